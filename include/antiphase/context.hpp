@@ -1,0 +1,67 @@
+// Where calls of the library run, and memory there.
+#pragma once
+#include <antiphase/executor/executor.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace antiphase {
+
+// A handle of one GPU, or of the CPU executor. Cheap to copy, immutable, may be shared by host threads; a stream is an argument of each call.
+class context {
+ public:
+  explicit context(std::shared_ptr<const executor> runs_on) : executor_(std::move(runs_on)) {}
+
+  // "cpu", "cuda" (device 0) or "cuda:N". Throws bad_request for any other text, not_supported if there is no such device.
+  static context on(std::string_view where);
+  // The first usable GPU, else the CPU executor; `why_not_cuda`, if given, receives the reason for the latter.
+  static context best(std::string* why_not_cuda = nullptr);
+
+  const executor& runs_on() const { return *executor_; }
+  target kind() const { return executor_->kind(); }
+  const device_limits& limits() const { return executor_->limits(); }
+
+ private:
+  std::shared_ptr<const executor> executor_;
+};
+
+// `size` elements in memory that kernels of a context can reach; uninitialised unless made from host data.
+template <class T> class device_array {
+ public:
+  device_array(const context& where, std::size_t size)
+      : where_(where), size_(size), data_(static_cast<T*>(where.runs_on().allocate(size * sizeof(T)))) {}
+  device_array(const context& where, std::span<const T> host) : device_array(where, host.size()) { copy_from(host); }
+  device_array(device_array&& other) noexcept
+      : where_(other.where_), size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+  device_array& operator=(device_array&& other) noexcept {
+    std::swap(where_, other.where_);
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~device_array() {
+    if (data_ != nullptr) where_.runs_on().deallocate(data_);
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+  // Both wait for the copy.
+  void copy_from(std::span<const T> host) { where_.runs_on().copy_in(data_, host.data(), host.size_bytes(), nullptr); }
+  std::vector<T> to_host() const {
+    std::vector<T> host(size_);
+    where_.runs_on().copy_out(host.data(), data_, size_ * sizeof(T), nullptr);
+    return host;
+  }
+
+ private:
+  context where_;
+  std::size_t size_;
+  T* data_;
+};
+
+}  // namespace antiphase

@@ -1,0 +1,63 @@
+// Prologue, steady state and drain of a software pipeline, once for every kernel and every level of memory.
+#pragma once
+#include <antiphase/core/cursor.hpp>
+
+namespace antiphase {
+
+// A channel as one agent in both roles sees it.
+template <class C>
+concept pipelined = requires(C c, cursor<C::stages> at) {
+  c.acquire(at);
+  c.commit(at);
+  c.wait(at);
+  c.release(at);
+};
+
+// The unified form: every thread loads and computes, the load runs N - 1 steps ahead of the computation.
+//
+//   run(steps, load, compute)   load(i, slot) starts the transfer of unit i into a slot; compute(i, slot) uses it.
+//
+// The order of a step is wait(i), acquire and load(i + lead), compute(i), commit(i + lead), release(i). The commit comes after the
+// computation, so that a channel which stages its loads in registers stores them there, when they have had the whole computation to
+// arrive; cp.async and bulk copies do not mind. Units past the end are empty, so that a channel that counts groups counts the same in
+// every step. With one stage this is the textbook loop: acquire, load, commit, wait, compute, release.
+//
+// `at` goes on from run to run: a persistent kernel may call run() once per tile on the same ring.
+template <pipelined C> struct pipeline {
+  static constexpr int lead = C::stages - 1;
+
+  C& channel;
+  cursor<C::stages> at{};
+
+  AP_RELAY void run(int steps, auto load, auto compute) {
+    cursor<C::stages> head = at;
+    for (int i = 0; i < lead; ++i) {  // prologue
+      channel.acquire(head);
+      if (i < steps) load(i, head.index);
+      channel.commit(head++);
+    }
+    for (int i = 0; i < steps; ++i, ++at) {  // steady state
+      if constexpr (lead == 0) {
+        channel.acquire(head);
+        load(i, head.index);
+        channel.commit(head++);
+        channel.wait(at);
+        compute(i, at.index);
+      } else {
+        channel.wait(at);
+        channel.acquire(head);
+        if (i + lead < steps) load(i + lead, head.index);
+        compute(i, at.index);
+        channel.commit(head++);
+      }
+      channel.release(at);
+    }
+    for (int i = 0; i < lead; ++i, ++at) {  // drain: the empty units past the end
+      channel.wait(at);
+      channel.release(at);
+    }
+  }
+};
+template <class C> pipeline(C&) -> pipeline<C>;
+
+}  // namespace antiphase

@@ -1,0 +1,33 @@
+// What differs between compilers: the only macros of the library.
+#pragma once
+
+// AP_FN: a core function. Kernels on the GPU, kernels on the CPU executor and host code all call it. It is always inlined, so that
+// no weak symbol of it is shared between objects compiled with different instrumentation.
+// AP_RELAY: a core function that calls what it is given. A channel of device barriers is used on the device only, one of stream events on
+// the host only; nvcc would warn about either. (The pragma may not follow `template <...>`.)
+// AP_DEV: a function of the machine a kernel runs on; it lives in the inline namespace AP_TARGET, so that one binary can hold
+// the same kernel compiled for the GPU (cuda), for the CPU executor (cpu) and for the checker (checked).
+#if defined(__CUDACC__)
+#define AP_FN __host__ __device__ __forceinline__
+#define AP_RELAY _Pragma("nv_exec_check_disable") AP_FN
+#define AP_DEV __device__ __forceinline__
+#define AP_TARGET cuda
+#define AP_ON_GPU 1
+#else
+#define AP_FN [[gnu::always_inline]] inline
+#define AP_RELAY AP_FN
+#define AP_DEV inline
+#if defined(AP_CHECKED)
+#define AP_TARGET checked
+#else
+#define AP_TARGET cpu
+#endif
+#define AP_ON_GPU 0
+#endif
+
+// Full unrolling with a count that depends on template parameters; both compilers take the pragma.
+#if defined(__CUDACC__)
+#define AP_UNROLL _Pragma("unroll")
+#else
+#define AP_UNROLL _Pragma("GCC unroll 64")
+#endif

@@ -1,0 +1,46 @@
+// Cutting a range into tiles, the last of which may be short.
+#pragma once
+#include <antiphase/core/portable.hpp>
+#include <cstdint>
+
+namespace antiphase {
+
+template <class T> AP_FN constexpr T ceil_div(T value, T by) { return value / by + (value % by != 0); }
+
+// `extent` elements cut into tiles of `size`; the last one holds what is left.
+struct tiling {
+  std::int64_t extent;
+  std::int64_t size;
+
+  AP_FN constexpr std::int64_t count() const { return ceil_div(extent, size); }
+  AP_FN constexpr std::int64_t first(std::int64_t tile) const { return tile * size; }
+  AP_FN constexpr std::int64_t length(std::int64_t tile) const {
+    const std::int64_t left = extent - first(tile);
+    return left < size ? left : size;
+  }
+};
+
+// A place in a two-dimensional grid of tiles.
+struct tile_place {
+  std::int64_t row;
+  std::int64_t column;
+};
+
+// The tiles of a grid in an order that keeps `group` rows of tiles together, so that concurrently running blocks share operands in
+// the L2 cache. Every tile appears once; the last group may be lower.
+struct grouped_tiles {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t group;
+
+  AP_FN constexpr std::int64_t count() const { return rows * columns; }
+  AP_FN constexpr tile_place at(std::int64_t index) const {
+    const std::int64_t width = group * columns;
+    const std::int64_t top = index / width * group;
+    const std::int64_t height = rows - top < group ? rows - top : group;
+    const std::int64_t inside = index % width;
+    return {top + inside % height, inside / height};
+  }
+};
+
+}  // namespace antiphase

@@ -1,0 +1,91 @@
+// What the lanes of a warp do together: sync, shuffle, vote.
+#pragma once
+#include <antiphase/device/index.cuh>
+#include <cstring>
+#include <type_traits>
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+constexpr unsigned all_lanes = ~0u;
+
+// warp_sync       the lanes in `mask` meet; orders memory accesses among them
+// shuffle         the value that lane `from` brought
+// shuffle_up      the value that the lane `by` below brought; lanes below `by` keep their own
+// shuffle_down    the value that the lane `by` above brought; the last `by` lanes keep their own
+// ballot          a bit for every lane in `mask` whose condition holds
+// uniform         the value of lane 0, which the compiler then knows to be the same in the whole warp
+// T: trivially copyable, any size; it travels in pieces of the machine's width.
+#if AP_ON_GPU
+AP_DEV void warp_sync(unsigned mask = all_lanes) { __syncwarp(mask); }
+AP_DEV unsigned ballot(bool condition, unsigned mask = all_lanes) { return __ballot_sync(mask, condition); }
+
+template <class T, class Move> AP_DEV T shuffle_words(T value, Move move) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  constexpr int words = (sizeof(T) + 3) / 4;
+  unsigned word[words] = {};
+  memcpy(word, &value, sizeof(T));
+  AP_UNROLL for (int i = 0; i < words; ++i) word[i] = move(word[i]);
+  memcpy(&value, word, sizeof(T));
+  return value;
+}
+template <class T> AP_DEV T shuffle(T value, int from, unsigned mask = all_lanes) {
+  return shuffle_words(value, [&](unsigned word) { return __shfl_sync(mask, word, from); });
+}
+template <class T> AP_DEV T shuffle_up(T value, int by, unsigned mask = all_lanes) {
+  return shuffle_words(value, [&](unsigned word) { return __shfl_up_sync(mask, word, by); });
+}
+template <class T> AP_DEV T shuffle_down(T value, int by, unsigned mask = all_lanes) {
+  return shuffle_words(value, [&](unsigned word) { return __shfl_down_sync(mask, word, by); });
+}
+#else
+AP_DEV void warp_sync(unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+  machine::warp_exchange(mask, nullptr, 0, where);
+}
+AP_DEV unsigned ballot(bool condition, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+  const unsigned char mine = condition;
+  const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
+  unsigned votes = 0;
+  for (int lane = 0; lane < warp_size; ++lane)
+    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] != 0) votes |= 1u << lane;
+  return votes;
+}
+
+// The lane that every one of `from` reads; a lane outside the mask brings nothing, as on the GPU the result is then undefined.
+template <class T> AP_DEV T shuffle_from(T value, int from, unsigned mask, machine::place where) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  for (std::size_t done = 0; done < sizeof(T); done += machine::exchange_bytes) {
+    const std::size_t left = sizeof(T) - done;
+    const int now = static_cast<int>(left < machine::exchange_bytes ? left : machine::exchange_bytes);
+    const machine::exchange_slot* all = machine::warp_exchange(mask, bytes + done, now, where);
+    std::memcpy(bytes + done, all[from].bytes, static_cast<std::size_t>(now));
+  }
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+template <class T> AP_DEV T shuffle(T value, int from, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+  return shuffle_from(value, from % warp_size, mask, where);
+}
+template <class T> AP_DEV T shuffle_up(T value, int by, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+  const int lane = lane_index();
+  return shuffle_from(value, lane >= by ? lane - by : lane, mask, where);
+}
+template <class T> AP_DEV T shuffle_down(T value, int by, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+  const int lane = lane_index();
+  return shuffle_from(value, lane + by < warp_size ? lane + by : lane, mask, where);
+}
+#endif
+
+template <class T> AP_DEV T uniform(T value) { return shuffle(value, 0); }
+// Which warp of the block this is: uniform, so that a branch on it is one of the whole warp also to the compiler. Without that ptxas keeps
+// descriptors in vector registers and role branches cost instructions.
+#if AP_ON_GPU
+AP_DEV int warp_index() { return uniform(thread_index() / warp_size); }
+#else
+AP_DEV int warp_index() { return thread_index() / warp_size; }
+#endif
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

@@ -1,0 +1,64 @@
+// What a kernel compiled for the CPU sees of the executor that runs it: plain functions, no containers, no library.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+// Each GPU thread of a block is a fiber; these functions are where fibers change. All of them are called by a kernel that runs on
+// the CPU executor and nowhere else. They are compiled once, without instrumentation.
+namespace antiphase::machine {
+
+using place = std::source_location;  // where in the kernel a verb was called, for reports
+
+struct block_view {
+  extent3 index;            // of the block in the grid
+  extent3 grid;
+  int threads;
+  unsigned char* shared;    // the block's shared memory, aligned to 1024 bytes
+  std::size_t shared_bytes;
+};
+struct thread_view {
+  int index;                // in the block
+  const block_view* block;
+};
+
+// The thread that runs now on this OS thread.
+extern thread_local constinit const thread_view* current [[gnu::tls_model("initial-exec")]];
+
+// barriers ----------------------------------------------------------------------------------------------------------------------
+void block_barrier(place where);
+void named_barrier_sync(int id, int threads, place where);    // arrive and wait until `threads` threads have arrived
+void named_barrier_arrive(int id, int threads, place where);  // arrive, do not wait
+
+// warps -------------------------------------------------------------------------------------------------------------------------
+constexpr int exchange_bytes = 16;
+struct exchange_slot {
+  alignas(16) unsigned char bytes[exchange_bytes];
+};
+// All lanes in `mask` meet; returns what each of them brought (32 slots). Valid until the caller's next exchange but one.
+const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, place where);
+
+// asynchronous copies of a thread, in groups --------------------------------------------------------------------------------------
+// `from_source` bytes are copied, the rest up to `bytes` becomes zero.
+void copy_async(void* to, const void* from, int bytes, int from_source, place where);
+void copy_async_commit();
+void copy_async_wait(int groups_left, place where);
+
+// mbarriers and bulk copies --------------------------------------------------------------------------------------------------------
+void mbarrier_init(std::uint64_t* word, int parties, place where);
+void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where);
+void mbarrier_wait(std::uint64_t* word, unsigned parity, place where);
+bool mbarrier_ended(const std::uint64_t* word, unsigned parity);
+void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where);
+void bulk_store(void* to, const void* from, std::uint32_t bytes, place where);
+void bulk_commit();
+enum class bulk_done { read, written };  // the source may be overwritten, or the destination can be seen
+void bulk_wait(int groups_left, bulk_done what, place where);
+
+// polling and time -------------------------------------------------------------------------------------------------------------------
+void yield(place where);       // somebody else first: inside a loop that polls memory
+std::int64_t clock();          // nanoseconds
+void trap(const char* why, place where);
+
+}  // namespace antiphase::machine

@@ -1,0 +1,33 @@
+// Where kernels run: memory, copies, launches. One interface for the GPU and the CPU.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include <antiphase/executor/limits.hpp>
+
+namespace antiphase {
+
+// Immutable once made; host threads may share one. Every failure is an exception of core/error.hpp.
+class executor {
+ public:
+  executor() = default;
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+  virtual ~executor() = default;
+
+  virtual target kind() const = 0;
+  virtual const device_limits& limits() const = 0;
+
+  // Memory that kernels of this executor can reach, aligned to 256 bytes; `bytes` may be 0.
+  virtual void* allocate(std::size_t bytes) const = 0;
+  virtual void deallocate(void* memory) const noexcept = 0;
+  virtual void copy_in(void* device, const void* host, std::size_t bytes, stream on) const = 0;
+  virtual void copy_out(void* host, const void* device, std::size_t bytes, stream on) const = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes, stream on) const = 0;  // device to device
+
+  // Runs every block of the grid. `params` points to the kernel's params, which are copied. An empty grid does nothing. Throws
+  // not_supported, with the numbers, when a block does not fit the device.
+  virtual launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const = 0;
+  virtual kernel_usage usage(const kernel& k) const = 0;
+  virtual void synchronize(stream on) const = 0;
+};
+
+}  // namespace antiphase

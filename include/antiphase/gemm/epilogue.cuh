@@ -1,0 +1,44 @@
+// From a thread's sums to C.
+#pragma once
+#include <antiphase/device/math.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/gemm/fragments.cuh>
+#include <antiphase/gemm/problem.hpp>
+
+namespace antiphase::mm {
+inline namespace AP_TARGET {
+
+// C is read only where beta is not zero: it may hold anything, NaN included, where beta is 0 or -0.
+AP_DEV float blend(const problem& p, float sum, const float* c) {
+  const float scaled = p.alpha * sum;
+  return p.beta == 0 ? scaled : multiply_add(p.beta, *c, scaled);
+}
+
+// Writes the outputs of one thread, as packets where C's rows are contiguous and aligned, one by one elsewhere.
+template <policy P> AP_DEV void store_tile(const problem& p, const accumulator<P>& from, std::int64_t top, std::int64_t left) {
+  constexpr int width = P.read_width;
+  using outputs = thread_outputs<P>;
+  const bool packets = width > 1 && p.c.column_stride == 1 && p.c.row_stride % width == 0 &&
+                       reinterpret_cast<std::uintptr_t>(p.c.data) % (sizeof(float) * width) == 0;
+  const std::int64_t first_row = top + from.outputs.row, first_column = left + from.outputs.column;
+  AP_UNROLL for (int i = 0; i < P.thread.m; ++i) {
+    const std::int64_t row = first_row + outputs::row_offset(i);
+    if (row >= p.m()) continue;
+    AP_UNROLL for (int j = 0; j < P.thread.n; j += width) {
+      const std::int64_t column = first_column + outputs::column_offset(j);
+      float* const c = &p.c(row, column);
+      if (packets && column + width <= p.n()) {
+        pack<float, width> out{};
+        if (p.beta != 0) out = load_pack<width>(c);
+        AP_UNROLL for (int e = 0; e < width; ++e) out.element[e] = blend(p, from.sum[i][j + e], &out.element[e]);
+        store_pack<width>(c, out);
+      } else {
+        AP_UNROLL for (int e = 0; e < width; ++e)
+          if (column + e < p.n()) c[e * p.c.column_stride] = blend(p, from.sum[i][j + e], c + e * p.c.column_stride);
+      }
+    }
+  }
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::mm

@@ -1,0 +1,100 @@
+// The steps of the GEMM ladder: each adds one idea to the one before.
+#pragma once
+#include <antiphase/gemm/policy.hpp>
+#include <antiphase/gemm/problem.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace antiphase::mm {
+
+struct step {
+  const char* name;
+  const char* adds;  // what it adds to the step before
+  policy how;        // of naive: its square of outputs only, it has no shared tile
+};
+
+// tile 32 x 32 x 32, one output per thread: the kernels of the textbooks
+constexpr policy tiled_policy{.tile = {32, 32}, .tile_k = 32};
+constexpr policy padded_policy = [] {
+  policy p = tiled_policy;
+  p.padding_a = p.padding_b = 1;
+  return p;
+}();
+constexpr policy double_buffered_policy = [] {
+  policy p = tiled_policy;
+  p.stages = 2;
+  return p;
+}();
+constexpr policy async_policy(int stages) {
+  policy p = tiled_policy;
+  p.copy = copy_kind::asynchronous;
+  p.stages = stages;
+  if (stages > 2) p.shared = shared_kind::dynamic;
+  return p;
+}
+// tile 128 x 128 x 16, 8 x 8 outputs per thread
+constexpr policy register_tile_policy{.tile = {128, 128},
+                                      .tile_k = 16,
+                                      .thread = {8, 8},
+                                      .stages = 3,
+                                      .copy = copy_kind::asynchronous,
+                                      .a = layout::k_major,
+                                      .padding_a = 4,
+                                      .padding_b = 4,
+                                      .shared = shared_kind::dynamic,
+                                      .blocks = 2};
+constexpr policy fragments_policy = [] {
+  policy p = register_tile_policy;
+  p.fragments = 2;
+  return p;
+}();
+// Copies are as wide as the operands allow, so these two steps exist in four variants.
+constexpr policy vectors_policy(int width_a, int width_b) {
+  policy p = fragments_policy;
+  p.read_width = 4;
+  p.copy_width_a = width_a;
+  p.copy_width_b = width_b;
+  return p;
+}
+constexpr policy warp_tile_policy(int width_a, int width_b) {
+  policy p = vectors_policy(width_a, width_b);
+  p.warp = {64, 32};
+  return p;
+}
+
+constexpr step steps[] = {
+    {"naive", "one output per thread, straight from global memory", {.tile = {32, 32}, .tile_k = 1}},
+    {"tiled", "tiles in shared memory", tiled_policy},
+    {"padded", "the textbooks' [T][T+1] padding, which removes no bank conflict here", padded_policy},
+    {"double-buffered", "2 buffers: the next tile is loaded into registers while this one is used", double_buffered_policy},
+    {"async-2", "asynchronous copies instead of registers, 2 stages", async_policy(2)},
+    {"async-3", "3 stages, in dynamic shared memory", async_policy(3)},
+    {"async-4", "4 stages", async_policy(4)},
+    {"register-tile", "8 x 8 outputs per thread, tiles of 128 x 128 x 16", register_tile_policy},
+    {"fragments", "registers double-buffered too", fragments_policy},
+    {"vectors", "16-byte copies and reads", vectors_policy(1, 4)},
+    {"warp-tile", "each warp computes a compact 64 x 32 piece", warp_tile_policy(1, 4)},
+};
+
+// A compiled instance of a step. The widest variant whose demands an operand meets is the one to use.
+struct instance {
+  const char* step;
+  policy how;
+  kernel code;
+};
+std::span<const instance> instances(target where);
+
+// The step of that name; throws bad_request, with the names there are.
+const step& find_step(std::string_view name);
+
+// What run() would launch: the instance, and the blocks.
+struct plan {
+  instance what;
+  extent3 grid;
+  problem arguments;
+};
+// Throws bad_request if the problem makes no sense. `run` selects a part of the kernel, for measuring.
+plan prepare(target where, const step& how, const problem& p, parts run = parts::all);
+
+}  // namespace antiphase::mm

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Draws the include graph and fails on an arrow that points upwards, or on a cycle.
+
+    check_layers.py [--dot] [ROOT]
+
+A file includes its own folder and lower layers only:
+
+    core < device, executor < channel < gemm, scan < public headers (include/antiphase/*) < src < tool, bench
+
+Folders of one layer do not include each other; the one bridge is from device to the two headers by which a kernel sees the machine it
+runs on. tool and bench see the library as its users do: public headers and core. A public .hpp needs only a host compiler, so no path
+leads from it to a .cuh. core knows neither CUDA nor files.
+
+Exit status: 0 the layers hold, 1 they do not, 2 usage.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "public": 4, "src": 5, "tool": 6, "bench": 6}
+LIBRARY = "include/antiphase/"
+BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/kernel.hpp"}}
+USERS = {"tool", "bench"}
+USERS_SEE = {"public", "core"}
+NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")
+SUFFIXES = {".hpp", ".cuh", ".h", ".cpp", ".cu"}
+
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # strings are kept
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+
+
+class Tree:
+    """The files below a root, by path relative to it, and what they include."""
+
+    def __init__(self, root):
+        self.root = root
+        self.files = sorted(str(path.relative_to(root)) for folder in ("include/antiphase", "src", "tool", "bench")
+                            for path in (root / folder).rglob("*") if path.suffix in SUFFIXES)
+        self.known = set(self.files)
+        self.generated = {path.name.removesuffix(".in") for folder in ("include", "src", "tool", "bench", "cmake")
+                          for path in (root / folder).rglob("*.in")}
+        self.arrows = collections.defaultdict(list)  # file: files of the project
+        self.outside = collections.defaultdict(list)  # file: names of other headers
+        self.faults = []
+        for file in self.files:
+            self.read(file)
+
+    def read(self, file):
+        text = COMMENT.sub(lambda match: match.group(1) or " ", (self.root / file).read_text())
+        for bracket, name in INCLUDE.findall(text):
+            target = self.resolve(file, name)
+            if target:
+                self.arrows[file].append(target)
+            elif (name.startswith("antiphase/") or bracket == '"') and pathlib.PurePath(name).name not in self.generated:
+                self.faults.append(f"{file} includes {name}, which does not exist")
+            else:
+                self.outside[file].append(name)
+
+    def resolve(self, file, name):
+        beside = pathlib.PurePath(file).parent
+        for candidate in (beside / name, pathlib.PurePath("include") / name, pathlib.PurePath(name)):
+            parts = []
+            for part in candidate.parts:
+                parts.pop() if part == ".." and parts else parts.append(part)
+            path = "/".join(parts)
+            if path in self.known:
+                return path
+        return None
+
+
+def folder_of(file):
+    """The folder whose layer a file belongs to; None for a folder that has no layer."""
+    if not file.startswith(LIBRARY):
+        return file.split("/")[0]
+    rest = file.removeprefix(LIBRARY).split("/")
+    return "public" if len(rest) == 1 else rest[0] if rest[0] in LAYERS else None
+
+
+def judge(file, target):
+    """Why a file must not include another, or None."""
+    source, goal = folder_of(file), folder_of(target)
+    if source == goal:
+        return None
+    if source in USERS:
+        return None if goal in USERS_SEE else f"{source} sees public headers and core only"
+    if LAYERS[goal] < LAYERS[source] or target in BRIDGES.get(source, ()):
+        return None
+    if LAYERS[goal] == LAYERS[source]:
+        return f"{source} and {goal} are of one layer"
+    return f"{goal} lies above {source}"
+
+
+def reachable(tree, start):
+    """All files that can be reached, each with the file through which it was."""
+    through = {start: None}
+    open_files = [start]
+    while open_files:
+        file = open_files.pop()
+        for target in tree.arrows[file]:
+            if target not in through:
+                through[target] = file
+                open_files.append(target)
+    return through
+
+
+def path_to(file, through):
+    path = [file]
+    while through[path[-1]]:
+        path.append(through[path[-1]])
+    return " -> ".join(reversed(path))
+
+
+def find_cycles(tree):
+    """One cycle for each arrow that closes one, found in depth-first order."""
+    cycles, done = [], set()
+
+    def visit(file, path):
+        if file in path:
+            cycles.append(" -> ".join([*path[path.index(file):], file]))
+        elif file not in done:
+            for target in tree.arrows[file]:
+                visit(target, [*path, file])
+            done.add(file)
+
+    for file in tree.files:
+        visit(file, [])
+    return cycles
+
+
+def check(tree):
+    faults = list(tree.faults)
+    homeless = {file for file in tree.files if folder_of(file) not in LAYERS}
+    faults += [f"{file} is in a folder that has no layer" for file in sorted(homeless)]
+    for file in tree.files:
+        for target in tree.arrows[file]:
+            if homeless.isdisjoint((file, target)) and (reason := judge(file, target)):
+                faults.append(f"{file} includes {target}: {reason}")
+        if folder_of(file) == "core":
+            faults += [f"{file} includes <{name}>: core knows neither CUDA nor files"
+                       for name in tree.outside[file] if NOT_IN_CORE.fullmatch(name)]
+        if folder_of(file) == "public" and file.endswith(".hpp"):
+            through = reachable(tree, file)
+            device_code = sorted(target for target in through if target.endswith(".cuh"))
+            faults += [f"{path_to(target, through)}: a public .hpp needs only a host compiler" for target in device_code[:1]]
+    return faults + [f"cycle: {cycle}" for cycle in find_cycles(tree)]
+
+
+def folder_arrows(tree):
+    return collections.Counter((folder_of(file), folder_of(target)) for file in tree.files for target in tree.arrows[file]
+                               if folder_of(file) != folder_of(target))
+
+
+def print_dot(tree):
+    print("digraph layers {\n  rankdir = BT;\n  node [shape = box];")
+    for level in sorted(set(LAYERS.values())):
+        print("  { rank = same; " + " ".join(f"{name};" for name in LAYERS if LAYERS[name] == level) + " }")
+    for (source, goal), count in sorted(folder_arrows(tree).items(), key=str):
+        print(f'  {source} -> {goal} [label = "{count}"];')
+    print("}")
+
+
+def print_summary(tree):
+    sizes = collections.Counter(folder_of(file) for file in tree.files)
+    arrows = folder_arrows(tree)
+    for folder in LAYERS:
+        if sizes[folder]:
+            goals = [f"{goal} ({count})" for (source, goal), count in sorted(arrows.items(), key=str) if source == folder]
+            print(f"{LAYERS[folder]} {folder:9}{sizes[folder]:4} files -> {', '.join(goals) or 'nothing'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dot", action="store_true", help="print the graph of folders for Graphviz")
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    arguments = parser.parse_args()
+    tree = Tree(arguments.root)
+    if not tree.files:
+        parser.error(f"{arguments.root} holds no sources; expected a root with include/antiphase, src, tool or bench")
+    print_dot(tree) if arguments.dot else print_summary(tree)
+    faults = check(tree)
+    for fault in faults:
+        print(f"check_layers.py: {fault}", file=sys.stderr)
+    if faults:
+        sys.exit(1)
+    if not arguments.dot:
+        print(f"{len(tree.files)} files, {sum(map(len, tree.arrows.values()))} includes among them: no upward arrow, no cycle")
+
+
+if __name__ == "__main__":
+    main()

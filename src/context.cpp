@@ -1,0 +1,33 @@
+// Choosing where to run.
+#include <antiphase/context.hpp>
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <charconv>
+
+namespace antiphase {
+
+context context::on(std::string_view where) {
+  if (where == "cpu") return context(make_cpu_executor());
+  if (where == "cuda") return context(make_cuda_executor());
+  constexpr std::string_view prefix = "cuda:";
+  if (where.starts_with(prefix)) {
+    const std::string_view digits = where.substr(prefix.size());
+    int device = -1;
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), device);
+    if (failed == std::errc{} && end == digits.data() + digits.size() && device >= 0) return context(make_cuda_executor({.device = device}));
+  }
+  throw bad_request(fmt::format("cannot run on '{}': expected cpu, cuda or cuda:N", where));
+}
+
+context context::best(std::string* why_not_cuda) {
+  std::string why;
+  if (!cuda_devices(&why).empty()) return context(make_cuda_executor());
+  if (why_not_cuda != nullptr) *why_not_cuda = why;
+  return context(make_cpu_executor());
+}
+
+}  // namespace antiphase

@@ -1,0 +1,201 @@
+// The verbs of the machine: barriers, warps, copies of a thread.
+#include <antiphase/executor/cpu/machine.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "worker.hpp"
+
+namespace antiphase::machine {
+
+using namespace cpu_detail;
+
+namespace {
+
+bool same(place a, place b) { return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0; }
+
+void require_aligned(const thread_state& self, const void* p, std::uintptr_t by, const char* what, place where) {
+  if (reinterpret_cast<std::uintptr_t>(p) % by != 0)
+    fail(self, where, fmt::format("{} is not aligned to {} bytes", what, by));
+}
+
+void require_shared(const thread_state& self, const void* p, std::size_t bytes, const char* what, place where) {
+  const auto* at = static_cast<const unsigned char*>(p);
+  const block_view& block = *self.block;
+  if (at < block.shared || at + bytes > block.shared + block.shared_bytes)
+    fail(self, where, fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes, block.shared_bytes));
+}
+
+void perform(const async_copy& c) {
+  std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
+  std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0, static_cast<std::size_t>(c.bytes - c.from_source));
+}
+
+void capture(bulk_store_state& s) { s.captured.assign(s.from, s.from + s.bytes); }
+
+}  // namespace
+
+void block_barrier(place where) {
+  thread_state& self = here();
+  meeting& m = self.home->barrier;
+  if (m.arrived > 0 && !same(m.where, where))
+    fail(self, where, fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+  m.where = where;
+  m.waiting.push_back(&self);
+  const bool last = ++m.arrived == self.block->threads;
+  if (last) self.owner->complete(m);
+  self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
+}
+
+namespace {
+meeting& arrive_at(thread_state& self, int id, int threads, place where) {
+  if (id < 0 || id > 15) fail(self, where, fmt::format("named barrier {}: there are barriers 0 to 15", id));
+  if (threads <= 0 || threads % 32 != 0) fail(self, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
+  meeting& m = self.home->named[id];
+  if (m.arrived > 0 && m.expected != threads)
+    fail(self, where, fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
+  m.expected = threads;
+  m.where = where;
+  ++m.arrived;
+  return m;
+}
+}  // namespace
+
+void named_barrier_sync(int id, int threads, place where) {
+  thread_state& self = here();
+  meeting& m = arrive_at(self, id, threads, where);
+  m.waiting.push_back(&self);
+  const bool last = m.arrived == threads;
+  if (last) self.owner->complete(m);
+  self.owner->suspend(self, last ? condition::ready : condition::at_named_barrier, where);
+}
+
+void named_barrier_arrive(int id, int threads, place where) {
+  thread_state& self = here();
+  meeting& m = arrive_at(self, id, threads, where);
+  if (m.arrived == threads) self.owner->complete(m);
+}
+
+const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, place where) {
+  thread_state& self = here();
+  const int lane = self.index % 32;
+  if ((mask >> lane & 1u) == 0) fail(self, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
+  // A mask may name lanes that the last warp of a block does not have.
+  const int present = std::min(32, self.block->threads - self.index / 32 * 32);
+  const unsigned expected = present == 32 ? mask : mask & ((1u << present) - 1);
+  auto& meetings = self.home->warp[static_cast<std::size_t>(self.index / 32)];
+  warp_meeting* m = nullptr;
+  for (auto& candidate : meetings)
+    if (candidate->mask == mask) m = candidate.get();
+  if (m == nullptr) {
+    m = meetings.emplace_back(std::make_unique<warp_meeting>()).get();
+    m->mask = mask;
+  }
+  if (m->arrived == 0) {
+    m->buffer ^= 1;
+    m->bytes = bytes;
+    m->where = where;
+  } else if (m->bytes != bytes || !same(m->where, where)) {
+    fail(self, where, fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
+  }
+  const int buffer = m->buffer;
+  if (bytes > 0) std::memcpy(m->values[buffer][lane].bytes, mine, static_cast<std::size_t>(bytes));
+  m->arrived |= 1u << lane;
+  m->waiting.push_back(&self);
+  const bool last = m->arrived == expected;
+  if (last) {
+    for (thread_state* t : m->waiting) self.owner->make_ready(*t);
+    m->waiting.clear();
+    m->arrived = 0;
+    ++self.owner->counts.warp_operations;
+    self.owner->progress();
+  }
+  self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
+  return m->values[buffer];
+}
+
+void copy_async(void* to, const void* from, int bytes, int from_source, place where) {
+  thread_state& self = here();
+  const auto width = static_cast<std::uintptr_t>(bytes);
+  require_aligned(self, to, width, "the destination of an asynchronous copy", where);
+  require_aligned(self, from, width, "the source of an asynchronous copy", where);
+  require_shared(self, to, width, "the destination of an asynchronous copy", where);
+  ++self.owner->counts.copies;
+  self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
+  const async_copy copy{to, from, bytes, from_source};
+  if (self.owner->lands_now())
+    perform(copy);
+  else
+    self.copies.copies.push_back(copy);
+}
+
+void copy_async_commit() {
+  copy_queue& q = here().copies;
+  q.group_ends.push_back(q.copies.size());
+}
+
+void copy_async_wait(int groups_left, place) {
+  copy_queue& q = here().copies;
+  const std::size_t left = static_cast<std::size_t>(groups_left);
+  if (q.group_ends.size() <= left) return;
+  const std::size_t done = q.group_ends.size() - left;
+  const std::size_t end = q.group_ends[done - 1];
+  for (; q.landed < end; ++q.landed) perform(q.copies[q.landed]);
+  q.group_ends.erase(q.group_ends.begin(), q.group_ends.begin() + static_cast<std::ptrdiff_t>(done));
+  if (q.landed < q.copies.size() && q.landed < 4096) return;
+  q.copies.erase(q.copies.begin(), q.copies.begin() + static_cast<std::ptrdiff_t>(q.landed));
+  for (std::size_t& group : q.group_ends) group -= q.landed;
+  q.landed = 0;
+}
+
+void bulk_store(void* to, const void* from, std::uint32_t bytes, place where) {
+  thread_state& self = here();
+  require_aligned(self, to, 16, "the destination of a bulk store", where);
+  require_aligned(self, from, 16, "the source of a bulk store", where);
+  require_shared(self, from, bytes, "the source of a bulk store", where);
+  if (bytes % 16 != 0) fail(self, where, fmt::format("a bulk store of {} bytes is not a multiple of 16", bytes));
+  ++self.owner->counts.copies;
+  self.owner->counts.copied_bytes += bytes;
+  bulk_store_state store{to, static_cast<const unsigned char*>(from), bytes, {}};
+  if (self.owner->lands_now()) {
+    capture(store);
+    std::memcpy(to, from, bytes);
+  }
+  self.stores.open.push_back(std::move(store));
+}
+
+void bulk_commit() {
+  bulk_store_queue& q = here().stores;
+  q.groups.push_back(std::move(q.open));
+  q.open.clear();
+}
+
+void bulk_wait(int groups_left, bulk_done what, place) {
+  bulk_store_queue& q = here().stores;
+  const std::size_t left = static_cast<std::size_t>(groups_left);
+  if (q.groups.size() <= left) return;
+  const std::size_t done = q.groups.size() - left;
+  for (; q.read < done; ++q.read)
+    for (auto& store : q.groups[q.read])
+      if (store.captured.empty()) capture(store);
+  if (what == bulk_done::read) return;
+  for (std::size_t i = 0; i < done; ++i)
+    for (auto& store : q.groups[i]) std::memcpy(store.to, store.captured.data(), store.bytes);
+  q.groups.erase(q.groups.begin(), q.groups.begin() + static_cast<std::ptrdiff_t>(done));
+  q.read -= done;
+}
+
+void yield(place where) {
+  thread_state& self = here();
+  self.owner->suspend(self, condition::polling, where);
+}
+
+std::int64_t clock() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void trap(const char* why, place where) { fail(here(), where, fmt::format("the kernel gave up: {}", why)); }
+
+}  // namespace antiphase::machine

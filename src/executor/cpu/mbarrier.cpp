@@ -1,0 +1,116 @@
+// mbarriers of the CPU executor, and the bulk loads that complete on them.
+#include <antiphase/executor/cpu/machine.hpp>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "worker.hpp"
+
+namespace antiphase::cpu_detail {
+namespace {
+
+// The 64 bits of the word are ours to lay out: kernels treat them as opaque. Bit 63 tells a barrier from poisoned memory.
+struct fields {
+  std::uint32_t parties;  // 20 bits
+  std::uint32_t missing;  // 20 bits: arrivals still to come in this phase
+  std::int32_t bytes;     // 22 bits, signed: announced and not yet landed
+  unsigned parity;        // of the phase under way
+};
+constexpr std::uint64_t mask20 = (1u << 20) - 1, mask22 = (1u << 22) - 1;
+constexpr std::int32_t byte_limit = (1 << 20) - 1;
+
+fields unpack(std::uint64_t word) {
+  auto bytes = static_cast<std::int32_t>(word >> 40 & mask22);
+  if (bytes >= 1 << 21) bytes -= 1 << 22;
+  return {static_cast<std::uint32_t>(word & mask20), static_cast<std::uint32_t>(word >> 20 & mask20), bytes, static_cast<unsigned>(word >> 62 & 1)};
+}
+std::uint64_t pack(const fields& f) {
+  return f.parties | std::uint64_t{f.missing} << 20 | (static_cast<std::uint64_t>(f.bytes) & mask22) << 40 | std::uint64_t{f.parity} << 62;
+}
+bool initialised(std::uint64_t word) { return word >> 63 == 0 && (word & mask20) != 0; }
+
+void require_barrier(const thread_state& self, const std::uint64_t* word, place where) {
+  if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) fail(self, where, "an mbarrier is not aligned to 8 bytes");
+  if (!initialised(*word)) fail(self, where, "an mbarrier is used before it is initialised");
+}
+
+// True if the phase ended.
+bool advance(std::uint64_t* word, fields f) {
+  const bool ended = f.missing == 0 && f.bytes == 0;
+  if (ended) {
+    f.missing = f.parties;
+    f.parity ^= 1;
+  }
+  *word = pack(f);
+  return ended;
+}
+
+}  // namespace
+
+bool mbarrier_ended(std::uint64_t word, unsigned parity) { return unpack(word).parity != parity; }
+
+std::string describe_mbarrier(const std::uint64_t* word) {
+  const fields f = unpack(*word);
+  return fmt::format("an mbarrier with {} of {} arrivals and {} bytes missing", f.missing, f.parties, f.bytes);
+}
+
+void land(block_state& block, worker& owner, const bulk_load_state& load) {
+  std::memcpy(load.to, load.from, load.bytes);
+  fields f = unpack(*load.word);
+  f.bytes -= static_cast<std::int32_t>(load.bytes);
+  if (advance(load.word, f)) owner.wake_mbarrier(block, load.word);
+}
+
+}  // namespace antiphase::cpu_detail
+
+namespace antiphase::machine {
+
+using namespace cpu_detail;
+
+void mbarrier_init(std::uint64_t* word, int parties, place where) {
+  thread_state& self = here();
+  if (parties <= 0 || parties > byte_limit) fail(self, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
+  *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
+}
+
+void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
+  thread_state& self = here();
+  require_barrier(self, word, where);
+  fields f = unpack(*word);
+  if (f.missing == 0) fail(self, where, fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
+  f.bytes += bytes_expected;
+  if (f.bytes > byte_limit) fail(self, where, fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
+  --f.missing;
+  if (advance(word, f)) self.owner->wake_mbarrier(*self.home, word);
+}
+
+bool mbarrier_ended(const std::uint64_t* word, unsigned parity) { return cpu_detail::mbarrier_ended(*word, parity); }
+
+void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
+  thread_state& self = here();
+  require_barrier(self, word, where);
+  if (cpu_detail::mbarrier_ended(*word, parity)) return;
+  self.key = word;
+  self.parity = parity;
+  self.home->at_mbarriers.push_back(&self);
+  self.owner->suspend(self, condition::at_mbarrier, where);
+}
+
+void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
+  thread_state& self = here();
+  require_barrier(self, word, where);
+  if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0 || bytes % 16 != 0)
+    fail(self, where, fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", bytes));
+  const auto* at = static_cast<const unsigned char*>(to);
+  if (at < self.block->shared || at + bytes > self.block->shared + self.block->shared_bytes)
+    fail(self, where, fmt::format("a bulk load of {} bytes does not lie in the block's {} bytes of shared memory", bytes, self.block->shared_bytes));
+  ++self.owner->counts.copies;
+  self.owner->counts.copied_bytes += bytes;
+  const bulk_load_state load{to, from, bytes, word};
+  if (self.owner->lands_now())
+    land(*self.home, *self.owner, load);
+  else
+    self.home->loads.push_back(load);
+}
+
+}  // namespace antiphase::machine

@@ -1,0 +1,343 @@
+// The scheduler: which fiber runs next, how blocks begin and end, what a stall means.
+#include "worker.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#if ANTIPHASE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace antiphase::machine {
+thread_local constinit const thread_view* current = nullptr;
+}
+
+namespace antiphase::cpu_detail {
+namespace {
+
+constexpr std::size_t shared_alignment = 1024;
+constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
+constexpr std::uint64_t idle_limit = 10'000;
+constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
+
+std::size_t shared_stride(std::size_t bytes) { return (bytes + shared_alignment - 1) / shared_alignment * shared_alignment + shared_alignment; }
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void reset(meeting& m) {
+  m.waiting.clear();
+  m.arrived = 0;
+}
+
+// "0-15, 17" from sorted numbers.
+std::string ranges(const std::vector<int>& sorted) {
+  std::string out;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    if (!out.empty()) out += ", ";
+    out += end - i == 1 ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[end - 1]);
+    i = end;
+  }
+  return out;
+}
+
+std::string waits_for(const thread_state& t) {
+  switch (t.now) {
+    case condition::at_block_barrier: return fmt::format("wait at the block barrier in {}", text(t.where));
+    case condition::at_named_barrier: return fmt::format("wait at a named barrier in {}", text(t.where));
+    case condition::at_warp: return fmt::format("wait for other lanes of their warp in {}", text(t.where));
+    case condition::at_mbarrier:
+      return fmt::format("wait for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),
+                         text(t.where));
+    case condition::polling: return fmt::format("poll in {}", text(t.where));
+    case condition::finished: return "have finished";
+    default: return "are ready to run";
+  }
+}
+
+}  // namespace
+
+std::string text(place where) {
+  const char* file = where.file_name();
+  if (const char* in_tree = std::strstr(file, "antiphase/")) file = in_tree;
+  return fmt::format("{}:{}", file, where.line());
+}
+
+thread_state& here() {
+  // Every thread_view that `current` points to is a thread_state: only worker.cpp sets it.
+  return *const_cast<thread_state*>(static_cast<const thread_state*>(machine::current));
+}
+
+void fail(const thread_state& self, place where, const std::string& what) {
+  const extent3& b = self.block->index;
+  throw device_error(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", self.owner->launch().what.name, b.x, b.y, b.z, self.index, what,
+                                 text(where)));
+}
+
+worker::~worker() { discard(); }
+
+// Ends every fiber, also one stuck in a kernel: Boost.Context unwinds its stack.
+void worker::discard() {
+  blocks_.clear();
+  ready_.clear();
+  polling_.clear();
+  threads_ = 0;
+}
+
+void worker::prepare(int resident) {
+  const int threads = launch_->what.threads;
+  if (threads != threads_ || static_cast<int>(blocks_.size()) < resident) {
+    discard();
+    const std::size_t count = static_cast<std::size_t>(threads) * static_cast<std::size_t>(resident);
+    if (stacks_.count() < count) stacks_.reserve(count);
+    threads_ = threads;
+    for (int b = 0; b < resident; ++b) {
+      auto& block = *blocks_.emplace_back(std::make_unique<block_state>());
+      block.threads = threads;
+      block.warp.resize(static_cast<std::size_t>((threads + 31) / 32));
+      for (int i = 0; i < threads; ++i) {
+        auto& t = *block.thread.emplace_back(std::make_unique<thread_state>());
+        t.index = i;
+        t.block = &block;
+        t.home = &block;
+        t.owner = this;
+        const auto stack = stacks_.stack(static_cast<std::size_t>(b) * static_cast<std::size_t>(threads) + static_cast<std::size_t>(i));
+        t.self.bottom = static_cast<const unsigned char*>(stack.sp) - stack.size;
+        t.self.size = stack.size;
+        t.self.context = boost::context::fiber(std::allocator_arg, borrowed_stack{stack}, [this, &t](boost::context::fiber&& from) {
+          switch_.arrived(t.self, std::move(from));
+          enter_fiber(t);
+          return boost::context::fiber{};
+        });
+      }
+    }
+  }
+  const std::size_t stride = shared_stride(launch_->what.shared_bytes);
+  shared_storage_.assign(stride * static_cast<std::size_t>(resident) + shared_alignment, 0);
+  const auto start = reinterpret_cast<std::uintptr_t>(shared_storage_.data());
+  unsigned char* base = shared_storage_.data() + ((start + shared_alignment - 1) / shared_alignment * shared_alignment - start);
+  for (auto& block : blocks_) {
+    block->shared = base;
+    block->shared_bytes = launch_->what.shared_bytes;
+    base += stride;
+    if (block == blocks_[static_cast<std::size_t>(resident) - 1]) break;
+  }
+}
+
+// A fiber runs one thread after the other, for as long as the worker lives.
+void worker::enter_fiber(thread_state& self) {
+  for (;;) {
+    std::exception_ptr thrown;
+    try {
+      launch_->what.body(launch_->params);
+      finish_thread(self);
+    } catch (const boost::context::detail::forced_unwind&) {
+      throw;
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    if (thrown) {
+      failure_ = thrown;
+      switch_.go(self.self, main_);
+    } else {
+      switch_from(self.self);
+    }
+  }
+}
+
+bool worker::begin_block(block_state& block) {
+  const std::uint64_t index = launch_->next_block.fetch_add(1, std::memory_order_relaxed);
+  if (index >= launch_->grid.count() || launch_->failed.load(std::memory_order_relaxed)) return false;
+  block.index = {static_cast<unsigned>(index % launch_->grid.x), static_cast<unsigned>(index / launch_->grid.x % launch_->grid.y),
+                 static_cast<unsigned>(index / launch_->grid.x / launch_->grid.y)};
+  block.grid = launch_->grid;
+  block.running = block.threads;
+#if ANTIPHASE_ASAN
+  __asan_unpoison_memory_region(block.shared, shared_stride(block.shared_bytes) - shared_alignment);
+#endif
+  std::memset(block.shared, poison, block.shared_bytes);
+#if ANTIPHASE_ASAN
+  __asan_poison_memory_region(block.shared + block.shared_bytes, shared_stride(block.shared_bytes) - block.shared_bytes - 1);
+#endif
+  reset(block.barrier);
+  for (auto& m : block.named) reset(m);
+  for (auto& meetings : block.warp) meetings.clear();
+  block.at_mbarriers.clear();
+  block.loads.clear();
+  for (auto& t : block.thread) {
+    t->copies.clear();
+    t->stores = {};
+    make_ready(*t);
+  }
+  return true;
+}
+
+void worker::finish_thread(thread_state& self) {
+  block_state& block = *self.home;
+  bulk_store_queue& stores = self.stores;
+  if (!stores.open.empty() || stores.read < stores.groups.size())
+    fail(self, place::current(), "the thread ended before its bulk stores had read shared memory");
+  for (auto& group : stores.groups)
+    for (auto& store : group) std::memcpy(store.to, store.captured.data(), store.bytes);
+  stores = {};
+  self.now = condition::finished;
+  progress();
+  if (--block.running > 0) return;
+  if (!block.loads.empty()) fail(self, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
+  begin_block(block);
+}
+
+void worker::make_ready(thread_state& t) {
+  t.now = condition::ready;
+  ready_.push_back(&t);
+}
+
+void worker::complete(meeting& m) {
+  for (thread_state* t : m.waiting) make_ready(*t);
+  reset(m);
+  ++counts.barriers;
+  progress();
+}
+
+void worker::wake_mbarrier(block_state& block, const void* word) {
+  std::erase_if(block.at_mbarriers, [&](thread_state* t) {
+    if (t->key != word || !mbarrier_ended(*static_cast<const std::uint64_t*>(word), t->parity)) return false;
+    make_ready(*t);
+    return true;
+  });
+  progress();
+}
+
+bool worker::lands_now() {
+  switch (launch_->options.copies) {
+    case landing::early: return true;
+    case landing::late: return false;
+    case landing::mixed: break;
+  }
+  return (random_() & 1u) != 0;
+}
+
+// Bulk loads that wait to land do so when nobody else can run (the latest moment that is legal), or earlier where landings are mixed.
+void worker::land_one_load() {
+  for (auto& block : blocks_) {
+    if (block->loads.empty()) continue;
+    const auto i = random_.below(block->loads.size());
+    const bulk_load_state load = block->loads[i];
+    block->loads.erase(block->loads.begin() + i);
+    land(*block, *this, load);
+    return;
+  }
+}
+
+thread_state* worker::pick() {
+  for (;;) {
+    const bool stalled = ready_.empty();
+    ++picks_;
+    if (launch_->options.copies == landing::mixed && picks_ % 4 == 0) land_one_load();
+    if (stalled)
+      for (auto& block : blocks_)
+        if (!block->loads.empty()) {
+          land_one_load();
+          break;
+        }
+    if ((ready_.empty() || picks_ % 64 == 0) && !polling_.empty()) {
+      if (ready_.empty()) {
+        if (idle_rounds_++ == 0) idle_since_ = now();
+        const bool alone = launch_->options.workers == 1;
+        if (idle_rounds_ > idle_limit && (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds))) return nullptr;
+      }
+      for (thread_state* t : polling_) make_ready(*t);
+      polling_.clear();
+    }
+    if (!ready_.empty()) {
+      const auto i = random_.below(ready_.size());
+      thread_state* next = ready_[i];
+      ready_[i] = ready_.back();
+      ready_.pop_back();
+      return next;
+    }
+    bool loads = false;
+    for (auto& block : blocks_) loads |= !block->loads.empty();
+    if (!loads) return nullptr;
+  }
+}
+
+void worker::suspend(thread_state& self, condition why, place where) {
+  self.now = why;
+  self.where = where;
+  if (why == condition::polling) polling_.push_back(&self);
+  switch_from(self.self);
+}
+
+// Goes on with whoever is to run next; with the scheduler itself if nobody can.
+void worker::switch_from(fiber& from) {
+  if (launch_->failed.load(std::memory_order_relaxed)) {
+    switch_.go(from, main_);
+    return;
+  }
+  thread_state* next = pick();
+  if (next == nullptr) {
+    machine::current = nullptr;
+    switch_.go(from, main_);
+    return;
+  }
+  machine::current = next;
+  if (&next->self == &from) return;
+  ++counts.switches;
+  switch_.go(from, next->self);
+}
+
+std::string worker::describe_stall() const {
+  std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
+  for (const auto& block : blocks_) {
+    if (block->running == 0) continue;
+    std::vector<std::pair<std::string, std::vector<int>>> groups;
+    for (const auto& t : block->thread) {
+      const std::string what = waits_for(*t);
+      auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
+      if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
+      at->second.push_back(t->index);
+    }
+    out += fmt::format("; block ({}, {}, {}):", block->index.x, block->index.y, block->index.z);
+    const char* separator = "";
+    for (const auto& [what, threads] : groups) {
+      out += fmt::format("{} {} {} {}", separator, threads.size() == 1 ? "thread" : "threads", ranges(threads), what);
+      separator = ",";
+    }
+  }
+  return out;
+}
+
+void worker::run(launch_state& launch, unsigned index, int resident) {
+  launch_ = &launch;
+  random_ = random_source(std::uint64_t{launch.options.seed} << 32 | index);
+  counts = {};
+  failure_ = nullptr;
+  idle_rounds_ = 0;
+  picks_ = 0;
+  prepare(resident);
+  ready_.clear();
+  polling_.clear();
+  for (int b = 0; b < resident; ++b)
+    if (!begin_block(*blocks_[static_cast<std::size_t>(b)])) break;
+  if (!ready_.empty()) switch_from(main_);
+  machine::current = nullptr;
+  bool stalled = false;
+  for (const auto& block : blocks_) stalled |= block->running > 0;
+  if (!stalled && !failure_) return;
+  const bool first = !launch.failed.exchange(true);
+  const std::string report = failure_ ? std::string() : describe_stall();
+  for (auto& block : blocks_) block->running = 0;
+  discard();
+  if (failure_) std::rethrow_exception(failure_);
+  if (first) throw device_error(report);
+}
+
+}  // namespace antiphase::cpu_detail

@@ -1,0 +1,183 @@
+// One OS thread's share of a launch: blocks of fibers, who may run, who waits for what.
+#pragma once
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cpu/machine.hpp>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fiber.hpp"
+
+namespace antiphase::cpu_detail {
+
+using machine::place;
+class worker;
+struct block_state;
+
+struct async_copy {
+  void* to;
+  const void* from;
+  int bytes;
+  int from_source;
+};
+
+// Asynchronous copies of one thread that have not landed yet, in the order of issue; group_ends counts them per closed group.
+struct copy_queue {
+  std::vector<async_copy> copies;
+  std::vector<std::size_t> group_ends;  // index one past the last copy of each closed group, from the oldest open group on
+  std::size_t landed = 0;               // copies[0, landed) have landed
+  void clear() {
+    copies.clear();
+    group_ends.clear();
+    landed = 0;
+  }
+};
+
+struct bulk_store_state {
+  void* to;
+  const unsigned char* from;
+  std::uint32_t bytes;
+  std::vector<unsigned char> captured;  // what was read, between "read" and "written"
+};
+struct bulk_store_queue {
+  std::vector<std::vector<bulk_store_state>> groups;  // closed, oldest first; read[i] says whether group i has been read
+  std::vector<bulk_store_state> open;
+  std::size_t read = 0;                               // groups[0, read) have been read
+};
+
+enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_mbarrier, finished };
+
+struct thread_state : machine::thread_view {
+  worker* owner = nullptr;
+  block_state* home = nullptr;
+  fiber self;
+  condition now = condition::idle;
+  place where{};
+  const void* key = nullptr;  // the mbarrier waited for
+  unsigned parity = 0;
+  copy_queue copies;
+  bulk_store_queue stores;
+};
+
+// Threads that have come to a barrier and wait for the rest.
+struct meeting {
+  std::vector<thread_state*> waiting;
+  int arrived = 0;
+  int expected = 0;
+  place where{};
+};
+
+// Lanes with one mask that exchange values. Two sets of values alternate: who comes to the next exchange has read the one before.
+struct warp_meeting {
+  unsigned mask = 0;
+  unsigned arrived = 0;
+  int bytes = 0;
+  int buffer = 0;
+  place where{};
+  std::vector<thread_state*> waiting;
+  machine::exchange_slot values[2][32];
+};
+
+struct bulk_load_state {
+  void* to;
+  const void* from;
+  std::uint32_t bytes;
+  std::uint64_t* word;
+};
+
+struct block_state : machine::block_view {
+  std::vector<std::unique_ptr<thread_state>> thread;
+  int running = 0;
+  meeting barrier;
+  meeting named[16];
+  std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
+  std::vector<thread_state*> at_mbarriers;
+  std::vector<bulk_load_state> loads;  // issued, not landed
+};
+
+// What one launch shares between its workers.
+struct launch_state {
+  kernel what;
+  extent3 grid;
+  const void* params;
+  cpu_options options;
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> failed{false};
+};
+
+class random_source {
+ public:
+  explicit random_source(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0x2545F4914F6CDD1Dull) {}
+  std::uint32_t operator()() {  // xorshift64*, Vigna 2016
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return static_cast<std::uint32_t>((state_ * 0x2545F4914F6CDD1Dull) >> 32);
+  }
+  std::uint32_t below(std::size_t n) { return static_cast<std::uint32_t>((std::uint64_t{(*this)()} * n) >> 32); }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Keeps its fibers and stacks from launch to launch.
+class worker {
+ public:
+  worker() = default;
+  worker(const worker&) = delete;
+  worker& operator=(const worker&) = delete;
+  ~worker();
+
+  // Runs blocks of the launch until there are none left; throws what a kernel or the scheduler reports.
+  void run(launch_state& launch, unsigned index, int resident);
+
+  // What the machine's functions (machine.cpp) build on; all are called on the running fiber.
+  launch_state& launch() { return *launch_; }
+  random_source& random() { return random_; }
+  launch_counts counts;
+  void suspend(thread_state& self, condition why, place where);  // until somebody makes it ready
+  void make_ready(thread_state& t);
+  void complete(meeting& m);
+  void wake_mbarrier(block_state& block, const void* word);
+  bool lands_now();  // whether a copy issued now lands at once
+  void progress() { idle_rounds_ = 0; }
+
+ private:
+  void prepare(int resident);
+  void discard();
+  bool begin_block(block_state& block);
+  void finish_thread(thread_state& self);
+  thread_state* pick();
+  void land_one_load();
+  std::string describe_stall() const;
+  void enter_fiber(thread_state& self);
+  void switch_from(fiber& from);
+
+  launch_state* launch_ = nullptr;
+  random_source random_{1};
+  stack_arena stacks_;
+  int threads_ = 0;
+  std::vector<std::unique_ptr<block_state>> blocks_;
+  std::vector<unsigned char> shared_storage_;
+  std::vector<thread_state*> ready_, polling_;
+  std::uint64_t idle_rounds_ = 0;
+  std::uint64_t picks_ = 0;
+  std::int64_t idle_since_ = 0;
+  switching switch_;
+  fiber main_;
+  std::exception_ptr failure_;
+};
+
+// The running thread's state.
+thread_state& here();
+[[noreturn]] void fail(const thread_state& self, place where, const std::string& what);
+std::string text(place where);
+
+// mbarriers, mbarrier.cpp
+bool mbarrier_ended(std::uint64_t word, unsigned parity);
+void land(block_state& block, worker& owner, const bulk_load_state& load);
+std::string describe_mbarrier(const std::uint64_t* word);
+
+}  // namespace antiphase::cpu_detail

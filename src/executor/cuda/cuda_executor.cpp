@@ -1,0 +1,180 @@
+// Memory, copies and launches through the CUDA runtime.
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <algorithm>
+
+namespace antiphase {
+namespace {
+
+// Every call of the runtime goes through here: `call` says what was tried.
+template <class... Args> void check(cudaError_t result, fmt::format_string<Args...> call, Args&&... args) {
+  if (result == cudaSuccess) return;
+  cudaGetLastError();  // an error that is not sticky must not show up at somebody else's next call
+  throw device_error(
+      fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...), cudaGetErrorString(result), cudaGetErrorName(result)));
+}
+
+// Makes a device current for a scope; the caller's comes back afterwards.
+class current_device {
+ public:
+  explicit current_device(int device) {
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice({})", device);
+  }
+  current_device(const current_device&) = delete;
+  current_device& operator=(const current_device&) = delete;
+  ~current_device() { cudaSetDevice(before_); }
+
+ private:
+  int before_ = 0;
+};
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute({}) of device {}", static_cast<int>(which), device);
+  return value;
+}
+
+device_limits describe(int device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties of device {}", device);
+  const auto bytes = [&](cudaDeviceAttr which) { return static_cast<std::size_t>(attribute(which, device)); };
+  return {.name = properties.name,
+          .major = properties.major,
+          .minor = properties.minor,
+          .multiprocessors = properties.multiProcessorCount,
+          .threads_per_block = properties.maxThreadsPerBlock,
+          .threads_per_multiprocessor = properties.maxThreadsPerMultiProcessor,
+          .blocks_per_multiprocessor = attribute(cudaDevAttrMaxBlocksPerMultiprocessor, device),
+          .registers_per_multiprocessor = properties.regsPerMultiprocessor,
+          .shared_per_block = bytes(cudaDevAttrMaxSharedMemoryPerBlock),
+          .shared_opt_in = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+          .shared_per_multiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+          .shared_reserved = bytes(cudaDevAttrReservedSharedMemoryPerBlock)};
+}
+
+class cuda_executor final : public executor {
+ public:
+  explicit cuda_executor(const cuda_options& options) : device_(options.device) {
+    std::string why;
+    const auto devices = cuda_devices(&why);
+    if (devices.empty()) throw not_supported("cannot run on a GPU: " + why);
+    if (options.device < 0 || options.device >= static_cast<int>(devices.size()))
+      throw not_supported(fmt::format("there is no CUDA device {}: expected 0 to {}", options.device, devices.size() - 1));
+    limits_ = devices[static_cast<std::size_t>(options.device)];
+    if (limits_.major * 10 + limits_.minor < 75)
+      throw not_supported(
+          fmt::format("{} has compute capability {}.{}: expected 7.5 or newer", limits_.name, limits_.major, limits_.minor));
+    if (options.shared_limit > 0) {
+      limits_.shared_opt_in = std::min(limits_.shared_opt_in, options.shared_limit);
+      limits_.shared_per_block = std::min(limits_.shared_per_block, options.shared_limit);
+    }
+  }
+
+  target kind() const override { return target::cuda; }
+  const device_limits& limits() const override { return limits_; }
+
+  void* allocate(std::size_t bytes) const override {
+    const current_device use(device_);
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)), "allocating {} bytes on {}", bytes, limits_.name);
+    return memory;
+  }
+  void deallocate(void* memory) const noexcept override { cudaFree(memory); }
+
+  void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override {
+    move(device, host, bytes, cudaMemcpyHostToDevice, on, "to");
+    synchronize(on);
+  }
+  void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override {
+    move(host, device, bytes, cudaMemcpyDeviceToHost, on, "from");
+    synchronize(on);
+  }
+  void copy(void* to, const void* from, std::size_t bytes, stream on) const override {
+    move(to, from, bytes, cudaMemcpyDeviceToDevice, on, "on");
+  }
+  void synchronize(stream on) const override {
+    const current_device use(device_);
+    check(cudaStreamSynchronize(on), "waiting for the work on {}", limits_.name);
+  }
+
+  kernel_usage usage(const kernel& k) const override {
+    const current_device use(device_);
+    cudaFuncAttributes a{};
+    check(cudaFuncGetAttributes(&a, entry(k)), "reading the attributes of kernel {}", k.name);
+    kernel_usage u{.registers = a.numRegs, .spilled_bytes = a.localSizeBytes, .shared_bytes = k.shared_bytes};
+    if (!refusal(limits_, k)) {
+      const std::size_t dynamic = prepare(k);
+      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&u.blocks_per_multiprocessor, k.entry, k.threads, dynamic),
+            "reading the occupancy of kernel {}", k.name);
+    }
+    u.occupancy = static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits_.threads_per_multiprocessor;
+    return u;
+  }
+
+  launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
+    entry(k);
+    if (const auto why = refusal(limits_, k)) throw not_supported(*why);
+    if (grid.count() == 0) return {};
+    if (grid.y > 65535 || grid.z > 65535)
+      throw bad_request(fmt::format("kernel {}: a grid of {} x {} x {} blocks: at most 65535 in y and z", k.name, grid.x, grid.y, grid.z));
+    const current_device use(device_);
+    const std::size_t dynamic = prepare(k);
+    void* arguments[] = {const_cast<void*>(params)};
+    check(cudaLaunchKernel(k.entry, dim3(grid.x, grid.y, grid.z), dim3(static_cast<unsigned>(k.threads)), arguments, dynamic, on),
+          "launching kernel {} ({} x {} x {} blocks of {} threads, {} bytes of shared memory)", k.name, grid.x, grid.y, grid.z, k.threads,
+          k.shared_bytes);
+    return {};
+  }
+
+ private:
+  static const void* entry(const kernel& k) {
+    if (k.entry == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for CUDA", k.name));
+    return k.entry;
+  }
+  // The dynamic shared memory of a launch, which the kernel is allowed to have beyond 48 KiB only after asking.
+  std::size_t prepare(const kernel& k) const {
+    if (k.shared != shared_kind::dynamic) return 0;
+    if (k.shared_bytes > limits_.shared_per_block)
+      check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(k.shared_bytes)),
+            "asking for {} bytes of shared memory for kernel {}", k.shared_bytes, k.name);
+    return k.shared_bytes;
+  }
+  void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, stream on, const char* direction) const {
+    if (bytes == 0) return;
+    const current_device use(device_);
+    check(cudaMemcpyAsync(to, from, bytes, kind, on), "copying {} bytes {} {}", bytes, direction, limits_.name);
+  }
+
+  int device_;
+  device_limits limits_;
+};
+
+}  // namespace
+
+std::vector<device_limits> cuda_devices(std::string* why_none) {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result != cudaSuccess) {
+    cudaGetLastError();
+    if (why_none != nullptr) {
+      int driver = 0;
+      cudaDriverGetVersion(&driver);
+      *why_none = driver == 0 ? std::string("no NVIDIA driver is installed")
+                              : fmt::format("{} ({})", cudaGetErrorString(result), cudaGetErrorName(result));
+    }
+    return {};
+  }
+  if (count == 0 && why_none != nullptr) *why_none = "the NVIDIA driver sees no GPU";
+  std::vector<device_limits> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(describe(i));
+  return devices;
+}
+
+std::shared_ptr<const executor> make_cuda_executor(const cuda_options& options) { return std::make_shared<const cuda_executor>(options); }
+
+}  // namespace antiphase

@@ -1,0 +1,19 @@
+// The CUDA executor of a build without the GPU part: it says so.
+#include <antiphase/core/error.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+
+namespace antiphase {
+namespace {
+constexpr const char* reason = "this build of antiphase has no GPU part (it was configured without a CUDA toolkit)";
+}
+
+std::vector<device_limits> cuda_devices(std::string* why_none) {
+  if (why_none != nullptr) *why_none = reason;
+  return {};
+}
+
+std::shared_ptr<const executor> make_cuda_executor(const cuda_options&) {
+  throw not_supported(std::string("cannot run on a GPU: ") + reason);
+}
+
+}  // namespace antiphase

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""check_layers.py on small made-up trees: clean ones pass, each kind of fault is found and named."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(sys.argv.pop())
+
+CLEAN = {
+    "include/antiphase/core/cursor.hpp": "#include <cstdint>\n",
+    "include/antiphase/core/channel.hpp": "#include <antiphase/core/cursor.hpp>\n",
+    "include/antiphase/executor/kernel.hpp": "#include <cstddef>\n",
+    "include/antiphase/executor/cpu/machine.hpp": "#include <antiphase/executor/kernel.hpp>\n",
+    "include/antiphase/executor/launch.hpp": "#include <antiphase/core/cursor.hpp>\n",
+    "include/antiphase/device/index.cuh": "#include <antiphase/executor/cpu/machine.hpp>\n",
+    "include/antiphase/channel/copies.cuh": "#include <antiphase/core/channel.hpp>\n#include <antiphase/device/index.cuh>\n",
+    "include/antiphase/gemm/tiled.cuh": "#include <antiphase/channel/copies.cuh>\n",
+    "include/antiphase/gemm/problem.hpp": "#include <antiphase/core/cursor.hpp>\n",
+    "include/antiphase/scan/block.cuh": "#include <antiphase/device/index.cuh>\n",
+    "include/antiphase/gemm.hpp": "#include <antiphase/gemm/problem.hpp>\n",
+    "src/gemm.cpp": '#include <antiphase/gemm.hpp>\n#include <antiphase/gemm/tiled.cuh>\n#include "list.hpp"\n#include "config.hpp"\n',
+    "src/list.hpp": "#include <vector>\n",
+    "src/config.hpp.in": "#define COMMIT @COMMIT@\n",
+    "tool/main.cpp": '#include <antiphase/gemm.hpp>\n#include "tool/options.hpp"\n#include <cstdio>\n',
+    "tool/options.hpp": "#include <antiphase/core/cursor.hpp>\n",
+}
+
+
+def run(changes=None, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {**CLEAN, **(changes or {})}.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return subprocess.run([sys.executable, str(SCRIPT), *options, folder], capture_output=True, text=True)
+
+
+class Layers(unittest.TestCase):
+    def refused(self, changes, *words):
+        result = run(changes)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_a_clean_tree_passes(self):
+        result = run()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        self.assertIn("15 files, 16 includes among them: no upward arrow, no cycle", result.stdout)
+
+    def test_the_graph_for_graphviz(self):
+        result = run({}, "--dot")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.startswith("digraph layers {"))
+        self.assertIn('channel -> device [label = "1"];', result.stdout)
+        self.assertTrue(result.stdout.endswith("}\n"))
+
+    def test_an_upward_arrow_is_found(self):
+        self.refused({"include/antiphase/core/view.hpp": "#include <antiphase/device/index.cuh>\n"},
+                     "include/antiphase/core/view.hpp includes include/antiphase/device/index.cuh", "device lies above core")
+
+    def test_an_upward_arrow_by_a_relative_path_is_found(self):
+        self.refused({"include/antiphase/channel/up.cuh": '#include "../gemm/tiled.cuh"\n'}, "gemm lies above channel")
+
+    def test_the_library_does_not_include_its_sources(self):
+        self.refused({"include/antiphase/scan/up.cuh": '#include "src/list.hpp"\n'}, "src lies above scan")
+
+    def test_gemm_and_scan_do_not_meet(self):
+        self.refused({"include/antiphase/scan/meets.cuh": "#include <antiphase/gemm/tiled.cuh>\n"}, "scan and gemm are of one layer")
+
+    def test_the_bridge_from_device_is_narrow(self):
+        self.refused({"include/antiphase/device/run.cuh": "#include <antiphase/executor/launch.hpp>\n"},
+                     "device and executor are of one layer")
+
+    def test_no_bridge_leads_back(self):
+        self.refused({"include/antiphase/executor/back.hpp": "#include <antiphase/device/index.cuh>\n"},
+                     "executor and device are of one layer")
+
+    def test_the_tool_sees_public_headers_only(self):
+        self.refused({"tool/peek.cpp": "#include <antiphase/gemm/problem.hpp>\n"}, "tool sees public headers and core only")
+        self.refused({"bench/peek.cpp": '#include "../src/list.hpp"\n'}, "bench sees public headers and core only")
+
+    def test_a_cycle_is_found(self):
+        self.refused({"include/antiphase/core/a.hpp": "#include <antiphase/core/b.hpp>\n",
+                      "include/antiphase/core/b.hpp": '#include "c.hpp"\n',
+                      "include/antiphase/core/c.hpp": "#  include <antiphase/core/a.hpp>\n"},
+                     "cycle: include/antiphase/core/a.hpp -> include/antiphase/core/b.hpp -> include/antiphase/core/c.hpp -> "
+                     "include/antiphase/core/a.hpp")
+
+    def test_a_file_that_includes_itself_is_a_cycle(self):
+        self.refused({"src/list.hpp": '#include "list.hpp"\n'}, "cycle: src/list.hpp -> src/list.hpp")
+
+    def test_core_knows_neither_cuda_nor_files(self):
+        for header in ("cuda_runtime.h", "cuda/std/span", "iostream", "fstream", "cstdio"):
+            self.refused({"include/antiphase/core/view.hpp": f"#include <{header}>\n"}, f"<{header}>", "core knows neither CUDA nor files")
+
+    def test_a_public_header_needs_no_device_compiler(self):
+        self.refused({"include/antiphase/gemm/problem.hpp": "#include <antiphase/gemm/tiled.cuh>\n"},
+                     "include/antiphase/gemm.hpp -> include/antiphase/gemm/problem.hpp -> ", "a public .hpp needs only a host compiler")
+
+    def test_a_missing_header_is_found(self):
+        self.refused({"src/lost.cpp": "#include <antiphase/core/lost.hpp>\n"}, "antiphase/core/lost.hpp, which does not exist")
+
+    def test_a_folder_without_a_layer_is_found(self):
+        self.refused({"include/antiphase/misc/x.hpp": "#include <cstdint>\n"},
+                     "include/antiphase/misc/x.hpp is in a folder that has no layer")
+
+    def test_includes_in_comments_do_not_count(self):
+        text = "// #include <cstdio>\n/*\n#include <antiphase/gemm.hpp>\n*/\n#include <cstdint>\n"
+        result = run({"include/antiphase/core/view.hpp": text})
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_root_without_sources_is_a_mistake_of_the_caller(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run([sys.executable, str(SCRIPT), folder], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("holds no sources", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

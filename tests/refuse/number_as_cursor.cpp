@@ -1,0 +1,15 @@
+// A slot's number alone does not say in which round it is used.
+// error: no matching function ... ::wait.int.
+#include <antiphase/core/channel.hpp>
+
+struct barrier {
+  void init(int) {}
+  void arrive() {}
+  void wait(unsigned) {}
+};
+void compute(antiphase::channel<barrier, 3, 1, 1>& ring) {
+  ring.wait({.index = 1, .parity = 0});
+#ifdef REFUSED
+  ring.wait(1);
+#endif
+}
