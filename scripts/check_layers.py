@@ -8,8 +8,8 @@ A file includes its own folder and lower layers only:
     core < device, executor < channel < gemm, scan < public headers (include/antiphase/*) < src < tool, bench
 
 Folders of one layer do not include each other; the one bridge is from device to the two headers by which a kernel sees the machine it
-runs on. tool and bench see the library as its users do: public headers and core. A public .hpp needs only a host compiler, so no path
-leads from it to a .cuh. core knows neither CUDA nor files.
+runs on. tool and bench see the library as its users do: public headers and core; bench has kernels of its own, so also device. A public
+.hpp needs only a host compiler, so no path leads from it to a .cuh. core knows neither CUDA nor files.
 
 Exit status: 0 the layers hold, 1 they do not, 2 usage.
 """
@@ -22,8 +22,8 @@ import sys
 LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "public": 4, "src": 5, "tool": 6, "bench": 6}
 LIBRARY = "include/antiphase/"
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/kernel.hpp"}}
-USERS = {"tool", "bench"}
-USERS_SEE = {"public", "core"}
+USERS_SEE = {"tool": ("public headers and core", {"public", "core"}),
+             "bench": ("public headers, core and device", {"public", "core", "device"})}
 NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")
 SUFFIXES = {".hpp", ".cuh", ".h", ".cpp", ".cu"}
 
@@ -83,8 +83,9 @@ def judge(file, target):
     source, goal = folder_of(file), folder_of(target)
     if source == goal:
         return None
-    if source in USERS:
-        return None if goal in USERS_SEE else f"{source} sees public headers and core only"
+    if source in USERS_SEE:
+        what, folders = USERS_SEE[source]
+        return None if goal in folders else f"{source} sees {what} only"
     if LAYERS[goal] < LAYERS[source] or target in BRIDGES.get(source, ()):
         return None
     if LAYERS[goal] == LAYERS[source]:

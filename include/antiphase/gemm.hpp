@@ -22,4 +22,7 @@ struct gemm_options {
 // Each output is one FP32 sum in the order of k.
 launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options = {});
 
+// The step that the policy "auto" stands for: the last one of the ladder that the device has room for.
+const mm::step& select_step(const context& where, const mm::problem& p);
+
 }  // namespace antiphase

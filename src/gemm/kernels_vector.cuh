@@ -1,4 +1,4 @@
-// The GEMM kernels with 16-byte accesses (sm_80), one variant per pair of copy widths.
+// The GEMM kernels with 16-byte accesses (sm_80), one variant per way the operands lie in memory.
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/tiled.cuh>
 
@@ -8,15 +8,18 @@ namespace antiphase::mm {
 inline namespace AP_TARGET {
 
 std::vector<instance> vector_kernels() {
+  using enum contiguous;
   std::vector<instance> list;
-  add_with_parts<vectors_policy(1, 4)>(list, "vectors", "gemm.vectors");
-  add<vectors_policy(4, 4)>(list, "vectors", "gemm.vectors");
-  add<vectors_policy(4, 1)>(list, "vectors", "gemm.vectors");
-  add<vectors_policy(1, 1)>(list, "vectors", "gemm.vectors");
-  add_with_parts<warp_tile_policy(1, 4)>(list, "warp-tile", "gemm.warp-tile");
-  add<warp_tile_policy(4, 4)>(list, "warp-tile", "gemm.warp-tile");
-  add<warp_tile_policy(4, 1)>(list, "warp-tile", "gemm.warp-tile");
-  add<warp_tile_policy(1, 1)>(list, "warp-tile", "gemm.warp-tile");
+  add_with_parts<vectors_policy(k, outer)>(list, "vectors", "gemm.vectors");  // A and B row-major
+  add<vectors_policy(k, k)>(list, "vectors", "gemm.vectors");
+  add<vectors_policy(outer, outer)>(list, "vectors", "gemm.vectors");
+  add<vectors_policy(outer, k)>(list, "vectors", "gemm.vectors");
+  add<vectors_policy(neither, neither)>(list, "vectors", "gemm.vectors");
+  add_with_parts<warp_tile_policy(k, outer)>(list, "warp-tile", "gemm.warp-tile");
+  add<warp_tile_policy(k, k)>(list, "warp-tile", "gemm.warp-tile");
+  add<warp_tile_policy(outer, outer)>(list, "warp-tile", "gemm.warp-tile");
+  add<warp_tile_policy(outer, k)>(list, "warp-tile", "gemm.warp-tile");
+  add<warp_tile_policy(neither, neither)>(list, "warp-tile", "gemm.warp-tile");
   return list;
 }
 

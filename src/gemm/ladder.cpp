@@ -5,6 +5,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -60,9 +61,20 @@ void require_sensible(const problem& p) {
     throw bad_request(fmt::format("C has the same address as {}: they must not overlap", p.c.data == p.a.data ? "A" : "B"));
 }
 
-// Packets run along the index that is contiguous in shared memory: the outer one of a k-major tile. `others` is the stride between packets.
-bool can_copy_wide(const float* data, std::int64_t along, std::int64_t others) {
-  return along == 1 && others % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+// Whether an operand lies as a variant of a kernel takes it for granted: contiguous along one index, aligned if its copies are wide, its tiles less
+// than 4 GiB across.
+bool lies(const operand_policy& how, extent2 tile, const float* data, std::int64_t outer_stride, std::int64_t k_stride) {
+  if (how.along == contiguous::neither) return true;
+  const bool along_k = how.along == contiguous::k;
+  const std::int64_t along = along_k ? k_stride : outer_stride, across = along_k ? outer_stride : k_stride;
+  const std::int64_t span_limit = (std::int64_t{1} << 30) / std::max(tile.m, tile.n) - 1;  // floats from run to run
+  if (along != 1 || across < 0 || across > span_limit) return false;
+  return how.copy_width == 1 || (across % how.copy_width == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0);
+}
+
+// How much a variant takes for granted: the more, the faster it is.
+int specialised(const policy& how) {
+  return (how.a.along != contiguous::neither) + (how.b.along != contiguous::neither) + (how.a.copy_width > 1) + (how.b.copy_width > 1);
 }
 
 }  // namespace
@@ -94,11 +106,10 @@ plan prepare(target where, const step& how, const problem& p, parts run) {
   const instance* best = nullptr;
   for (const instance& candidate : instances(where)) {
     if (std::string_view(candidate.step) != how.name || candidate.how.run != run) continue;
-    const bool fits_a = candidate.how.copy_width_a == 1 || can_copy_wide(p.a.data, p.a.row_stride, p.a.column_stride);
-    const bool fits_b = candidate.how.copy_width_b == 1 || can_copy_wide(p.b.data, p.b.column_stride, p.b.row_stride);
-    if (run == parts::all && !(fits_a && fits_b)) continue;
-    const auto width = [](const instance& i) { return i.how.copy_width_a + i.how.copy_width_b; };
-    if (best == nullptr || width(candidate) > width(*best)) best = &candidate;
+    const bool fits = lies(candidate.how.a, candidate.how.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&
+                      lies(candidate.how.b, candidate.how.tile, p.b.data, p.b.column_stride, p.b.row_stride);
+    if (run == parts::all && !fits) continue;
+    if (best == nullptr || specialised(candidate.how) > specialised(best->how)) best = &candidate;
   }
   if (best == nullptr) throw not_supported(fmt::format("this build has no kernel for GEMM policy {} on {}", how.name, where == target::cuda ? "CUDA" : "the CPU"));
 

@@ -60,7 +60,10 @@ template <int N, int... Parties> outcome explore_chain(const chain_plan& plan) {
     const auto let_go = [&] {
       me.end(uses.front());
       uses.pop_front();
-      event == last ? ring.release(held++, me) : ring.commit(held++, event, me);
+      if (event == last)
+        ring.release(held++, me);
+      else
+        ring.commit(held++, event, me);
     };
     const std::size_t late = event == last ? static_cast<std::size_t>(plan.late) : 0;
     int unit = 0;

@@ -11,8 +11,8 @@ namespace antiphase::model {
 
 enum class shortcut { none, no_barrier, one_group_short };
 
-// What happens to the units of one thread's pipeline: checks what the pipeline promises, and turns units into uses of slots. The
-// first load into a slot has turn 0, its computation turn 1, the second load turn 2 ...
+// What happens to the units of one thread's pipeline: checks what the pipeline promises, and turns units into uses of slots. What is
+// written into a slot first has turn 0, its computation turn 1, what is written next turn 2 ...
 template <int N> class units {
  public:
   void start(int steps) {
@@ -23,9 +23,13 @@ template <int N> class units {
   int load(int i, int slot) {  // the turn
     if (i != static_cast<int>(loaded_.size())) throw misplaced("unit " + std::to_string(i) + " is loaded out of order");
     if (i >= steps_) throw misplaced("unit " + std::to_string(i) + " past the end is loaded");
-    if (slot < 0 || slot >= N) throw misplaced("unit " + std::to_string(i) + " is loaded into slot " + std::to_string(slot));
-    loaded_.push_back(slot);
-    return 2 * loads_[slot]++;
+    loaded_.push_back({slot, overwrite(slot)});
+    return loaded_.back().turn;
+  }
+  // Something is written that nobody will read.
+  int overwrite(int slot) {  // the turn
+    if (slot < 0 || slot >= N) throw misplaced("slot " + std::to_string(slot) + " of " + std::to_string(N) + " is written");
+    return 2 * writes_[slot]++;
   }
   int compute(int i, int slot) {  // the turn
     if (i != computed_++) throw misplaced("unit " + std::to_string(i) + " is computed out of order");
@@ -33,21 +37,21 @@ template <int N> class units {
     if (static_cast<int>(loaded_.size()) != ahead)
       throw misplaced("unit " + std::to_string(i) + " is computed after " + std::to_string(loaded_.size()) + " loads; expected " +
                       std::to_string(ahead));
-    if (loaded_[static_cast<std::size_t>(i)] != slot) throw misplaced("unit " + std::to_string(i) + " is computed in another slot");
-    // The slot may have been loaded again already only if the step's own load went there, which is a fault; the turn shows it.
-    int turn = 2 * loads_[slot] - 1;
-    for (std::size_t later = static_cast<std::size_t>(i) + 1; later < loaded_.size(); ++later) turn -= 2 * (loaded_[later] == slot);
-    return turn;
+    const unit& wanted = loaded_[static_cast<std::size_t>(i)];
+    if (wanted.slot != slot) throw misplaced("unit " + std::to_string(i) + " is computed in another slot");
+    return wanted.turn + 1;
   }
   void stop() const {
     if (computed_ != steps_) throw misplaced("a run of " + std::to_string(steps_) + " computed " + std::to_string(computed_));
   }
-  int computed() const { return computed_; }
 
  private:
+  struct unit {
+    int slot, turn;
+  };
   int steps_ = 0, computed_ = 0;
-  std::vector<int> loaded_;  // the slot of each unit of this run
-  int loads_[N]{};           // into each slot, ever
+  std::vector<unit> loaded_;  // of this run
+  int writes_[N]{};           // into each slot, ever
 };
 
 // Channels as one thread sees them: the four verbs, and load and compute as uses of the slots.
@@ -64,10 +68,13 @@ template <int N, int Threads> struct over_parity_barriers {
   };
   shared& all;
   agent me;
+  units<N>& mine;
   int number;
   std::vector<int> copies{};
 
-  void acquire(cursor<N> at) { loads() ? all.recorded.ring.acquire(at, full, me) : void(); }
+  void acquire(cursor<N> at) {
+    if (loads()) all.recorded.ring.acquire(at, full, me);
+  }
   void commit(cursor<N> at) {
     if (!loads()) return;
     all.engine.follow(me, me.steps());
@@ -77,12 +84,15 @@ template <int N, int Threads> struct over_parity_barriers {
   }
   void wait(cursor<N> at) { all.recorded.ring.wait(at, full, me); }
   void release(cursor<N> at) { all.recorded.ring.release(at, me); }
-  void load(int slot, int turn) {
+  void load(int i, int slot) {
+    const int turn = mine.load(i, slot);
     if (loads()) copies.push_back(me.begin(slot, turn));
   }
   void start() {}
   void computed() {}
-  void finish(cursor<N> at) { loads() ? all.recorded.ring.finish(at, me) : void(); }
+  void finish(cursor<N> at) {
+    if (loads()) all.recorded.ring.finish(at, me);
+  }
   bool loads() const { return number == 0; }
 };
 
@@ -96,8 +106,8 @@ struct block_barrier {
   }
 };
 
-// Through registers: load fills private registers, commit stores them into the slot, wait is a block barrier; with a single slot,
-// release is one too.
+// Through registers: load fills private registers, commit stores them into the slot, those of an empty unit too, whatever they hold; wait
+// is a block barrier; with a single slot, release is one too.
 template <int N, int Threads, shortcut Taken = shortcut::none> struct over_staged_registers {
   static constexpr int stages = N;
   struct shared {
@@ -109,6 +119,7 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
   };
   shared& all;
   agent me;
+  units<N>& mine;
   int number;
   block_barrier block{all.barrier};
   int loads = 0, computations = 0;  // of this run
@@ -116,12 +127,11 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
 
   void acquire(cursor<N>) {}
   void commit(cursor<N> at) {
-    if (!staged) return;
-    if (at.index != staged->slot) throw misplaced("what was loaded for one slot is committed into another");
+    if (staged && at.index != staged->slot) throw misplaced("what was loaded for one slot is committed into another");
     // Behind the prologue, the registers must be given a whole computation to arrive in.
-    if (N > 1 && staged->load >= N - 1 && computations == staged->computed)
+    if (N > 1 && staged && staged->load >= N - 1 && computations == staged->computed)
       throw misplaced("the registers are stored before the computation");
-    me.end(me.begin(staged->slot, staged->turn));
+    me.end(me.begin(at.index, staged ? staged->turn : mine.overwrite(at.index)));
     staged.reset();
   }
   void wait(cursor<N>) {
@@ -130,9 +140,9 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
   void release(cursor<N>) {
     if constexpr (N == 1) block.sync(me);
   }
-  void load(int slot, int turn) {
+  void load(int i, int slot) {
     if (staged) throw misplaced("a load overwrites the registers of the one before");
-    staged = {slot, turn, loads++, computations};
+    staged = {slot, mine.load(i, slot), loads++, computations};
   }
   void start() { loads = computations = 0; }
   void computed() { ++computations; }
@@ -150,6 +160,7 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_copy_
   };
   shared& all;
   agent me;
+  units<N>& mine;
   int number;
   agent engine{all.in.add_agent()};
   block_barrier block{all.barrier};
@@ -169,7 +180,7 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_copy_
   void release(cursor<N>) {
     if constexpr (N == 1) block.sync(me);
   }
-  void load(int slot, int turn) { group.push_back(me.begin(slot, turn)); }
+  void load(int i, int slot) { group.push_back(me.begin(slot, mine.load(i, slot))); }
   void start() {}
   void computed() {}
   void finish(cursor<N>) {}
@@ -184,14 +195,14 @@ template <class Channel, int Threads> outcome explore_threads(const std::vector<
   typename Channel::shared all(w);
   for (int t = 0; t < Threads; ++t) {
     agent me = agents[static_cast<std::size_t>(t)];
-    Channel channel{.all = all, .me = me, .number = t};
     units<N> mine;
+    Channel channel{.all = all, .me = me, .mine = mine, .number = t};
     pipeline<Channel> lane{channel};
     for (int steps : runs) {
       mine.start(steps);
       channel.start();
       lane.run(
-          steps, [&](int i, int slot) { channel.load(slot, mine.load(i, slot)); },
+          steps, [&](int i, int slot) { channel.load(i, slot); },
           [&](int i, int slot) {
             me.end(me.begin(slot, mine.compute(i, slot)));
             channel.computed();

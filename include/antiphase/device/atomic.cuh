@@ -51,7 +51,10 @@ template <class T> AP_DEV T load_acquire(const T* at) {
 template <class T> AP_DEV void store_release(T* at, T value) { std::atomic_ref<T>(*at).store(value, std::memory_order_release); }
 AP_DEV void device_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 template <class Done> AP_DEV void poll(Done done, machine::place where = machine::place::current()) {
-  while (!done()) machine::yield(where);
+  if (done()) return;
+  do machine::yield(where);
+  while (!done());
+  machine::polled();
 }
 #endif
 

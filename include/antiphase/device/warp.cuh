@@ -66,7 +66,7 @@ template <class T> AP_DEV T shuffle_from(T value, int from, unsigned mask, machi
   return value;
 }
 template <class T> AP_DEV T shuffle(T value, int from, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
-  return shuffle_from(value, from % warp_size, mask, where);
+  return shuffle_from(value, from & (warp_size - 1), mask, where);
 }
 template <class T> AP_DEV T shuffle_up(T value, int by, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
   const int lane = lane_index();

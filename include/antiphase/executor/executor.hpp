@@ -2,6 +2,7 @@
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/executor/limits.hpp>
+#include <functional>
 
 namespace antiphase {
 
@@ -28,6 +29,10 @@ class executor {
   virtual launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const = 0;
   virtual kernel_usage usage(const kernel& k) const = 0;
   virtual void synchronize(stream on) const = 0;
+
+  // How long the work that `queue` hands to the stream takes, in milliseconds: on CUDA between two events around it, on the CPU by the
+  // clock on the wall. While `queue` runs, this executor's device is the current one of the thread. Waits for the work.
+  virtual double milliseconds(const std::function<void(stream)>& queue, stream on) const = 0;
 };
 
 }  // namespace antiphase

@@ -44,12 +44,14 @@ inline std::optional<std::string> refusal(const device_limits& device, const ker
 
 // Blocks of `k` that fit on one multiprocessor if each thread takes `registers` (0: not limited by them).
 inline int resident_blocks(const device_limits& device, const kernel& k, int registers) {
-  int blocks = std::min(device.blocks_per_multiprocessor, device.threads_per_multiprocessor / k.threads);
-  const auto shared = k.shared_bytes + device.shared_reserved;
-  blocks = std::min(blocks, static_cast<int>(device.shared_per_multiprocessor / shared));
+  const int warps = (k.threads + 31) / 32;
+  int blocks = std::min(device.blocks_per_multiprocessor, device.threads_per_multiprocessor / 32 / warps);
+  const std::size_t shared = (k.shared_bytes + device.shared_reserved + 127) / 128 * 128;  // handed out 128 bytes at a time
+  if (shared > 0) blocks = std::min(blocks, static_cast<int>(device.shared_per_multiprocessor / shared));
   if (registers > 0) {
     const int per_warp = (registers * 32 + 255) / 256 * 256;  // registers are handed out to a warp 256 at a time
-    blocks = std::min(blocks, device.registers_per_multiprocessor / per_warp / ((k.threads + 31) / 32));
+    // A warp's come from the quarter of the multiprocessor that runs it.
+    blocks = std::min(blocks, device.registers_per_multiprocessor / 4 / per_warp * 4 / warps);
   }
   return blocks;
 }

@@ -21,19 +21,29 @@ struct extent2 {
   constexpr bool operator==(const extent2&) const = default;
 };
 
+// Along which of its indices an operand is known to be contiguous in global memory.
+enum class contiguous { outer, k, neither };
+
+// How one operand lies in shared memory and how it gets there.
+struct operand_policy {
+  layout order = layout::k_major;
+  int padding = 0;                             // floats at the end of each row
+  int copy_width = 1;                          // floats per copy: 1, or 4 if `along` also lies side by side in shared memory
+  contiguous along = contiguous::neither;      // neither: any strides will do
+  constexpr bool operator==(const operand_policy&) const = default;
+};
+
 // A block computes a tile of tile.m x tile.n outputs in steps of tile_k; a thread computes thread.m x thread.n of them.
 struct policy {
-  extent2 tile;
-  int tile_k;
+  extent2 tile = {1, 1};
+  int tile_k = 1;
   extent2 thread = {1, 1};
   extent2 warp = {0, 0};                    // outputs of a warp, side by side; 0: threads are laid over the whole tile
   int stages = 1;
   copy_kind copy = copy_kind::registers;
-  layout a = layout::outer_major;           // of A in shared memory; B is k_major
-  int padding_a = 0, padding_b = 0;         // floats at the end of each row in shared memory
+  operand_policy a = {}, b = {};
   int fragments = 1;                        // register copies of what the threads multiply: 1, or 2 to load one while the other is used
   int read_width = 1;                       // floats per read from shared memory and per write of C: 1 or 4
-  int copy_width_a = 1, copy_width_b = 1;   // floats per copy into shared memory: 1 or 4
   shared_kind shared = shared_kind::fixed;
   int blocks = 1;                           // per multiprocessor, that the compiler leaves registers for
   parts run = parts::all;
@@ -42,9 +52,17 @@ struct policy {
   constexpr int threads() const { return tile.m / thread.m * (tile.n / thread.n); }
 };
 
-// Whether rows of `per_round` floats cover a tile of outer x k, whichever of the two runs along a row.
-constexpr bool copies_evenly(int outer, int k, int per_round) {
-  return outer * k == per_round || (outer * k % per_round == 0 && per_round % outer == 0 && per_round % k == 0);
+constexpr int side_by_side(const operand_policy& o, int outer, int k) { return o.order == layout::k_major ? outer : k; }
+
+// Whether the numbers of one operand fit: threads copy its tile in whole rounds that end with a run, and every packet is aligned.
+constexpr bool valid(const operand_policy& o, int outer, int k, int threads, int read_width) {
+  const int round = threads * o.copy_width, row = side_by_side(o, outer, k);
+  const bool whole_rounds = outer * k % round == 0;
+  const bool whole_runs = o.along == contiguous::neither ? o.copy_width == 1 && (outer * k == round || (round % outer == 0 && round % k == 0))
+                                                         : round % (o.along == contiguous::k ? k : outer) == 0;
+  const bool straight = o.copy_width == 1 || (o.along == contiguous::k) == (o.order == layout::outer_major);
+  const bool aligned = (row + o.padding) % (o.copy_width > read_width ? o.copy_width : read_width) == 0 || (o.copy_width == 1 && read_width == 1);
+  return whole_rounds && whole_runs && straight && aligned;
 }
 
 // Whether the numbers of a policy fit together; checked when a kernel is instantiated.
@@ -52,13 +70,11 @@ constexpr bool valid(const policy& p) {
   const bool positive = p.tile.m > 0 && p.tile.n > 0 && p.tile_k > 0 && p.thread.m > 0 && p.thread.n > 0 && p.stages > 0;
   if (!positive || p.tile.m % p.thread.m != 0 || p.tile.n % p.thread.n != 0) return false;
   const int threads = p.threads();
-  const bool copies = copies_evenly(p.tile.m, p.tile_k, threads * p.copy_width_a) && copies_evenly(p.tile.n, p.tile_k, threads * p.copy_width_b);
-  const bool widths = p.thread.m % p.read_width == 0 && p.thread.n % p.read_width == 0 &&
-                      (p.read_width == 1 || (p.a == layout::k_major && p.padding_a % p.read_width == 0 && p.padding_b % p.read_width == 0)) &&
-                      p.padding_a % p.copy_width_a == 0 && p.padding_b % p.copy_width_b == 0;
+  const bool reads = p.read_width == 1 || (p.thread.m % p.read_width == 0 && p.thread.n % p.read_width == 0 && p.a.order == layout::k_major && p.b.order == layout::k_major);
   const bool warps = p.warp == extent2{0, 0} || (p.tile.m % p.warp.m == 0 && p.tile.n % p.warp.n == 0 &&
                                                  p.warp.m / p.thread.m * (p.warp.n / p.thread.n) == 32);
-  return threads % 32 == 0 && threads <= 1024 && copies && widths && warps && (p.fragments == 1 || p.fragments == 2);
+  return threads % 32 == 0 && threads <= 1024 && reads && warps && (p.fragments == 1 || p.fragments == 2) &&
+         valid(p.a, p.tile.m, p.tile_k, threads, p.read_width) && valid(p.b, p.tile.n, p.tile_k, threads, p.read_width);
 }
 
 // How the threads that work on one region (a warp's, or the whole tile) lie over it: threads.m x threads.n of them, each with packets of

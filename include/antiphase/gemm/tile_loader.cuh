@@ -8,97 +8,146 @@ namespace antiphase::mm {
 inline namespace AP_TARGET {
 
 // A tile of one operand in shared memory: `outer` indices (rows of A, columns of B) by `k` indices. The one that is not a row's lies side by side.
-template <int Outer, int K, layout Order, int Padding, int CopyWidth> struct operand_tile {
-  static constexpr int outer = Outer, k = K, copy_width = CopyWidth;
-  static constexpr layout order = Order;
-  static constexpr int rows = Order == layout::k_major ? K : Outer;
-  static constexpr int columns = Order == layout::k_major ? Outer : K;
+template <int Outer, int K, operand_policy P> struct operand_tile {
+  static constexpr int outer = Outer, k = K, copy_width = P.copy_width;
+  static constexpr layout order = P.order;
+  static constexpr contiguous along = P.along;
+  static constexpr int rows = order == layout::k_major ? K : Outer;
+  static constexpr int columns = order == layout::k_major ? Outer : K;
 
-  alignas(16) float data[rows][columns + Padding];
+  alignas(16) float data[rows][columns + P.padding];
 
-  AP_DEV float& at(int o, int i) { return Order == layout::k_major ? data[i][o] : data[o][i]; }
+  AP_DEV float* at(int o, int i) { return order == layout::k_major ? &data[i][o] : &data[o][i]; }
 };
-template <policy P> struct tile_a : operand_tile<P.tile.m, P.tile_k, P.a, P.padding_a, P.copy_width_a> {};
-template <policy P> struct tile_b : operand_tile<P.tile.n, P.tile_k, layout::k_major, P.padding_b, P.copy_width_b> {};
+template <policy P> struct tile_a : operand_tile<P.tile.m, P.tile_k, P.a> {};
+template <policy P> struct tile_b : operand_tile<P.tile.n, P.tile_k, P.b> {};
 
-// Every thread moves `pieces` packets of `width` floats per tile. Packets run side by side along the index whose stride in global memory is 1,
-// so that a warp reads whole lines whatever the layout; wide packets need that index to be the contiguous one in shared memory too, and 16-byte aligned
-// addresses (the host checks both). What lies outside the matrix becomes zero.
-template <policy P, class Tile> struct tile_loader {
+// Where the matrix lies whose tiles are brought: element (o, i) at data[o * outer_stride + i * k_stride].
+struct operand_source {
+  const float* data;
+  std::int64_t outer_stride, k_stride;
+  std::int64_t outer, k;  // extents
+};
+
+// Every thread moves `pieces` packets of `width` floats per tile; packets outside the matrix become zero. A round of packets, one per thread, covers
+// whole rows of whatever runs side by side, so that packet i lies a constant step from packet i - 1.
+template <policy P, class Tile> struct loader_shape {
   static constexpr int width = Tile::copy_width;
-  static constexpr int pieces = Tile::outer * Tile::k / (P.threads() * width);
+  static constexpr int round = P.threads() * width;
+  static constexpr int pieces = Tile::outer * Tile::k / round;
+};
+
+template <policy P, class Tile> struct tile_loader;
+
+// For any strides, one float at a time. Neighbouring threads take neighbours along the index whose stride in global memory is 1, so that a warp reads
+// whole lines in either layout.
+template <policy P, class Tile>
+  requires(Tile::along == contiguous::neither)
+struct tile_loader<P, Tile> : loader_shape<P, Tile> {
+  using shape = loader_shape<P, Tile>;
   static constexpr bool staged = P.copy == copy_kind::registers;
 
-  const float* from;          // this thread's first packet of tile 0
-  std::int64_t tile_stride;   // elements from tile to tile, along k
-  std::int64_t jump;          // elements from packet to packet
-  int outer, k;               // the first packet's place in the tile
-  int outer_jump, k_jump;     // places from packet to packet
-  int outer_left;             // outer indices from the first packet's on that lie inside the matrix
+  const float* from;         // this thread's first element of tile 0
+  std::int64_t tile_stride;  // elements from tile to tile, along k
+  std::int64_t jump;         // elements from piece to piece
+  int outer, k;              // the first element's place in the tile
+  int outer_jump, k_jump;    // places from piece to piece
+  int outer_left;            // outer indices from the first one's on that lie inside the matrix
   int k_extent;
-  pack<float, width> held[staged ? pieces : 1];
+  float held[staged ? shape::pieces : 1];
 
-  AP_DEV tile_loader(const float* data, std::int64_t outer_stride, std::int64_t k_stride, std::int64_t first, std::int64_t extent, std::int64_t depth)
-      : tile_stride(k_stride * Tile::k), k_extent(static_cast<int>(depth)), held{} {
-    const int thread = thread_index() * width;
-    const bool along_k = width > 1 ? Tile::order == layout::outer_major : k_stride == 1;
-    if (along_k) {
+  AP_DEV tile_loader(const operand_source& source, std::int64_t first)
+      : tile_stride(source.k_stride * Tile::k), k_extent(static_cast<int>(source.k)), held{} {
+    const int thread = thread_index();
+    if (source.k_stride == 1) {
       k = thread % Tile::k;
       outer = thread / Tile::k;
-      k_jump = P.threads() * width % Tile::k;  // 0 where a row of threads covers whole rows; else pieces is 1
-      outer_jump = P.threads() * width / Tile::k;
+      k_jump = shape::round % Tile::k;
+      outer_jump = shape::round / Tile::k;
     } else {
       outer = thread % Tile::outer;
       k = thread / Tile::outer;
-      outer_jump = P.threads() * width % Tile::outer;
-      k_jump = P.threads() * width / Tile::outer;
+      outer_jump = shape::round % Tile::outer;
+      k_jump = shape::round / Tile::outer;
     }
-    from = data + (first + outer) * outer_stride + k * k_stride;
-    jump = outer_jump * outer_stride + k_jump * k_stride;
-    const std::int64_t left = extent - first - outer;
+    from = source.data + (first + outer) * source.outer_stride + k * source.k_stride;
+    jump = outer_jump * source.outer_stride + k_jump * source.k_stride;
+    const std::int64_t left = source.outer - first - outer;
     outer_left = static_cast<int>(left < Tile::outer ? left : Tile::outer);
-  }
-
-  // How many floats of packet `piece` lie inside the matrix: 0 ... width.
-  AP_DEV int inside(int step, int piece) const {
-    const int outside_in = outer_left - piece * outer_jump;
-    const int k_in = k_extent - step * Tile::k - k - piece * k_jump;
-    if constexpr (width == 1) {
-      return outside_in > 0 && k_in > 0;
-    } else {
-      const bool along_k = Tile::order == layout::outer_major;
-      const int across = along_k ? outside_in : k_in, along = along_k ? k_in : outside_in;
-      return across <= 0 || along <= 0 ? 0 : along < width ? along : width;
-    }
   }
 
   AP_DEV void load(int step, Tile& to) {
     const float* tile = from + step * tile_stride;
-    AP_UNROLL for (int i = 0; i < pieces; ++i) {
-      const int count = inside(step, i);
-      const float* packet = count > 0 ? tile + i * jump : from;
-      if constexpr (staged) {
-        held[i] = fetch(packet, count);
-      } else {
-        copy_async<static_cast<int>(sizeof(float)) * width>(&to.at(outer + i * outer_jump, k + i * k_jump), packet,
-                                                            count * static_cast<int>(sizeof(float)));
-      }
+    AP_UNROLL for (int i = 0; i < shape::pieces; ++i) {
+      const bool inside = outer_left > i * outer_jump && k_extent - step * Tile::k - k > i * k_jump;
+      const float* element = inside ? tile + i * jump : from;
+      if constexpr (staged)
+        held[i] = inside ? *element : 0;
+      else
+        copy_async<sizeof(float)>(to.at(outer + i * outer_jump, k + i * k_jump), element, inside ? sizeof(float) : 0);
     }
   }
   AP_DEV void store(Tile& to) const {
     if constexpr (staged) {
-      AP_UNROLL for (int i = 0; i < pieces; ++i) store_pack<width>(&to.at(outer + i * outer_jump, k + i * k_jump), held[i]);
+      AP_UNROLL for (int i = 0; i < shape::pieces; ++i) *to.at(outer + i * outer_jump, k + i * k_jump) = held[i];
     }
   }
+};
 
- private:
-  AP_DEV static pack<float, width> fetch(const float* packet, int count) {
-    if (count == width) return load_pack<width>(packet);
-    pack<float, width> p{};
-    AP_UNROLL for (int j = 0; j < width; ++j)
-      if (j < count) p.element[j] = packet[j];
-    return p;
+// For an operand whose stride along one index is known to be 1, 4 or 16 bytes at a time along that index; 4 at a time, the tile may be transposed on
+// the way. The host has checked that packets are aligned and that a tile spans less than 4 GiB: then each packet is a constant 32-bit offset from an
+// address that is the same for the whole block, and the copies of a tile inside the matrix cost hardly any arithmetic.
+template <policy P, class Tile>
+  requires(Tile::along != contiguous::neither)
+struct tile_loader<P, Tile> : loader_shape<P, Tile> {
+  static_assert(P.copy == copy_kind::asynchronous);
+  using shape = loader_shape<P, Tile>;
+  static constexpr bool along_k = Tile::along == contiguous::k;
+  static constexpr int width = shape::width, packet_bytes = width * static_cast<int>(sizeof(float));
+  static constexpr int run = along_k ? Tile::k : Tile::outer;  // floats that lie side by side in global memory
+  static constexpr int jump = shape::round / run;              // runs from piece to piece
+  static constexpr int columns = static_cast<int>(sizeof(Tile::data[0]) / sizeof(float));
+  static constexpr int shared_jump = jump * (along_k == (Tile::order == layout::outer_major) ? columns : 1);  // floats from piece to piece
+
+  const char* base;          // of the block's next tile: steps come in order
+  std::int64_t tile_stride;  // bytes from tile to tile, along k
+  std::uint32_t offset[shape::pieces];
+  int along, across;         // the first packet's place in the tile: in its run, and which run
+  int along_left, across_left;
+  int full_steps;            // steps whose tiles lie inside the matrix
+
+  AP_DEV tile_loader(const operand_source& source, std::int64_t first) {
+    const int thread = thread_index() * width;
+    along = thread % run;
+    across = thread / run;
+    base = reinterpret_cast<const char*>(source.data + first * source.outer_stride);
+    tile_stride = source.k_stride * Tile::k * static_cast<int>(sizeof(float));
+    const std::int64_t stride = along_k ? source.outer_stride : source.k_stride;
+    AP_UNROLL for (int i = 0; i < shape::pieces; ++i)
+      offset[i] = static_cast<std::uint32_t>(((across + i * jump) * stride + along) * static_cast<int>(sizeof(float)));
+    const std::int64_t outer_left = source.outer - first;
+    const bool full = outer_left >= Tile::outer;
+    full_steps = full ? static_cast<int>(source.k / Tile::k) : 0;
+    const int in_outer = full ? Tile::outer : static_cast<int>(outer_left), in_k = static_cast<int>(source.k);
+    along_left = (along_k ? in_k : in_outer) - along;
+    across_left = (along_k ? in_outer : in_k) - across;
   }
+
+  AP_DEV void load(int step, Tile& to) {
+    const char* const tile = base;
+    base += tile_stride;
+    float* const first = to.at(along_k ? across : along, along_k ? along : across);
+    if (step < full_steps) {
+      AP_UNROLL for (int i = 0; i < shape::pieces; ++i) copy_async<packet_bytes>(first + i * shared_jump, tile + offset[i], packet_bytes);
+    } else {
+      const int along_in = along_left - (along_k ? step * Tile::k : 0), across_in = across_left - (along_k ? 0 : step * Tile::k);
+      AP_UNROLL for (int i = 0; i < shape::pieces; ++i) {
+        const int floats = across_in <= i * jump || along_in < 0 ? 0 : along_in < width ? along_in : width;
+        copy_async<packet_bytes>(first + i * shared_jump, tile + (floats > 0 ? offset[i] : 0), floats * static_cast<int>(sizeof(float)));
+      }
+    }
+  }
+  AP_DEV void store(Tile&) const {}
 };
 
 }  // namespace AP_TARGET

@@ -1,6 +1,7 @@
 // GEMM by tiles in shared memory: one kernel, from the textbook's to the warp-tiled one, by policy.
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
+#include <antiphase/channel/recorder.cuh>
 #include <antiphase/channel/staged_copies.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/gemm/epilogue.cuh>
@@ -37,14 +38,19 @@ template <policy P> struct tiled {
 
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
+    no_recorder nothing;
+    run(p, nothing);
+  }
+  // The same with a timeline: see channel/recorder.cuh.
+  template <class Recorder> AP_DEV static void run(const params& p, Recorder& recorder) {
     storage& s = antiphase::shared<storage, P.shared>();
     const grouped_tiles tiles{ceil_div<std::int64_t>(p.m(), P.tile.m), ceil_div<std::int64_t>(p.n(), P.tile.n), tile_group};
     const tile_place tile = tiles.at(block_index().x);
     const std::int64_t top = tile.row * P.tile.m, left = tile.column * P.tile.n;
     const int steps = static_cast<int>(ceil_div<std::int64_t>(p.k(), P.tile_k));
 
-    tile_loader<P, tile_a<P>> a(p.a.data, p.a.row_stride, p.a.column_stride, top, p.m(), p.k());
-    tile_loader<P, tile_b<P>> b(p.b.data, p.b.column_stride, p.b.row_stride, left, p.n(), p.k());
+    tile_loader<P, tile_a<P>> a({p.a.data, p.a.row_stride, p.a.column_stride, p.m(), p.k()}, top);
+    tile_loader<P, tile_b<P>> b({p.b.data, p.b.column_stride, p.b.row_stride, p.n(), p.k()}, left);
     accumulator<P> sum;
 
     // load
@@ -64,9 +70,9 @@ template <policy P> struct tiled {
       sum.multiply(s.slots[slot].a, s.slots[slot].b);
     };
 
-    auto ring = ring_for(store_loaded);
+    auto ring = recorder.ring(ring_for(store_loaded), steps);
     pipeline line{ring};
-    line.run(steps, load, compute);
+    line.run(steps, recorder.load(load), recorder.compute(compute));
     sum.finish();
 
     store_tile<P>(p, sum, top, left);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -37,6 +38,11 @@ class cpu_executor final : public executor {
   void copy_out(void* host, const void* device, std::size_t bytes, stream) const override { move(host, device, bytes); }
   void copy(void* to, const void* from, std::size_t bytes, stream) const override { move(to, from, bytes); }
   void synchronize(stream) const override {}
+  double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
+    const auto start = std::chrono::steady_clock::now();
+    queue(on);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
 
   kernel_usage usage(const kernel& k) const override {
     kernel_usage u{.shared_bytes = k.shared_bytes};

@@ -28,6 +28,7 @@ class stack_arena {
   boost::context::stack_context stack(std::size_t index) const;
 
  private:
+  void release();
   unsigned char* base_ = nullptr;
   std::size_t count_ = 0;
 };
@@ -45,25 +46,66 @@ struct fiber {
   [[maybe_unused]] void* fake_stack = nullptr;
   const void* bottom = nullptr;
   std::size_t size = 0;
+  bool entered = false;
 };
 
 // The fiber that the last switch of this worker left: whoever runs next files its continuation there.
 struct switching {
   fiber* left = nullptr;
 
-  void arrived([[maybe_unused]] fiber& here, boost::context::fiber&& from) {
-#if ANTIPHASE_ASAN
-    __sanitizer_finish_switch_fiber(here.fake_stack, &left->bottom, &left->size);
-#endif
+  void arrived(fiber& here, boost::context::fiber&& from) {
+    here.entered = true;
+    landed(here);
     left->context = std::move(from);
   }
   void go(fiber& from, fiber& to) {
     left = &from;
+    departs(from, to);
 #if ANTIPHASE_ASAN
-    __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.size);
-#endif
+    try {
+      arrived(from, std::move(to.context).resume());
+    } catch (const boost::context::detail::forced_unwind&) {  // end(from)
+      landed(from);
+      throw;
+    }
+#else
     arrived(from, std::move(to.context).resume());
+#endif
   }
+  // Unwinds the stack of `to` and comes back.
+  void end(fiber& from, fiber& to) {
+    left = &from;
+    departs(from, to);
+    to.context = boost::context::fiber{};
+    if (!to.entered) {  // nobody there could say that it leaves
+      landed(to);
+      departs(to, from);
+    }
+    landed(from);
+    to.entered = false;
+  }
+  // What a fiber runs; it ends only by being unwound.
+  template <class Run> void leaves_for_good(Run run) {
+#if ANTIPHASE_ASAN
+    try {
+      run();
+    } catch (const boost::context::detail::forced_unwind&) {
+      __sanitizer_start_switch_fiber(nullptr, left->bottom, left->size);
+      throw;
+    }
+#else
+    run();
+#endif
+  }
+
+ private:
+#if ANTIPHASE_ASAN
+  void departs(fiber& from, const fiber& to) { __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.size); }
+  void landed(fiber& here) { __sanitizer_finish_switch_fiber(here.fake_stack, &left->bottom, &left->size); }
+#else
+  void departs(fiber&, const fiber&) {}
+  void landed(fiber&) {}
+#endif
 };
 
 }  // namespace antiphase::cpu_detail

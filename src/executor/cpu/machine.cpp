@@ -29,7 +29,7 @@ void require_shared(const thread_state& self, const void* p, std::size_t bytes, 
 }
 
 void perform(const async_copy& c) {
-  std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
+  if (c.from_source > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
   std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0, static_cast<std::size_t>(c.bytes - c.from_source));
 }
 
@@ -51,7 +51,7 @@ void block_barrier(place where) {
 
 namespace {
 meeting& arrive_at(thread_state& self, int id, int threads, place where) {
-  if (id < 0 || id > 15) fail(self, where, fmt::format("named barrier {}: there are barriers 0 to 15", id));
+  if (id < 1 || id > 15) fail(self, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
   if (threads <= 0 || threads % 32 != 0) fail(self, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
   meeting& m = self.home->named[id];
   if (m.arrived > 0 && m.expected != threads)
@@ -122,6 +122,8 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
   require_aligned(self, to, width, "the destination of an asynchronous copy", where);
   require_aligned(self, from, width, "the source of an asynchronous copy", where);
   require_shared(self, to, width, "the destination of an asynchronous copy", where);
+  if (from_source < 0 || from_source > bytes)
+    fail(self, where, fmt::format("an asynchronous copy of {} bytes takes {} from its source: expected 0 to {}", bytes, from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
   const async_copy copy{to, from, bytes, from_source};
@@ -191,6 +193,7 @@ void yield(place where) {
   thread_state& self = here();
   self.owner->suspend(self, condition::polling, where);
 }
+void polled() { here().owner->progress(); }
 
 std::int64_t clock() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();

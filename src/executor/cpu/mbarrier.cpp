@@ -29,8 +29,14 @@ std::uint64_t pack(const fields& f) {
 }
 bool initialised(std::uint64_t word) { return word >> 63 == 0 && (word & mask20) != 0; }
 
-void require_barrier(const thread_state& self, const std::uint64_t* word, place where) {
+void require_place(const thread_state& self, const std::uint64_t* word, place where) {
   if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) fail(self, where, "an mbarrier is not aligned to 8 bytes");
+  const auto* at = reinterpret_cast<const unsigned char*>(word);
+  if (at < self.block->shared || at + sizeof *word > self.block->shared + self.block->shared_bytes)
+    fail(self, where, fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
+}
+void require_barrier(const thread_state& self, const std::uint64_t* word, place where) {
+  require_place(self, word, where);
   if (!initialised(*word)) fail(self, where, "an mbarrier is used before it is initialised");
 }
 
@@ -69,6 +75,7 @@ using namespace cpu_detail;
 
 void mbarrier_init(std::uint64_t* word, int parties, place where) {
   thread_state& self = here();
+  require_place(self, word, where);
   if (parties <= 0 || parties > byte_limit) fail(self, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }

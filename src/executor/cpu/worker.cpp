@@ -50,15 +50,15 @@ std::string ranges(const std::vector<int>& sorted) {
 
 std::string waits_for(const thread_state& t) {
   switch (t.now) {
-    case condition::at_block_barrier: return fmt::format("wait at the block barrier in {}", text(t.where));
-    case condition::at_named_barrier: return fmt::format("wait at a named barrier in {}", text(t.where));
-    case condition::at_warp: return fmt::format("wait for other lanes of their warp in {}", text(t.where));
+    case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.where));
+    case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.where));
+    case condition::at_warp: return fmt::format("waiting for other lanes of the warp in {}", text(t.where));
     case condition::at_mbarrier:
-      return fmt::format("wait for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),
+      return fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),
                          text(t.where));
-    case condition::polling: return fmt::format("poll in {}", text(t.where));
-    case condition::finished: return "have finished";
-    default: return "are ready to run";
+    case condition::polling: return fmt::format("polling in {}", text(t.where));
+    case condition::finished: return "finished";
+    default: return "ready to run";
   }
 }
 
@@ -85,6 +85,9 @@ worker::~worker() { discard(); }
 
 // Ends every fiber, also one stuck in a kernel: Boost.Context unwinds its stack.
 void worker::discard() {
+  fiber here_for_good;
+  for (auto& block : blocks_)
+    for (auto& t : block->thread) switch_.end(here_for_good, t->self);
   blocks_.clear();
   ready_.clear();
   polling_.clear();
@@ -113,13 +116,16 @@ void worker::prepare(int resident) {
         t.self.size = stack.size;
         t.self.context = boost::context::fiber(std::allocator_arg, borrowed_stack{stack}, [this, &t](boost::context::fiber&& from) {
           switch_.arrived(t.self, std::move(from));
-          enter_fiber(t);
+          switch_.leaves_for_good([&] { enter_fiber(t); });
           return boost::context::fiber{};
         });
       }
     }
   }
   const std::size_t stride = shared_stride(launch_->what.shared_bytes);
+#if ANTIPHASE_ASAN
+  __asan_unpoison_memory_region(shared_storage_.data(), shared_storage_.size());  // what the launch before had poisoned
+#endif
   shared_storage_.assign(stride * static_cast<std::size_t>(resident) + shared_alignment, 0);
   const auto start = reinterpret_cast<std::uintptr_t>(shared_storage_.data());
   unsigned char* base = shared_storage_.data() + ((start + shared_alignment - 1) / shared_alignment * shared_alignment - start);
@@ -278,14 +284,11 @@ void worker::suspend(thread_state& self, condition why, place where) {
 
 // Goes on with whoever is to run next; with the scheduler itself if nobody can.
 void worker::switch_from(fiber& from) {
-  if (launch_->failed.load(std::memory_order_relaxed)) {
-    switch_.go(from, main_);
-    return;
-  }
-  thread_state* next = pick();
+  // Another worker may have failed already when this one starts: then there is nobody to go to.
+  thread_state* next = launch_->failed.load(std::memory_order_relaxed) ? nullptr : pick();
   if (next == nullptr) {
     machine::current = nullptr;
-    switch_.go(from, main_);
+    if (&from != &main_) switch_.go(from, main_);
     return;
   }
   machine::current = next;

@@ -33,6 +33,19 @@ class current_device {
   int before_ = 0;
 };
 
+// A point in a stream whose time is taken.
+class event {
+ public:
+  event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() { cudaEventDestroy(event_); }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute({}) of device {}", static_cast<int>(which), device);
@@ -100,6 +113,17 @@ class cuda_executor final : public executor {
   void synchronize(stream on) const override {
     const current_device use(device_);
     check(cudaStreamSynchronize(on), "waiting for the work on {}", limits_.name);
+  }
+  double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
+    const current_device use(device_);
+    const event start, end;
+    check(cudaEventRecord(start.get(), on), "cudaEventRecord");
+    queue(on);
+    check(cudaEventRecord(end.get(), on), "cudaEventRecord");
+    check(cudaEventSynchronize(end.get()), "waiting for the timed work on {}", limits_.name);
+    float elapsed = 0;
+    check(cudaEventElapsedTime(&elapsed, start.get(), end.get()), "cudaEventElapsedTime");
+    return elapsed;
   }
 
   kernel_usage usage(const kernel& k) const override {

@@ -1,0 +1,28 @@
+// The bulk copy kernel as the host sees it: policy, params, and what is computed.
+#pragma once
+#include <antiphase/core/portable.hpp>
+#include <cstdint>
+
+namespace antiphase::examples {
+
+enum class store_by { computing_warps, copy_engine };
+
+struct bulk_copy_policy {
+  int stages = 3;
+  int warps = 4;    // that compute
+  int tile = 1024;  // floats
+  store_by store = store_by::computing_warps;
+
+  constexpr bool operator==(const bulk_copy_policy&) const = default;
+};
+
+struct bulk_copy_params {
+  const float* from;  // aligned to 16 bytes, like `to`; they do not overlap
+  float* to;
+  std::int64_t size;
+};
+
+// What is computed: exact for integers, and different at every place of a tile and from tile to tile.
+AP_FN constexpr float transformed(float x, std::int64_t place) { return 2 * x + static_cast<float>(place % 1021); }
+
+}  // namespace antiphase::examples

@@ -1,0 +1,32 @@
+// What a recorder leaves behind: spans of time, in memory that the host has set aside. Plain data, for host and device.
+#pragma once
+#include <cstdint>
+
+namespace antiphase {
+
+// What an agent (a warp) did during a span. The copy itself has no span of its own: it is in flight from the beginning of its load to the
+// end of the wait that finds it landed.
+enum class span_kind : std::int32_t {
+  load,     // issuing the load of a step
+  commit,   // closing it; a ring that stages loads in registers stores them here, once they have arrived
+  wait,     // for the data of a step
+  compute,  // using them
+  release,  // giving the slot back; a ring of one slot waits here until every warp has used it
+};
+
+struct span_record {
+  std::int64_t begin, end;  // of the device's clock
+  span_kind kind;
+  std::int32_t step, slot;
+  std::int32_t agent;
+};
+
+// Room for the spans of one block. An agent counts the spans that find no room; nothing is written past the end.
+struct span_log {
+  span_record* spans;     // agents x capacity
+  std::int32_t* counts;   // of each agent: spans it had to log, with or without room
+  std::int32_t capacity;  // spans per agent
+  std::uint32_t block;    // the block that is recorded
+};
+
+}  // namespace antiphase

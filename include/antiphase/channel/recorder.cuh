@@ -1,0 +1,99 @@
+// Recorders of a software pipeline: one that logs when each warp loads, waits and computes, and one that is not there.
+#pragma once
+#include <antiphase/channel/record.hpp>
+#include <antiphase/core/pipeline.hpp>
+#include <antiphase/device/clock.cuh>
+#include <antiphase/device/warp.cuh>
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// A kernel asks its recorder for the ring, the load and the computation that its pipeline is to use:
+//
+//   auto ring = recorder.ring(my_ring, steps);
+//   pipeline line{ring};
+//   line.run(steps, recorder.load(load), recorder.compute(compute));
+//
+// no_recorder hands back what it was given, so that nothing of it is left in the code: by reference, because copies of the same lambdas
+// made nvcc 13.0 allocate registers differently. recorder wraps them with spans.
+struct no_recorder {
+  template <class Ring> AP_DEV Ring&& ring(Ring&& ring, int) const { return static_cast<Ring&&>(ring); }
+  template <class Load> AP_DEV const Load& load(const Load& load) const { return load; }
+  template <class Compute> AP_DEV const Compute& compute(const Compute& compute) const { return compute; }
+};
+
+template <class Ring, class Recorder> struct recorded_ring;
+
+// Every warp of one block is an agent; its lane 0 writes. The other threads carry the recorder too, but leave nothing.
+class recorder {
+ public:
+  AP_DEV explicit recorder(const span_log& log)
+      : agent_(warp_index()),
+        capacity_(log.capacity),
+        writes_(block_index().x == log.block && lane_index() == 0),
+        spans_(log.spans + static_cast<std::int64_t>(agent_) * log.capacity) {}
+
+  template <class Ring> AP_DEV recorded_ring<Ring, recorder> ring(Ring ring, int steps) { return {ring, *this, steps}; }
+  template <class Load> AP_DEV auto load(Load load) { return timed(span_kind::load, load); }
+  template <class Compute> AP_DEV auto compute(Compute compute) { return timed(span_kind::compute, compute); }
+
+  AP_DEV void add(span_kind kind, int step, int slot, std::int64_t begin) {
+    const std::int64_t end = clock_now();
+    if (!writes_) return;
+    if (count_ < capacity_) spans_[count_] = {begin, end, kind, step, slot, agent_};
+    ++count_;
+  }
+  // The last call: how many spans there were.
+  AP_DEV void finish(const span_log& log) const {
+    if (writes_) log.counts[agent_] = count_;
+  }
+
+ private:
+  template <class Action> AP_DEV auto timed(span_kind kind, Action action) {
+    return [this, kind, action](int step, int slot) {
+      const std::int64_t begin = clock_now();
+      action(step, slot);
+      add(kind, step, slot, begin);
+    };
+  }
+
+  int agent_, count_ = 0, capacity_;
+  bool writes_;
+  span_record* spans_;
+};
+
+// The four verbs, with spans. A ring's verbs know slots, not steps; but units are committed and waited for in order, so counting them is
+// enough. The empty units past the end leave no spans. Nor does acquire, which waits for nothing in the rings of this folder, nor the
+// release of more than one slot.
+template <class Ring, class Recorder> struct recorded_ring {
+  static constexpr int stages = Ring::stages;
+
+  Ring ring;
+  Recorder& log;
+  int steps;
+  int committed = 0, waited = 0, released = 0;
+
+  AP_DEV void acquire(cursor<stages> at) { ring.acquire(at); }
+  AP_DEV void commit(cursor<stages> at) {
+    const std::int64_t begin = clock_now();
+    ring.commit(at);
+    if (committed < steps) log.add(span_kind::commit, committed++, at.index, begin);
+  }
+  AP_DEV void wait(cursor<stages> at) {
+    const std::int64_t begin = clock_now();
+    ring.wait(at);
+    if (waited < steps) log.add(span_kind::wait, waited++, at.index, begin);
+  }
+  AP_DEV void release(cursor<stages> at) {
+    if constexpr (stages == 1) {
+      const std::int64_t begin = clock_now();
+      ring.release(at);
+      if (released < steps) log.add(span_kind::release, released++, at.index, begin);
+    } else {
+      ring.release(at);
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

@@ -1,0 +1,4 @@
+// The ladders of GEMM and scan, for callers who run, measure or show single steps.
+#pragma once
+#include <antiphase/gemm/ladder.hpp>
+#include <antiphase/scan/ladder.hpp>

@@ -1,0 +1,57 @@
+// The operators that arrays are scanned with, and what an operator has to be.
+#pragma once
+#include <antiphase/core/portable.hpp>
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+namespace antiphase::prefix {
+
+// Elements travel through shuffles and shared memory byte by byte.
+template <class T>
+concept scannable = std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
+
+// An associative operator without state. It need not be commutative: everything here keeps its operands in order, left to right. It need
+// not have an identity either: it is never called for elements that are not there.
+template <class Op, class T>
+concept operator_on = std::is_empty_v<Op> && std::is_default_constructible_v<Op> && requires(Op op, const T& a, const T& b) {
+  { op(a, b) } -> std::convertible_to<T>;
+};
+
+// Integers wrap around: the arithmetic is unsigned, and at least as wide as int so that it is not promoted back to a signed type.
+template <class T> using wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+
+// identity<T>() is the value that changes nothing, where an exclusive scan starts.
+struct sum {
+  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<wrapping<T>>(a) + static_cast<wrapping<T>>(b));
+    else
+      return a + b;
+  }
+  template <class T> static constexpr T identity() { return T(0); }
+};
+struct product {
+  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<wrapping<T>>(a) * static_cast<wrapping<T>>(b));
+    else
+      return a * b;
+  }
+  template <class T> static constexpr T identity() { return T(1); }
+};
+// NaN wins, the left one of two; of equal values (0 and -0 too) the left one is kept.
+struct minimum {
+  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const { return a <= b || a != a ? a : b; }
+  template <class T> static constexpr T identity() {
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  }
+};
+struct maximum {
+  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const { return a >= b || a != a ? a : b; }
+  template <class T> static constexpr T identity() {
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  }
+};
+
+}  // namespace antiphase::prefix

@@ -1,0 +1,175 @@
+// From a step and a problem to launches.
+#include <antiphase/scan/ladder.hpp>
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/scan/operators.hpp>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "build_config.hpp"
+
+namespace antiphase::prefix {
+
+// The same lists, compiled for each target.
+namespace cpu {
+std::vector<instance> arithmetic_kernels();
+std::vector<instance> minimum_kernels();
+std::vector<instance> maximum_kernels();
+std::vector<instance> ladder_kernels();
+}  // namespace cpu
+#if ANTIPHASE_HAS_CUDA
+namespace cuda {
+std::vector<instance> arithmetic_kernels();
+std::vector<instance> minimum_kernels();
+std::vector<instance> maximum_kernels();
+std::vector<instance> ladder_kernels();
+}  // namespace cuda
+#endif
+
+namespace {
+
+std::vector<instance> concatenate(std::initializer_list<std::vector<instance>> lists) {
+  std::vector<instance> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+std::string_view name(scan_operation operation) {
+  constexpr std::string_view names[] = {"sum", "product", "min", "max"};
+  return names[static_cast<int>(operation)];
+}
+
+// The type that a problem's kernels work on.
+element computed_as(const problem& p) {
+  if (p.operation == scan_operation::min || p.operation == scan_operation::max) return p.type;
+  switch (p.type) {
+    case element::i8:
+      return element::u8;
+    case element::i16:
+      return element::u16;
+    case element::i32:
+      return element::u32;
+    case element::i64:
+      return element::u64;
+    default:
+      return p.type;
+  }
+}
+
+const instance& find_instance(target where, const step& how, const problem& p) {
+  for (const instance& candidate : instances(where))
+    if (std::string_view(candidate.step) == how.name && candidate.type == computed_as(p) && candidate.operation == p.operation)
+      return candidate;
+  throw not_supported(fmt::format("this build has no kernel on {} for scan policy {} with operation {} on {}",
+                                  where == target::cuda ? "CUDA" : "the CPU", how.name, name(p.operation), antiphase::name(p.type)));
+}
+
+template <class T> T identity(scan_operation operation) {
+  switch (operation) {
+    case scan_operation::sum:
+      return sum::identity<T>();
+    case scan_operation::product:
+      return product::identity<T>();
+    case scan_operation::min:
+      return minimum::identity<T>();
+    case scan_operation::max:
+      break;
+  }
+  return maximum::identity<T>();
+}
+
+// The problem as its kernels see it; calls f(arguments<T>) with the type they work on.
+template <class F> auto with_arguments(const problem& p, F f) {
+  return with_element(computed_as(p), [&]<class T>() {
+    return f(arguments<T>{.in = static_cast<const T*>(p.in),
+                          .out = static_cast<T*>(p.out),
+                          .totals = nullptr,
+                          .over = {p.outer, p.length, p.inner, p.direction},
+                          .kind = p.kind,
+                          .initial = identity<T>(p.operation)});
+  });
+}
+
+bool empty(const problem& p) { return p.outer == 0 || p.length == 0 || p.inner == 0; }
+
+}  // namespace
+
+std::span<const instance> instances(target where) {
+  static const std::vector<instance> on_cpu =
+      concatenate({cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels()});
+#if ANTIPHASE_HAS_CUDA
+  static const std::vector<instance> on_cuda =
+      concatenate({cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels()});
+#else
+  static const std::vector<instance> on_cuda;
+#endif
+  return where == target::cuda ? on_cuda : on_cpu;
+}
+
+const step& find_step(std::string_view called) {
+  if (called == "auto") return *std::rbegin(steps);
+  std::string names;
+  for (const step& s : steps) {
+    if (called == s.name) return s;
+    names += s.name + std::string(", ");
+  }
+  throw bad_request(fmt::format("there is no scan policy '{}': expected one of {}auto", called, names));
+}
+
+void require_sensible(const problem& p) {
+  const auto in_range = [](auto value, auto last) {
+    return static_cast<int>(value) >= 0 && static_cast<int>(value) <= static_cast<int>(last);
+  };
+  const auto require = [](bool fine, const char* argument, auto value, const char* expected) {
+    if (!fine) throw bad_request(fmt::format("{} is {}: expected {}", argument, static_cast<std::int64_t>(value), expected));
+  };
+  require(in_range(p.type, element::u64), "type", p.type, "one of the element types");
+  require(in_range(p.operation, scan_operation::max), "operation", p.operation, "sum, product, min or max");
+  require(in_range(p.kind, scan_kind::exclusive), "kind", p.kind, "inclusive or exclusive");
+  require(in_range(p.direction, scan_direction::reverse), "direction", p.direction, "forward or reverse");
+  require(p.outer >= 0, "outer", p.outer, "0 or more");
+  require(p.length >= 0, "length", p.length, "0 or more");
+  require(p.inner >= 0, "inner", p.inner, "0 or more");
+  if (empty(p)) return;
+
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(p.type));
+  for (std::int64_t extent : {p.outer, p.length, p.inner})
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      throw bad_request(fmt::format("outer x length x inner is {} x {} x {} elements of {}: expected less than 2^63 bytes in all", p.outer,
+                                    p.length, p.inner, antiphase::name(p.type)));
+  if (p.in == nullptr) throw bad_request(fmt::format("in is a null pointer: expected {} bytes", bytes));
+  if (p.out == nullptr) throw bad_request(fmt::format("out is a null pointer: expected {} bytes", bytes));
+  const auto in = reinterpret_cast<std::uintptr_t>(p.in), out = reinterpret_cast<std::uintptr_t>(p.out);
+  const auto size = static_cast<std::uintptr_t>(bytes);
+  for (const auto& [argument, address] : {std::pair{"in", in}, std::pair{"out", out}})
+    if (address % size_of(p.type) != 0)
+      throw bad_request(fmt::format("{} is at address {:#x}: expected a multiple of {}, the size of {}", argument, address, size_of(p.type),
+                                    antiphase::name(p.type)));
+  if (in != out && (in < out ? out - in : in - out) < size)
+    throw bad_request(fmt::format("out begins {} bytes {} in and overlaps it: expected the same address, or {} bytes apart",
+                                  in < out ? out - in : in - out, in < out ? "after" : "before", bytes));
+}
+
+std::size_t workspace_bytes(const step& how, const problem& p) {
+  require_sensible(p);
+  return with_element(p.type, [&]<class T>() {
+    return workspace_bytes<T>(how.how.tile(sizeof(T)), {p.outer, p.length, p.inner, p.direction});
+  });
+}
+
+std::vector<launchable> prepare(target where, const step& how, const problem& p, void* workspace) {
+  require_sensible(p);
+  const instance& i = find_instance(where, how, p);
+  return with_arguments(p, [&](const auto& whole) { return passes(i.kernels, whole, workspace); });
+}
+
+launchable prepare_tiles(target where, const step& how, const problem& p) {
+  require_sensible(p);
+  const instance& i = find_instance(where, how, p);
+  return with_arguments(p, [&](const auto& whole) { return launch_of(i.kernels.scan, i.kernels.tile, whole); });
+}
+
+}  // namespace antiphase::prefix

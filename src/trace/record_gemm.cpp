@@ -1,0 +1,137 @@
+// Recording a GEMM kernel: choosing the recording twin, launching it, collecting what it logged.
+#include <antiphase/trace.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/traced_problem.hpp>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "build_config.hpp"
+#include "traced_kernels.hpp"
+
+namespace antiphase {
+namespace {
+
+using mm::instance;
+
+constexpr int most_steps = 1 << 16;
+
+std::vector<instance> both(std::vector<instance> plain, const std::vector<instance>& async) {
+  plain.insert(plain.end(), async.begin(), async.end());
+  return plain;
+}
+
+const std::vector<instance>& twins(target where) {
+  static const std::vector<instance> on_cpu = both(mm::cpu::traced_plain_kernels(), mm::cpu::traced_async_kernels());
+#if ANTIPHASE_HAS_CUDA
+  static const std::vector<instance> on_cuda = both(mm::cuda::traced_plain_kernels(), mm::cuda::traced_async_kernels());
+#else
+  static const std::vector<instance> on_cuda;
+#endif
+  return where == target::cuda ? on_cuda : on_cpu;
+}
+
+struct launch_plan {
+  const instance* twin;
+  extent3 grid;
+  mm::problem arguments;
+};
+
+// The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's variant with narrow copies.
+launch_plan choose(target where, std::string_view policy, const mm::problem& p) {
+  if (policy == mm::steps[0].name)
+    throw bad_request(fmt::format("policy {} has no pipeline to record: expected a step with shared tiles", policy));
+  const mm::step& like = mm::find_step(policy == mm::async_one ? "async-2" : policy);  // the two share all but the number of slots
+  const mm::plan plan = mm::prepare(where, like, p);
+  const instance* best = nullptr;
+  for (const instance& twin : twins(where)) {
+    if (twin.step != policy) continue;
+    const bool same = twin.how == plan.what.how, narrow = twin.how.a.copy_width == 1 && twin.how.b.copy_width == 1;
+    if (same || (narrow && best == nullptr)) best = &twin;
+  }
+  if (best == nullptr) throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
+  return {best, plan.grid, plan.arguments};
+}
+
+void require_recordable(const launch_plan& plan, const trace_options& options) {
+  const mm::problem& p = plan.arguments;
+  if (p.m() == 0 || p.n() == 0 || p.k() == 0)
+    throw bad_request(fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", p.m(),
+                                  p.n(), p.k()));
+  if (options.block >= plan.grid.count())
+    throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0", options.block, plan.grid.count()));
+  if (options.steps < 1 || options.steps > most_steps)
+    throw bad_request(fmt::format("steps = {}: expected 1 to {}", options.steps, most_steps));
+  if (options.runs < 1) throw bad_request(fmt::format("runs = {}: expected 1 or more", options.runs));
+}
+
+// The spans of a warp in its first steps. A ring of one slot also logs its releases; with more slots, loads and commits run ahead.
+int capacity_for(int steps, int stages) { return stages == 1 ? 5 * steps : 4 * steps + 2 * (stages - 1); }
+
+// Fills in what the warps logged, warp by warp, with times from the first span on.
+void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts, int capacity) {
+  for (int warp = 0; warp < t.warps; ++warp) {
+    const auto logged = static_cast<std::size_t>(counts[static_cast<std::size_t>(warp)]);
+    const auto kept = std::min(logged, static_cast<std::size_t>(capacity));
+    const auto spans = log.subspan(static_cast<std::size_t>(warp) * static_cast<std::size_t>(capacity), kept);
+    t.spans.insert(t.spans.end(), spans.begin(), spans.end());
+    t.dropped += logged - kept;
+  }
+  const auto first = std::ranges::min_element(t.spans, {}, &span_record::begin);
+  const std::int64_t origin = first == t.spans.end() ? 0 : first->begin;
+  for (span_record& s : t.spans) {
+    s.begin -= origin;
+    s.end -= origin;
+  }
+}
+
+// The steps that every warp has computed within its room.
+int complete_steps(const timeline& t) {
+  std::vector<int> computed(static_cast<std::size_t>(t.warps), 0);
+  for (const span_record& s : t.spans)
+    if (s.kind == span_kind::compute) ++computed[static_cast<std::size_t>(s.agent)];
+  return *std::ranges::min_element(computed);
+}
+
+timeline record_once(const context& where, const launch_plan& plan, timeline t, const trace_options& options) {
+  const int capacity = capacity_for(std::min(t.steps, options.steps), t.stages);
+  const auto warps = static_cast<std::size_t>(t.warps);
+  device_array<span_record> spans(where, warps * static_cast<std::size_t>(capacity));
+  device_array<std::int32_t> counts(where, warps);
+  const mm::traced_problem params{plan.arguments, {spans.data(), counts.data(), capacity, options.block}};
+  where.runs_on().launch(plan.twin->code, plan.grid, &params, options.on);
+  where.runs_on().synchronize(options.on);
+  collect(t, spans.to_host(), counts.to_host(), capacity);
+  t.recorded = complete_steps(t);
+  return t;
+}
+
+}  // namespace
+
+timeline record_gemm(const context& where, std::string_view policy, const mm::problem& p, const trace_options& options) {
+  const launch_plan plan = choose(where.kind(), policy, p);
+  require_recordable(plan, options);
+  const instance& twin = *plan.twin;
+  const timeline empty{.policy = std::string(policy),
+                       .device = where.limits().name,
+                       .runs_on = where.kind(),
+                       .unit = where.kind() == target::cuda ? "cycles" : "ns",
+                       .stages = twin.how.stages,
+                       .steps = static_cast<int>(ceil_div<std::int64_t>(plan.arguments.k(), twin.how.tile_k)),
+                       .warps = ceil_div(twin.code.threads, 32),
+                       .block = options.block};
+  timeline best = record_once(where, plan, empty, options);
+  for (int i = 1; i < options.runs && p.beta == 0; ++i) {
+    timeline next = record_once(where, plan, empty, options);
+    if (measure(next).duration < measure(best).duration) best = std::move(next);
+  }
+  return best;
+}
+
+}  // namespace antiphase

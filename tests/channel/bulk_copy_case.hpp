@@ -1,0 +1,14 @@
+// An instance of the bulk copy kernel, for the host.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include <examples/bulk_copy.hpp>
+#include <vector>
+
+namespace antiphase::test {
+
+struct bulk_copy_case {
+  examples::bulk_copy_policy how;
+  kernel what;
+};
+
+}  // namespace antiphase::test

@@ -1,0 +1,48 @@
+// Small kernels that try one verb each, with what must come out: the same list for every executor.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace antiphase::probe {
+
+// What every probe kernel gets.
+struct buffers {
+  std::uint32_t* out;
+  const std::uint32_t* in;
+  int size;
+};
+
+// One launch: `out` starts as zeros, `in` as in_at(0), in_at(1), ... Afterwards out[i] == expected(i) for all i.
+struct probe {
+  std::string name;  // of the kernel
+  extent3 grid;
+  std::size_t out_size;
+  std::size_t in_size;
+  std::function<std::uint32_t(std::size_t)> expected;
+  int compute_capability = 75;
+};
+std::vector<probe> thread_probes();
+std::vector<probe> memory_probes();
+
+// What the input holds: different at every place, no small period.
+inline std::uint32_t in_at(std::size_t i) { return static_cast<std::uint32_t>(i * 2654435761u + 12345u); }
+
+// A value of some bytes that says where it comes from, and one number that depends on each of its bytes. Host and kernels use both.
+template <int Bytes> struct blob {
+  unsigned char byte[Bytes];
+};
+template <int Bytes> constexpr blob<Bytes> blob_of(unsigned source) {
+  blob<Bytes> b{};
+  for (int i = 0; i < Bytes; ++i) b.byte[i] = static_cast<unsigned char>(source * 37u + static_cast<unsigned>(i) * 101u + 11u);
+  return b;
+}
+template <int Bytes> constexpr std::uint32_t digest(const blob<Bytes>& b) {
+  std::uint32_t h = 2166136261u;
+  for (int i = 0; i < Bytes; ++i) h = (h ^ b.byte[i]) * 16777619u;
+  return h;
+}
+
+}  // namespace antiphase::probe

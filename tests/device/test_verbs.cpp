@@ -1,0 +1,98 @@
+// Every verb of the machine, on every executor: the probes.
+#include <gtest/gtest.h>
+#include <antiphase/context.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+
+#include <tests/device/probes.hpp>
+
+namespace antiphase::probe {
+// The same lists of kernels, compiled for each target; see kernels_*.cuh.
+namespace cpu {
+std::vector<kernel> thread_kernels();
+std::vector<kernel> memory_kernels();
+std::vector<kernel> copy_kernels();
+std::vector<kernel> bulk_kernels();
+}  // namespace cpu
+#if ANTIPHASE_HAS_CUDA
+namespace cuda {
+std::vector<kernel> thread_kernels();
+std::vector<kernel> memory_kernels();
+std::vector<kernel> copy_kernels();
+std::vector<kernel> bulk_kernels();
+}  // namespace cuda
+#endif
+
+void PrintTo(const probe& p, std::ostream* out) { *out << p.name; }
+
+namespace {
+
+kernel find(const std::string& name, std::initializer_list<std::vector<kernel>> lists) {
+  for (const auto& list : lists)
+    for (const kernel& k : list)
+      if (name == k.name) return k;
+  throw std::logic_error("there is no probe kernel " + name);
+}
+
+void run(const context& where, const kernel& k, const probe& p) {
+  std::vector<std::uint32_t> input(p.in_size);
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = in_at(i);
+  const std::vector<std::uint32_t> zeros(p.out_size, 0);
+  const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(input));
+  device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(zeros));
+  const buffers params{out.data(), in.data(), static_cast<int>(p.in_size)};
+  where.runs_on().launch(k, p.grid, &params, nullptr);
+  where.runs_on().synchronize(nullptr);
+  const auto result = out.to_host();
+  int wrong = 0;
+  for (std::size_t i = 0; i < result.size() && wrong < 5; ++i)
+    if (result[i] != p.expected(i)) ADD_FAILURE() << "out[" << i << "] is " << result[i] << ", expected " << p.expected(i) << ", wrong " << ++wrong;
+}
+
+std::vector<probe> all_probes() {
+  auto all = thread_probes();
+  for (auto& p : memory_probes()) all.push_back(p);
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<probe>& info) {
+  std::string name = info.param.name + "_" + std::to_string(info.param.grid.count());
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+}
+
+using verb = testing::TestWithParam<probe>;
+TEST_P(verb, does_what_it_says_on_the_cpu_executor) {
+  const kernel k = find(GetParam().name, {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels()});
+  for (const landing copies : {landing::early, landing::late, landing::mixed})
+    for (const int workers : {1, 2})
+      for (const int resident : {0, 3})
+        for (unsigned seed = 1; seed <= 3; ++seed) {
+          SCOPED_TRACE("landing " + std::to_string(static_cast<int>(copies)) + ", workers " + std::to_string(workers) + ", resident " +
+                       std::to_string(resident) + ", seed " + std::to_string(seed));
+          run(context(make_cpu_executor({.seed = seed, .copies = copies, .workers = workers, .resident_blocks = resident})), k, GetParam());
+        }
+}
+INSTANTIATE_TEST_SUITE_P(probes, verb, testing::ValuesIn(all_probes()), name_of);
+
+using verb_gpu = testing::TestWithParam<probe>;
+TEST_P(verb_gpu, does_what_it_says) {
+#if ANTIPHASE_HAS_CUDA
+  std::string why;
+  const auto devices = cuda_devices(&why);
+  if (devices.empty()) GTEST_SKIP() << "no GPU to test on: " << why;
+  const device_limits& gpu = devices.front();
+  if (gpu.major * 10 + gpu.minor < GetParam().compute_capability)
+    GTEST_SKIP() << gpu.name << " has compute capability " << gpu.major << "." << gpu.minor << ", this test needs "
+                 << GetParam().compute_capability / 10 << "." << GetParam().compute_capability % 10;
+  run(context(make_cuda_executor()), find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels()}),
+      GetParam());
+#else
+  GTEST_SKIP() << "no GPU to test on: built without the GPU part";
+#endif
+}
+INSTANTIATE_TEST_SUITE_P(Cuda, verb_gpu, testing::ValuesIn(all_probes()), name_of);
+
+}  // namespace
+}  // namespace antiphase::probe

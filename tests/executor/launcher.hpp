@@ -1,0 +1,41 @@
+// Launching a kernel that a test defines, on a CPU executor that it chooses.
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace antiphase::test {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+// What most test kernels get: somewhere to write.
+struct numbers {
+  std::uint32_t* out;
+};
+
+using shared_executor = std::shared_ptr<const executor>;
+
+// The error a launch throws; a failed test if it throws none.
+template <class K> std::string failure_of(const executor& on, const typename K::params& params, extent3 grid = {}) {
+  try {
+    on.launch(kernel_of<K>("broken"), grid, &params, nullptr);
+  } catch (const device_error& e) {
+    return e.what();
+  }
+  ADD_FAILURE() << "the launch did not fail";
+  return {};
+}
+
+template <class K> launch_counts launch(const executor& on, const typename K::params& params, extent3 grid = {}) {
+  return on.launch(kernel_of<K>("good"), grid, &params, nullptr);
+}
+
+}  // namespace antiphase::test

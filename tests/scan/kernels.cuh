@@ -1,0 +1,49 @@
+// The kernels of the tests: every step with many block sizes, and types with more than numbers in them.
+#include <antiphase/scan/device_wide.cuh>
+#include <type_traits>
+
+#include "tests/scan/kernels.hpp"
+#include "tests/scan/types.hpp"
+
+namespace antiphase::scan_test {
+inline namespace AP_TARGET {
+
+template <class T> constexpr carried carried_as = std::is_same_v<T, brackets>   ? carried::brackets
+                                                  : std::is_same_v<T, nullable> ? carried::nullable
+                                                                                : carried::matrix;
+
+template <class T, class Op, prefix::policy P> test_kernels made(const char* step) {
+  return {step,
+          carried_as<T>,
+          P,
+          {kernel_of<prefix::tile_totals<T, Op, P>>("totals"), kernel_of<prefix::tile_scan<T, Op, P>>("scan"), P.tile(sizeof(T))}};
+}
+
+constexpr prefix::policy with_threads(prefix::policy p, int threads) {
+  p.threads = threads;
+  p.blocks = 1;
+  return p;
+}
+
+template <class T, class Op, int... Threads> void add(std::vector<test_kernels>& list) {
+  using namespace prefix;
+  (list.push_back(made<T, Op, with_threads(two_barriers_policy, Threads)>("two-barriers")), ...);
+  (list.push_back(made<T, Op, with_threads(double_buffer_policy, Threads)>("double-buffer")), ...);
+  (list.push_back(made<T, Op, with_threads(warp_shuffle_policy, Threads)>("warp-shuffle")), ...);
+  (list.push_back(made<T, Op, with_threads(items_policy, Threads)>("items")), ...);
+}
+
+std::vector<test_kernels> kernels() {
+  std::vector<test_kernels> list;
+  add<brackets, concatenated, 1, 2, 3, 31, 32, 33, 64, 100, 255, 256, 257, 1000, 1023, 1024>(list);
+  add<nullable, last_present, 1, 33, 256, 1000>(list);
+  add<matrix, times, 1, 32, 255, 1024>(list);  // Kogge-Stone in two buffers of 32 KiB: dynamic shared memory
+  // chunks of several elements under the other methods
+  using prefix::method, prefix::policy;
+  list.push_back(made<brackets, concatenated, policy{.how = method::two_barriers, .threads = 96, .bytes = 16}>("two-barriers"));
+  list.push_back(made<nullable, last_present, policy{.how = method::double_buffer, .threads = 65, .bytes = 16}>("double-buffer"));
+  return list;
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scan_test

@@ -1,0 +1,116 @@
+// What all tests of scans need: where to run, memory with guards, and a scan that is obviously right.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <antiphase/context.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <antiphase/scan/passes.hpp>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace antiphase::scan_test {
+
+// A test that runs where its parameter says; the ones on the GPU are skipped where there is none.
+class on_device : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (is_cuda() && cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
+  }
+  bool is_cuda() const { return std::string_view(GetParam()) == "cuda"; }
+  target where() const { return is_cuda() ? target::cuda : target::cpu; }
+  context any() const { return context::on(GetParam()); }
+  // On the CPU: schedules and landings that differ.
+  std::vector<context> several() const {
+    if (is_cuda()) return {any()};
+    return {context(make_cpu_executor({.seed = 1, .copies = landing::late, .workers = 1})),
+            context(make_cpu_executor({.seed = 77, .copies = landing::early, .workers = 1})),
+            context(make_cpu_executor({.seed = 4242, .copies = landing::mixed}))};
+  }
+};
+#define AP_ON_BOTH_DEVICES(suite)                               \
+  INSTANTIATE_TEST_SUITE_P(Cpu, suite, testing::Values("cpu")); \
+  INSTANTIATE_TEST_SUITE_P(Cuda, suite, testing::Values("cuda"))
+
+// `size` elements on a device, `offset` elements away from an aligned address, between guards that nobody may write.
+template <class T> class guarded {
+ public:
+  static constexpr std::size_t guard = 64;
+
+  guarded(const context& where, const std::vector<T>& host, std::size_t offset = 0)
+      : size_(host.size()), before_(guard + offset), host_((before_ + size_ + guard) * sizeof(T)), device_(where, host_.size()) {
+    for (std::size_t i = 0; i < host_.size(); ++i) host_[i] = static_cast<unsigned char>(i * 37 + 11);
+    if (size_ > 0) std::memcpy(at_elements(host_), host.data(), size_ * sizeof(T));
+    device_.copy_from(host_);
+  }
+  T* data() { return reinterpret_cast<T*>(device_.data()) + before_; }
+  bool guards_intact() const { return intact(device_.to_host()); }
+  std::vector<T> to_host() const {
+    std::vector<unsigned char> now = device_.to_host();
+    const T* first = reinterpret_cast<const T*>(at_elements(now));
+    EXPECT_TRUE(intact(now)) << "something outside the output was written";
+    return std::vector<T>(first, first + size_);
+  }
+
+ private:
+  template <class Bytes> auto at_elements(Bytes& bytes) const { return bytes.data() + before_ * sizeof(T); }
+  bool intact(const std::vector<unsigned char>& now) const {
+    const std::size_t end = (before_ + size_) * sizeof(T);
+    return std::memcmp(now.data(), host_.data(), before_ * sizeof(T)) == 0 &&
+           std::memcmp(now.data() + end, host_.data() + end, guard * sizeof(T)) == 0;
+  }
+
+  std::size_t size_, before_;
+  std::vector<unsigned char> host_;
+  device_array<unsigned char> device_;
+};
+
+// Every line, or every tile of every line, one element after the other. An exclusive scan folds in what it starts from.
+template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& in, const prefix::lines& over, scan_kind kind,
+                                                          const T& initial, Op op, std::int64_t tile = 0) {
+  std::vector<T> out = in;
+  for (std::int64_t line = 0; line < over.outer * over.inner; ++line) {
+    const std::int64_t start = line / over.inner * over.length * over.inner + line % over.inner;
+    T running = initial;
+    for (std::int64_t i = 0; i < over.length; ++i) {
+      const bool first = tile > 0 ? i % tile == 0 : i == 0;
+      const std::int64_t logical = over.direction == scan_direction::forward ? i : over.length - 1 - i;
+      const auto at = static_cast<std::size_t>(start + logical * over.inner);
+      if (kind == scan_kind::exclusive) {
+        out[at] = first ? initial : running;
+        running = first ? static_cast<T>(op(initial, in[at])) : static_cast<T>(op(running, in[at]));
+      } else {
+        running = first ? in[at] : static_cast<T>(op(running, in[at]));
+        out[at] = running;
+      }
+    }
+  }
+  return out;
+}
+
+// Runs the passes of a scan over whole lines. `most_blocks`, if not 0, makes every block take several tiles.
+template <class T>
+void run(const context& where, const prefix::kernel_pair& kernels, const prefix::arguments<T>& all, unsigned most_blocks = 0) {
+  device_array<std::byte> workspace(where, prefix::workspace_bytes<T>(kernels.tile, all.over));
+  for (prefix::launchable& l : prefix::passes(kernels, all, workspace.data())) {
+    if (most_blocks > 0) l.grid.x = std::min(l.grid.x, most_blocks);
+    where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
+  }
+  where.runs_on().synchronize(nullptr);
+}
+// Every tile on its own.
+template <class T> void run_tiles(const context& where, const prefix::kernel_pair& kernels, const prefix::arguments<T>& all) {
+  const prefix::launchable l = prefix::launch_of(kernels.scan, kernels.tile, all);
+  where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
+  where.runs_on().synchronize(nullptr);
+}
+
+inline void PrintTo(const prefix::lines& over, std::ostream* out) {
+  *out << over.outer << " x " << over.length << " x " << over.inner << (over.direction == scan_direction::reverse ? " reverse" : "");
+}
+
+}  // namespace antiphase::scan_test

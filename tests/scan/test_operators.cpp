@@ -1,0 +1,86 @@
+// The operators by themselves: wrapping, NaN, order, identities.
+#include <gtest/gtest.h>
+
+#include <antiphase/scan/operators.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "tests/scan/types.hpp"
+
+namespace antiphase::prefix {
+namespace {
+
+template <class T> constexpr T largest = std::numeric_limits<T>::max();
+template <class T> constexpr T lowest = std::numeric_limits<T>::lowest();
+
+static_assert(operator_on<sum, float> && operator_on<minimum, std::int8_t>);
+static_assert(operator_on<scan_test::concatenated, scan_test::brackets> && !operator_on<scan_test::concatenated, float>);
+static_assert(scannable<scan_test::nullable> && !scannable<std::string>);
+
+TEST(scan_operators, integers_wrap_around) {
+  EXPECT_EQ(sum{}(largest<std::int32_t>, std::int32_t{1}), lowest<std::int32_t>);
+  EXPECT_EQ(sum{}(lowest<std::int64_t>, std::int64_t{-1}), largest<std::int64_t>);
+  EXPECT_EQ(sum{}(std::int8_t{127}, std::int8_t{127}), std::int8_t{-2});
+  EXPECT_EQ(product{}(std::uint16_t{65535}, std::uint16_t{65535}), std::uint16_t{1});
+  EXPECT_EQ(product{}(std::int16_t{-32768}, std::int16_t{-32768}), std::int16_t{0});
+  EXPECT_EQ(product{}(lowest<std::int64_t>, std::int64_t{-1}), lowest<std::int64_t>);
+  EXPECT_EQ(product{}(std::uint8_t{200}, std::uint8_t{3}), std::uint8_t{88});
+}
+
+TEST(scan_operators, nan_wins) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  for (double x : {0.0, -1.5, infinity, -infinity}) {
+    EXPECT_TRUE(std::isnan(minimum{}(nan, x)) && std::isnan(minimum{}(x, nan)));
+    EXPECT_TRUE(std::isnan(maximum{}(nan, x)) && std::isnan(maximum{}(x, nan)));
+  }
+  EXPECT_EQ(minimum{}(-infinity, 3.0), -infinity);
+  EXPECT_EQ(maximum{}(-infinity, 3.0), 3.0);
+}
+
+TEST(scan_operators, of_equal_values_the_left_one_is_kept) {
+  EXPECT_TRUE(std::signbit(minimum{}(-0.0, 0.0)) && !std::signbit(minimum{}(0.0, -0.0)));
+  EXPECT_TRUE(std::signbit(maximum{}(-0.0, 0.0)) && !std::signbit(maximum{}(0.0, -0.0)));
+}
+
+template <class T> void expect_identities() {
+  for (T x : {T(0), T(1), T(7), lowest<T>, largest<T>}) {
+    EXPECT_EQ(sum{}(sum::identity<T>(), x), x);
+    EXPECT_EQ(product{}(product::identity<T>(), x), x);
+    EXPECT_EQ(minimum{}(minimum::identity<T>(), x), x);
+    EXPECT_EQ(maximum{}(maximum::identity<T>(), x), x);
+  }
+}
+TEST(scan_operators, identities_change_nothing) {
+  expect_identities<float>();
+  expect_identities<double>();
+  expect_identities<std::int8_t>();
+  expect_identities<std::uint8_t>();
+  expect_identities<std::int16_t>();
+  expect_identities<std::uint16_t>();
+  expect_identities<std::int32_t>();
+  expect_identities<std::uint32_t>();
+  expect_identities<std::int64_t>();
+  expect_identities<std::uint64_t>();
+  EXPECT_EQ(minimum::identity<float>(), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(maximum::identity<double>(), -std::numeric_limits<double>::infinity());
+}
+
+TEST(scan_operators, the_test_operators_are_associative_and_do_not_commute) {
+  using namespace scan_test;
+  const auto check = []<class T>(auto op, const T&) {
+    bool commutes = true;
+    for (int i = 0; i < 500; ++i) {
+      const T a = element_at<T>(i), b = element_at<T>(i + 1000), c = element_at<T>(i + 7777);
+      EXPECT_EQ(op(op(a, b), c), op(a, op(b, c)));
+      commutes &= op(a, b) == op(b, a);
+    }
+    EXPECT_FALSE(commutes);
+  };
+  check(concatenated{}, brackets{0, 0});
+  check(last_present{}, nullable{0, 0, 0});
+  check(times{}, matrix{1, 0, 0, 1});
+}
+
+}  // namespace
+}  // namespace antiphase::prefix

@@ -1,0 +1,99 @@
+// The figures of a timeline, from spans whose figures are known.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "well_formed.hpp"
+
+namespace antiphase {
+namespace {
+
+using testing::faults_of;
+using testing::made_up;
+
+TEST(Overlap, OneStageHidesNothing) {
+  const overlap o = measure(made_up(1, 5));
+  EXPECT_EQ(o.steps, 5);
+  EXPECT_EQ(o.steps_hidden, 0);
+  EXPECT_EQ(o.hidden, 0);
+  EXPECT_EQ(o.mean_wait, 10);
+  EXPECT_EQ(o.mean_compute, 20);
+  EXPECT_EQ(o.duration, 5 * 30);
+}
+
+TEST(Overlap, TwoStagesHideAllButTheFirst) {
+  const overlap o = measure(made_up(2, 5));
+  EXPECT_EQ(o.steps_hidden, 4);
+  EXPECT_DOUBLE_EQ(o.hidden, 80.0 / 90.0);  // the first load is in flight for 10, four others for 20 each
+  EXPECT_EQ(o.mean_wait, 2);
+  EXPECT_EQ(o.duration, 10 + 5 * 20);
+}
+
+TEST(Overlap, ThreeStagesHaveTwoLoadsInFlight) {
+  const overlap o = measure(made_up(3, 6));
+  EXPECT_EQ(o.steps_hidden, 5);
+  // in flight: step 0 for 10; step 1 for 10 + 20; steps 2 to 5 for 40 each
+  EXPECT_DOUBLE_EQ(o.hidden, (20.0 + 4 * 40) / (10 + 30 + 4 * 40));
+}
+
+// Warps that are ahead of others: time that two steps compute at once counts once.
+TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
+  timeline t{.policy = "two warps", .unit = "cycles", .stages = 3, .steps = 3, .recorded = 3, .warps = 2};
+  const auto add = [&](int warp, span_kind kind, int step, std::int64_t begin, std::int64_t end) {
+    t.spans.push_back({begin, end, kind, step, step % 3, warp});
+  };
+  for (const int warp : {0, 1}) {
+    const std::int64_t late = 15 * warp;
+    add(warp, span_kind::load, 0, 0, 1);
+    add(warp, span_kind::load, 1, 1, 2);
+    add(warp, span_kind::wait, 0, 2, 10);
+    add(warp, span_kind::load, 2, 10, 11);
+    add(warp, span_kind::compute, 0, 11 + late, 30 + late);  // of both warps: 11 to 45
+    add(warp, span_kind::wait, 1, 30 + late, 31 + late);
+    add(warp, span_kind::compute, 1, 31 + late, 50 + late);  // 31 to 65
+    add(warp, span_kind::wait, 2, 50 + late, 60 + late);
+    add(warp, span_kind::compute, 2, 60 + late, 80 + late);
+  }
+  const std::vector<step_times> steps = by_step(t);
+  EXPECT_EQ(steps[1].issued, 1);
+  EXPECT_EQ(steps[1].landed, 31);
+  EXPECT_EQ(steps[0].compute_begin, 11);
+  EXPECT_EQ(steps[0].compute_end, 45);
+  const overlap o = measure(t);
+  // in flight: 0 to 10, 1 to 31, 10 to 60; computed during the second from 11 to 31, during the third from 11 to 60
+  EXPECT_DOUBLE_EQ(o.hidden, (20.0 + 49) / (10 + 30 + 50));
+  EXPECT_EQ(o.steps_hidden, 2);
+  EXPECT_DOUBLE_EQ(o.mean_wait, (8 + 1 + 10) / 3.0);
+}
+
+TEST(Overlap, OfNoStepIsNothing) {
+  const overlap o = measure({.policy = "empty", .steps = 4, .warps = 2});
+  EXPECT_EQ(o.steps, 0);
+  EXPECT_EQ(o.hidden, 0);
+  EXPECT_EQ(o.mean_wait, 0);
+}
+
+// The checker of the other tests: it is content with a timeline in order, and finds each way of spoiling one.
+TEST(WellFormed, FindsFaults) {
+  for (const int stages : {1, 2, 3, 4}) {
+    const timeline good = made_up(stages, 7);
+    ASSERT_TRUE(faults_of(good).empty()) << faults_of(good).front();
+    const auto spoilt = [&](auto change) {
+      timeline t = good;
+      change(t);
+      return !faults_of(t).empty();
+    };
+    const auto nth = [](timeline& t, span_kind kind, int step) {
+      return std::ranges::find_if(t.spans, [&](const span_record& s) { return s.kind == kind && s.step == step; });
+    };
+    EXPECT_TRUE(spoilt([&](timeline& t) { t.spans.erase(nth(t, span_kind::wait, 3)); }));
+    EXPECT_TRUE(spoilt([&](timeline& t) { t.spans.push_back(t.spans.back()); }));
+    EXPECT_TRUE(spoilt([&](timeline& t) { nth(t, span_kind::compute, 2)->end += 15; }));
+    EXPECT_TRUE(spoilt([&](timeline& t) { nth(t, span_kind::compute, 2)->begin -= 15; }));
+    EXPECT_TRUE(spoilt([&](timeline& t) { nth(t, span_kind::load, 5)->slot = stages; }));
+    EXPECT_TRUE(spoilt([&](timeline& t) { std::iter_swap(nth(t, span_kind::wait, 4), nth(t, span_kind::compute, 4)); }));
+  }
+}
+
+}  // namespace
+}  // namespace antiphase

@@ -1,0 +1,15 @@
+// How long the CPU executor will need for a matrix product.
+#pragma once
+#include <antiphase/gemm.hpp>
+
+namespace antiphase::tool {
+
+struct common_options;
+
+// Seconds, found by running a small piece of the same shape with the same step. 0 on a GPU, and for products that cannot take long.
+double estimated_seconds(const context& where, const mm::step& step, const mm::problem& p);
+
+// If it will take more than ten seconds or so, says how long and what would be faster.
+void warn_if_slow(const common_options& options, const context& where, const mm::step& step, const mm::problem& p);
+
+}  // namespace antiphase::tool

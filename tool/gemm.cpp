@@ -1,0 +1,168 @@
+// The subcommand gemm: C = alpha * A * B + beta * C0 of matrices in .npy files.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/gemm.hpp>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tool/command.hpp"
+#include "tool/console.hpp"
+#include "tool/estimate.hpp"
+#include "tool/npy.hpp"
+#include "tool/output_file.hpp"
+#include "tool/place.hpp"
+#include "tool/reference.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* examples =
+    "A, B and C0 are .npy files of 2-D arrays of f4 (float32), in C or Fortran order; '-' is standard input. C is written as f4 in C\n"
+    "order, '-' to standard output. Every output is one FP32 sum in the order of k. With alpha = 0 A and B are not read into it,\n"
+    "with beta = 0 C0 is not.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase gemm A.npy B.npy --output C.npy\n"
+    "  antiphase gemm A.npy B.npy --c C0.npy --alpha 2 --beta -1 --output C.npy     C = 2 A B - C0\n"
+    "  antiphase gemm A.npy B.npy --output C.npy --policy async-3 --on cpu          one step of the ladder, on the simulated GPU\n"
+    "  antiphase gemm A.npy B.npy --output - --on reference > C.npy                 by OpenBLAS\n"
+    "  antiphase info                                                               lists the policies";
+
+struct request {
+  std::string a, b, c, output;
+  float alpha = 1;
+  std::optional<float> beta;
+  std::string policy = "auto";
+  place_options place;
+  common_options common;
+};
+
+npy_array read_matrix(const std::string& path, const char* operand) {
+  npy_array array = read_npy(path);
+  if (array.type != element::f32)
+    throw bad_request(fmt::format("{} ({}): the elements are {}, but gemm multiplies f4; convert the array with .astype('f4')", array.name,
+                                  operand, numpy_name(array.type)));
+  if (array.shape.size() != 2)
+    throw bad_request(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name, operand, shape_text(array.shape),
+                                  array.shape.size() == 1 ? "give a vector the shape (1, n) or (n, 1)" : "reshape it to two dimensions"));
+  return array;
+}
+
+matrix_view<const float> view_of(const npy_array& array, const float* data) {
+  return array.order == storage_order::row_major ? row_major(data, array.shape[0], array.shape[1])
+                                                 : column_major(data, array.shape[0], array.shape[1]);
+}
+
+void require_sensible(const request& r) {
+  if (r.policy != "auto") mm::find_step(r.policy);
+  if (r.policy != "auto" && r.place.on == "reference")
+    throw bad_request("--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
+  if (r.beta && r.c.empty()) throw bad_request("--beta needs --c: there is no C0 to scale");
+  if (r.common.json && r.output == "-") throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  int from_standard_input = 0;
+  for (const std::string* path : {&r.a, &r.b, &r.c}) {
+    if (*path == "-") ++from_standard_input;
+    if (!path->empty()) refuse_same_file(r.output, *path);
+  }
+  if (from_standard_input > 1) throw bad_request("standard input ('-') can be only one of A, B and C0");
+}
+
+// Names every array with its shape when the shapes do not fit.
+void require_fitting(const npy_array& a, const npy_array& b, const std::optional<npy_array>& c) {
+  if (a.shape[1] != b.shape[0])
+    throw bad_request(fmt::format("cannot multiply {} of shape {} by {} of shape {}: A has {} columns, B has {} rows, they must agree", a.name,
+                                  shape_text(a.shape), b.name, shape_text(b.shape), a.shape[1], b.shape[0]));
+  const std::vector<std::int64_t> result{a.shape[0], b.shape[1]};
+  std::int64_t count = 0;
+  if (__builtin_mul_overflow(result[0], result[1], &count) || count > std::numeric_limits<std::int64_t>::max() / 4)
+    throw bad_request(fmt::format("the product of {} and {} would have the shape {}: expected less than 2^63 bytes", shape_text(a.shape),
+                                  shape_text(b.shape), shape_text(result)));
+  if (c && c->shape != result)
+    throw bad_request(fmt::format("{} (C0) has the shape {}, but the product of {} and {} has the shape {}", c->name, shape_text(c->shape),
+                                  shape_text(a.shape), shape_text(b.shape), shape_text(result)));
+}
+
+struct outcome {
+  std::vector<float> c;
+  std::string policy;
+  launch_counts counts;
+};
+
+outcome multiply(const place& at, const request& r, const npy_array& a, const npy_array& b, std::vector<float> c) {
+  const float beta = r.beta.value_or(r.c.empty() ? 0.f : 1.f);
+  const std::int64_t m = a.shape[0], n = b.shape[1];
+  if (!at.where) {
+    const mm::problem p{.a = view_of(a, a.values<float>().data()), .b = view_of(b, b.values<float>().data()), .c = row_major(c.data(), m, n),
+                        .alpha = r.alpha, .beta = beta};
+    reference_gemm(p);
+    return {.c = std::move(c), .policy = "reference", .counts = {}};
+  }
+  const device_array<float> on_a(*at.where, a.values<float>()), on_b(*at.where, b.values<float>());
+  device_array<float> on_c(*at.where, c.size());
+  if (beta != 0) on_c.copy_from(c);
+  const mm::problem p{.a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
+  const mm::step& step = r.policy == "auto" ? select_step(*at.where, p) : mm::find_step(r.policy);
+  warn_if_slow(r.common, *at.where, step, p);
+  const launch_counts counts = gemm(*at.where, p, {.policy = step.name});
+  at.where->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
+  return {.c = std::move(c), .policy = step.name, .counts = counts};
+}
+
+void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const outcome& result) {
+  const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
+  say(r.common, fmt::format("{}: {} x {} with K = {}, policy {}, on {}", output_name(r.output), m, n, k, result.policy, at.name));
+  if (!r.common.json) return;
+  json value{{"schema", 1},
+             {"command", "gemm"},
+             {"place", to_json(at)},
+             {"policy", result.policy},
+             {"shape", {{"m", m}, {"n", n}, {"k", k}}},
+             {"alpha", r.alpha},
+             {"beta", r.beta.value_or(r.c.empty() ? 0.f : 1.f)},
+             {"output", r.output}};
+  if (at.where && at.where->kind() == target::cpu) value["counts"] = to_json(result.counts);
+  print_json(value);
+}
+
+void run(const request& r) {
+  require_sensible(r);
+  const place at = choose_place(r.place, reference::offered);
+  const npy_array a = read_matrix(r.a, "A"), b = read_matrix(r.b, "B");
+  std::optional<npy_array> c0;
+  if (!r.c.empty()) c0 = in_c_order(read_matrix(r.c, "C0"));
+  require_fitting(a, b, c0);
+  say_place(r.common, at);
+
+  output_file out{r.output};  // before the work: a folder that cannot be written should cost no time
+  std::vector<float> c(static_cast<std::size_t>(a.shape[0] * b.shape[1]));
+  if (c0) std::ranges::copy(c0->values<float>(), c.begin());
+  const outcome result = multiply(at, r, a, b, std::move(c));
+  const std::vector<std::int64_t> shape{a.shape[0], b.shape[1]};
+  write_npy(out, element::f32, shape, std::as_bytes(std::span{result.c}));
+  out.commit();
+  report(r, at, a, b, result);
+}
+
+}  // namespace
+
+void add_gemm(CLI::App& program, action& chosen) {
+  CLI::App* command = program.add_subcommand("gemm", "Multiply two matrices: C = alpha * A * B + beta * C0, in FP32");
+  const auto r = std::make_shared<request>();
+  command->add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'")->required()->type_name("A.npy");
+  command->add_option("B", r->b, "The right matrix, K x N")->required()->type_name("B.npy");
+  command->add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs")->required()->type_name("C.npy");
+  command->add_option("--alpha", r->alpha, "Factor of A * B (default 1)")->check(any_number());
+  command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(any_number());
+  command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->type_name("C0.npy");
+  command->add_option("--policy", r->policy, "A step of the ladder by name (default auto: the fastest that fits the device)")->type_name("NAME");
+  add_place_options(*command, r->place, reference::offered);
+  add_common_options(*command, r->common);
+  command->footer(examples);
+  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+}
+
+}  // namespace antiphase::tool

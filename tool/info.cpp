@@ -1,0 +1,101 @@
+// The subcommand info: what can run here, with which limits, and what runs by default.
+#include <fmt/format.h>
+
+#include <antiphase/executors.hpp>
+#include <antiphase/gemm.hpp>
+#include <antiphase/version.hpp>
+#include <memory>
+#include <vector>
+
+#include "tool/command.hpp"
+#include "tool/console.hpp"
+#include "tool/place.hpp"
+#include "tool/reference.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+struct device {
+  std::string on;
+  device_limits limits;
+};
+
+constexpr const char* examples =
+    "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with the\n"
+    "GPU part), else the CPU executor.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase info\n"
+    "  antiphase info --json | python3 -m json.tool";
+
+json to_json(const device& d) {
+  const device_limits& l = d.limits;
+  return {{"on", d.on},
+          {"name", l.name},
+          {"compute_capability", fmt::format("{}.{}", l.major, l.minor)},
+          {"multiprocessors", l.multiprocessors},
+          {"threads_per_block", l.threads_per_block},
+          {"threads_per_multiprocessor", l.threads_per_multiprocessor},
+          {"blocks_per_multiprocessor", l.blocks_per_multiprocessor},
+          {"registers_per_multiprocessor", l.registers_per_multiprocessor},
+          {"shared_per_block", l.shared_per_block},
+          {"shared_opt_in", l.shared_opt_in},
+          {"shared_per_multiprocessor", l.shared_per_multiprocessor}};
+}
+
+std::string to_text(const device& d) {
+  const device_limits& l = d.limits;
+  return fmt::format(
+      "  {:<10} {}, compute capability {}.{}, {} multiprocessors\n"
+      "             per block: {} threads, {} KiB of shared memory ({} KiB if asked for)\n"
+      "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n",
+      d.on, l.name, l.major, l.minor, l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024, l.shared_opt_in / 1024,
+      l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024);
+}
+
+void run(const common_options& options) {
+  const build b = build_info();
+  const bool has_gpu_part = b.gpu == gpu_part::present;
+  std::string why_no_gpu;
+  std::vector<device> devices{{"cpu", simulated_device()}};
+  for (const device_limits& limits : cuda_devices(&why_no_gpu)) devices.push_back({fmt::format("cuda:{}", devices.size() - 1), limits});
+  const place chosen = choose_place({}, reference::not_offered);
+
+  if (options.json) {
+    json list = json::array();
+    for (const device& d : devices) list.push_back(to_json(d));
+    json steps = json::array();
+    for (const mm::step& s : mm::steps) steps.push_back(s.name);
+    print_json(json{{"schema", 1},
+               {"version", b.version},
+               {"commit", b.commit},
+               {"gpu_part", has_gpu_part ? json(b.gpu_compiler) : json(nullptr)},
+               {"devices", list},
+               {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
+               {"reference", reference_name()},
+               {"default", to_json(chosen)},
+               {"gemm_policies", steps}});
+    return;
+  }
+  std::string text = fmt::format("antiphase {}{}, GPU part: {}\n\nplaces to run (--on)\n", b.version,
+                                 b.commit.empty() ? "" : fmt::format(" (commit {})", b.commit),
+                                 has_gpu_part ? fmt::format("CUDA {}", b.gpu_compiler) : "not in this build");
+  for (const device& d : devices) text += to_text(d);
+  text += fmt::format("  reference  {}, for gemm only\n", reference_name());
+  if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
+  text += fmt::format("\ndefault: {} ({})\n\ngemm policies (--policy), each with one idea more than the one before\n", chosen.on, chosen.why);
+  for (const mm::step& s : mm::steps) text += fmt::format("  {:<16} {}\n", s.name, s.adds);
+  print(text);
+}
+
+}  // namespace
+
+void add_info(CLI::App& program, action& chosen) {
+  CLI::App* command = program.add_subcommand("info", "Show devices, their limits, and which one is the default");
+  const auto options = std::make_shared<common_options>();
+  add_common_options(*command, *options);
+  command->footer(examples);
+  command->callback([options, &chosen] { chosen = [options] { run(*options); }; });
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,81 @@
+// The subcommand ladder: every step from the textbook's first kernel to the fastest, side by side.
+#include "tool/ladder.hpp"
+
+#include <fmt/format.h>
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* examples =
+    "Each step adds one idea to the one before. On a GPU they are timed, on the CPU executor they are counted: it simulates a GPU, so\n"
+    "its speed would mean nothing. Every result is verified, and a wrong one gives exit code 5.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase ladder gemm --size 4096\n"
+    "  antiphase ladder scan --size 1000000 --type i4\n"
+    "  antiphase ladder gemm --help                 what the columns mean";
+
+}  // namespace
+
+void add_ladder(CLI::App& program, action& chosen) {
+  CLI::App* command = program.add_subcommand("ladder", "Run every step of a ladder of kernels: timed on a GPU, counted on the CPU; verified");
+  command->require_subcommand(1);
+  command->footer(examples);
+  add_ladder_gemm(*command, chosen);
+  add_ladder_scan(*command, chosen);
+}
+
+void add_ladder_options(CLI::App& command, ladder_options& options) {
+  command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)")->delimiter(',')->type_name("NAMES");
+  add_place_options(command, options.place, reference::not_offered);
+  add_common_options(command, options.common);
+}
+
+void compute_gains(std::vector<ladder_row*> rows) {
+  const ladder_row* before = nullptr;
+  for (ladder_row* row : rows) {
+    if (!row->refused.empty()) continue;
+    if (before != nullptr && row->time.median_us > 0) row->gain = (before->time.median_us / row->time.median_us - 1) * 100;
+    before = row;
+  }
+}
+
+std::string verdict_text(const verdict& v) { return v.verified ? "yes" : "NO"; }
+
+std::string gain_text(const ladder_row& row) { return row.gain == 0 ? "" : fmt::format("{:+.1f} %", row.gain); }
+
+json to_json(const ladder_row& row, std::string_view kernel, target where) {
+  json value{{"kernel", kernel}, {"policy", row.step}, {"adds", row.adds}};
+  if (!row.refused.empty()) {
+    value["refused"] = row.refused;
+    return value;
+  }
+  value["shared_bytes"] = row.usage.shared_bytes;
+  value["blocks_per_multiprocessor"] = row.usage.blocks_per_multiprocessor;
+  value["occupancy"] = row.usage.occupancy;
+  if (where == target::cuda) {
+    value["registers"] = row.usage.registers;
+    value["spilled_bytes"] = row.usage.spilled_bytes;
+    value["time_us"]["ours"] = row.time.median_us;
+    value["spread_us"]["ours"] = {row.time.fastest_us, row.time.slowest_us};
+    value["gain_percent"] = row.gain;
+  } else {
+    value["counts"] = to_json(row.counts);
+  }
+  value["error"] = {{"ours", row.result.error}, {"unit", "relative Frobenius"}};
+  value["verified"] = row.result.verified;
+  return value;
+}
+
+void say_progress(const ladder_options& options, std::string_view what) {
+  if (who_watches(options.common) == audience::person) complain(what);
+}
+
+void require_verified(const std::vector<const ladder_row*>& rows) {
+  std::string wrong;
+  for (const ladder_row* row : rows)
+    if (row->refused.empty() && !row->result.verified) wrong += (wrong.empty() ? "" : ", ") + row->step;
+  if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
+}
+
+}  // namespace antiphase::tool

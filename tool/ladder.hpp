@@ -1,0 +1,50 @@
+// What the two ladders share.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tool/command.hpp"
+#include "tool/measure.hpp"
+#include "tool/place.hpp"
+#include "tool/verify.hpp"
+
+namespace antiphase::tool {
+
+struct ladder_options {
+  std::vector<std::string> steps;  // names; empty: all
+  place_options place;
+  common_options common;
+};
+void add_ladder_options(CLI::App& command, ladder_options& options);
+
+void add_ladder_gemm(CLI::App& ladder, action& chosen);
+void add_ladder_scan(CLI::App& ladder, action& chosen);
+
+// One step, measured or counted. Cells of the tables and members of the JSON are made of it.
+struct ladder_row {
+  std::string step;
+  std::string adds;
+  std::string refused;  // why the device cannot run it; then nothing else is known
+  kernel_usage usage;
+  launch_counts counts;
+  verdict result;
+  timing time;
+  double gain = 0;      // in time over the step before, signed, in percent; 0 for the first
+};
+
+// The gain of each row over the last one before it that ran.
+void compute_gains(std::vector<ladder_row*> rows);
+
+std::string verdict_text(const verdict& v);
+std::string gain_text(const ladder_row& row);
+// What both ladders say of a step in JSON; `kernel` is its full name.
+json to_json(const ladder_row& row, std::string_view kernel, target where);
+
+// Says which step runs now, if somebody watches.
+void say_progress(const ladder_options& options, std::string_view what);
+// Throws verification_failed, naming the steps, if a step that ran gave a wrong result.
+void require_verified(const std::vector<const ladder_row*>& rows);
+
+}  // namespace antiphase::tool

@@ -1,0 +1,263 @@
+// The subcommand ladder gemm.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/gemm.hpp>
+#include <antiphase/trace.hpp>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "tool/ladder.hpp"
+#include "tool/rivals.hpp"
+#include "tool/table.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* explanation =
+    "Columns on a GPU\n"
+    "  time, TFLOP/s   median of rested runs; gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed in FP32\n"
+    "  load, compute   times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the gain that\n"
+    "                  the textbooks' formula promises to a kernel that hides the one behind the other\n"
+    "  shared, registers, occupancy   what a block takes, and the share of a multiprocessor's threads that is then in use\n"
+    "Columns on the CPU executor\n"
+    "  switches        from one simulated thread to another; barriers: of whole blocks; copied: bytes moved by asynchronous copies\n"
+    "  hidden          steps along K of one block whose load ran while another step was computed, of all its steps\n"
+    "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: that, and a checksum of every row.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase ladder gemm                                    a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
+    "  antiphase ladder gemm --m 1000 --n 777 --k 3000 --json\n"
+    "  antiphase ladder gemm --steps tiled,double-buffered,async-2,async-3 --size 512\n"
+    "  antiphase ladder gemm --shared-limit 48                  which steps a small device refuses";
+
+struct request {
+  std::optional<std::int64_t> size, m, n, k;
+  ladder_options options;
+};
+struct extents {
+  std::int64_t m, n, k;
+};
+struct gemm_row : ladder_row {
+  std::optional<timing> load, compute;  // naive has no such parts
+  std::optional<overlap> hidden;
+};
+
+double tflops(const extents& e, double us) {
+  return 2 * static_cast<double>(e.m) * static_cast<double>(e.n) * static_cast<double>(e.k) / us * 1e-6;
+}
+double promise(const gemm_row& row) {
+  return (row.load->median_us + row.compute->median_us) / std::max(row.load->median_us, row.compute->median_us);
+}
+
+// The matrices of a run, and what is known about their product.
+struct bench {
+  extents size;
+  std::vector<float> host_a, host_b;
+  product_check check;
+  device_array<float> a, b, c;
+
+  bench(const context& where, const extents& e)
+      : size{e},
+        host_a{random_values(static_cast<std::size_t>(e.m * e.k), 1)},
+        host_b{random_values(static_cast<std::size_t>(e.k * e.n), 2)},
+        check{host_a, host_b, e.m, e.n, e.k},
+        a{where, host_a},
+        b{where, host_b},
+        c{where, static_cast<std::size_t>(e.m * e.n)} {}
+
+  mm::problem problem() { return {.a = row_major(std::as_const(a).data(), size.m, size.k), .b = row_major(std::as_const(b).data(), size.k, size.n), .c = row_major(c.data(), size.m, size.n)}; }
+  // The first block's share, for timelines.
+  mm::problem corner(const mm::step& s) {
+    mm::problem p = problem();
+    p.a.rows = p.c.rows = std::min<std::int64_t>(size.m, s.how.tile.m);
+    p.b.columns = p.c.columns = std::min<std::int64_t>(size.n, s.how.tile.n);
+    return p;
+  }
+};
+
+work launcher(const context& where, const mm::plan& plan) {
+  return [where, plan](stream on) { where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, on); };
+}
+
+bool is_tiled(const mm::step& s) { return std::string_view(s.name) != "naive"; }
+
+gemm_row run_step(const context& where, bench& data, const mm::step& s) {
+  const mm::plan plan = mm::prepare(where.kind(), s, data.problem());
+  gemm_row row;
+  row.step = s.name;
+  row.adds = s.adds;
+  if (const auto why = refusal(where.limits(), plan.what.code)) {
+    row.refused = *why;
+    return row;
+  }
+  const std::vector<float> nothing(data.c.size(), std::numeric_limits<float>::quiet_NaN());  // an output that is left out must not pass
+  data.c.copy_from(nothing);
+  row.usage = where.runs_on().usage(plan.what.code);
+  row.counts = where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
+  where.runs_on().synchronize(nullptr);
+  row.result = data.check(data.c.to_host());
+  if (where.kind() == target::cpu && is_tiled(s) && data.size.m > 0 && data.size.n > 0 && data.size.k > 0) {
+    const auto steps = static_cast<int>((data.size.k + s.how.tile_k - 1) / s.how.tile_k);
+    row.hidden = measure(record_gemm(where, s.name, data.corner(s), {.steps = steps, .warm_ups = 0}));
+  }
+  return row;
+}
+
+struct timed_rival {
+  rival who;
+  timing time;
+  verdict result;
+};
+
+// Times all steps, their parts and the rival in one go, so that they can be compared.
+void time_all(const context& where, bench& data, std::vector<gemm_row>& rows, timed_rival& cublas) {
+  std::vector<work> works;
+  std::vector<timing*> results;
+  for (gemm_row& row : rows) {
+    if (!row.refused.empty()) continue;
+    const mm::step& s = mm::find_step(row.step);
+    works.push_back(launcher(where, mm::prepare(where.kind(), s, data.problem())));
+    results.push_back(&row.time);
+    if (!is_tiled(s)) continue;
+    works.push_back(launcher(where, mm::prepare(where.kind(), s, data.problem(), mm::parts::load_only)));
+    results.push_back(&row.load.emplace());
+    works.push_back(launcher(where, mm::prepare(where.kind(), s, data.problem(), mm::parts::compute_only)));
+    results.push_back(&row.compute.emplace());
+  }
+  if (cublas.who) {
+    where.runs_on().milliseconds(cublas.who.run, nullptr);
+    cublas.result = data.check(data.c.to_host());
+    works.push_back(cublas.who.run);
+    results.push_back(&cublas.time);
+  }
+  const std::vector<timing> times = measure(where.runs_on(), works);
+  for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+}
+
+std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e) {
+  std::vector<std::vector<std::string>> table{
+      {"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS", "load us", "compute us", "overlap", "shared B", "registers", "occupancy", "error", "verified"}};
+  const auto spread = [](const timing& t) { return fmt::format("{:.1f}..{:.1f}", t.fastest_us, t.slowest_us); };
+  for (const gemm_row& row : rows) {
+    if (!row.refused.empty()) {
+      table.push_back({row.step, "refused: " + row.refused});
+      continue;
+    }
+    const bool parts = row.load && row.compute;
+    table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread(row.time), fmt::format("{:.2f}", tflops(e, row.time.median_us)),
+                     gain_text(row), cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
+                     parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
+                     parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{}", row.usage.shared_bytes),
+                     fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
+                     fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
+  }
+  if (cublas.who)
+    table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread(cublas.time), fmt::format("{:.2f}", tflops(e, cublas.time.median_us)),
+                     "", "", "", "", "", "", "", "", fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
+  return table_text(table);
+}
+
+std::string cpu_table(const std::vector<gemm_row>& rows) {
+  std::vector<std::vector<std::string>> table{{"step", "switches", "barriers", "copies", "copied B", "hidden", "shared B", "error", "verified"}};
+  for (const gemm_row& row : rows) {
+    if (!row.refused.empty()) {
+      table.push_back({row.step, "refused: " + row.refused});
+      continue;
+    }
+    const std::string hidden = row.hidden ? fmt::format("{} of {}", row.hidden->steps_hidden, row.hidden->steps) : "-";
+    table.push_back({row.step, fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers), fmt::format("{}", row.counts.copies),
+                     fmt::format("{}", row.counts.copied_bytes), hidden, fmt::format("{}", row.usage.shared_bytes),
+                     fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
+  }
+  return table_text(table);
+}
+
+json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e, target where) {
+  json list = json::array();
+  for (const gemm_row& row : rows) {
+    json record = to_json(row, "gemm.ladder." + row.step, where);
+    record["shape"] = {{"m", e.m}, {"n", e.n}, {"k", e.k}};
+    record["type"] = "f32";
+    if (row.refused.empty() && where == target::cuda) {
+      record["protocol"] = "rested";
+      record["tflops"] = tflops(e, row.time.median_us);
+      if (cublas.who) {
+        record["time_us"]["cublas_fp32"] = cublas.time.median_us;
+        record["spread_us"]["cublas_fp32"] = {cublas.time.fastest_us, cublas.time.slowest_us};
+        record["error"]["cublas_fp32"] = cublas.result.error;
+      }
+      if (row.load && row.compute)
+        record["overlap"] = {{"load_us", row.load->median_us}, {"compute_us", row.compute->median_us}, {"formula", promise(row)}};
+    }
+    if (row.hidden) record["hidden"] = {{"steps_hidden", row.hidden->steps_hidden}, {"steps", row.hidden->steps}};
+    list.push_back(std::move(record));
+  }
+  return list;
+}
+
+extents extents_of(const request& r, target where) {
+  const std::int64_t usual = r.size.value_or(where == target::cuda ? 4096 : 256);
+  const extents e{r.m.value_or(usual), r.n.value_or(usual), r.k.value_or(usual)};
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  std::int64_t bytes = 0;
+  for (const auto& [height, width] : {std::pair{e.m, e.k}, {e.k, e.n}, {e.m, e.n}})
+    if (__builtin_mul_overflow(height, width, &bytes) || bytes > most)
+      throw bad_request(fmt::format("a matrix of {} x {} elements is too large: expected at most 2^40 elements", height, width));
+  return e;
+}
+
+void run(const request& r) {
+  std::vector<const mm::step*> steps;
+  for (const std::string& name : r.options.steps) steps.push_back(&mm::find_step(name));
+  if (steps.empty())
+    for (const mm::step& s : mm::steps) steps.push_back(&s);
+
+  const place at = choose_place(r.options.place, reference::not_offered);
+  const context& where = *at.where;
+  const extents e = extents_of(r, where.kind());
+  say_place(r.options.common, at);
+  say_progress(r.options, "computing the expected result");
+  bench data{where, e};
+  std::vector<gemm_row> rows;
+  for (const mm::step* s : steps) {
+    say_progress(r.options, fmt::format("running {}", s->name));
+    rows.push_back(run_step(where, data, *s));
+  }
+  timed_rival cublas{};
+  const bool timed = where.kind() == target::cuda && e.m > 0 && e.n > 0 && e.k > 0;
+  if (timed) {
+    cublas.who = cublas_product(data.problem());
+    if (!cublas.who) say(r.options.common, fmt::format("cuBLAS is not compared with: {}", cublas.who.why_not));
+    say_progress(r.options, "taking times");
+    time_all(where, data, rows, cublas);
+  }
+  std::vector<ladder_row*> all;
+  for (gemm_row& row : rows) all.push_back(&row);
+  if (timed) compute_gains(all);
+
+  if (r.options.common.json)
+    print_json(json{{"schema", 1}, {"command", "ladder gemm"}, {"place", to_json(at)}, {"records", records(rows, cublas, e, where.kind())}});
+  else
+    print(fmt::format("C = A B in FP32, M = {}, N = {}, K = {}, on {}\n\n{}", e.m, e.n, e.k, at.name,
+                      timed ? gpu_table(rows, cublas, e) : cpu_table(rows)));
+  require_verified({all.begin(), all.end()});
+}
+
+}  // namespace
+
+void add_ladder_gemm(CLI::App& ladder, action& chosen) {
+  CLI::App* command = ladder.add_subcommand("gemm", "The steps of the FP32 matrix product");
+  const auto r = std::make_shared<request>();
+  command->add_option("--size", r->size, "M, N and K at once")->check(integer_from(0));
+  command->add_option("--m", r->m, "Rows of A and C")->check(integer_from(0));
+  command->add_option("--n", r->n, "Columns of B and C")->check(integer_from(0));
+  command->add_option("--k", r->k, "Columns of A, rows of B")->check(integer_from(0));
+  add_ladder_options(*command, r->options);
+  command->footer(explanation);
+  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,272 @@
+// The subcommand ladder scan.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/ladder.hpp>
+#include <memory>
+#include <optional>
+
+#include "tool/file_handle.hpp"
+#include "tool/ladder.hpp"
+#include "tool/npy_header.hpp"
+#include "tool/rivals.hpp"
+#include "tool/table.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* explanation =
+    "The steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its own in one\n"
+    "launch (tiles), which shows the step alone, and over the whole array by three kernels (whole), which is what `antiphase scan` does.\n"
+    "\n"
+    "Columns on a GPU: median times of rested runs; GB/s counts every element read once and written once; gain: in speed of 'tiles'\n"
+    "over the step before, a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a plain copy on the device.\n"
+    "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes and\n"
+    "other meetings of warps.\n"
+    "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element of both runs.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase ladder scan                              2^26 elements on a GPU, 2^16 on the CPU\n"
+    "  antiphase ladder scan --size 1000000 --type i4\n"
+    "  antiphase ladder scan --steps two-barriers,double-buffer --json";
+
+struct request {
+  std::optional<std::int64_t> size;
+  std::string type = "f4";
+  ladder_options options;
+};
+struct scan_row : ladder_row {
+  int tile = 0;
+  verdict whole_result;
+  timing whole_time;
+};
+
+element parse_type(const std::string& text) {
+  for (const element type : {element::f32, element::f64, element::i32, element::u32})
+    if (text == numpy_name(type)) return type;
+  throw bad_request(fmt::format("--type {}: expected f4, f8, i4 or u4, which the steps are compiled for", tool::quoted(text)));
+}
+
+template <class T> std::vector<T> scan_input(std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = random_bits(3, i);
+    if constexpr (std::is_floating_point_v<T>)
+      values[i] = static_cast<T>(bits >> 40) * static_cast<T>(0x1p-23) - 1;  // in [-1, 1)
+    else
+      values[i] = static_cast<T>(bits);  // all of the type, so that sums wrap around
+  }
+  return values;
+}
+
+double gigabytes_per_second(std::int64_t count, std::size_t size, double us) {
+  return 2 * static_cast<double>(count) * static_cast<double>(size) / us * 1e-3;
+}
+
+// The arrays of a run, and the two ways to scan them.
+template <class T> struct bench {
+  context where;
+  std::vector<T> host;
+  device_array<T> in, out;
+
+  bench(const context& on, std::int64_t count)
+      : where{on}, host{scan_input<T>(count)}, in{on, host}, out{on, static_cast<std::size_t>(count)} {}
+
+  prefix::problem problem() {
+    return {.type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())};
+  }
+  std::vector<prefix::launchable> tiles(const prefix::step& s) {
+    if (host.empty()) return {};
+    return {prefix::prepare_tiles(where.kind(), s, problem())};
+  }
+  launch_counts run(const std::vector<prefix::launchable>& launches, stream on) const {
+    launch_counts counts;
+    for (const prefix::launchable& l : launches) counts += where.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
+    return counts;
+  }
+  // Fills the output with something wrong first, so that an element that is left out is found.
+  verdict check_after(const std::vector<prefix::launchable>& launches, std::int64_t tile, launch_counts& counts) {
+    std::vector<T> wrong(host.size());
+    for (std::size_t i = 0; i < wrong.size(); ++i) wrong[i] = static_cast<T>(7777777) + static_cast<T>(i % 13);
+    out.copy_from(wrong);
+    counts = run(launches, nullptr);
+    where.runs_on().synchronize(nullptr);
+    return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
+  }
+};
+
+struct timed_rivals {
+  rival cub;
+  timing cub_time, copy_time;
+  verdict cub_result;
+};
+
+template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& data, const std::vector<const prefix::step*>& steps) {
+  std::vector<scan_row> rows;
+  for (const prefix::step* s : steps) {
+    say_progress(r.options, fmt::format("running {}", s->name));
+    scan_row row;
+    row.step = s->name;
+    row.adds = s->adds;
+    row.tile = s->how.tile(sizeof(T));
+    const auto launches = data.tiles(*s);
+    if (!launches.empty()) {
+      if (const auto why = refusal(data.where.limits(), launches[0].code)) {
+        row.refused = *why;
+        rows.push_back(row);
+        continue;
+      }
+      row.usage = data.where.runs_on().usage(launches[0].code);
+    }
+    launch_counts of_whole;
+    row.result = data.check_after(launches, row.tile, row.counts);
+    device_array<std::byte> workspace(data.where, prefix::workspace_bytes(*s, data.problem()));
+    const auto whole = prefix::prepare(data.where.kind(), *s, data.problem(), workspace.data());
+    row.whole_result = data.check_after(whole, static_cast<std::int64_t>(data.host.size()), of_whole);
+    row.result.verified = row.result.verified && row.whole_result.verified;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::vector<scan_row>& rows) {
+  timed_rivals rivals{};
+  std::vector<device_array<std::byte>> workspaces;
+  std::vector<work> works;
+  std::vector<timing*> results;
+  const auto add = [&](work w, timing& into) {
+    works.push_back(std::move(w));
+    results.push_back(&into);
+  };
+  for (scan_row& row : rows) {
+    if (!row.refused.empty()) continue;
+    const prefix::step& s = prefix::find_step(row.step);
+    workspaces.emplace_back(data.where, prefix::workspace_bytes(s, data.problem()));
+    add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
+    add([&data, launches = prefix::prepare(data.where.kind(), s, data.problem(), workspaces.back().data())](stream on) { data.run(launches, on); },
+        row.whole_time);
+  }
+  const std::size_t bytes = data.host.size() * sizeof(T);
+  add([&data, bytes](stream on) { data.where.runs_on().copy(data.out.data(), std::as_const(data.in).data(), bytes, on); }, rivals.copy_time);
+  const auto count = static_cast<std::int64_t>(data.host.size());
+  rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), count);
+  if (rivals.cub) {
+    data.where.runs_on().milliseconds(rivals.cub.run, nullptr);
+    rivals.cub_result = check_sums<T>(data.host, data.out.to_host(), count);
+    add(rivals.cub.run, rivals.cub_time);
+  } else {
+    say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));
+  }
+  const std::vector<timing> times = measure(data.where.runs_on(), works);
+  for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+  return rivals;
+}
+
+std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, std::size_t size) {
+  std::vector<std::vector<std::string>> table{
+      {"step", "tile", "tiles us", "GB/s", "gain", "whole us", "GB/s", "shared B", "registers", "occupancy", "error", "verified"}};
+  const auto us = [](const timing& t) { return fmt::format("{:.1f}", t.median_us); };
+  const auto rate = [&](const timing& t) { return fmt::format("{:.0f}", gigabytes_per_second(count, size, t.median_us)); };
+  for (const scan_row& row : rows) {
+    if (!row.refused.empty()) {
+      table.push_back({row.step, "refused: " + row.refused});
+      continue;
+    }
+    table.push_back({row.step, fmt::format("{}", row.tile), us(row.time), rate(row.time), gain_text(row), us(row.whole_time), rate(row.whole_time),
+                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
+                     fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
+  }
+  if (rivals.cub)
+    table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "", fmt::format("{:.1e}", rivals.cub_result.error),
+                     verdict_text(rivals.cub_result)});
+  table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", ""});
+  return table_text(table);
+}
+
+std::string cpu_table(const std::vector<scan_row>& rows) {
+  std::vector<std::vector<std::string>> table{{"step", "tile", "switches", "barriers", "warp meetings", "shared B", "error", "verified"}};
+  for (const scan_row& row : rows) {
+    if (!row.refused.empty()) {
+      table.push_back({row.step, "refused: " + row.refused});
+      continue;
+    }
+    table.push_back({row.step, fmt::format("{}", row.tile), fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers),
+                     fmt::format("{}", row.counts.warp_operations), fmt::format("{}", row.usage.shared_bytes),
+                     fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
+  }
+  return table_text(table);
+}
+
+json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, target where) {
+  json list = json::array();
+  for (const scan_row& row : rows) {
+    json record = to_json(row, "scan.ladder." + row.step, where);
+    record["shape"] = {{"n", count}};
+    record["type"] = name(type);
+    record["tile"] = row.tile;
+    if (row.refused.empty()) record["error"]["whole"] = row.whole_result.error;
+    if (row.refused.empty() && where == target::cuda) {
+      record["protocol"] = "rested";
+      record["time_us"]["whole"] = row.whole_time.median_us;
+      record["time_us"]["memcpy"] = rivals.copy_time.median_us;
+      if (rivals.cub) record["time_us"]["cub"] = rivals.cub_time.median_us;
+      record["gb_per_s"] = gigabytes_per_second(count, size_of(type), row.time.median_us);
+      record["gb_per_s_whole"] = gigabytes_per_second(count, size_of(type), row.whole_time.median_us);
+    }
+    list.push_back(std::move(record));
+  }
+  return list;
+}
+
+template <class T> void run_with(const request& r, const place& at, const std::vector<const prefix::step*>& steps) {
+  const target kind = at.where->kind();
+  const std::int64_t count = r.size.value_or(kind == target::cuda ? std::int64_t{1} << 26 : std::int64_t{1} << 16);
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  if (count > most) throw bad_request(fmt::format("--size {}: expected at most 2^40 elements", count));
+  bench<T> data{*at.where, count};
+  std::vector<scan_row> rows = run_steps(r, data, steps);
+  std::vector<ladder_row*> all;
+  for (scan_row& row : rows) all.push_back(&row);
+  timed_rivals rivals{};
+  const bool timed = kind == target::cuda && count > 0;
+  if (timed) {
+    say_progress(r.options, "taking times");
+    rivals = time_all(r, data, rows);
+    compute_gains(all);
+  }
+  if (r.options.common.json)
+    print_json(json{{"schema", 1}, {"command", "ladder scan"}, {"place", to_json(at)}, {"records", records(rows, rivals, count, element_of<T>, kind)}});
+  else
+    print(fmt::format("inclusive sums of {} elements of {}, on {}\n\n{}", count, numpy_name(element_of<T>), at.name,
+                      timed ? gpu_table(rows, rivals, count, sizeof(T)) : cpu_table(rows)));
+  require_verified({all.begin(), all.end()});
+}
+
+void run(const request& r) {
+  const element type = parse_type(r.type);
+  std::vector<const prefix::step*> steps;
+  for (const std::string& name : r.options.steps) steps.push_back(&prefix::find_step(name));
+  if (steps.empty())
+    for (const prefix::step& s : prefix::steps) steps.push_back(&s);
+  const place at = choose_place(r.options.place, reference::not_offered);
+  say_place(r.options.common, at);
+  if (type == element::f32) return run_with<float>(r, at, steps);
+  if (type == element::f64) return run_with<double>(r, at, steps);
+  if (type == element::i32) return run_with<std::int32_t>(r, at, steps);
+  run_with<std::uint32_t>(r, at, steps);
+}
+
+}  // namespace
+
+void add_ladder_scan(CLI::App& ladder, action& chosen) {
+  CLI::App* command = ladder.add_subcommand("scan", "The steps of the scan within a block, and over whole arrays");
+  const auto r = std::make_shared<request>();
+  command->add_option("--size", r->size, "Number of elements")->check(integer_from(0));
+  command->add_option("--type", r->type, "f4 (default), f8, i4 or u4")->type_name("TYPE");
+  add_ladder_options(*command, r->options);
+  command->footer(explanation);
+  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+}
+
+}  // namespace antiphase::tool

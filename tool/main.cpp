@@ -1,0 +1,62 @@
+// The program `antiphase`: reads the arguments, runs one subcommand, turns errors into exit codes.
+#include <fmt/format.h>
+
+#include <antiphase/version.hpp>
+
+#include "tool/command.hpp"
+#include "tool/console.hpp"
+#include "tool/interrupt.hpp"
+
+namespace {
+
+using namespace antiphase;
+
+constexpr const char* about =
+    "Double-buffered matrix products and scans: the same kernels on a GPU, or thread by thread on a simulated one where there is none.";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  antiphase info                                   what can run here, and what runs by default\n"
+    "  antiphase gemm A.npy B.npy --output C.npy        C = A * B in FP32\n"
+    "  antiphase scan X.npy --output Y.npy --axis 0     prefix sums down the columns\n"
+    "  antiphase ladder gemm --size 1024                every step from the naive kernel to the fastest\n"
+    "  antiphase trace --stages 1,2,3 --output t.svg    a picture of loads and computation overlapping\n"
+    "\n"
+    "Results go to standard output or the --output file, messages to standard error.\n"
+    "Exit codes: 0 fine, 1 failed while running, 2 wrong usage, 3 bad input file, 4 no suitable device,\n"
+    "5 verification failed, 130 interrupted. An output file appears complete or not at all.";
+
+std::string version() {
+  const build b = build_info();
+  return fmt::format("antiphase {}{}\n", b.version, b.commit.empty() ? "" : fmt::format(" ({})", b.commit));
+}
+
+void run(int argc, char** argv) {
+  CLI::App program{about, "antiphase"};
+  program.footer(examples);
+  program.require_subcommand(1);
+  program.set_version_flag("--version", version);
+  tool::action chosen;
+  tool::add_info(program, chosen);
+  tool::add_gemm(program, chosen);
+  tool::add_scan(program, chosen);
+  tool::add_ladder(program, chosen);
+  tool::add_trace(program, chosen);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForVersion&) {
+    return tool::print(version());
+  } catch (const CLI::Success&) {
+    return tool::print(program.help());
+  } catch (const CLI::ParseError& e) {
+    throw tool::bad_usage(tool::usage_error(program, e));
+  }
+  chosen();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tool::install_signal_handlers();
+  return tool::exit_code_of([&] { run(argc, argv); });
+}

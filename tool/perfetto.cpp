@@ -1,0 +1,91 @@
+// Writing the Trace Event Format.
+#include "perfetto.hpp"
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+namespace antiphase::tool {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr int first_warp = 1000;  // thread ids: buffers from 0 on, warps from here on
+
+const char* name_of(span_kind kind) {
+  switch (kind) {
+    case span_kind::load:
+      return "issue load";
+    case span_kind::commit:
+      return "commit";
+    case span_kind::wait:
+      return "wait";
+    case span_kind::compute:
+      return "compute";
+    case span_kind::release:
+      return "release";
+  }
+  return "span";
+}
+
+json named(const char* what, int process, int thread, const std::string& name) {
+  return {{"name", what}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
+}
+
+struct place {
+  int process, thread;
+};
+
+json span_event(place at, const std::string& name, int step, int slot, std::int64_t begin, std::int64_t end) {
+  constexpr double per_microsecond = 1000;
+  return {{"name", name + " " + std::to_string(step)},
+          {"cat", name},
+          {"ph", "X"},
+          {"ts", static_cast<double>(begin) / per_microsecond},
+          {"dur", static_cast<double>(end - begin) / per_microsecond},
+          {"pid", at.process},
+          {"tid", at.thread},
+          {"args", {{"step", step}, {"buffer", slot}}}};
+}
+
+void add_timeline(json& events, const timeline& t, int process) {
+  const std::string clock = t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "CPU executor: structure, not GPU speed";
+  events.push_back(named(
+      "process_name", process, 0,
+      "gemm " + t.policy + ", " + std::to_string(t.stages) + (t.stages == 1 ? " stage, " : " stages, ") + t.device + " (" + clock + ")"));
+  for (int slot = 0; slot < t.stages; ++slot) events.push_back(named("thread_name", process, slot, "buffer " + std::to_string(slot)));
+  for (int warp = 0; warp < t.warps; ++warp)
+    events.push_back(named("thread_name", process, first_warp + warp, "warp " + std::to_string(warp)));
+  for (const step_times& s : by_step(t)) {
+    const place buffer{process, s.slot};
+    events.push_back(span_event(buffer, "load in flight", s.step, s.slot, s.issued, s.landed));
+    events.push_back(span_event(buffer, "compute", s.step, s.slot, s.compute_begin, s.compute_end));
+  }
+  for (const span_record& s : t.spans)
+    events.push_back(span_event({process, first_warp + s.agent}, name_of(s.kind), s.step, s.slot, s.begin, s.end));
+}
+
+}  // namespace
+
+std::string perfetto_json(std::span<const timeline> timelines) {
+  json events = json::array();
+  json about = json::array();
+  int process = 0;
+  for (const timeline& t : timelines) {
+    add_timeline(events, t, ++process);
+    const overlap figures = measure(t);
+    about.push_back({{"policy", t.policy},
+                     {"device", t.device},
+                     {"unit", t.unit},
+                     {"stages", t.stages},
+                     {"steps", t.steps},
+                     {"recorded", t.recorded},
+                     {"dropped", t.dropped},
+                     {"hidden", figures.hidden},
+                     {"steps_hidden", figures.steps_hidden},
+                     {"mean_wait", figures.mean_wait},
+                     {"mean_compute", figures.mean_compute}});
+  }
+  return json{{"displayTimeUnit", "ns"}, {"otherData", {{"timelines", about}}}, {"traceEvents", events}}.dump() + "\n";
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,103 @@
+// Choosing where a command runs.
+#include "tool/place.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/executors.hpp>
+#include <charconv>
+
+#include "tool/file_handle.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr std::string_view simulates = "it simulates a GPU thread by thread: right, but slow";
+
+context cpu_context(const place_options& options) {
+  cpu_options cpu{.seed = options.seed};
+  if (options.shared_limit > 0) {
+    const auto limit = static_cast<std::size_t>(options.shared_limit) * 1024;
+    cpu.limits.shared_opt_in = std::min(cpu.limits.shared_opt_in, limit);
+    cpu.limits.shared_per_block = std::min(cpu.limits.shared_per_block, limit);
+  }
+  return context(make_cpu_executor(cpu));
+}
+
+context cuda_context(const place_options& options, int device) {
+  return context(make_cuda_executor({.device = device, .shared_limit = static_cast<std::size_t>(options.shared_limit) * 1024}));
+}
+
+// N of "cuda:N", 0 of "cuda"; nothing for another text.
+std::optional<int> cuda_device(std::string_view on) {
+  if (on == "cuda") return 0;
+  constexpr std::string_view prefix = "cuda:";
+  if (!on.starts_with(prefix)) return std::nullopt;
+  const std::string_view digits = on.substr(prefix.size());
+  int device = -1;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), device);
+  if (failed != std::errc{} || end != digits.data() + digits.size() || device < 0) return std::nullopt;
+  return device;
+}
+
+place on_cuda(const place_options& options, int device, std::string why) {
+  const context where = cuda_context(options, device);
+  return {.where = where, .on = fmt::format("cuda:{}", device), .name = where.limits().name, .why = std::move(why)};
+}
+place on_cpu(const place_options& options, std::string why) {
+  const context where = cpu_context(options);
+  return {.where = where, .on = "cpu", .name = where.limits().name, .why = std::move(why)};
+}
+
+}  // namespace
+
+void add_place_options(CLI::App& command, place_options& options, reference also) {
+  const bool with_reference = also == reference::offered;
+  command
+      .add_option("--on", options.on,
+                  fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
+                              with_reference ? ", or reference (OpenBLAS)" : ""))
+      ->type_name("WHERE");
+  command
+      .add_option("--shared-limit", options.shared_limit,
+                  "Make do with this many KiB of shared memory per block, as on a smaller device; steps that need more are refused")
+      ->check(integer_from(1).description("KiB"));
+  command.add_option("--seed", options.seed, "Order in which the CPU executor runs threads; results do not depend on it")
+      ->check(integer_from(0));
+}
+
+place choose_place(const place_options& options, reference also) {
+  const std::string asked = "as --on asks";
+  if (options.on.empty()) {
+    std::string why;
+    if (!cuda_devices(&why).empty()) {
+      try {
+        return on_cuda(options, 0, "the default where a GPU is usable");
+      } catch (const not_supported& e) {
+        why = e.what();
+      }
+    }
+    return on_cpu(options, "no GPU is usable: " + why);
+  }
+  if (options.on == "cpu") return on_cpu(options, asked);
+  if (options.on == "reference" && also == reference::offered) return {.where = {}, .on = "reference", .name = "OpenBLAS", .why = asked};
+  if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
+  throw bad_request(fmt::format("--on {}: expected cpu, cuda, cuda:N{}", tool::quoted(options.on), also == reference::offered ? " or reference" : ""));
+}
+
+void say_place(const common_options& options, const place& chosen) {
+  const bool simulated = chosen.where && chosen.where->kind() == target::cpu;
+  say(options, fmt::format("running on {} ({}; {}){}", chosen.name, chosen.on, chosen.why, simulated ? fmt::format("; {}", simulates) : ""));
+}
+
+json to_json(const place& chosen) { return {{"on", chosen.on}, {"name", chosen.name}, {"why", chosen.why}}; }
+
+json to_json(const launch_counts& counts) {
+  return {{"switches", counts.switches},
+          {"barriers", counts.barriers},
+          {"warp_operations", counts.warp_operations},
+          {"copies", counts.copies},
+          {"copied_bytes", counts.copied_bytes}};
+}
+
+}  // namespace antiphase::tool

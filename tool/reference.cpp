@@ -1,0 +1,51 @@
+// An independent matrix product, by OpenBLAS.
+#include "tool/reference.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <limits>
+#include <sstream>
+#include <string_view>
+
+namespace antiphase::tool {
+namespace {
+
+struct operand {
+  CBLAS_TRANSPOSE how;
+  blasint leading;
+};
+
+blasint narrow(std::int64_t extent, const char* name) {
+  if (extent > std::numeric_limits<blasint>::max())
+    throw not_supported(fmt::format("{} = {}: OpenBLAS takes at most {}", name, extent, std::numeric_limits<blasint>::max()));
+  return static_cast<blasint>(extent);
+}
+
+operand describe(const matrix_view<const float>& v, const char* name) {
+  const bool by_rows = v.column_stride == 1;
+  const std::int64_t leading = by_rows ? std::max(v.row_stride, v.columns) : std::max(v.column_stride, v.rows);
+  return {by_rows ? CblasNoTrans : CblasTrans, narrow(std::max<std::int64_t>(leading, 1), name)};
+}
+
+}  // namespace
+
+std::string reference_name() {
+  std::istringstream words{openblas_get_config()};  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+  std::string library, version;
+  words >> library >> version;
+  return library + " " + version;
+}
+
+void reference_gemm(const mm::problem& p) {
+  const blasint m = narrow(p.m(), "M"), n = narrow(p.n(), "N"), k = narrow(p.k(), "K");
+  if (m == 0 || n == 0) return;
+  const operand a = describe(p.a, "the row length of A"), b = describe(p.b, "the row length of B");
+  const float nothing = 0;  // stands for operands without elements, whose pointers may be null
+  cblas_sgemm(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading, k == 0 ? &nothing : p.b.data, b.leading,
+              p.beta, p.c.data, std::max<blasint>(n, 1));
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,27 @@
+// What the ladders are compared with on a GPU: cuBLAS and CUB, where they exist.
+#pragma once
+#include <antiphase/context.hpp>
+#include <antiphase/core/element.hpp>
+#include <antiphase/gemm.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tool/measure.hpp"
+
+namespace antiphase::tool {
+
+struct rival {
+  std::string name;
+  work run;             // empty if it is not there
+  std::string why_not;  // then
+  explicit operator bool() const { return static_cast<bool>(run); }
+};
+
+// C = A * B of densely packed row-major device matrices in FP32 by cuBLAS, a library that is looked for at run time.
+rival cublas_product(const mm::problem& p);
+
+// Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit.
+rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count);
+
+}  // namespace antiphase::tool

@@ -1,0 +1,39 @@
+// CUB, compiled in.
+#include <cub/device/device_scan.cuh>
+
+#include <antiphase/core/error.hpp>
+
+#include "tool/rivals.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+void check(cudaError_t result) {
+  if (result != cudaSuccess) throw device_error(std::string("cub::DeviceScan::InclusiveSum failed: ") + cudaGetErrorString(result));
+}
+
+template <class T> work sums(const context& where, const void* in, void* out, std::int64_t count) {
+  std::size_t bytes = 0;
+  check(cub::DeviceScan::InclusiveSum(nullptr, bytes, static_cast<const T*>(in), static_cast<T*>(out), count));
+  const auto workspace = std::make_shared<device_array<std::byte>>(where, bytes);
+  return [=](stream on) {
+    std::size_t size = bytes;
+    check(cub::DeviceScan::InclusiveSum(workspace->data(), size, static_cast<const T*>(in), static_cast<T*>(out), count, on));
+  };
+}
+
+}  // namespace
+
+rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count) {
+  rival result{"CUB", {}, {}};
+  switch (type) {
+    case element::f32: result.run = sums<float>(where, in, out, count); break;
+    case element::f64: result.run = sums<double>(where, in, out, count); break;
+    case element::i32: result.run = sums<std::int32_t>(where, in, out, count); break;
+    case element::u32: result.run = sums<std::uint32_t>(where, in, out, count); break;
+    default: result.why_not = "it is not compiled in for this type";
+  }
+  return result;
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,80 @@
+// cuBLAS, found at run time: the program starts without it.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <limits>
+
+#include "tool/rivals.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+using handle = void*;
+constexpr const char* library_names[] = {"libcublas.so.13", "libcublas.so.12"};
+constexpr int no_transposition = 0;  // CUBLAS_OP_N
+
+// The functions of cuBLAS that are needed, as its stable C interface declares them. A status of 0 is success.
+class cublas {
+ public:
+  cublas() {
+    for (const char* name : library_names)
+      if (library_ == nullptr) library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) {
+      why_not_ = fmt::format("neither {} nor {} was found", library_names[0], library_names[1]);
+      return;
+    }
+    find(create_, "cublasCreate_v2");
+    find(destroy_, "cublasDestroy_v2");
+    find(set_stream_, "cublasSetStream_v2");
+    find(sgemm_, "cublasSgemm_v2");
+  }
+  cublas(const cublas&) = delete;
+  cublas& operator=(const cublas&) = delete;
+  ~cublas() {
+    if (handle_ != nullptr) destroy_(handle_);  // the library itself stays: it cannot be unloaded safely
+  }
+
+  const std::string& why_not() const { return why_not_; }
+
+  // Row-major C = A * B is column-major C' = B' * A'. The handle belongs to the device that is current in the first call.
+  void multiply(const mm::problem& p, stream on) {
+    if (handle_ == nullptr) check(create_(&handle_), "cublasCreate");
+    check(set_stream_(handle_, on), "cublasSetStream");
+    const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
+    check(sgemm_(handle_, no_transposition, no_transposition, n, m, k, &p.alpha, p.b.data, n, p.a.data, k, &p.beta, p.c.data, n), "cublasSgemm");
+  }
+
+ private:
+  void* library_ = nullptr;
+  handle handle_ = nullptr;
+  std::string why_not_;
+  int (*create_)(handle*) = nullptr;
+  int (*destroy_)(handle) = nullptr;
+  int (*set_stream_)(handle, stream) = nullptr;
+  int (*sgemm_)(handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*, float*, int) = nullptr;
+
+  template <class F> void find(F& function, const char* name) {
+    function = reinterpret_cast<F>(dlsym(library_, name));
+    if (function == nullptr) why_not_ = fmt::format("the cuBLAS that was found has no {}", name);
+  }
+  static void check(int status, const char* call) {
+    if (status != 0) throw device_error(fmt::format("{} failed with status {}", call, status));
+  }
+};
+
+}  // namespace
+
+rival cublas_product(const mm::problem& p) {
+  rival result{.name = "cuBLAS", .run = {}, .why_not = {}};
+  if (std::max({p.m(), p.n(), p.k()}) > std::numeric_limits<int>::max()) {
+    result.why_not = "its integers have 32 bits";
+    return result;
+  }
+  const auto library = std::make_shared<cublas>();
+  result.why_not = library->why_not();
+  if (result.why_not.empty()) result.run = [library, p](stream on) { library->multiply(p, on); };
+  return result;
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,193 @@
+// The subcommand scan: prefix sums, products, minima and maxima of an array in a .npy file, by numpy's rules.
+#include <antiphase/scan.hpp>
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tool/command.hpp"
+#include "tool/console.hpp"
+#include "tool/file_handle.hpp"
+#include "tool/npy.hpp"
+#include "tool/output_file.hpp"
+#include "tool/place.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* examples =
+    "X is a .npy file of f4, f8, i1 to i8 or u1 to u8 of any rank, in C or Fortran order; '-' is standard input. Y is written in C\n"
+    "order. The rules are numpy's (cumsum, cumprod, minimum.accumulate, maximum.accumulate):\n"
+    "  - without --axis the array is flattened in C order and the result is 1-D; a 0-D array gives one element\n"
+    "  - sums and products of integers accumulate in i8 (u8 for unsigned), those of floats in their own type; min and max keep the\n"
+    "    type of X. --accumulate TYPE converts X to TYPE first, and TYPE is the type of Y\n"
+    "  - integers wrap around; a NaN stays from where it first appears\n"
+    "An exclusive scan starts with the operation's identity: 0, 1, or the largest or lowest value (floats: infinity).\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase scan X.npy --output Y.npy                          numpy.cumsum(X)\n"
+    "  antiphase scan X.npy --output Y.npy --op max --axis -1       numpy.maximum.accumulate(X, axis=-1)\n"
+    "  antiphase scan X.npy --output Y.npy --accumulate i4          numpy.cumsum(X, dtype='i4')\n"
+    "  antiphase scan - --output - --exclusive < X.npy > Y.npy      offsets from counts";
+
+const std::map<std::string, scan_operation> operations{
+    {"sum", scan_operation::sum}, {"product", scan_operation::product}, {"min", scan_operation::min}, {"max", scan_operation::max}};
+
+struct request {
+  std::string x, output;
+  std::string operation = "sum";
+  bool exclusive = false, reverse = false;
+  std::optional<std::int64_t> axis;
+  std::string accumulate;
+  place_options place;
+  common_options common;
+};
+
+// A type by numpy's short name.
+element parse_type(const std::string& text) {
+  std::string known;
+  for (int i = 0; i <= static_cast<int>(element::u64); ++i) {
+    const element type = static_cast<element>(i);
+    if (text == numpy_name(type)) return type;
+    known += (known.empty() ? "" : ", ") + numpy_name(type);
+  }
+  throw bad_request(fmt::format("--accumulate {}: there is no such type, expected one of {} (numpy's names, in bytes)", tool::quoted(text), known));
+}
+
+scan_operation parse_operation(const std::string& text) {
+  const auto found = operations.find(text);
+  if (found == operations.end()) throw bad_request(fmt::format("--op {}: expected sum, product, min or max", tool::quoted(text)));
+  return found->second;
+}
+
+element result_type(const request& r, const npy_array& x) {
+  if (!r.accumulate.empty()) {
+    const element wanted = parse_type(r.accumulate);
+    if (is_floating(x.type) && !is_floating(wanted))
+      throw bad_request(fmt::format("{}: the elements are {}, and --accumulate {} would lose their fractions; convert the array first with .astype('{}')",
+                                    x.name, numpy_name(x.type), r.accumulate, r.accumulate));
+    return wanted;
+  }
+  const scan_operation operation = parse_operation(r.operation);
+  if (is_floating(x.type) || operation == scan_operation::min || operation == scan_operation::max) return x.type;
+  return is_unsigned(x.type) ? element::u64 : element::i64;
+}
+
+// The elements as another type; integers wrap around.
+std::vector<std::byte> converted(const npy_array& x, element to) {
+  std::vector<std::byte> result(static_cast<std::size_t>(x.count()) * size_of(to));
+  with_element(x.type, [&]<class From>() {
+    with_element(to, [&]<class To>() {
+      if constexpr (!std::is_floating_point_v<From> || std::is_floating_point_v<To>) {
+        To* out = reinterpret_cast<To*>(result.data());
+        for (const From value : x.values<From>()) *out++ = static_cast<To>(value);
+      }
+    });
+  });
+  return result;
+}
+
+struct lines {
+  std::vector<std::int64_t> shape;  // of the result
+  std::int64_t outer = 1, length = 0, inner = 1;
+};
+
+lines split(const request& r, const npy_array& x) {
+  if (!r.axis) return {.shape = {x.count()}, .length = x.count()};
+  const auto rank = static_cast<std::int64_t>(x.shape.size());
+  if (*r.axis < -rank || *r.axis >= rank)
+    throw bad_request(rank == 0 ? fmt::format("--axis {}: {} has the shape () and no axis; leave --axis away", *r.axis, x.name)
+                                : fmt::format("--axis {}: {} has the shape {}, expected an axis from {} to {}", *r.axis, x.name,
+                                              shape_text(x.shape), -rank, rank - 1));
+  const auto axis = static_cast<std::size_t>(*r.axis < 0 ? *r.axis + rank : *r.axis);
+  return {.shape = x.shape,
+          .outer = element_count(std::span{x.shape}.first(axis)),
+          .length = x.shape[axis],
+          .inner = element_count(std::span{x.shape}.subspan(axis + 1))};
+}
+
+struct outcome {
+  std::vector<std::byte> data;
+  launch_counts counts;
+};
+
+outcome compute(const request& r, const context& where, const npy_array& x, element type, const lines& by) {
+  const std::vector<std::byte> input = type == x.type ? std::vector<std::byte>{} : converted(x, type);
+  const std::span<const std::byte> bytes = type == x.type ? x.bytes() : std::span<const std::byte>{input};
+  device_array<std::byte> data(where, bytes);
+  if (bytes.empty()) return {};
+  const prefix::problem p{.type = type,
+                          .operation = parse_operation(r.operation),
+                          .kind = r.exclusive ? scan_kind::exclusive : scan_kind::inclusive,
+                          .direction = r.reverse ? scan_direction::reverse : scan_direction::forward,
+                          .in = data.data(),
+                          .out = data.data(),
+                          .outer = by.outer,
+                          .length = by.length,
+                          .inner = by.inner};
+  const launch_counts counts = scan(where, p);
+  where.runs_on().synchronize(nullptr);
+  return {.data = data.to_host(), .counts = counts};
+}
+
+void report(const request& r, const place& at, element type, const lines& by, const outcome& result) {
+  say(r.common, fmt::format("{}: {}{}{} of {} {} lines of {} elements, on {}", output_name(r.output), r.exclusive ? "exclusive " : "",
+                            r.reverse ? "reverse " : "", r.operation, by.outer * by.inner, numpy_name(type), by.length, at.name));
+  if (!r.common.json) return;
+  json value{{"schema", 1},
+             {"command", "scan"},
+             {"place", to_json(at)},
+             {"operation", r.operation},
+             {"kind", r.exclusive ? "exclusive" : "inclusive"},
+             {"direction", r.reverse ? "reverse" : "forward"},
+             {"type", numpy_name(type)},
+             {"shape", by.shape},
+             {"output", r.output}};
+  if (at.where->kind() == target::cpu) value["counts"] = to_json(result.counts);
+  print_json(value);
+}
+
+void run(const request& r) {
+  parse_operation(r.operation);
+  if (!r.accumulate.empty()) parse_type(r.accumulate);
+  if (r.common.json && r.output == "-")
+    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  refuse_same_file(r.output, r.x);
+  const place at = choose_place(r.place, reference::not_offered);
+  const npy_array x = in_c_order(read_npy(r.x));
+  const element type = result_type(r, x);
+  const lines by = split(r, x);
+  say_place(r.common, at);
+
+  output_file out{r.output};
+  const outcome result = compute(r, *at.where, x, type, by);
+  write_npy(out, type, by.shape, result.data);
+  out.commit();
+  report(r, at, type, by, result);
+}
+
+}  // namespace
+
+void add_scan(CLI::App& program, action& chosen) {
+  CLI::App* command = program.add_subcommand("scan", "Running sums, products, minima or maxima of an array");
+  const auto r = std::make_shared<request>();
+  command->add_option("X", r->x, "The array: a .npy file, or '-'")->required()->type_name("X.npy");
+  command->add_option("-o,--output", r->output, "Where to write the result; never the input")->required()->type_name("Y.npy");
+  command->add_option("--op", r->operation, "sum (default), product, min or max")->type_name("OPERATION");
+  command->add_flag("--exclusive", r->exclusive, "Leave the element itself out: start with the identity");
+  command->add_flag("--reverse", r->reverse, "From the last element to the first");
+  command->add_option("--axis", r->axis, "Scan along this axis; -1 is the last (default: flatten the array)")
+      ->check(integer_from(std::numeric_limits<long long>::min()));
+  command->add_option("--accumulate", r->accumulate, "Convert to this type first: f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")->type_name("TYPE");
+  add_place_options(*command, r->place, reference::not_offered);
+  add_common_options(*command, r->common);
+  command->footer(examples);
+  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+}
+
+}  // namespace antiphase::tool

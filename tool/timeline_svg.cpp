@@ -1,0 +1,239 @@
+// Drawing timelines.
+#include "timeline_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace antiphase::tool {
+namespace {
+
+// Colours that stay apart for colour-blind eyes: M. Okabe and K. Ito, Color Universal Design, 2008.
+constexpr const char* load_colour = "#56b4e9";
+constexpr const char* compute_colour = "#e69f00";
+constexpr const char* wait_colour = "#d9d9d9";
+constexpr const char* ink = "#222222";
+constexpr const char* soft_ink = "#5f5f5f";
+
+constexpr double width = 1200, margin = 28, gutter = 96;
+constexpr double left = margin + gutter, right = width - margin, plot = right - left;
+constexpr double row_height = 26, row_gap = 5;
+constexpr double panel_head = 28, panel_gap = 30;
+constexpr double head = 100, foot = 98;
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&apos;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // XML 1.0 has no control characters
+    }
+  }
+  return out;
+}
+
+// What is drawn of one timeline.
+struct panel {
+  const timeline* what;
+  std::vector<step_times> steps;
+  overlap figures;
+  double height() const { return panel_head + (what->stages + 1) * (row_height + row_gap); }
+};
+
+// From time to the picture.
+struct scale {
+  std::int64_t end;
+  double divisor;  // time units per printed unit
+  const char* unit;
+  double x(std::int64_t time) const { return left + plot * static_cast<double>(time) / static_cast<double>(end); }
+};
+
+scale scale_for(std::int64_t end, std::string_view unit) {
+  if (unit == "ns" && end >= 20'000'000) return {end, 1e6, "ms"};
+  if (unit == "ns" && end >= 20'000) return {end, 1e3, "µs"};
+  return {end, 1, unit == "ns" ? "ns" : "clock cycles"};
+}
+
+// 1, 2 or 5 times a power of ten, so that at most `most` of them fit.
+double tick_distance(double range, int most) {
+  const double rough = range / most, power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= rough) return factor * power;
+  return 10 * power;
+}
+
+class picture {
+ public:
+  void text(double x, double y, std::string_view style, std::string_view content) {
+    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, escaped(content));
+  }
+  void line(double x1, double y1, double x2, double y2, const char* colour) {
+    out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2, y2, colour);
+  }
+  // A bar with what it is inside, as far as that fits, and in full when pointed at.
+  void bar(double from, double to, double y, const char* colour, std::string_view label, std::string_view number, std::string_view hint) {
+    const double w = std::max(to - from, 0.5);
+    out_ += fmt::format(
+        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"2\" fill=\"{}\" stroke=\"#ffffff\" "
+        "stroke-width=\"0.8\"><title>{}</title></rect>\n",
+        from, y, w, row_height, colour, escaped(hint));
+    const std::string full = label.empty() ? std::string() : fmt::format("{} {}", label, number);
+    const std::string_view shown = !full.empty() && fits(full, w) ? std::string_view(full) : fits(number, w) ? number : std::string_view();
+    if (!shown.empty()) text(from + w / 2, y + row_height / 2 + 4.5, "class=\"bar\"", shown);
+  }
+  const std::string& content() const { return out_; }
+
+ private:
+  static bool fits(std::string_view s, double w) { return !s.empty() && static_cast<double>(s.size()) * 7.2 + 6 < w; }
+  std::string out_;
+};
+
+std::string plural(int count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
+void draw_legend(picture& p, double y) {
+  double x = margin;
+  const auto entry = [&](const char* colour, std::string_view what, double advance) {
+    p.bar(x, x + 30, y, colour, "", "", what);
+    p.text(x + 38, y + row_height / 2 + 4.5, "class=\"small\"", what);
+    x += advance;
+  };
+  entry(load_colour, "load: data on their way into the buffer", 340);
+  entry(compute_colour, "compute: warps multiply from the buffer", 345);
+  entry(wait_colour, "no warp computes", 190);
+  p.text(right, y + row_height / 2 + 4.5, "class=\"unit\"", "numbers: the step along K");
+}
+
+void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
+  for (int slot = 0; slot < of.what->stages; ++slot)
+    p.text(left - 12, y + slot * (row_height + row_gap) + row_height / 2 + 4.5, "class=\"row\"", fmt::format("buffer {}", slot));
+  for (const step_times& step : of.steps) {
+    const double top = y + step.slot * (row_height + row_gap);
+    const std::string number = std::to_string(step.step);
+    const auto hint = [&](std::string_view what, std::int64_t from, std::int64_t to) {
+      return fmt::format("step {}, {}: {:.6g} to {:.6g} {}", step.step, what, static_cast<double>(from) / s.divisor,
+                         static_cast<double>(to) / s.divisor, s.unit);
+    };
+    p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "load", number, hint("load in flight", step.issued, step.landed));
+    p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "compute", number,
+          hint("compute", step.compute_begin, step.compute_end));
+  }
+}
+
+// The warps together: grey where none of them computes.
+void draw_warps(picture& p, const panel& of, const scale& s, double y) {
+  p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", "warps");
+  p.bar(s.x(of.steps.front().issued), s.x(of.steps.back().compute_end), y, wait_colour, "", "", "no warp computes");
+  for (const step_times& step : of.steps)
+    p.bar(s.x(step.compute_begin), s.x(step.compute_end), y, compute_colour, "compute", std::to_string(step.step),
+          fmt::format("the warps compute step {}", step.step));
+}
+
+void draw_panel(picture& p, const panel& of, const scale& s, double y) {
+  const timeline& t = *of.what;
+  p.text(margin, y + 15, "class=\"panel\"", plural(t.stages, "stage"));
+  const std::string_view story = t.stages == 1   ? "one buffer: load and compute take turns, the warps wait for every load"
+                                 : t.stages == 2 ? "two buffers: one is loaded while the other is computed from"
+                                                 : "more buffers: the loads run further ahead";
+  p.text(left, y + 15, "class=\"small\"", fmt::format("{} · {}", t.policy, story));
+  p.text(right, y + 15, "class=\"figure\"",
+         fmt::format("load time hidden: {:.0f} % (in {} of {})", 100 * of.figures.hidden, of.figures.steps_hidden,
+                     plural(of.figures.steps, "step")));
+  draw_buffers(p, of, s, y + panel_head);
+  draw_warps(p, of, s, y + panel_head + t.stages * (row_height + row_gap));
+}
+
+void draw_axis(picture& p, const scale& s, double top, double y) {
+  const double range = static_cast<double>(s.end) / s.divisor, distance = tick_distance(range, 10);
+  for (int i = 0; i * distance <= range; ++i) {
+    const double x = left + plot * i * distance / range;
+    p.line(x, top, x, y, "#ececec");
+    p.line(x, y, x, y + 5, ink);
+    p.text(x, y + 19, "class=\"tick\"", fmt::format("{:.6g}", i * distance));
+  }
+  p.line(left, y, right, y, ink);
+  p.text(right, y + 38, "class=\"unit\"", fmt::format("time in {}", s.unit));
+}
+
+std::string caption(const timeline& t) {
+  if (t.runs_on == target::cpu)
+    return fmt::format(
+        "Recorded from the running kernel, block {}, on the CPU executor: the times show its structure, not the speed of a GPU.", t.block);
+  return fmt::format("Recorded from the running kernel, block {}, on {}.", t.block, t.device);
+}
+
+std::vector<panel> panels_of(std::span<const timeline> timelines, int most_steps) {
+  std::vector<panel> panels;
+  for (const timeline& t : timelines) {
+    panel p{.what = &t, .steps = by_step(t), .figures = measure(t)};
+    if (p.steps.empty()) throw bad_request(fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));
+    if (t.unit != timelines.front().unit)
+      throw bad_request(fmt::format("timelines in {} and in {} cannot share a picture", timelines.front().unit, t.unit));
+    if (most_steps > 0 && p.steps.size() > static_cast<std::size_t>(most_steps)) p.steps.resize(static_cast<std::size_t>(most_steps));
+    panels.push_back(std::move(p));
+  }
+  return panels;
+}
+
+constexpr std::string_view style = R"(<style>
+text { font-family: "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; fill: #222222; }
+.title { font-size: 22px; font-weight: bold; }
+.panel { font-size: 16px; font-weight: bold; }
+.small { font-size: 13px; fill: #5f5f5f; }
+.figure { font-size: 13px; font-weight: bold; text-anchor: end; }
+.row { font-size: 13px; text-anchor: end; }
+.bar { font-size: 12px; text-anchor: middle; }
+.tick { font-size: 12px; text-anchor: middle; }
+.unit { font-size: 13px; text-anchor: end; fill: #5f5f5f; }
+</style>
+)";
+
+}  // namespace
+
+std::string timeline_svg(std::span<const timeline> timelines, const picture_options& options) {
+  if (timelines.empty()) throw bad_request("there is no timeline to draw: expected at least one");
+  const std::vector<panel> panels = panels_of(timelines, options.steps);
+  std::int64_t end = 1;
+  double height = head + foot - panel_gap;
+  for (const panel& p : panels) {
+    end = std::max(end, p.steps.back().compute_end);
+    height += p.height() + panel_gap;
+  }
+  const scale s = scale_for(end, timelines.front().unit);
+
+  picture p;
+  p.text(margin, 38, "class=\"title\"", options.title);
+  draw_legend(p, 54);
+  draw_axis(p, s, head, height - foot + 14);
+  double y = head + 8;
+  for (const panel& of : panels) {
+    draw_panel(p, of, s, y);
+    y += of.height() + panel_gap;
+  }
+  p.text(margin, height - 20, "class=\"small\"", caption(timelines.front()));
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{4}</svg>\n",
+      width, height, escaped(options.title), style, p.content());
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,140 @@
+// The subcommand trace: the timeline of a running kernel, as a picture or for Perfetto.
+#include <antiphase/trace.hpp>
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/gemm.hpp>
+#include <memory>
+
+#include "tool/command.hpp"
+#include "tool/console.hpp"
+#include "tool/file_handle.hpp"
+#include "tool/output_file.hpp"
+#include "tool/perfetto.hpp"
+#include "tool/place.hpp"
+#include "tool/table.hpp"
+#include "tool/timeline_svg.hpp"
+#include "tool/verify.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* examples =
+    "Runs a product of random matrices with a recording twin of the kernel and writes what one block did and when: loads in flight,\n"
+    "waits, computation. On the CPU executor the clock is the simulation's: order and overlap mean something, lengths do not.\n"
+    "The output's name says the format: .svg is a picture, .json a trace for ui.perfetto.dev or chrome://tracing; --format for others.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase trace --stages 1,2,3 --output overlap.svg            the asynchronous kernel with one, two and three buffers\n"
+    "  antiphase trace --step double-buffered --output trace.json\n"
+    "  antiphase trace --step warp-tile --m 1024 --n 1024 --k 512 --block 5 --output - --format svg > t.svg";
+
+struct request {
+  std::vector<std::string> steps;
+  std::vector<int> stages;
+  std::int64_t m = 128, n = 128, k = 512;
+  unsigned block = 0;
+  int recorded = 16;
+  std::string output, format;
+  place_options place;
+  common_options common;
+};
+
+enum class format { svg, json };
+
+format format_of(const request& r) {
+  const bool named = !r.format.empty();
+  if (r.format == "svg" || (!named && r.output.ends_with(".svg"))) return format::svg;
+  if (r.format == "json" || (!named && r.output.ends_with(".json"))) return format::json;
+  if (named) throw bad_request(fmt::format("--format {}: expected svg or json", tool::quoted(r.format)));
+  throw bad_request(fmt::format("{}: the name ends neither in .svg nor in .json; give --format svg or --format json", output_name(r.output)));
+}
+
+std::vector<std::string> policies_of(const request& r) {
+  std::vector<std::string> policies;
+  for (const std::string& step : r.steps) {
+    if (step != "async-1") mm::find_step(step);
+    if (step == "naive") throw bad_request("--step naive: it has no pipeline to record, expected another step");
+    policies.push_back(step);
+  }
+  for (const int stages : r.stages) {
+    if (stages < 1 || stages > 4) throw bad_request(fmt::format("--stages {}: expected 1, 2, 3 or 4", stages));
+    policies.push_back(fmt::format("async-{}", stages));
+  }
+  if (policies.empty()) policies = {"async-1", "async-2", "async-3"};
+  return policies;
+}
+
+json to_json(const timeline& t, const overlap& o) {
+  return {{"policy", t.policy},         {"stages", t.stages},         {"steps", t.steps},   {"recorded", t.recorded},
+          {"dropped", t.dropped},       {"block", t.block},           {"unit", t.unit},     {"steps_hidden", o.steps_hidden},
+          {"hidden_share", o.hidden},   {"mean_wait", o.mean_wait},   {"mean_compute", o.mean_compute}, {"duration", o.duration}};
+}
+
+void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
+  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "steps hidden", "load time hidden", "duration"}};
+  json list = json::array();
+  for (const timeline& t : timelines) {
+    const overlap o = measure(t);
+    list.push_back(to_json(t, o));
+    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{}", o.steps_hidden),
+                     fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{} {}", o.duration, t.unit)});
+    if (t.dropped > 0)
+      say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
+  }
+  if (r.common.json)
+    print_json(json{{"schema", 1},
+               {"command", "trace"},
+               {"place", to_json(at)},
+               {"shape", {{"m", r.m}, {"n", r.n}, {"k", r.k}}},
+               {"timelines", list},
+               {"output", r.output}});
+  else if (r.output != "-")
+    print(table_text(table));
+}
+
+void run(const request& r) {
+  const format as = format_of(r);
+  const std::vector<std::string> policies = policies_of(r);
+  if (r.common.json && r.output == "-")
+    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  const place at = choose_place(r.place, reference::not_offered);
+  const context& where = *at.where;
+  say_place(r.common, at);
+  output_file out{r.output};
+
+  const device_array<float> a(where, random_values(static_cast<std::size_t>(r.m * r.k), 1)), b(where, random_values(static_cast<std::size_t>(r.k * r.n), 2));
+  device_array<float> c(where, static_cast<std::size_t>(r.m * r.n));
+  const mm::problem p{.a = row_major(a.data(), r.m, r.k), .b = row_major(b.data(), r.k, r.n), .c = row_major(c.data(), r.m, r.n)};
+  std::vector<timeline> timelines;
+  for (const std::string& policy : policies) timelines.push_back(record_gemm(where, policy, p, {.block = r.block, .steps = r.recorded}));
+  out.write(as == format::svg ? timeline_svg(timelines) : perfetto_json(timelines));
+  out.commit();
+  report(r, at, timelines);
+}
+
+}  // namespace
+
+void add_trace(CLI::App& program, action& chosen) {
+  CLI::App* command = program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
+  const auto r = std::make_shared<request>();
+  constexpr const char* extent = "Size of the product";
+  constexpr long long most = 1 << 16;
+  for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
+    command->add_option(option, *value, extent)->capture_default_str()->check(integer_from(1))->check(CLI::Range(1LL, most));
+  command->add_option("--step", r->steps, "Steps of the ladder, separated by commas")->delimiter(',')->type_name("NAMES");
+  command->add_option("--stages", r->stages, "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
+      ->delimiter(',')
+      ->type_name("NUMBERS");
+  command->add_option("--block", r->block, "Which block of the grid")->capture_default_str()->check(integer_from(0));
+  command->add_option("--record", r->recorded, "Room for so many steps along K")->capture_default_str()->check(integer_from(1));
+  command->add_option("-o,--output", r->output, "Where to write the timeline")->required()->type_name("FILE");
+  command->add_option("--format", r->format, "svg or json, where the output's name does not say")->type_name("FORMAT");
+  add_place_options(*command, r->place, reference::not_offered);
+  add_common_options(*command, r->common);
+  command->footer(examples);
+  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+}
+
+}  // namespace antiphase::tool

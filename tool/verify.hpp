@@ -1,0 +1,45 @@
+// Test data for the ladders, and whether a result computed from them is right.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace antiphase::tool {
+
+// Values in [-1, 1) that depend on the seed and on the position, each on its own.
+std::vector<float> random_values(std::size_t count, std::uint64_t seed);
+std::uint64_t random_bits(std::uint64_t seed, std::uint64_t position);
+
+struct verdict {
+  double error = 0;  // relative, Frobenius norm, against FP64
+  bool verified = false;
+};
+
+// Judges products C = A * B of row-major matrices of random_values(). A sample of rows is compared with FP64 element by element; all
+// rows are checked by multiplying with a random vector of signs, C x = A (B x), which a wrong row does not survive.
+class product_check {
+ public:
+  product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n, std::int64_t k);
+  verdict operator()(std::span<const float> c) const;
+
+ private:
+  std::int64_t m_, n_, k_;
+  std::vector<std::int64_t> rows_;       // the sample
+  std::vector<double> expected_;         // rows_ x n
+  std::vector<float> signs_;             // n
+  std::vector<double> checksum_;         // m: A (B signs)
+  std::vector<double> size_;             // m: the length that row i of C has on average over such data
+
+  void compute_rows(std::span<const float> a, std::span<const float> b);
+  void compute_checksums(std::span<const float> a, std::span<const float> b);
+};
+
+// Judges sums: each tile of `tile` elements (the last one may be shorter) summed on its own, in the order of positions. Integers have to be exact.
+template <class T> verdict check_sums(std::span<const T> in, std::span<const T> out, std::int64_t tile);
+extern template verdict check_sums<float>(std::span<const float>, std::span<const float>, std::int64_t);
+extern template verdict check_sums<double>(std::span<const double>, std::span<const double>, std::int64_t);
+extern template verdict check_sums<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>, std::int64_t);
+extern template verdict check_sums<std::uint32_t>(std::span<const std::uint32_t>, std::span<const std::uint32_t>, std::int64_t);
+
+}  // namespace antiphase::tool
