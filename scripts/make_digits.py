@@ -39,14 +39,15 @@ def main():
     except (OSError, ValueError) as problem:
         sys.exit(f"make_digits.py: {problem}")
     arrays = {
-        "digits_train": pixels[:TRAIN].astype("<f4"),
+        # One image per column: the right operand of a product with the test images. The bytes are those of the rows, in Fortran order.
+        "digits_train": pixels[:TRAIN].astype("<f4").T,
         "digits_test": pixels[TRAIN:].astype("<f4"),
         "labels_train": digits[:TRAIN].astype("u1"),
         "labels_test": digits[TRAIN:].astype("u1"),
         "ink": pixels.sum(axis=1).astype("<i4"),
     }
     for name, array in arrays.items():
-        np.save(given.folder / f"{name}.npy", np.ascontiguousarray(array))
+        np.save(given.folder / f"{name}.npy", array)
         print(f"{name}.npy: {array.dtype.str[1:]} {array.shape}")
 
 

@@ -30,7 +30,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 // "did you mean X?" if something that exists is close, else a list of all of it.
 std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
   const auto closest = std::ranges::min_element(known, {}, [&](const std::string& name) { return distance(given, name); });
-  if (closest != known.end() && distance(given, *closest) <= 2) return fmt::format("did you mean {}? There are {}", *closest, fmt::join(known, ", "));
+  if (closest != known.end() && distance(given, *closest) <= 2)
+    return fmt::format("did you mean {}? There are {}", *closest, fmt::join(known, ", "));
   return fmt::format("expected one of {}", fmt::join(known, ", "));
 }
 
@@ -56,7 +57,7 @@ CLI::Validator any_number() {
         const bool whole = !text.empty() && *end == '\0' && text.find_first_of(" \t\n") == std::string::npos;
         return whole ? std::string() : fmt::format("expected a number, found {}", tool::quoted(text));
       },
-      "NUMBER");
+      "");
 }
 
 CLI::Validator integer_from(long long least) {
@@ -68,7 +69,7 @@ CLI::Validator integer_from(long long least) {
         const std::string range = least == std::numeric_limits<long long>::min() ? "" : fmt::format(" of at least {}", least);
         return fmt::format("expected an integer{} (below 2^63), found {}", range, tool::quoted(text));
       },
-      "INTEGER");
+      "");
 }
 
 std::string usage_error(const CLI::App& program, const CLI::ParseError& failure) {
@@ -85,7 +86,8 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& failure)
 
   std::string what = failure.what();
   if (stray_option != rest.end()) {
-    what = fmt::format("there is no option {}: {}", tool::quoted(*stray_option), suggestion(stray_option->substr(0, stray_option->find('=')), names_of_options(*command)));
+    what = fmt::format("there is no option {}: {}", tool::quoted(*stray_option),
+                       suggestion(stray_option->substr(0, stray_option->find('=')), names_of_options(*command)));
   } else if (!commands.empty()) {
     what = rest.empty() ? fmt::format("a command is missing: expected one of {}", fmt::join(commands, ", "))
                         : fmt::format("there is no command {}: {}", tool::quoted(rest.front()), suggestion(rest.front(), commands));

@@ -7,14 +7,13 @@
 #include <antiphase/core/tile.hpp>
 #include <vector>
 
-#include "tool/command.hpp"
 #include "tool/console.hpp"
 
 namespace antiphase::tool {
 namespace {
 
-constexpr double worth_a_word = 10;       // seconds
-constexpr double surely_quick = 1e9;      // multiply-adds; the slowest step needs 6 s for them on two old cores
+constexpr double worth_a_word = 10;   // seconds
+constexpr double surely_quick = 1e9;  // multiply-adds; the slowest step needs 6 s for them on two old cores
 constexpr std::int64_t probe_extent = 256;
 
 // Multiply-adds that a step does for a product, those of tiles' edges included.
@@ -38,11 +37,12 @@ double estimated_seconds(const context& where, const mm::step& step, const mm::p
   return milliseconds / 1000 * whole / work(step.how, m, n, k);
 }
 
-void warn_if_slow(const common_options& options, const context& where, const mm::step& step, const mm::problem& p) {
+void warn_if_slow(const common_options& options, const context& where, const mm::step& step, const mm::problem& p, reference also) {
   const double seconds = estimated_seconds(where, step, p);
   if (seconds < worth_a_word) return;
   const std::string time = seconds < 120 ? fmt::format("{:.0f} seconds", seconds) : fmt::format("{:.0f} minutes", seconds / 60);
-  say(options, fmt::format("this will take about {} on the CPU executor; --on reference (OpenBLAS) takes a fraction of that", time));
+  say(options, fmt::format("{} will take about {} on the CPU executor{}", step.name, time,
+                           also == reference::offered ? "; --on reference (OpenBLAS) takes a fraction of that" : ""));
 }
 
 }  // namespace antiphase::tool

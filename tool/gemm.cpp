@@ -62,7 +62,8 @@ void require_sensible(const request& r) {
   if (r.policy != "auto" && r.place.on == "reference")
     throw bad_request("--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
   if (r.beta && r.c.empty()) throw bad_request("--beta needs --c: there is no C0 to scale");
-  if (r.common.json && r.output == "-") throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  if (r.common.json && r.output == "-")
+    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
   int from_standard_input = 0;
   for (const std::string* path : {&r.a, &r.b, &r.c}) {
     if (*path == "-") ++from_standard_input;
@@ -74,8 +75,8 @@ void require_sensible(const request& r) {
 // Names every array with its shape when the shapes do not fit.
 void require_fitting(const npy_array& a, const npy_array& b, const std::optional<npy_array>& c) {
   if (a.shape[1] != b.shape[0])
-    throw bad_request(fmt::format("cannot multiply {} of shape {} by {} of shape {}: A has {} columns, B has {} rows, they must agree", a.name,
-                                  shape_text(a.shape), b.name, shape_text(b.shape), a.shape[1], b.shape[0]));
+    throw bad_request(fmt::format("cannot multiply {} of shape {} by {} of shape {}: A has {} columns, B has {} rows, they must agree",
+                                  a.name, shape_text(a.shape), b.name, shape_text(b.shape), a.shape[1], b.shape[0]));
   const std::vector<std::int64_t> result{a.shape[0], b.shape[1]};
   std::int64_t count = 0;
   if (__builtin_mul_overflow(result[0], result[1], &count) || count > std::numeric_limits<std::int64_t>::max() / 4)
@@ -96,17 +97,21 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
   const float beta = r.beta.value_or(r.c.empty() ? 0.f : 1.f);
   const std::int64_t m = a.shape[0], n = b.shape[1];
   if (!at.where) {
-    const mm::problem p{.a = view_of(a, a.values<float>().data()), .b = view_of(b, b.values<float>().data()), .c = row_major(c.data(), m, n),
-                        .alpha = r.alpha, .beta = beta};
+    const mm::problem p{.a = view_of(a, a.values<float>().data()),
+                        .b = view_of(b, b.values<float>().data()),
+                        .c = row_major(c.data(), m, n),
+                        .alpha = r.alpha,
+                        .beta = beta};
     reference_gemm(p);
     return {.c = std::move(c), .policy = "reference", .counts = {}};
   }
   const device_array<float> on_a(*at.where, a.values<float>()), on_b(*at.where, b.values<float>());
   device_array<float> on_c(*at.where, c.size());
   if (beta != 0) on_c.copy_from(c);
-  const mm::problem p{.a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
+  const mm::problem p{
+      .a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
   const mm::step& step = r.policy == "auto" ? select_step(*at.where, p) : mm::find_step(r.policy);
-  warn_if_slow(r.common, *at.where, step, p);
+  warn_if_slow(r.common, *at.where, step, p, reference::offered);
   const launch_counts counts = gemm(*at.where, p, {.policy = step.name});
   at.where->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
   return {.c = std::move(c), .policy = step.name, .counts = counts};
@@ -155,10 +160,11 @@ void add_gemm(CLI::App& program, action& chosen) {
   command->add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'")->required()->type_name("A.npy");
   command->add_option("B", r->b, "The right matrix, K x N")->required()->type_name("B.npy");
   command->add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs")->required()->type_name("C.npy");
-  command->add_option("--alpha", r->alpha, "Factor of A * B (default 1)")->check(any_number());
-  command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(any_number());
+  command->add_option("--alpha", r->alpha, "Factor of A * B (default 1)")->check(any_number())->type_name("NUMBER");
+  command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(any_number())->type_name("NUMBER");
   command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->type_name("C0.npy");
-  command->add_option("--policy", r->policy, "A step of the ladder by name (default auto: the fastest that fits the device)")->type_name("NAME");
+  command->add_option("--policy", r->policy, "A step of the ladder by name (default auto: the fastest that fits the device)")
+      ->type_name("NAME");
   add_place_options(*command, r->place, reference::offered);
   add_common_options(*command, r->common);
   command->footer(examples);

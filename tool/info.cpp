@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/executors.hpp>
-#include <antiphase/gemm.hpp>
+#include <antiphase/ladder.hpp>
 #include <antiphase/version.hpp>
 #include <memory>
 #include <vector>
@@ -53,6 +53,17 @@ std::string to_text(const device& d) {
       l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024);
 }
 
+json names_of(const auto& steps) {
+  json names = json::array();
+  for (const auto& step : steps) names.push_back(step.name);
+  return names;
+}
+std::string list_of(const auto& steps) {
+  std::string text;
+  for (const auto& step : steps) text += fmt::format("  {:<16} {}\n", step.name, step.adds);
+  return text;
+}
+
 void run(const common_options& options) {
   const build b = build_info();
   const bool has_gpu_part = b.gpu == gpu_part::present;
@@ -64,17 +75,16 @@ void run(const common_options& options) {
   if (options.json) {
     json list = json::array();
     for (const device& d : devices) list.push_back(to_json(d));
-    json steps = json::array();
-    for (const mm::step& s : mm::steps) steps.push_back(s.name);
     print_json(json{{"schema", 1},
-               {"version", b.version},
-               {"commit", b.commit},
-               {"gpu_part", has_gpu_part ? json(b.gpu_compiler) : json(nullptr)},
-               {"devices", list},
-               {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
-               {"reference", reference_name()},
-               {"default", to_json(chosen)},
-               {"gemm_policies", steps}});
+                    {"version", b.version},
+                    {"commit", b.commit},
+                    {"gpu_part", has_gpu_part ? json(b.gpu_compiler) : json(nullptr)},
+                    {"devices", list},
+                    {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
+                    {"reference", reference_name()},
+                    {"default", to_json(chosen)},
+                    {"gemm_policies", names_of(mm::steps)},
+                    {"scan_policies", names_of(prefix::steps)}});
     return;
   }
   std::string text = fmt::format("antiphase {}{}, GPU part: {}\n\nplaces to run (--on)\n", b.version,
@@ -83,8 +93,9 @@ void run(const common_options& options) {
   for (const device& d : devices) text += to_text(d);
   text += fmt::format("  reference  {}, for gemm only\n", reference_name());
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
-  text += fmt::format("\ndefault: {} ({})\n\ngemm policies (--policy), each with one idea more than the one before\n", chosen.on, chosen.why);
-  for (const mm::step& s : mm::steps) text += fmt::format("  {:<16} {}\n", s.name, s.adds);
+  text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
+  text += "\ngemm policies (--policy), each with one idea more than the one before\n" + list_of(mm::steps);
+  text += "\nscan policies, likewise\n" + list_of(prefix::steps);
   print(text);
 }
 

@@ -1,7 +1,13 @@
 // The subcommand ladder: every step from the textbook's first kernel to the fastest, side by side.
 #include "tool/ladder.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+
+#include <chrono>
+
+#include "tool/machine.hpp"
+#include "tool/provenance.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -27,6 +33,7 @@ void add_ladder(CLI::App& program, action& chosen) {
 
 void add_ladder_options(CLI::App& command, ladder_options& options) {
   command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)")->delimiter(',')->type_name("NAMES");
+  command.add_option("--protocol", options.protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")->type_name("NAME");
   add_place_options(command, options.place, reference::not_offered);
   add_common_options(command, options.common);
 }
@@ -56,15 +63,35 @@ json to_json(const ladder_row& row, std::string_view kernel, target where) {
   if (where == target::cuda) {
     value["registers"] = row.usage.registers;
     value["spilled_bytes"] = row.usage.spilled_bytes;
-    value["time_us"]["ours"] = row.time.median_us;
-    value["spread_us"]["ours"] = {row.time.fastest_us, row.time.slowest_us};
+    add_time(value, "ours", row.time);
     value["gain_percent"] = row.gain;
   } else {
     value["counts"] = to_json(row.counts);
   }
   value["error"] = {{"ours", row.result.error}, {"unit", "relative Frobenius"}};
   value["verified"] = row.result.verified;
+  value["code"] = code_of(kernel);
   return value;
+}
+
+void add_time(json& record, std::string_view name, const timing& time) {
+  const std::string key(name);
+  record["time_us"][key] = time.median_us;
+  record["spread"][key] = {{"least", time.fastest_us},
+                           {"lower_quartile", time.lower_quartile_us},
+                           {"upper_quartile", time.upper_quartile_us},
+                           {"most", time.slowest_us}};
+}
+
+json result_file(std::string_view command, const place& at, json records) {
+  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+  return {{"schema", 1},
+          {"command", command},
+          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
+          {"commit", built_from()},
+          {"place", to_json(at)},
+          {"machine", machine_of(at)},
+          {"records", std::move(records)}};
 }
 
 void say_progress(const ladder_options& options, std::string_view what) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "tool/estimate.hpp"
 #include "tool/ladder.hpp"
 #include "tool/rivals.hpp"
 #include "tool/table.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const char* explanation =
     "Columns on a GPU\n"
-    "  time, TFLOP/s   median of rested runs; gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed in FP32\n"
+    "  time, TFLOP/s   median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed in FP32\n"
     "  load, compute   times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the gain that\n"
     "                  the textbooks' formula promises to a kernel that hides the one behind the other\n"
     "  shared, registers, occupancy   what a block takes, and the share of a multiprocessor's threads that is then in use\n"
@@ -69,6 +70,8 @@ struct bench {
         c{where, static_cast<std::size_t>(e.m * e.n)} {}
 
   mm::problem problem() { return {.a = row_major(std::as_const(a).data(), size.m, size.k), .b = row_major(std::as_const(b).data(), size.k, size.n), .c = row_major(c.data(), size.m, size.n)}; }
+  // Fills C with NaN: an output that is left out must not pass as the one of the run before.
+  void forget_result() { c.copy_from(std::vector<float>(c.size(), std::numeric_limits<float>::quiet_NaN())); }
   // The first block's share, for timelines.
   mm::problem corner(const mm::step& s) {
     mm::problem p = problem();
@@ -93,15 +96,14 @@ gemm_row run_step(const context& where, bench& data, const mm::step& s) {
     row.refused = *why;
     return row;
   }
-  const std::vector<float> nothing(data.c.size(), std::numeric_limits<float>::quiet_NaN());  // an output that is left out must not pass
-  data.c.copy_from(nothing);
+  data.forget_result();
   row.usage = where.runs_on().usage(plan.what.code);
   row.counts = where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
   where.runs_on().synchronize(nullptr);
   row.result = data.check(data.c.to_host());
   if (where.kind() == target::cpu && is_tiled(s) && data.size.m > 0 && data.size.n > 0 && data.size.k > 0) {
     const auto steps = static_cast<int>((data.size.k + s.how.tile_k - 1) / s.how.tile_k);
-    row.hidden = measure(record_gemm(where, s.name, data.corner(s), {.steps = steps, .warm_ups = 0}));
+    row.hidden = measure(record_gemm(where, s.name, data.corner(s), {.steps = steps, .runs = 1}));
   }
   return row;
 }
@@ -113,7 +115,7 @@ struct timed_rival {
 };
 
 // Times all steps, their parts and the rival in one go, so that they can be compared.
-void time_all(const context& where, bench& data, std::vector<gemm_row>& rows, timed_rival& cublas) {
+void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows, timed_rival& cublas) {
   std::vector<work> works;
   std::vector<timing*> results;
   for (gemm_row& row : rows) {
@@ -128,12 +130,13 @@ void time_all(const context& where, bench& data, std::vector<gemm_row>& rows, ti
     results.push_back(&row.compute.emplace());
   }
   if (cublas.who) {
+    data.forget_result();
     where.runs_on().milliseconds(cublas.who.run, nullptr);
     cublas.result = data.check(data.c.to_host());
     works.push_back(cublas.who.run);
     results.push_back(&cublas.time);
   }
-  const std::vector<timing> times = measure(where.runs_on(), works);
+  const std::vector<timing> times = measure(where.runs_on(), works, how);
   for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
 }
 
@@ -175,18 +178,18 @@ std::string cpu_table(const std::vector<gemm_row>& rows) {
   return table_text(table);
 }
 
-json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e, target where) {
+json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e, protocol_kind how, target where) {
   json list = json::array();
   for (const gemm_row& row : rows) {
     json record = to_json(row, "gemm.ladder." + row.step, where);
     record["shape"] = {{"m", e.m}, {"n", e.n}, {"k", e.k}};
     record["type"] = "f32";
+    record["layout"] = "nn";
     if (row.refused.empty() && where == target::cuda) {
-      record["protocol"] = "rested";
+      record["protocol"] = name(how);
       record["tflops"] = tflops(e, row.time.median_us);
       if (cublas.who) {
-        record["time_us"]["cublas_fp32"] = cublas.time.median_us;
-        record["spread_us"]["cublas_fp32"] = {cublas.time.fastest_us, cublas.time.slowest_us};
+        add_time(record, "cublas_fp32", cublas.time);
         record["error"]["cublas_fp32"] = cublas.result.error;
       }
       if (row.load && row.compute)
@@ -215,6 +218,7 @@ void run(const request& r) {
   if (steps.empty())
     for (const mm::step& s : mm::steps) steps.push_back(&s);
 
+  const protocol_kind how = parse_protocol(r.options.protocol);
   const place at = choose_place(r.options.place, reference::not_offered);
   const context& where = *at.where;
   const extents e = extents_of(r, where.kind());
@@ -224,6 +228,7 @@ void run(const request& r) {
   std::vector<gemm_row> rows;
   for (const mm::step* s : steps) {
     say_progress(r.options, fmt::format("running {}", s->name));
+    warn_if_slow(r.options.common, where, *s, data.problem(), reference::not_offered);
     rows.push_back(run_step(where, data, *s));
   }
   timed_rival cublas{};
@@ -232,14 +237,14 @@ void run(const request& r) {
     cublas.who = cublas_product(data.problem());
     if (!cublas.who) say(r.options.common, fmt::format("cuBLAS is not compared with: {}", cublas.who.why_not));
     say_progress(r.options, "taking times");
-    time_all(where, data, rows, cublas);
+    time_all(where, data, {.kind = how}, rows, cublas);
   }
   std::vector<ladder_row*> all;
   for (gemm_row& row : rows) all.push_back(&row);
   if (timed) compute_gains(all);
 
   if (r.options.common.json)
-    print_json(json{{"schema", 1}, {"command", "ladder gemm"}, {"place", to_json(at)}, {"records", records(rows, cublas, e, where.kind())}});
+    print_json(result_file("ladder gemm", at, records(rows, cublas, e, how, where.kind())));
   else
     print(fmt::format("C = A B in FP32, M = {}, N = {}, K = {}, on {}\n\n{}", e.m, e.n, e.k, at.name,
                       timed ? gpu_table(rows, cublas, e) : cpu_table(rows)));
@@ -251,10 +256,10 @@ void run(const request& r) {
 void add_ladder_gemm(CLI::App& ladder, action& chosen) {
   CLI::App* command = ladder.add_subcommand("gemm", "The steps of the FP32 matrix product");
   const auto r = std::make_shared<request>();
-  command->add_option("--size", r->size, "M, N and K at once")->check(integer_from(0));
-  command->add_option("--m", r->m, "Rows of A and C")->check(integer_from(0));
-  command->add_option("--n", r->n, "Columns of B and C")->check(integer_from(0));
-  command->add_option("--k", r->k, "Columns of A, rows of B")->check(integer_from(0));
+  command->add_option("--size", r->size, "M, N and K at once")->check(integer_from(0))->type_name("N");
+  command->add_option("--m", r->m, "Rows of A and C")->check(integer_from(0))->type_name("N");
+  command->add_option("--n", r->n, "Columns of B and C")->check(integer_from(0))->type_name("N");
+  command->add_option("--k", r->k, "Columns of A, rows of B")->check(integer_from(0))->type_name("N");
   add_ladder_options(*command, r->options);
   command->footer(explanation);
   command->callback([r, &chosen] { chosen = [r] { run(*r); }; });

@@ -20,7 +20,7 @@ constexpr const char* explanation =
     "The steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its own in one\n"
     "launch (tiles), which shows the step alone, and over the whole array by three kernels (whole), which is what `antiphase scan` does.\n"
     "\n"
-    "Columns on a GPU: median times of rested runs; GB/s counts every element read once and written once; gain: in speed of 'tiles'\n"
+    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed of 'tiles'\n"
     "over the step before, a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a plain copy on the device.\n"
     "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes and\n"
     "other meetings of warps.\n"
@@ -85,11 +85,14 @@ template <class T> struct bench {
     for (const prefix::launchable& l : launches) counts += where.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
     return counts;
   }
-  // Fills the output with something wrong first, so that an element that is left out is found.
-  verdict check_after(const std::vector<prefix::launchable>& launches, std::int64_t tile, launch_counts& counts) {
+  // Fills the output with something wrong: an element that is left out must not pass as the one of the run before.
+  void forget_result() {
     std::vector<T> wrong(host.size());
     for (std::size_t i = 0; i < wrong.size(); ++i) wrong[i] = static_cast<T>(7777777) + static_cast<T>(i % 13);
     out.copy_from(wrong);
+  }
+  verdict check_after(const std::vector<prefix::launchable>& launches, std::int64_t tile, launch_counts& counts) {
+    forget_result();
     counts = run(launches, nullptr);
     where.runs_on().synchronize(nullptr);
     return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
@@ -152,13 +155,14 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
   const auto count = static_cast<std::int64_t>(data.host.size());
   rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), count);
   if (rivals.cub) {
+    data.forget_result();
     data.where.runs_on().milliseconds(rivals.cub.run, nullptr);
     rivals.cub_result = check_sums<T>(data.host, data.out.to_host(), count);
     add(rivals.cub.run, rivals.cub_time);
   } else {
     say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));
   }
-  const std::vector<timing> times = measure(data.where.runs_on(), works);
+  const std::vector<timing> times = measure(data.where.runs_on(), works, {.kind = parse_protocol(r.options.protocol)});
   for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
   return rivals;
 }
@@ -198,21 +202,28 @@ std::string cpu_table(const std::vector<scan_row>& rows) {
   return table_text(table);
 }
 
-json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, target where) {
+json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, protocol_kind how, target where) {
   json list = json::array();
   for (const scan_row& row : rows) {
     json record = to_json(row, "scan.ladder." + row.step, where);
     record["shape"] = {{"n", count}};
     record["type"] = name(type);
     record["tile"] = row.tile;
-    if (row.refused.empty()) record["error"]["whole"] = row.whole_result.error;
+    if (row.refused.empty()) {  // of the whole array, as the rivals'
+      record["error"]["ours"] = row.whole_result.error;
+      record["error"]["tiles"] = row.result.error;
+    }
     if (row.refused.empty() && where == target::cuda) {
-      record["protocol"] = "rested";
-      record["time_us"]["whole"] = row.whole_time.median_us;
-      record["time_us"]["memcpy"] = rivals.copy_time.median_us;
-      if (rivals.cub) record["time_us"]["cub"] = rivals.cub_time.median_us;
-      record["gb_per_s"] = gigabytes_per_second(count, size_of(type), row.time.median_us);
-      record["gb_per_s_whole"] = gigabytes_per_second(count, size_of(type), row.whole_time.median_us);
+      record["protocol"] = name(how);
+      add_time(record, "ours", row.whole_time);  // the whole array, as the rivals scan it
+      add_time(record, "tiles", row.time);       // what gain_percent is about
+      add_time(record, "memcpy", rivals.copy_time);
+      if (rivals.cub) {
+        add_time(record, "cub", rivals.cub_time);
+        record["error"]["cub"] = rivals.cub_result.error;
+      }
+      record["gb_per_s"] = gigabytes_per_second(count, size_of(type), row.whole_time.median_us);
+      record["gb_per_s_of_tiles"] = gigabytes_per_second(count, size_of(type), row.time.median_us);
     }
     list.push_back(std::move(record));
   }
@@ -236,7 +247,7 @@ template <class T> void run_with(const request& r, const place& at, const std::v
     compute_gains(all);
   }
   if (r.options.common.json)
-    print_json(json{{"schema", 1}, {"command", "ladder scan"}, {"place", to_json(at)}, {"records", records(rows, rivals, count, element_of<T>, kind)}});
+    print_json(result_file("ladder scan", at, records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind)));
   else
     print(fmt::format("inclusive sums of {} elements of {}, on {}\n\n{}", count, numpy_name(element_of<T>), at.name,
                       timed ? gpu_table(rows, rivals, count, sizeof(T)) : cpu_table(rows)));
@@ -245,6 +256,7 @@ template <class T> void run_with(const request& r, const place& at, const std::v
 
 void run(const request& r) {
   const element type = parse_type(r.type);
+  parse_protocol(r.options.protocol);
   std::vector<const prefix::step*> steps;
   for (const std::string& name : r.options.steps) steps.push_back(&prefix::find_step(name));
   if (steps.empty())
@@ -262,7 +274,7 @@ void run(const request& r) {
 void add_ladder_scan(CLI::App& ladder, action& chosen) {
   CLI::App* command = ladder.add_subcommand("scan", "The steps of the scan within a block, and over whole arrays");
   const auto r = std::make_shared<request>();
-  command->add_option("--size", r->size, "Number of elements")->check(integer_from(0));
+  command->add_option("--size", r->size, "Number of elements")->check(integer_from(0))->type_name("N");
   command->add_option("--type", r->type, "f4 (default), f8, i4 or u4")->type_name("TYPE");
   add_ladder_options(*command, r->options);
   command->footer(explanation);

@@ -1,7 +1,10 @@
-// Taking times on a GPU: rested, warmed up, in random order, medians with their spread.
+// Taking times on a GPU: warmed up, in random order, medians with their spread. docs/measuring.md says how and why.
 #include "tool/measure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <antiphase/core/error.hpp>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -17,14 +20,35 @@ int repeats_of(const executor& where, const work& run, const protocol& how) {
   return static_cast<int>(std::clamp(std::ceil(how.sample_ms / std::max(once, 1e-6)), 1., static_cast<double>(how.most_repeats)));
 }
 
-timing summary(std::vector<double> samples) {
-  std::ranges::sort(samples);
-  const std::size_t middle = samples.size() / 2;
-  const double median = samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
-  return {.median_us = median, .fastest_us = samples.front(), .slowest_us = samples.back()};
+void heat(const executor& where, const std::vector<work>& works, double until_ms) {
+  for (double busy_ms = 0; busy_ms < until_ms && !works.empty();)
+    for (const work& run : works) busy_ms += std::max(where.milliseconds(run, nullptr), 1e-3);
 }
 
 }  // namespace
+
+std::string_view name(protocol_kind kind) { return kind == protocol_kind::rested ? "rested" : "hot"; }
+
+protocol_kind parse_protocol(std::string_view text) {
+  for (const protocol_kind kind : {protocol_kind::rested, protocol_kind::hot})
+    if (text == name(kind)) return kind;
+  throw bad_request(fmt::format("--protocol '{}': expected rested or hot", text));
+}
+
+timing summary(std::vector<double> samples) {
+  std::ranges::sort(samples);
+  const auto quantile = [&](double share) {
+    const double position = share * static_cast<double>(samples.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    const std::size_t above = std::min(below + 1, samples.size() - 1);
+    return samples[below] + (position - static_cast<double>(below)) * (samples[above] - samples[below]);
+  };
+  return {.median_us = quantile(0.5),
+          .fastest_us = samples.front(),
+          .slowest_us = samples.back(),
+          .lower_quartile_us = quantile(0.25),
+          .upper_quartile_us = quantile(0.75)};
+}
 
 std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how) {
   std::vector<int> repeats;
@@ -33,10 +57,12 @@ std::vector<timing> measure(const executor& where, const std::vector<work>& work
   std::vector<std::size_t> order(works.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 shuffler{1};
+  if (how.kind == protocol_kind::hot) heat(where, works, how.heat_ms);
   for (int round = 0; round < how.samples; ++round) {
     std::ranges::shuffle(order, shuffler);
     for (const std::size_t i : order) {
-      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(how.rest_ms));
+      if (how.kind == protocol_kind::rested) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(how.rest_ms));
+      where.milliseconds(works[i], nullptr);  // the sample finds its own code and data in the caches, not those of the work before
       const auto many = [&](stream on) {
         for (int n = 0; n < repeats[i]; ++n) works[i](on);
       };

@@ -61,9 +61,11 @@ void add_place_options(CLI::App& command, place_options& options, reference also
   command
       .add_option("--shared-limit", options.shared_limit,
                   "Make do with this many KiB of shared memory per block, as on a smaller device; steps that need more are refused")
-      ->check(integer_from(1).description("KiB"));
+      ->check(integer_from(1))
+      ->type_name("KIB");
   command.add_option("--seed", options.seed, "Order in which the CPU executor runs threads; results do not depend on it")
-      ->check(integer_from(0));
+      ->check(integer_from(0))
+      ->type_name("N");
 }
 
 place choose_place(const place_options& options, reference also) {
@@ -82,12 +84,14 @@ place choose_place(const place_options& options, reference also) {
   if (options.on == "cpu") return on_cpu(options, asked);
   if (options.on == "reference" && also == reference::offered) return {.where = {}, .on = "reference", .name = "OpenBLAS", .why = asked};
   if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
-  throw bad_request(fmt::format("--on {}: expected cpu, cuda, cuda:N{}", tool::quoted(options.on), also == reference::offered ? " or reference" : ""));
+  throw bad_request(
+      fmt::format("--on {}: expected cpu, cuda, cuda:N{}", tool::quoted(options.on), also == reference::offered ? " or reference" : ""));
 }
 
 void say_place(const common_options& options, const place& chosen) {
   const bool simulated = chosen.where && chosen.where->kind() == target::cpu;
-  say(options, fmt::format("running on {} ({}; {}){}", chosen.name, chosen.on, chosen.why, simulated ? fmt::format("; {}", simulates) : ""));
+  say(options,
+      fmt::format("running on {} ({}; {}){}", chosen.name, chosen.on, chosen.why, simulated ? fmt::format("; {}", simulates) : ""));
 }
 
 json to_json(const place& chosen) { return {{"on", chosen.on}, {"name", chosen.name}, {"why", chosen.why}}; }

@@ -44,8 +44,8 @@ void reference_gemm(const mm::problem& p) {
   if (m == 0 || n == 0) return;
   const operand a = describe(p.a, "the row length of A"), b = describe(p.b, "the row length of B");
   const float nothing = 0;  // stands for operands without elements, whose pointers may be null
-  cblas_sgemm(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading, k == 0 ? &nothing : p.b.data, b.leading,
-              p.beta, p.c.data, std::max<blasint>(n, 1));
+  cblas_sgemm(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading, k == 0 ? &nothing : p.b.data,
+              b.leading, p.beta, p.c.data, std::max<blasint>(n, 1));
 }
 
 }  // namespace antiphase::tool

@@ -42,7 +42,8 @@ class cublas {
     if (handle_ == nullptr) check(create_(&handle_), "cublasCreate");
     check(set_stream_(handle_, on), "cublasSetStream");
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
-    check(sgemm_(handle_, no_transposition, no_transposition, n, m, k, &p.alpha, p.b.data, n, p.a.data, k, &p.beta, p.c.data, n), "cublasSgemm");
+    check(sgemm_(handle_, no_transposition, no_transposition, n, m, k, &p.alpha, p.b.data, n, p.a.data, k, &p.beta, p.c.data, n),
+          "cublasSgemm");
   }
 
  private:

@@ -56,7 +56,8 @@ element parse_type(const std::string& text) {
     if (text == numpy_name(type)) return type;
     known += (known.empty() ? "" : ", ") + numpy_name(type);
   }
-  throw bad_request(fmt::format("--accumulate {}: there is no such type, expected one of {} (numpy's names, in bytes)", tool::quoted(text), known));
+  throw bad_request(
+      fmt::format("--accumulate {}: there is no such type, expected one of {} (numpy's names, in bytes)", tool::quoted(text), known));
 }
 
 scan_operation parse_operation(const std::string& text) {
@@ -69,8 +70,9 @@ element result_type(const request& r, const npy_array& x) {
   if (!r.accumulate.empty()) {
     const element wanted = parse_type(r.accumulate);
     if (is_floating(x.type) && !is_floating(wanted))
-      throw bad_request(fmt::format("{}: the elements are {}, and --accumulate {} would lose their fractions; convert the array first with .astype('{}')",
-                                    x.name, numpy_name(x.type), r.accumulate, r.accumulate));
+      throw bad_request(
+          fmt::format("{}: the elements are {}, and --accumulate {} would lose their fractions; convert the array first with .astype('{}')",
+                      x.name, numpy_name(x.type), r.accumulate, r.accumulate));
     return wanted;
   }
   const scan_operation operation = parse_operation(r.operation);
@@ -182,8 +184,10 @@ void add_scan(CLI::App& program, action& chosen) {
   command->add_flag("--exclusive", r->exclusive, "Leave the element itself out: start with the identity");
   command->add_flag("--reverse", r->reverse, "From the last element to the first");
   command->add_option("--axis", r->axis, "Scan along this axis; -1 is the last (default: flatten the array)")
-      ->check(integer_from(std::numeric_limits<long long>::min()));
-  command->add_option("--accumulate", r->accumulate, "Convert to this type first: f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")->type_name("TYPE");
+      ->check(integer_from(std::numeric_limits<long long>::min()))
+      ->type_name("N");
+  command->add_option("--accumulate", r->accumulate, "Convert to this type first: f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
+      ->type_name("TYPE");
   add_place_options(*command, r->place, reference::not_offered);
   add_common_options(*command, r->common);
   command->footer(examples);

@@ -48,7 +48,8 @@ format format_of(const request& r) {
   if (r.format == "svg" || (!named && r.output.ends_with(".svg"))) return format::svg;
   if (r.format == "json" || (!named && r.output.ends_with(".json"))) return format::json;
   if (named) throw bad_request(fmt::format("--format {}: expected svg or json", tool::quoted(r.format)));
-  throw bad_request(fmt::format("{}: the name ends neither in .svg nor in .json; give --format svg or --format json", output_name(r.output)));
+  throw bad_request(
+      fmt::format("{}: the name ends neither in .svg nor in .json; give --format svg or --format json", output_name(r.output)));
 }
 
 std::vector<std::string> policies_of(const request& r) {
@@ -67,9 +68,18 @@ std::vector<std::string> policies_of(const request& r) {
 }
 
 json to_json(const timeline& t, const overlap& o) {
-  return {{"policy", t.policy},         {"stages", t.stages},         {"steps", t.steps},   {"recorded", t.recorded},
-          {"dropped", t.dropped},       {"block", t.block},           {"unit", t.unit},     {"steps_hidden", o.steps_hidden},
-          {"hidden_share", o.hidden},   {"mean_wait", o.mean_wait},   {"mean_compute", o.mean_compute}, {"duration", o.duration}};
+  return {{"policy", t.policy},
+          {"stages", t.stages},
+          {"steps", t.steps},
+          {"recorded", t.recorded},
+          {"dropped", t.dropped},
+          {"block", t.block},
+          {"unit", t.unit},
+          {"steps_hidden", o.steps_hidden},
+          {"hidden_share", o.hidden},
+          {"mean_wait", o.mean_wait},
+          {"mean_compute", o.mean_compute},
+          {"duration", o.duration}};
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
@@ -85,11 +95,11 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
   }
   if (r.common.json)
     print_json(json{{"schema", 1},
-               {"command", "trace"},
-               {"place", to_json(at)},
-               {"shape", {{"m", r.m}, {"n", r.n}, {"k", r.k}}},
-               {"timelines", list},
-               {"output", r.output}});
+                    {"command", "trace"},
+                    {"place", to_json(at)},
+                    {"shape", {{"m", r.m}, {"n", r.n}, {"k", r.k}}},
+                    {"timelines", list},
+                    {"output", r.output}});
   else if (r.output != "-")
     print(table_text(table));
 }
@@ -104,7 +114,8 @@ void run(const request& r) {
   say_place(r.common, at);
   output_file out{r.output};
 
-  const device_array<float> a(where, random_values(static_cast<std::size_t>(r.m * r.k), 1)), b(where, random_values(static_cast<std::size_t>(r.k * r.n), 2));
+  const device_array<float> a(where, random_values(static_cast<std::size_t>(r.m * r.k), 1)),
+      b(where, random_values(static_cast<std::size_t>(r.k * r.n), 2));
   device_array<float> c(where, static_cast<std::size_t>(r.m * r.n));
   const mm::problem p{.a = row_major(a.data(), r.m, r.k), .b = row_major(b.data(), r.k, r.n), .c = row_major(c.data(), r.m, r.n)};
   std::vector<timeline> timelines;
@@ -122,13 +133,20 @@ void add_trace(CLI::App& program, action& chosen) {
   constexpr const char* extent = "Size of the product";
   constexpr long long most = 1 << 16;
   for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
-    command->add_option(option, *value, extent)->capture_default_str()->check(integer_from(1))->check(CLI::Range(1LL, most));
+    command->add_option(option, *value, extent)
+        ->capture_default_str()
+        ->check(integer_from(1))
+        ->check(CLI::Range(1LL, most, "1 to 65536"))
+        ->type_name("N");
   command->add_option("--step", r->steps, "Steps of the ladder, separated by commas")->delimiter(',')->type_name("NAMES");
   command->add_option("--stages", r->stages, "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
       ->delimiter(',')
       ->type_name("NUMBERS");
-  command->add_option("--block", r->block, "Which block of the grid")->capture_default_str()->check(integer_from(0));
-  command->add_option("--record", r->recorded, "Room for so many steps along K")->capture_default_str()->check(integer_from(1));
+  command->add_option("--block", r->block, "Which block of the grid")->capture_default_str()->check(integer_from(0))->type_name("N");
+  command->add_option("--record", r->recorded, "Room for so many steps along K")
+      ->capture_default_str()
+      ->check(integer_from(1))
+      ->type_name("N");
   command->add_option("-o,--output", r->output, "Where to write the timeline")->required()->type_name("FILE");
   command->add_option("--format", r->format, "svg or json, where the output's name does not say")->type_name("FORMAT");
   add_place_options(*command, r->place, reference::not_offered);

@@ -9,8 +9,8 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr double unit = 0x1p-24;           // of FP32: the largest relative error of one rounding
-constexpr double sample_budget = 3e8;      // multiply-adds in FP64 that a sample may cost
+constexpr double unit = 0x1p-24;       // of FP32: the largest relative error of one rounding
+constexpr double sample_budget = 3e8;  // multiply-adds in FP64 that a sample may cost
 constexpr std::int64_t smallest_sample = 8;
 
 // A sum of k terms in the order of k is off by about unit * sqrt(k) / 2.4 of its usual size; four to five times that is suspicious, and a
@@ -36,7 +36,8 @@ product_check::product_check(std::span<const float> a, std::span<const float> b,
     : m_{m}, n_{n}, k_{k} {
   const double per_row = std::max(1., static_cast<double>(n) * static_cast<double>(k));
   const std::int64_t count = std::min(m, std::max(smallest_sample, static_cast<std::int64_t>(sample_budget / per_row)));
-  for (std::int64_t i = 0; i < count; ++i) rows_.push_back(count == 1 ? 0 : i * (m - 1) / (count - 1));  // the first and the last among them
+  for (std::int64_t i = 0; i < count; ++i)
+    rows_.push_back(count == 1 ? 0 : i * (m - 1) / (count - 1));  // the first and the last among them
   compute_rows(a, b);
   compute_checksums(a, b);
 }
@@ -89,10 +90,12 @@ verdict product_check::operator()(std::span<const float> c) const {
   bool rows_agree = true;
   for (std::size_t i = 0; i < static_cast<std::size_t>(m_); ++i) {
     double sum = 0;
-    for (std::size_t j = 0; j < static_cast<std::size_t>(n_); ++j) sum += static_cast<double>(c[i * static_cast<std::size_t>(n_) + j]) * signs_[j];
+    for (std::size_t j = 0; j < static_cast<std::size_t>(n_); ++j)
+      sum += static_cast<double>(c[i * static_cast<std::size_t>(n_) + j]) * signs_[j];
     rows_agree = rows_agree && std::abs(sum - checksum_[i]) <= 8 * bound(k_) * size_[i];
   }
-  return {.error = right > 0 ? std::sqrt(wrong / right) : std::sqrt(wrong), .verified = rows_agree && std::sqrt(wrong) <= bound(k_) * std::sqrt(usual)};
+  return {.error = right > 0 ? std::sqrt(wrong / right) : std::sqrt(wrong),
+          .verified = rows_agree && std::sqrt(wrong) <= bound(k_) * std::sqrt(usual)};
 }
 
 template <class T> verdict check_sums(std::span<const T> in, std::span<const T> out, std::int64_t tile) {

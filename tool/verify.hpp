@@ -25,17 +25,18 @@ class product_check {
 
  private:
   std::int64_t m_, n_, k_;
-  std::vector<std::int64_t> rows_;       // the sample
-  std::vector<double> expected_;         // rows_ x n
-  std::vector<float> signs_;             // n
-  std::vector<double> checksum_;         // m: A (B signs)
-  std::vector<double> size_;             // m: the length that row i of C has on average over such data
+  std::vector<std::int64_t> rows_;  // the sample
+  std::vector<double> expected_;    // rows_ x n
+  std::vector<float> signs_;        // n
+  std::vector<double> checksum_;    // m: A (B signs)
+  std::vector<double> size_;        // m: the length that row i of C has on average over such data
 
   void compute_rows(std::span<const float> a, std::span<const float> b);
   void compute_checksums(std::span<const float> a, std::span<const float> b);
 };
 
-// Judges sums: each tile of `tile` elements (the last one may be shorter) summed on its own, in the order of positions. Integers have to be exact.
+// Judges sums: each tile of `tile` elements (the last one may be shorter) summed on its own, in the order of positions. Integers have to be
+// exact.
 template <class T> verdict check_sums(std::span<const T> in, std::span<const T> out, std::int64_t tile);
 extern template verdict check_sums<float>(std::span<const float>, std::span<const float>, std::int64_t);
 extern template verdict check_sums<double>(std::span<const double>, std::span<const double>, std::int64_t);

@@ -43,7 +43,7 @@ struct launch_plan {
   mm::problem arguments;
 };
 
-// The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's variant with narrow copies.
+// The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's variant for any strides.
 launch_plan choose(target where, std::string_view policy, const mm::problem& p) {
   if (policy == mm::steps[0].name)
     throw bad_request(fmt::format("policy {} has no pipeline to record: expected a step with shared tiles", policy));
@@ -52,8 +52,9 @@ launch_plan choose(target where, std::string_view policy, const mm::problem& p) 
   const instance* best = nullptr;
   for (const instance& twin : twins(where)) {
     if (twin.step != policy) continue;
-    const bool same = twin.how == plan.what.how, narrow = twin.how.a.copy_width == 1 && twin.how.b.copy_width == 1;
-    if (same || (narrow && best == nullptr)) best = &twin;
+    const bool same = twin.how == plan.what.how;
+    const bool any_strides = twin.how.a.along == mm::contiguous::neither && twin.how.b.along == mm::contiguous::neither;
+    if (same || (any_strides && best == nullptr)) best = &twin;
   }
   if (best == nullptr) throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
   return {best, plan.grid, plan.arguments};

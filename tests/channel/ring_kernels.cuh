@@ -8,9 +8,7 @@
 namespace antiphase::test {
 inline namespace AP_TARGET {
 
-template <int N> struct ring_slots {
-  std::uint32_t word[N][ring_threads];
-};
+template <int N> struct ring_slots { std::uint32_t word[N][ring_threads]; };
 
 // Ring<N>: a channel for pipeline whose loads are copies of the thread.
 template <int N, class Ring> struct copies_through {
@@ -24,7 +22,8 @@ template <int N, class Ring> struct copies_through {
     int first = 0;
     Ring ring{};
     pipeline line{ring};
-    for (const int steps : run_lengths) {
+    for (int run = 0; run < runs; ++run) {
+      const int steps = run_length(run);
       line.run(
           steps, [&](int i, int slot) { copy_async<4>(&s.word[slot][t], p.in + (first + i) * threads + t, 4); },
           [&](int i, int slot) { sum = folded(sum, s.word[slot][word_used(t, first + i)]); });
@@ -48,7 +47,8 @@ template <int N, template <int, class> class Ring> struct registers_through {
     const auto store = [&](int slot) { s.word[slot][t] = staged; };
     Ring<N, decltype(store)> ring{store};
     pipeline line{ring};
-    for (const int steps : run_lengths) {
+    for (int run = 0; run < runs; ++run) {
+      const int steps = run_length(run);
       line.run(
           steps, [&](int i, int) { staged = p.in[(first + i) * threads + t]; },
           [&](int i, int slot) { sum = folded(sum, s.word[slot][word_used(t, first + i)]); });

@@ -15,7 +15,11 @@ struct ring_params {
   std::uint32_t* out;  // a number per thread
 };
 // Several runs on one ring, from none to many steps; units are numbered through.
-constexpr int run_lengths[] = {5, 0, 1, 17, 2, 9};
+constexpr int runs = 6;
+AP_FN constexpr int run_length(int run) {
+  constexpr int lengths[runs] = {5, 0, 1, 17, 2, 9};
+  return lengths[run];
+}
 constexpr int all_units = 34;
 
 AP_FN constexpr int word_used(int thread, int unit) { return (thread * 5 + unit * 3 + 32) % ring_threads; }

@@ -15,7 +15,7 @@ enum class outcome { right, wrong_numbers, reported, caught };  // caught: wrong
 struct mutant {
   std::string name;
   kernel what;
-  outcome early, late;  // under either landing of copies, for every seed
+  outcome early, late;    // under either landing of copies, for every seed
   std::string says = "";  // a part of every report
 };
 void PrintTo(const mutant& m, std::ostream* out) { *out << m.name; }
@@ -24,7 +24,8 @@ template <int N, broken B> mutant async(const char* name, outcome early, outcome
   return {"async_" + std::to_string(N) + "_" + name, kernel_of<copies_through<N, broken_async_copies<N, B>>>("mutant"), early, late};
 }
 template <int N, broken B> mutant staged(const char* name, outcome both) {
-  return {"staged_" + std::to_string(N) + "_" + name, kernel_of<registers_through<N, broken_staging<B>::template ring>>("mutant"), both, both};
+  return {"staged_" + std::to_string(N) + "_" + name, kernel_of<registers_through<N, broken_staging<B>::template ring>>("mutant"), both,
+          both};
 }
 template <int N, slip S> mutant bulk(const char* name, outcome early, outcome late, std::string says = "") {
   return {"bulk_" + std::to_string(N) + "_" + name, kernel_of<bulk_ring<N, S>>("mutant"), early, late, std::move(says)};
@@ -45,15 +46,17 @@ template <int N> void add_bulk_rings(std::vector<mutant>& all) {
   using enum outcome;
   all.push_back(bulk<N, slip::nothing>("nothing", right, right));
   all.push_back(bulk<N, slip::loader_takes_without_acquire>("loader_takes_without_acquire", reported, reported));
-  all.push_back(bulk<N, slip::loader_starts_in_the_other_round>("loader_starts_in_the_other_round", reported, reported,
-                                                                "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
+  all.push_back(bulk<N, slip::loader_starts_in_the_other_round>(
+      "loader_starts_in_the_other_round", reported, reported,
+      "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
   all.push_back(bulk<N, slip::computer_does_not_wait>("computer_does_not_wait", caught, reported));
   all.push_back(bulk<N, slip::computer_starts_in_the_other_round>("computer_starts_in_the_other_round", reported, reported));
   all.push_back(bulk<N, slip::release_before_compute>("release_before_compute", wrong_numbers, right));  // only a landed copy overwrites
   all.push_back(bulk<N, slip::release_without_the_warp>("release_without_the_warp", reported, right, "cannot go on"));
   all.push_back(bulk<N, slip::release_forgotten>("release_forgotten", reported, reported,
                                                  "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
-  all.push_back(bulk<N, slip::commit_before_acquire>("commit_before_acquire", right, reported, "one arrival more than the mbarrier's 1 parties"));
+  all.push_back(
+      bulk<N, slip::commit_before_acquire>("commit_before_acquire", right, reported, "one arrival more than the mbarrier's 1 parties"));
   all.push_back(bulk<N, slip::bytes_too_few>("bytes_too_few", reported, reported, "0 of 1 arrivals and -16 bytes missing"));
   all.push_back(bulk<N, slip::bytes_too_many>("bytes_too_many", reported, reported, "0 of 1 arrivals and 16 bytes missing"));
 }

@@ -31,7 +31,8 @@ void run(const context& where, const ring_case& c) {
   where.runs_on().synchronize(nullptr);
   const auto result = out.to_host();
   for (int t = 0; t < ring_threads; ++t)
-    ASSERT_EQ(result[static_cast<std::size_t>(t)], expected_of_ring(t, all_units)) << c.what.name << ", " << c.stages << " stages, thread " << t;
+    ASSERT_EQ(result[static_cast<std::size_t>(t)], expected_of_ring(t, all_units))
+        << c.what.name << ", " << c.stages << " stages, thread " << t;
 }
 
 void run_on_cpu(const std::vector<ring_case>& list) {
@@ -52,7 +53,8 @@ void run_on_gpu(const std::vector<ring_case>& list, int compute_capability) {
   const auto devices = cuda_devices(&why);
   if (devices.empty()) GTEST_SKIP() << "no GPU to test on: " << why;
   const device_limits& gpu = devices.front();
-  if (gpu.major * 10 + gpu.minor < compute_capability) GTEST_SKIP() << gpu.name << " is too old: this test needs compute capability " << compute_capability / 10.0;
+  if (gpu.major * 10 + gpu.minor < compute_capability)
+    GTEST_SKIP() << gpu.name << " is too old: this test needs compute capability " << compute_capability / 10.0;
   const context where(make_cuda_executor());
   for (const ring_case& c : list) run(where, c);
 }

@@ -22,7 +22,8 @@ template <int Threads> struct indices {
     std::uint32_t* out = p.out + (linear_block() * Threads + t) * 3;
     out[0] = b.x | b.y << 8 | b.z << 16;
     out[1] = g.x | g.y << 8 | g.z << 16;
-    out[2] = t | static_cast<unsigned>(lane_index()) << 12 | static_cast<unsigned>(Threads % 32 == 0 ? warp_index() : thread_index() / 32) << 20;
+    out[2] =
+        t | static_cast<unsigned>(lane_index()) << 12 | static_cast<unsigned>(Threads % 32 == 0 ? warp_index() : thread_index() / 32) << 20;
   }
 };
 

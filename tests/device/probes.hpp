@@ -31,9 +31,7 @@ std::vector<probe> memory_probes();
 inline std::uint32_t in_at(std::size_t i) { return static_cast<std::uint32_t>(i * 2654435761u + 12345u); }
 
 // A value of some bytes that says where it comes from, and one number that depends on each of its bytes. Host and kernels use both.
-template <int Bytes> struct blob {
-  unsigned char byte[Bytes];
-};
+template <int Bytes> struct blob { unsigned char byte[Bytes]; };
 template <int Bytes> constexpr blob<Bytes> blob_of(unsigned source) {
   blob<Bytes> b{};
   for (int i = 0; i < Bytes; ++i) b.byte[i] = static_cast<unsigned char>(source * 37u + static_cast<unsigned>(i) * 101u + 11u);

@@ -19,14 +19,23 @@ probe atomics(unsigned blocks) {
               real += static_cast<float>(t);  // exact: an integer below 2^24
             }
             switch (i) {
-              case 0: return threads;
-              case 1: return sum;
-              case 2: return static_cast<std::uint32_t>(-static_cast<std::int32_t>(threads * (threads - 1) / 2));
-              case 3: case 7: return 0;
-              case 4: return static_cast<std::uint32_t>(wide);
-              case 5: return static_cast<std::uint32_t>(wide >> 32);
-              case 6: return std::bit_cast<std::uint32_t>(real);
-              default: return static_cast<std::uint32_t>(i - 8 + 1);
+              case 0:
+                return threads;
+              case 1:
+                return sum;
+              case 2:
+                return static_cast<std::uint32_t>(-static_cast<std::int32_t>(threads * (threads - 1) / 2));
+              case 3:
+              case 7:
+                return 0;
+              case 4:
+                return static_cast<std::uint32_t>(wide);
+              case 5:
+                return static_cast<std::uint32_t>(wide >> 32);
+              case 6:
+                return std::bit_cast<std::uint32_t>(real);
+              default:
+                return static_cast<std::uint32_t>(i - 8 + 1);
             }
           }};
 }
@@ -49,7 +58,11 @@ probe pairs_down(unsigned blocks) {
 }
 
 template <int Bytes> probe partial_copies() {
-  return {"copies-" + std::to_string(Bytes), {}, 64 * Bytes / 4, 64 * Bytes / 4, [](std::size_t i) {
+  return {"copies-" + std::to_string(Bytes),
+          {},
+          64 * Bytes / 4,
+          64 * Bytes / 4,
+          [](std::size_t i) {
             const std::size_t thread = i * 4 / Bytes, taken = thread % (Bytes + 1), offset = i * 4 % Bytes;
             const std::uint32_t word = in_at(i);
             unsigned char bytes[4];
@@ -64,7 +77,11 @@ template <int Bytes> probe partial_copies() {
 }
 
 probe hand_over() {
-  return {"hand-over", {}, 7 * 64, 7 * 32, [](std::size_t i) {
+  return {"hand-over",
+          {},
+          7 * 64,
+          7 * 32,
+          [](std::size_t i) {
             const std::size_t round = i / 64, warp = i / 32 % 2 + 1, lane = i % 32;
             return in_at(round * 32 + (lane + warp) % 32);
           },
@@ -74,19 +91,20 @@ probe hand_over() {
 }  // namespace
 
 std::vector<probe> memory_probes() {
-  return {atomics(1),
-          atomics(7),
-          chain_up(1),
-          chain_up(40),
-          pairs_down(2),
-          pairs_down(64),
-          {"times", {}, 33, 32, [](std::size_t i) { return i < 32 ? 1u : 0u; }},
-          partial_copies<4>(),
-          partial_copies<8>(),
-          partial_copies<16>(),
-          {"copy-groups", {}, 128, 128, [](std::size_t i) { return in_at(i); }, 80},
-          hand_over(),
-          {"bulk-row", {5, 1, 1}, 5 * 1024, 5 * 1024, [](std::size_t i) { return in_at(i) * 2 + static_cast<std::uint32_t>(i % 1024); }, 90}};
+  return {
+      atomics(1),
+      atomics(7),
+      chain_up(1),
+      chain_up(40),
+      pairs_down(2),
+      pairs_down(64),
+      {"times", {}, 33, 32, [](std::size_t i) { return i < 32 ? 1u : 0u; }},
+      partial_copies<4>(),
+      partial_copies<8>(),
+      partial_copies<16>(),
+      {"copy-groups", {}, 128, 128, [](std::size_t i) { return in_at(i); }, 80},
+      hand_over(),
+      {"bulk-row", {5, 1, 1}, 5 * 1024, 5 * 1024, [](std::size_t i) { return in_at(i) * 2 + static_cast<std::uint32_t>(i % 1024); }, 90}};
 }
 
 }  // namespace antiphase::probe

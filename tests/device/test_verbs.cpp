@@ -46,7 +46,8 @@ void run(const context& where, const kernel& k, const probe& p) {
   const auto result = out.to_host();
   int wrong = 0;
   for (std::size_t i = 0; i < result.size() && wrong < 5; ++i)
-    if (result[i] != p.expected(i)) ADD_FAILURE() << "out[" << i << "] is " << result[i] << ", expected " << p.expected(i) << ", wrong " << ++wrong;
+    if (result[i] != p.expected(i))
+      ADD_FAILURE() << "out[" << i << "] is " << result[i] << ", expected " << p.expected(i) << ", wrong " << ++wrong;
 }
 
 std::vector<probe> all_probes() {
@@ -86,8 +87,8 @@ TEST_P(verb_gpu, does_what_it_says) {
   if (gpu.major * 10 + gpu.minor < GetParam().compute_capability)
     GTEST_SKIP() << gpu.name << " has compute capability " << gpu.major << "." << gpu.minor << ", this test needs "
                  << GetParam().compute_capability / 10 << "." << GetParam().compute_capability % 10;
-  run(context(make_cuda_executor()), find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels()}),
-      GetParam());
+  run(context(make_cuda_executor()),
+      find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels()}), GetParam());
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";
 #endif

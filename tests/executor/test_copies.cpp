@@ -18,7 +18,9 @@ struct copy_memory {
 };
 constexpr std::uint32_t poisoned = 0xFFFFFFFF;
 
-shared_executor executor_with(landing copies, unsigned seed = 1) { return make_cpu_executor({.seed = seed, .copies = copies, .workers = 1}); }
+shared_executor executor_with(landing copies, unsigned seed = 1) {
+  return make_cpu_executor({.seed = seed, .copies = copies, .workers = 1});
+}
 
 struct moved {  // what a kernel sees of its copy
   std::uint32_t before_wait, after_wait, overwritten;
@@ -106,8 +108,8 @@ struct bulk_copy_out {
 TEST(landing_of_copies, of_bulk_stores) {
   const moved late = run<bulk_copy_out>(landing::late), early = run<bulk_copy_out>(landing::early);
   EXPECT_EQ(late.before_wait, 0u);
-  EXPECT_EQ(late.after_wait, 0u);         // read, not yet written
-  EXPECT_EQ(late.overwritten, 7051u);     // the first word was overwritten too soon, the second one was not
+  EXPECT_EQ(late.after_wait, 0u);      // read, not yet written
+  EXPECT_EQ(late.overwritten, 7051u);  // the first word was overwritten too soon, the second one was not
   EXPECT_EQ(early.before_wait, 50u);
   EXPECT_EQ(early.overwritten, 50051u);
 }
@@ -146,7 +148,21 @@ TEST(landing_of_copies, is_counted) {
 }
 
 // Copies that no device would take.
-enum class fault { to_unaligned, from_unaligned, outside, before, too_much, negative, load_size, load_outside, load_unaligned, store_size, store_outside, store_open, load_open };
+enum class fault {
+  to_unaligned,
+  from_unaligned,
+  outside,
+  before,
+  too_much,
+  negative,
+  load_size,
+  load_outside,
+  load_unaligned,
+  store_size,
+  store_outside,
+  store_open,
+  load_open
+};
 template <fault F> struct refused {
   using params = ends;
   using storage = copy_memory;
@@ -178,7 +194,8 @@ TEST(refused_copies, of_threads) {
   EXPECT_THAT(why<fault::to_unaligned>(), HasSubstr("thread 0: the destination of an asynchronous copy is not aligned to 8 bytes"));
   EXPECT_THAT(why<fault::from_unaligned>(), HasSubstr("the source of an asynchronous copy is not aligned to 16 bytes"));
   const std::string size = std::to_string(sizeof(copy_memory));
-  EXPECT_THAT(why<fault::outside>(), HasSubstr("the destination of an asynchronous copy (16 bytes) does not lie in the block's " + size + " bytes"));
+  EXPECT_THAT(why<fault::outside>(),
+              HasSubstr("the destination of an asynchronous copy (16 bytes) does not lie in the block's " + size + " bytes"));
   EXPECT_THAT(why<fault::before>(), HasSubstr("(4 bytes) does not lie in the block's " + size + " bytes of shared memory"));
   EXPECT_THAT(why<fault::too_much>(), HasSubstr("an asynchronous copy of 4 bytes takes 5 from its source: expected 0 to 4"));
   EXPECT_THAT(why<fault::negative>(), HasSubstr("takes -1 from its source"));

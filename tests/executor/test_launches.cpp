@@ -180,9 +180,33 @@ struct fails_early {
 };
 TEST(launches, that_fail_before_other_workers_have_begun) {
   const auto on = make_cpu_executor({.workers = 8});
-  for (int repeat = 0; repeat < 300; ++repeat) ASSERT_THAT(failure_of<fails_early>(*on, {nullptr}, {64, 1, 1}), HasSubstr("the kernel gave up: at once"));
+  for (int repeat = 0; repeat < 300; ++repeat)
+    ASSERT_THAT(failure_of<fails_early>(*on, {nullptr}, {64, 1, 1}), HasSubstr("the kernel gave up: at once"));
   count<33>(*on, 20);
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+// In a build with AddressSanitizer the end of a block's storage is the end of its memory.
+struct writes_past_the_end {
+  using params = numbers;
+  struct storage {
+    unsigned char bytes[1000];
+  };
+  static constexpr int threads = 32;
+  void operator()(const params& p) const {
+    auto* first = reinterpret_cast<unsigned char*>(&antiphase::shared<storage, shared_kind::fixed>());
+    first[999 + *p.out] = 1;
+  }
+};
+TEST(launches, that_write_past_their_storage_are_stopped) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto on = make_cpu_executor({.workers = 1});
+  std::uint32_t past = 0;
+  EXPECT_EQ(launch<writes_past_the_end>(*on, {&past}).copies, 0u);
+  past = 1;
+  EXPECT_DEATH(launch<writes_past_the_end>(*on, {&past}), "use-after-poison");
+}
+#endif
 
 TEST(launches, count_what_they_did) {
   const auto on = make_cpu_executor({.workers = 1});
@@ -196,7 +220,8 @@ TEST(launches, count_what_they_did) {
 }
 TEST(launches, of_an_empty_grid_do_nothing) {
   const auto on = make_cpu_executor();
-  for (const extent3 grid : {extent3{0, 1, 1}, extent3{4, 0, 1}, extent3{4, 4, 0}}) EXPECT_EQ(launch<counts_itself<32>>(*on, {nullptr}, grid).switches, 0u);
+  for (const extent3 grid : {extent3{0, 1, 1}, extent3{4, 0, 1}, extent3{4, 4, 0}})
+    EXPECT_EQ(launch<counts_itself<32>>(*on, {nullptr}, grid).switches, 0u);
 }
 TEST(launches, need_a_kernel_for_this_executor) {
   const kernel none{.name = "gpu-only", .threads = 32};

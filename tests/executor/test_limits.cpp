@@ -68,9 +68,18 @@ TEST(limits, hold_on_the_simulated_device) {
 
 // Compared with what CUDA 13.0's occupancy calculator says for these devices.
 constexpr std::size_t kib = 1024;
-const device_limits turing{.name = "sm_75", .threads_per_multiprocessor = 1024, .blocks_per_multiprocessor = 16, .shared_opt_in = 64 * kib, .shared_per_multiprocessor = 64 * kib, .shared_reserved = 0};
+const device_limits turing{.name = "sm_75",
+                           .threads_per_multiprocessor = 1024,
+                           .blocks_per_multiprocessor = 16,
+                           .shared_opt_in = 64 * kib,
+                           .shared_per_multiprocessor = 64 * kib,
+                           .shared_reserved = 0};
 const device_limits a100{.name = "sm_80", .shared_opt_in = 163 * kib, .shared_per_multiprocessor = 164 * kib};
-const device_limits ga10x{.name = "sm_86", .threads_per_multiprocessor = 1536, .blocks_per_multiprocessor = 16, .shared_opt_in = 99 * kib, .shared_per_multiprocessor = 100 * kib};
+const device_limits ga10x{.name = "sm_86",
+                          .threads_per_multiprocessor = 1536,
+                          .blocks_per_multiprocessor = 16,
+                          .shared_opt_in = 99 * kib,
+                          .shared_per_multiprocessor = 100 * kib};
 const device_limits hopper{.name = "sm_90", .shared_opt_in = 227 * kib, .shared_per_multiprocessor = 228 * kib};
 
 struct occupancy {
@@ -79,10 +88,10 @@ struct occupancy {
   int expected[4];  // turing, a100, ga10x, hopper
 };
 TEST(limits, give_the_blocks_that_fit_on_a_multiprocessor) {
-  const occupancy cases[] = {{256, 32, 0, {4, 8, 6, 8}},       {256, 64, 8192, {4, 4, 4, 4}},    {128, 168, 40960, {1, 3, 2, 3}},
-                             {96, 40, 0, {10, 16, 16, 16}},    {1024, 32, 49152, {1, 2, 1, 2}},  {256, 40, 20000, {3, 6, 4, 6}},
-                             {384, 168, 0, {1, 1, 1, 1}},      {32, 255, 1000, {8, 8, 8, 8}},    {1, 16, 0, {16, 32, 16, 32}},
-                             {33, 16, 100, {16, 32, 16, 32}},  {288, 72, 16640, {3, 3, 3, 3}}};
+  const occupancy cases[] = {{256, 32, 0, {4, 8, 6, 8}},      {256, 64, 8192, {4, 4, 4, 4}},   {128, 168, 40960, {1, 3, 2, 3}},
+                             {96, 40, 0, {10, 16, 16, 16}},   {1024, 32, 49152, {1, 2, 1, 2}}, {256, 40, 20000, {3, 6, 4, 6}},
+                             {384, 168, 0, {1, 1, 1, 1}},     {32, 255, 1000, {8, 8, 8, 8}},   {1, 16, 0, {16, 32, 16, 32}},
+                             {33, 16, 100, {16, 32, 16, 32}}, {288, 72, 16640, {3, 3, 3, 3}}};
   const device_limits* devices[] = {&turing, &a100, &ga10x, &hopper};
   for (const occupancy& c : cases)
     for (int d = 0; d < 4; ++d)

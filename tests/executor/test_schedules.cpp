@@ -103,7 +103,28 @@ TEST(schedules, of_several_workers_run_every_block_once) {
     }
 }
 
-// Blocks that wait for each other in turns, with nothing but polls: far more turns than the scheduler is patient with blocks that get nowhere.
+// A mask may name lanes that the last warp does not have.
+struct short_warp {
+  using params = numbers;
+  struct storage {};
+  static constexpr int threads = 40;
+  void operator()(const params& p) const {
+    const auto mine = static_cast<unsigned>(thread_index()) * 7 + 3;
+    warp_sync();
+    const unsigned votes = ballot(mine % 2 == 0);
+    p.out[thread_index()] = shuffle_up(mine, 1) + shuffle(mine, 0) * 1000 + votes * 100'000;
+  }
+};
+TEST(schedules, a_short_warp_does_not_wait_for_lanes_it_lacks) {
+  std::vector<std::uint32_t> out(40);
+  launch<short_warp>(*make_cpu_executor(), {out.data()});
+  const auto value = [](unsigned thread) { return thread * 7 + 3; };
+  for (unsigned t = 32; t < 40; ++t)  // of the eight lanes, the odd ones vote
+    EXPECT_EQ(out[t], value(t == 32 ? t : t - 1) + value(32) * 1000 + 0xAAu * 100'000);
+}
+
+// Blocks that wait for each other in turns, with nothing but polls: far more turns than the scheduler is patient with blocks that get
+// nowhere.
 struct turns {
   using params = numbers;
   struct storage {};

@@ -20,12 +20,4 @@ struct mutant {
   prefix::kernel_pair kernels;
 };
 
-namespace cpu {
-std::vector<test_kernels> kernels();
-std::vector<mutant> mutants();
-}  // namespace cpu
-namespace cuda {
-std::vector<test_kernels> kernels();
-}
-
 }  // namespace antiphase::scan_test

@@ -106,7 +106,9 @@ std::vector<T> expect_scan_right(const context& where, prefix::problem p, const 
                   std::to_string(static_cast<int>(p.kind)) + ", direction " + std::to_string(static_cast<int>(p.direction)) + ", " +
                   std::to_string(p.outer) + " x " + std::to_string(p.length) + " x " + std::to_string(p.inner) + ", policy " +
                   std::string(policy));
-  if (!lies.in_place) EXPECT_TRUE(in.to_host() == host) << "the input was written";
+  if (!lies.in_place) {
+    EXPECT_TRUE(in.to_host() == host) << "the input was written";
+  }
   return out;
 }
 

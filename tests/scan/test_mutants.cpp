@@ -1,11 +1,14 @@
 // Scans that are wrong in one place give wrong numbers under some schedule; the one that is right under none.
-#include <antiphase/core/error.hpp>
-
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/support.hpp"
 #include "tests/scan/types.hpp"
 
 namespace antiphase::scan_test {
+
+namespace cpu {
+std::vector<mutant> mutants();
+}
+
 namespace {
 
 // Whether the output is wrong, or something outside it was written. The length is not a multiple of a tile.

@@ -1,9 +1,6 @@
 // The public scan: every type and operation, every axis, against sums by other means.
 #include <rapidcheck.h>
 
-#include <rapidcheck/gtest.h>
-#include <bit>
-
 #include "tests/scan/numbers.hpp"
 
 namespace antiphase::scan_test {
@@ -190,10 +187,9 @@ TEST(scan_of_a_huge_array, Cuda) {
   scan(where, {.type = element::u8, .in = array.data(), .out = array.data(), .length = static_cast<std::int64_t>(size)});
   const auto out = array.to_host();
   std::uint8_t running = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    running = static_cast<std::uint8_t>(running + host[i]);
-    ASSERT_EQ(out[i], running) << i;
-  }
+  std::size_t right = 0;
+  while (right < size && out[right] == static_cast<std::uint8_t>(running + host[right])) running = out[right++];
+  EXPECT_EQ(right, size) << "elements are right before the first wrong one";
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 """antiphase gemm as a process."""
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import time
-import unittest
 
-from process import TOOL, ToolTest, gpu_is_usable, main, naive_product, npy_bytes, parse_npy, pattern
+from process import TOOL, ToolTest, gpu_is_usable, main, naive_product, npy_bytes, pattern
 
 CPU = ("--on", "cpu")
 
@@ -154,7 +152,7 @@ class Gemm(ToolTest):
         expected = self.matrices()
         done = self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--shared-limit", "10", "--json", *CPU)
         self.assertEqual(self.read("C.npy")[0], expected)
-        self.assertEqual(json.loads(done.stdout)["policy"], "tiled" if json.loads(done.stdout)["policy"] != "naive" else "naive")
+        self.assertEqual(json.loads(done.stdout)["policy"], "padded")  # the last step that needs no more than 10 KiB
 
     def test_seeds_give_the_same_bits(self):
         self.matrices(40, 40, 70)
@@ -183,18 +181,6 @@ class Gemm(ToolTest):
         self.assertGreater(result["counts"]["switches"], 0)
         self.assertEqual(done.message, "")
 
-    def test_long_work_is_announced(self):
-        size = 1100
-        zeros = npy_bytes([0.0] * size * size, (size, size))
-        (self.folder / "A.npy").write_bytes(zeros)
-        process = subprocess.Popen([TOOL, "gemm", "A.npy", "A.npy", "--output", "C.npy", "--policy", "naive", *CPU, "--shared-limit", "48"],
-                                   cwd=self.folder, stderr=subprocess.PIPE)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130)
-        self.assertEqual(self.names(), ["A.npy"])
-
 
 class Interrupted(ToolTest):
     def long_product(self, number, code):
@@ -211,7 +197,7 @@ class Interrupted(ToolTest):
         message = b""
         while b"--on reference" not in message and time.monotonic() < deadline:
             message += os.read(process.stderr.fileno(), 1000)
-        self.assertIn(b"this will take about", message)
+        self.assertIn(b"tiled will take about", message)
         time.sleep(0.3)
         self.assertIsNone(process.poll())
         process.send_signal(number)

@@ -139,18 +139,28 @@ TEST(RecordGemm, RunsOnceWhereBetaAddsToC) {
   expect_same_product(where, "async-3", p, -1.5f);
 }
 
-TEST(RecordGemm, RecordsOperandsThatAllowNoWideCopies) {
+// Layouts that have no twin of their own: transposed operands, and packets that are not aligned.
+TEST(RecordGemm, RecordsOperandsOfAnyLayout) {
   const context where = on_cpu(3);
-  product p(where, 64, 64, 64);
-  mm::problem odd = p.problem();
-  odd.a.columns = odd.b.rows = 63;
-  odd.a.data += 1;  // no packet is aligned
-  odd.b.data += 1;
-  odd.b.columns = odd.c.columns = 63;
-  for (const char* policy : {"vectors", "warp-tile"}) {
-    const timeline t = record_gemm(where, policy, odd, {.runs = 1});
+  const auto record = [&](const char* policy, auto change) {
+    product p(where, 64, 64, 64), plain(where, 64, 64, 64);
+    mm::problem recorded = p.problem(), expected = plain.problem();
+    change(recorded);
+    change(expected);
+    const timeline t = record_gemm(where, policy, recorded, {.runs = 1});
     EXPECT_EQ(t.recorded, t.steps);
     expect_in_order(t);
+    gemm(where, expected, {.policy = policy});
+    EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << policy;
+  };
+  for (const char* policy : {"register-tile", "vectors", "warp-tile"}) {
+    record(policy, [](mm::problem& p) { p.a = transposed(p.a); });
+    record(policy, [](mm::problem& p) { p.b = transposed(p.b); });
+    record(policy, [](mm::problem& p) {
+      ++p.a.data, ++p.b.data;
+      p.a.columns = p.b.rows = p.b.columns = p.c.columns = 63;
+      --p.a.rows, --p.c.rows, --p.b.rows, --p.a.columns;
+    });
   }
 }
 

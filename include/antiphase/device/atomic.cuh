@@ -2,6 +2,7 @@
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <cstdint>
+#include <type_traits>
 #if !AP_ON_GPU
 #include <atomic>
 #endif
@@ -21,7 +22,7 @@ AP_DEV std::uint64_t atomic_add(std::uint64_t* at, std::uint64_t value) {
   return atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
 }
 template <class T> AP_DEV T load_acquire(const T* at) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   if constexpr (sizeof(T) == 4) {
     std::uint32_t bits;
     asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(bits) : "l"(at) : "memory");
@@ -33,7 +34,7 @@ template <class T> AP_DEV T load_acquire(const T* at) {
   }
 }
 template <class T> AP_DEV void store_release(T* at, T value) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   if constexpr (sizeof(T) == 4)
     asm volatile("st.release.gpu.global.b32 [%0], %1;" ::"l"(at), "r"(static_cast<std::uint32_t>(value)) : "memory");
   else
@@ -46,9 +47,13 @@ template <class Done> AP_DEV void poll(Done done) {
 #else
 template <class T> AP_DEV T atomic_add(T* at, T value) { return std::atomic_ref<T>(*at).fetch_add(value, std::memory_order_relaxed); }
 template <class T> AP_DEV T load_acquire(const T* at) {
+  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   return std::atomic_ref<T>(*const_cast<T*>(at)).load(std::memory_order_acquire);
 }
-template <class T> AP_DEV void store_release(T* at, T value) { std::atomic_ref<T>(*at).store(value, std::memory_order_release); }
+template <class T> AP_DEV void store_release(T* at, T value) {
+  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+  std::atomic_ref<T>(*at).store(value, std::memory_order_release);
+}
 AP_DEV void device_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 template <class Done> AP_DEV void poll(Done done, machine::place where = machine::place::current()) {
   if (done()) return;

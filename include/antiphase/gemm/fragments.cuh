@@ -86,7 +86,7 @@ template <policy P> struct accumulator {
   // There and back again along the shorter side: an operand then stays in the register file's operand cache from one multiply-add to the next, and most
   // read only two registers. The order is worth 10 %: an FFMA that reads three registers takes more than one cycle to issue.
   AP_DEV void multiply(int k) {
-    constexpr bool short_rows = P.thread.n <= P.thread.m;
+    constexpr bool short_rows = P.thread.n < P.thread.m;
     constexpr int turns = short_rows ? P.thread.m : P.thread.n, length = short_rows ? P.thread.n : P.thread.m;
     AP_UNROLL for (int turn = 0; turn < turns; ++turn)
       AP_UNROLL for (int step = 0; step < length; ++step) {

@@ -69,7 +69,9 @@ constexpr policy vectors_policy(contiguous a, contiguous b) {
 }
 constexpr policy warp_tile_policy(contiguous a, contiguous b) {
   policy p = vectors_policy(a, b);
-  p.warp = {64, 32};
+  p.tile = {64, 128};
+  p.warp = {32, 64};
+  p.blocks = 4;
   return p;
 }
 
@@ -84,7 +86,7 @@ constexpr step steps[] = {
     {"register-tile", "8 x 8 outputs per thread, tiles of 128 x 128 x 16", register_tile_policy},
     {"fragments", "registers double-buffered too", fragments_policy},
     {"vectors", "16-byte copies and reads", vectors_policy(contiguous::k, contiguous::outer)},
-    {"warp-tile", "each warp computes a compact 64 x 32 piece", warp_tile_policy(contiguous::k, contiguous::outer)},
+    {"warp-tile", "four warps of compact 32 x 64 pieces per block, twice as many blocks", warp_tile_policy(contiguous::k, contiguous::outer)},
 };
 
 // A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most specialised is the one to use.

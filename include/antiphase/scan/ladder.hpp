@@ -21,7 +21,7 @@ constexpr policy double_buffer_policy{.how = method::double_buffer};
 constexpr policy warp_shuffle_policy{.how = method::warp_shuffle};
 constexpr policy items_policy{.how = method::warp_shuffle, .bytes = 64, .blocks = 4};
 
-constexpr step steps[] = {
+inline constexpr step steps[] = {
     {"two-barriers", "Kogge-Stone, one element per thread, two barriers per step", two_barriers_policy},
     {"double-buffer", "2 buffers: one barrier per step", double_buffer_policy},
     {"warp-shuffle", "steps within a warp through registers, two barriers in all", warp_shuffle_policy},

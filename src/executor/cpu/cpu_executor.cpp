@@ -57,6 +57,7 @@ class cpu_executor final : public executor {
     if (grid.count() == 0) return {};
     launch_state launch{.what = k, .grid = grid, .params = params, .options = options_};
     const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options_.workers), grid.count()));
+    launch.options.workers = static_cast<int>(count);
     int resident = options_.resident_blocks;
     if (resident == 0) resident = k.blocks == residency::together ? 2 * std::max(1, options_.limits.multiprocessors) : 1;
     resident = static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(resident), grid.count()));

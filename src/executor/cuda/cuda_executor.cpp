@@ -6,6 +6,9 @@
 
 #include <antiphase/core/error.hpp>
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 namespace antiphase {
 namespace {
@@ -44,6 +47,31 @@ class event {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+// Holds a stream back until it is opened: what is queued meanwhile then runs without waiting for the host, whose launches take longer than short
+// kernels do. It opens by itself after a while, because what is queued may wait for the stream (the first launch of a kernel does).
+class gate {
+ public:
+  explicit gate(cudaStream_t on) : on_{on} { check(cudaLaunchHostFunc(on, wait, &open_), "cudaLaunchHostFunc"); }
+  gate(const gate&) = delete;
+  gate& operator=(const gate&) = delete;
+  ~gate() {
+    open();
+    cudaStreamSynchronize(on_);  // the stream may still look at the flag
+  }
+  void open() { open_.store(true, std::memory_order_release); }
+
+ private:
+  static constexpr std::chrono::milliseconds longest{100};
+  cudaStream_t on_;
+  std::atomic<bool> open_ = false;
+
+  static void CUDART_CB wait(void* flag) {
+    const auto end = std::chrono::steady_clock::now() + longest;
+    while (!static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire) && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+  }
 };
 
 int attribute(cudaDeviceAttr which, int device) {
@@ -117,9 +145,11 @@ class cuda_executor final : public executor {
   double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
     const current_device use(device_);
     const event start, end;
+    gate until_queued(on);
     check(cudaEventRecord(start.get(), on), "cudaEventRecord");
     queue(on);
     check(cudaEventRecord(end.get(), on), "cudaEventRecord");
+    until_queued.open();
     check(cudaEventSynchronize(end.get()), "waiting for the timed work on {}", limits_.name);
     float elapsed = 0;
     check(cudaEventElapsedTime(&elapsed, start.get(), end.get()), "cudaEventElapsedTime");

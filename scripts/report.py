@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Makes the README's tables of the ladders, and their pictures, from the result files in bench/results.
+
+    report.py [--root ROOT]           writes them
+    report.py [--root ROOT] --check   fails if they are not what it would write
+
+The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures. A figure whose code has
+changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+"""
+import argparse
+import pathlib
+import sys
+
+import fingerprint
+import ladder_plot
+import results
+from results import gain_text, rate_text, shape_text
+
+BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
+MARK = "†"
+STALE = f"{MARK} measured before the code changed."
+NOTHING = "No figures yet: `scripts/on_gpu` takes them on a machine with a GPU."
+UNITS = {"gemm": "TFLOP/s", "scan": "GB/s"}
+TITLES = {"gemm": "The GEMM ladder: C = A·B in FP32", "scan": "The scan ladder: inclusive sums of FP32"}
+RIVALS = {"gemm": {"cublas_fp32": "cuBLAS FP32"}, "scan": {"cub": "CUB", "memcpy": "device copy"}}
+
+
+class Report:
+    def __init__(self, root):
+        self.results = results.Results(root / "bench" / "results")
+        self.codes = fingerprint.fingerprints(root) if self.results.figures else {}
+
+    def stale(self, figure):
+        return figure.code != self.codes[figure.family]
+
+    def rate(self, figure, who="ours"):
+        """A cell: the rate, marked if it is stale. A rival's does not depend on our code."""
+        if figure is None or figure.rate(who) is None:
+            return ""
+        return rate_text(figure.rate(who)) + (f" {MARK}" if who == "ours" and self.stale(figure) else "")
+
+    def reference(self, family):
+        """The shape that gains and shares are told for: of GEMM 4096 (else the largest cube, else the largest), of scan the longest."""
+        shapes = self.results.shapes(family)
+        if (4096,) * 3 in shapes:
+            return (4096,) * 3
+        return max(shapes, key=lambda shape: (len(set(shape)) == 1, shape), default=None)
+
+    def origin(self, family):
+        files = {f.file for f in self.results.figures.values() if f.kernel.startswith(f"{family}.ladder.") and f.protocol == "rested"}
+        newest = max(files, key=lambda file: (file.date, file.path.name))
+        machine = newest.machine
+        driver = f", driver {machine['driver']}" if "driver" in machine else ""
+        cuda = machine.get("cuda", {}).get("built_with")
+        commits = sorted({file.commit for file in files})
+        return (f"{machine['name']}{driver}{f', CUDA {cuda}' if cuda else ''}; {max(file.date for file in files)[:10]}, "
+                f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}")
+
+    def table(self, family):
+        shapes, at, steps = self.results.shapes(family), self.reference(family), self.results.steps(family)
+        gains = self.results.gains(family, at)
+        main_rival = next(iter(RIVALS[family]))
+        overlaps = any(getattr(self.results.find(family, step, at), "overlap", None) for step in steps)
+        hot = any(self.results.find(family, step, at, "hot") for step in steps)
+        head = ["step", "adds", *(shape_text(shape) for shape in shapes), f"gain at {shape_text(at)}", f"of {RIVALS[family][main_rival]}"]
+        head += ["(Tl + Tc) / max"] * overlaps + [f"{shape_text(at)}, hot"] * hot
+        rows = [head, ["---", "---"] + ["--:"] * (len(head) - 2)]
+        for step in steps:
+            figure = self.results.find(family, step, at)
+            of_all = [self.results.find(family, step, shape) for shape in shapes]
+            row = [f"`{step}`", next(f.adds for f in self.results.figures.values() if f.kernel == f"{family}.ladder.{step}"),
+                   *map(self.rate, of_all), gain_text(gains.get(step)), self.share(figure, main_rival)]
+            row += [f"{figure.overlap:.2f}" if figure and figure.overlap else ""] * overlaps
+            row += [self.rate(self.results.find(family, step, at, "hot"))] * hot
+            rows.append(row)
+        for rival, called in RIVALS[family].items():
+            row = [f"**{called}**", "", *(self.rate(self.results.rival(family, shape, rival), rival) for shape in shapes)]
+            row += [""] * (len(head) - len(row) - hot) + [self.rate(self.results.rival(family, at, rival, "hot"), rival)] * hot
+            if any(row[2:]):
+                rows.append(row)
+        return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+    def share(self, figure, rival):
+        """The share of the rival's speed that we reach, both from one run."""
+        return f"{figure.rate() / figure.rate(rival) * 100:.0f} %" if figure and figure.rate(rival) else ""
+
+    def has_stale(self, family):
+        return any(self.stale(f) for f in self.results.figures.values() if f.kernel.startswith(f"{family}.ladder."))
+
+    def section(self, family):
+        title = f"**{TITLES[family]}**, {UNITS[family]}, medians of rested runs, gains over the step before. {self.origin(family)}."
+        parts = [title, self.table(family)]
+        if self.has_stale(family):
+            parts.append(STALE)
+        parts.append(f"![{TITLES[family]}](docs/pictures/ladder_{family}.svg)")
+        return "\n\n".join(parts)
+
+    def families(self):
+        return [family for family in UNITS if self.results.shapes(family)]
+
+    def block(self):
+        return "\n\n".join(map(self.section, self.families())) or NOTHING
+
+    def picture(self, family):
+        at = self.reference(family)
+        gains = self.results.gains(family, at)
+        bars, stale = [], False
+        for step in self.results.steps(family):
+            figure = self.results.find(family, step, at)
+            if figure is None:
+                continue
+            stale = stale or self.stale(figure)
+            loss = (gains[step] or 0) < 0
+            bars.append(ladder_plot.Bar(step, figure.rate(), gain_text(gains[step]), "loss" if loss else "ours", f" {MARK}" * self.stale(figure)))
+        for rival, called in RIVALS[family].items():
+            figure = self.results.rival(family, at, rival)
+            if figure:
+                bars.append(ladder_plot.Bar(called, figure.rate(rival), "", "rival"))
+        shape = f"M = N = K = {at[0]}" if len(set(at)) == 1 and len(at) == 3 else f"{shape_text(at)} elements" if len(at) == 1 else shape_text(at)
+        unit = f"{UNITS[family]}; at the right the gain over the step before"
+        return ladder_plot.picture(TITLES[family], f"{shape}; {self.origin(family)}", unit, bars, [STALE] if stale else [])
+
+
+def readme_with(text, block):
+    """README.md with the block between its markers; None if it has not exactly one pair of them."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        return None
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{block}\n{END}{rest.split(END)[1]}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent, help="the project's root")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if something would change")
+    options = parser.parse_args()
+    try:
+        report = Report(options.root)
+    except results.BadResult as failure:
+        print(f"report.py: bench/results/{failure}", file=sys.stderr)
+        return 1
+    readme = options.root / "README.md"
+    made = {readme: readme_with(readme.read_text() if readme.exists() else "", report.block())}
+    if made[readme] is None:
+        print(f"report.py: README.md: expected one line {BEGIN} and below it one line {END}", file=sys.stderr)
+        return 1
+    pictures = options.root / "docs" / "pictures"
+    for family in UNITS:
+        made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.families() else None
+    differing = [path for path, text in made.items() if (path.read_text() if path.exists() else None) != text]
+    if options.check:
+        for path in differing:
+            print(f"report.py: {path.relative_to(options.root)} does not agree with bench/results: run scripts/report.py", file=sys.stderr)
+        return 1 if differing else 0
+    for path in differing:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(made[path]) if made[path] is not None else path.unlink()
+        print(f"wrote {path.relative_to(options.root)}" if made[path] is not None else f"removed {path.relative_to(options.root)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

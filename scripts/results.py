@@ -1,0 +1,135 @@
+"""The result files in bench/results: reading, checking, and which figure counts. docs/measuring.md describes them."""
+import json
+import pathlib
+
+SCHEMA = 1
+EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
+RIVALS = ("cublas_fp32", "cub", "memcpy")
+
+
+class BadResult(Exception):
+    """A result file that says something it must not; the message names the file."""
+
+
+class Figure:
+    """One record of one file."""
+
+    def __init__(self, record, file):
+        self.kernel = record["kernel"]
+        self.family, self.step = self.kernel.split(".")[0], self.kernel.split(".")[-1]
+        self.shape = tuple(record["shape"][extent] for extent in EXTENTS[self.family])
+        self.protocol = record["protocol"]
+        self.adds = record.get("adds", "")
+        self.times = record["time_us"]
+        self.code = record["code"]
+        self.overlap = record.get("overlap", {}).get("formula")
+        self.file = file
+
+    @property
+    def key(self):
+        return self.kernel, self.shape, self.protocol
+
+    def rate(self, who="ours"):
+        """TFLOP/s of a product, GB/s of a scan (each element read once and written once in 4 bytes); none for an absent rival."""
+        if who not in self.times:
+            return None
+        if self.family == "gemm":
+            m, n, k = self.shape
+            return 2 * m * n * k / self.times[who] * 1e-6
+        return 2 * 4 * self.shape[0] / self.times[who] * 1e-3
+
+
+class File:
+    def __init__(self, path):
+        self.path = path
+        try:
+            content = json.loads(path.read_text())
+        except ValueError as failure:
+            raise BadResult(f"{path.name}: not JSON: {failure}") from None
+        try:
+            if content["schema"] != SCHEMA:
+                raise BadResult(f"schema {content['schema']}: expected {SCHEMA}")
+            self.machine, self.date, self.commit = content["machine"], content["date"], content["commit"]
+            self.name = self.machine["name"]
+            records = [record for record in content["records"] if "refused" not in record]
+            for record in records:
+                require_sensible(record)
+            self.figures = [Figure(record, self) for record in records]
+        except (KeyError, TypeError) as failure:
+            raise BadResult(f"{path.name}: {failure} is missing or is not what it has to be") from None
+        except BadResult as failure:
+            raise BadResult(f"{path.name}: {failure}") from None
+
+
+def require_sensible(record):
+    kernel = record["kernel"]
+    if kernel.split(".")[0] not in EXTENTS:
+        raise BadResult(f"kernel '{kernel}': expected a name that begins with one of {', '.join(EXTENTS)}")
+    if record["verified"] is not True:
+        raise BadResult(f"{kernel} at {record['shape']}: not verified, so its time means nothing")
+    if record["protocol"] not in ("rested", "hot", "graph"):
+        raise BadResult(f"{kernel}: protocol '{record['protocol']}': expected rested, hot or graph")
+    for who, time in record["time_us"].items():
+        if not isinstance(time, (int, float)) or not time > 0:
+            raise BadResult(f"{kernel}: time of {who} is {time}: expected a positive number of microseconds")
+    if "ours" not in record["time_us"]:
+        raise BadResult(f"{kernel}: no time of ours")
+
+
+class Results:
+    """What counts of a folder of result files: those of the machine measured last, and of several figures of one thing the newest."""
+
+    def __init__(self, folder):
+        files = sorted((File(path) for path in sorted(pathlib.Path(folder).glob("*.json"))), key=lambda file: (file.date, file.path.name))
+        self.files = [file for file in files if file.name == files[-1].name]
+        self.figures = {}
+        for file in self.files:
+            for figure in file.figures:
+                self.figures[figure.key] = figure
+
+    def steps(self, family):
+        """The steps of a ladder in their order: that of the file that knows most of them, the newest of several."""
+        prefix = f"{family}.ladder."
+        lists = [[f.step for f in file.figures if f.kernel.startswith(prefix)] for file in self.files]
+        order = []
+        for steps in sorted(reversed(lists), key=lambda steps: -len(set(steps))):
+            order += [step for step in dict.fromkeys(steps) if step not in order]
+        return order
+
+    def shapes(self, family, protocol="rested"):
+        found = {f.shape for f in self.figures.values() if f.kernel.startswith(f"{family}.ladder.") and f.protocol == protocol}
+        return sorted(found, key=lambda shape: (len(set(shape)) > 1, shape))
+
+    def find(self, family, step, shape, protocol="rested"):
+        return self.figures.get((f"{family}.ladder.{step}", shape, protocol))
+
+    def rival(self, family, shape, who, protocol="rested"):
+        """The newest figure at that shape that knows the rival."""
+        known = [f for f in self.figures.values()
+                 if f.kernel.startswith(f"{family}.ladder.") and f.shape == shape and f.protocol == protocol and who in f.times]
+        return max(known, key=lambda f: (f.file.date, f.file.path.name), default=None)
+
+    def gains(self, family, shape, protocol="rested"):
+        """Per step the gain in speed over the step before it that was measured: 0.1 is 10 %, negative a loss; none for the first."""
+        gains, before = {}, None
+        for step in self.steps(family):
+            figure = self.find(family, step, shape, protocol)
+            if figure:
+                gains[step] = before.times["ours"] / figure.times["ours"] - 1 if before else None
+                before = figure
+        return gains
+
+
+def shape_text(shape):
+    if len(shape) == 3:
+        return f"{shape[0]}³" if len(set(shape)) == 1 else "×".join(map(str, shape))
+    n = shape[0]
+    return "2" + str(n.bit_length() - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if n & (n - 1) == 0 else str(n)
+
+
+def gain_text(gain):
+    return "" if gain is None else f"{gain * 100:+.1f} %".replace("-", "−")
+
+
+def rate_text(rate):
+    return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.2f}"

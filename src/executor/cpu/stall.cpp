@@ -1,0 +1,68 @@
+// When nobody can go on: who waits where.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "worker.hpp"
+
+namespace antiphase::cpu_detail {
+namespace {
+
+// "0-15, 17" from sorted numbers.
+std::string ranges(const std::vector<int>& sorted) {
+  std::string out;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    if (!out.empty()) out += ", ";
+    out += end - i == 1 ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[end - 1]);
+    i = end;
+  }
+  return out;
+}
+
+std::string waits_for(const thread_state& t) {
+  switch (t.now) {
+    case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.where));
+    case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.where));
+    case condition::at_warp: return fmt::format("waiting for other lanes of the warp in {}", text(t.where));
+    case condition::at_mbarrier:
+      return fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),
+                         text(t.where));
+    case condition::polling: return fmt::format("polling in {}", text(t.where));
+    case condition::finished: return "finished";
+    default: return "ready to run";
+  }
+}
+
+}  // namespace
+
+std::string text(place where) {
+  const char* file = where.file_name();
+  if (const char* in_tree = std::strstr(file, "antiphase/")) file = in_tree;
+  return fmt::format("{}:{}", file, where.line());
+}
+
+std::string worker::describe_stall() const {
+  std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
+  for (const auto& block : blocks_) {
+    if (block->running == 0) continue;
+    std::vector<std::pair<std::string, std::vector<int>>> groups;
+    for (const auto& t : block->thread) {
+      const std::string what = waits_for(*t);
+      auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
+      if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
+      at->second.push_back(t->index);
+    }
+    out += fmt::format("; block ({}, {}, {}):", block->index.x, block->index.y, block->index.z);
+    const char* separator = "";
+    for (const auto& [what, threads] : groups) {
+      out += fmt::format("{} {} {} {}", separator, threads.size() == 1 ? "thread" : "threads", ranges(threads), what);
+      separator = ",";
+    }
+  }
+  return out;
+}
+
+}  // namespace antiphase::cpu_detail

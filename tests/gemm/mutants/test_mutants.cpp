@@ -1,0 +1,52 @@
+// Broken products give wrong numbers on the CPU executor, under the landing of copies that shows their fault; right ones never do.
+#include <antiphase/core/tile.hpp>
+
+#include "tests/gemm/mutants/kernels.hpp"
+#include "tests/gemm/support.hpp"
+
+namespace antiphase::gemm_test {
+namespace cpu {
+std::vector<mutant> mutants();  // kernels.cuh, compiled for the CPU executor
+}
+namespace {
+
+constexpr unsigned seeds = 12;
+
+// Five tiles along K, the last one with 3 elements; NaN follows the rows of A and B.
+product long_product() {
+  const std::int64_t k = 4 * mutant_tile_k + 3;
+  product p = product_of(random_integers(2 * mutant_side - 1, k, 51), random_integers(k, mutant_side + 2, 52));
+  p.place_a = placed_in_packets(major::row, p.a);
+  p.place_b = placed_in_packets(major::column, p.b);
+  return p;
+}
+bool is_right(const mutant& m, landing copies, unsigned seed, const product& p, const dense& right) {
+  const context where(make_cpu_executor({.seed = seed, .copies = copies, .workers = 1}));
+  matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+  const mm::problem request{.a = a.view(), .b = b.view(), .c = c.view()};
+  const auto tiles = [](std::int64_t extent) { return static_cast<unsigned>(ceil_div<std::int64_t>(extent, mutant_side)); };
+  where.runs_on().launch(m.what, {tiles(p.c.rows) * tiles(p.c.columns), 1, 1}, &request, nullptr);
+  return static_cast<bool>(same(c.read(), right));
+}
+outcome seen(const mutant& m, landing copies, const product& p, const dense& right) {
+  for (unsigned seed = 1; seed <= seeds; ++seed)
+    if (!is_right(m, copies, seed, p, right)) return outcome::wrong;
+  return outcome::right;
+}
+
+TEST(gemm_mutants, show_wrong_numbers) {
+  const product p = long_product();
+  const dense right = expected(p);
+  int broken = 0, whole = 0;
+  for (const mutant& m : cpu::mutants()) {
+    SCOPED_TRACE(m.fault);
+    EXPECT_EQ(seen(m, landing::early, p, right), m.early) << "copies land early";
+    EXPECT_EQ(seen(m, landing::late, p, right), m.late) << "copies land late";
+    (m.early == outcome::wrong || m.late == outcome::wrong ? broken : whole) += 1;
+  }
+  EXPECT_EQ(whole, 7);
+  EXPECT_EQ(broken, 35);
+}
+
+}  // namespace
+}  // namespace antiphase::gemm_test

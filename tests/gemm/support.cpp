@@ -1,0 +1,112 @@
+// Matrices between guards, and the product that the kernels are compared with.
+#include "tests/gemm/support.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace antiphase::gemm_test {
+namespace {
+
+std::uint32_t scattered(std::uint32_t x) {
+  x = (x ^ (x >> 16)) * 0x7feb352dU;
+  x = (x ^ (x >> 15)) * 0x846ca68bU;
+  return x ^ (x >> 16);
+}
+std::uint32_t at_place(std::int64_t i, std::int64_t j, unsigned seed) {
+  return scattered(static_cast<std::uint32_t>(i) * 65537U + scattered(static_cast<std::uint32_t>(j) + seed * 1000003U));
+}
+// A quiet NaN that tells where it was put.
+float nan_number(std::size_t i) { return std::bit_cast<float>(0x7fc00000U | static_cast<std::uint32_t>(i & 0xfffffU)); }
+
+bool equal_bits(float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); }
+
+}  // namespace
+
+dense filled(std::int64_t rows, std::int64_t columns, float value) {
+  return made(rows, columns, [&](auto, auto) { return value; });
+}
+dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  return made(rows, columns, [&](auto i, auto j) { return (static_cast<double>(at_place(i, j, seed) >> 8) - 8388607.5) / 8388608.0; });
+}
+dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  return made(rows, columns, [&](auto i, auto j) { return static_cast<int>(at_place(i, j, seed) % 9) - 4; });
+}
+
+placing placed(major by, const dense& d, std::int64_t padding, int offset) {
+  if (by == major::row) return {std::max<std::int64_t>(d.columns, 1) + padding, 1, offset};
+  return {1, std::max<std::int64_t>(d.rows, 1) + padding, offset};
+}
+placing placed_in_packets(major by, const dense& d) {
+  const std::int64_t along = by == major::row ? d.columns : d.rows, distance = along / 4 * 4 + 4;
+  return by == major::row ? placing{distance, 1} : placing{1, distance};
+}
+
+matrix::matrix(const context& where, const dense& values, placing how)
+    : rows_(values.rows), columns_(values.columns), how_(how), memory_(where, 0) {
+  std::int64_t low = 0, high = 0;
+  for (const auto& [extent, stride] : {std::pair{rows_, how.row_stride}, std::pair{columns_, how.column_stride}}) {
+    const std::int64_t reach = std::max<std::int64_t>(extent - 1, 0) * stride;
+    (reach < 0 ? low : high) += reach;
+  }
+  origin_ = guard + how.offset - low;
+  before_.resize(static_cast<std::size_t>(origin_ + high + 1 + guard));
+  for (std::size_t i = 0; i < before_.size(); ++i) before_[i] = nan_number(i);
+  for (std::int64_t i = 0; i < rows_; ++i)
+    for (std::int64_t j = 0; j < columns_; ++j) before_[place(i, j)] = values(i, j);
+  memory_ = device_array<float>(where, before_);
+}
+
+dense matrix::read() const {
+  std::vector<float> now = memory_.to_host();
+  dense values{rows_, columns_};
+  for (std::int64_t i = 0; i < rows_; ++i)
+    for (std::int64_t j = 0; j < columns_; ++j) values(i, j) = now[place(i, j)];
+  for (std::int64_t i = 0; i < rows_; ++i)
+    for (std::int64_t j = 0; j < columns_; ++j) now[place(i, j)] = before_[place(i, j)];
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (!equal_bits(now[i], before_[i])) {
+      ADD_FAILURE() << "float " << static_cast<std::int64_t>(i) - origin_ << " from the start of the view lies outside it and was written: " << now[i];
+      break;
+    }
+  return values;
+}
+
+dense expected(const product& p) {
+  dense result{p.c.rows, p.c.columns};
+  const std::int64_t steps = p.alpha == 0 ? 0 : p.a.columns;
+  for (std::int64_t i = 0; i < result.rows; ++i) {
+    for (std::int64_t k = 0; k < steps; ++k)
+      for (std::int64_t j = 0; j < result.columns; ++j) result(i, j) = std::fma(p.a(i, k), p.b(k, j), result(i, j));
+    for (std::int64_t j = 0; j < result.columns; ++j) {
+      const float scaled = steps == 0 ? 0 : p.alpha * result(i, j);
+      result(i, j) = p.beta == 0 ? scaled : std::fma(p.beta, p.c(i, j), scaled);
+    }
+  }
+  return result;
+}
+
+dense computed(const context& where, std::string_view step, const product& p) {
+  matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+  gemm(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {.policy = step});
+  where.runs_on().synchronize(nullptr);
+  EXPECT_TRUE(same_bits(a.read(), p.a)) << "A was changed";
+  EXPECT_TRUE(same_bits(b.read(), p.b)) << "B was changed";
+  return c.read();
+}
+
+testing::AssertionResult same(const dense& computed, const dense& expected) {
+  std::int64_t wrong = 0;
+  auto result = testing::AssertionFailure();
+  for (std::int64_t i = 0; i < expected.rows; ++i)
+    for (std::int64_t j = 0; j < expected.columns; ++j) {
+      const float x = computed(i, j), y = expected(i, j);
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      if (wrong++ == 0) result << "C(" << i << ", " << j << ") is " << x << ", expected " << y << "; ";
+    }
+  if (wrong == 0) return testing::AssertionSuccess();
+  return result << wrong << " of " << expected.rows << " x " << expected.columns << " are wrong";
+}
+
+bool same_bits(const dense& one, const dense& other) { return std::ranges::equal(one.value, other.value, equal_bits); }
+
+}  // namespace antiphase::gemm_test

@@ -1,0 +1,116 @@
+// What all tests of matrix products need: where to run, matrices between guards, values, and a product that is obviously right.
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
+#include <antiphase/executors.hpp>
+#include <antiphase/gemm.hpp>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace antiphase::gemm_test {
+
+// Where to run ----------------------------------------------------------------------------------------------------------------------
+// A test that runs where its parameter says; the ones on the GPU are skipped where there is none.
+template <class Parameter> class on_device_with : public testing::TestWithParam<Parameter> {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (is_cuda() && cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU to test on: " << why;
+  }
+  virtual std::string_view device() const = 0;
+  bool is_cuda() const { return device() == "cuda"; }
+  context any() const { return context::on(device()); }
+  // On the CPU: schedules and landings that differ.
+  std::vector<context> several() const {
+    if (is_cuda()) return {any()};
+    return {context(make_cpu_executor({.seed = 1, .copies = landing::late, .workers = 1})),
+            context(make_cpu_executor({.seed = 77, .copies = landing::early, .workers = 1})),
+            context(make_cpu_executor({.seed = 4242, .copies = landing::mixed, .workers = 2}))};
+  }
+};
+class on_device : public on_device_with<const char*> {
+  std::string_view device() const override { return GetParam(); }
+};
+#define AP_ON_BOTH_DEVICES(suite)                               \
+  INSTANTIATE_TEST_SUITE_P(Cpu, suite, testing::Values("cpu")); \
+  INSTANTIATE_TEST_SUITE_P(Cuda, suite, testing::Values("cuda"))
+
+// Matrices ----------------------------------------------------------------------------------------------------------------------------
+// A matrix of the host, row by row.
+struct dense {
+  std::int64_t rows = 0, columns = 0;
+  std::vector<float> value = std::vector<float>(static_cast<std::size_t>(rows * columns));
+
+  float& operator()(std::int64_t i, std::int64_t j) { return value[static_cast<std::size_t>(i * columns + j)]; }
+  float operator()(std::int64_t i, std::int64_t j) const { return value[static_cast<std::size_t>(i * columns + j)]; }
+};
+template <class F> dense made(std::int64_t rows, std::int64_t columns, F f) {
+  dense d{rows, columns};
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) d(i, j) = static_cast<float>(f(i, j));
+  return d;
+}
+dense filled(std::int64_t rows, std::int64_t columns, float value);
+dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed);     // in (-1, 1), different at every place
+dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed);  // -4 ... 4
+
+// How a matrix lies in memory. `offset` counts floats from an address that is a multiple of 256 bytes; meant for strides that are not negative.
+struct placing {
+  std::int64_t row_stride = 0, column_stride = 0;
+  int offset = 0;
+};
+enum class major { row, column };
+// `padding` floats lie between rows (or columns).
+placing placed(major by, const dense& d, std::int64_t padding = 0, int offset = 0);
+// The distance between rows (or columns) is a multiple of 4 floats, with at least one of padding: 16-byte packets stay aligned.
+placing placed_in_packets(major by, const dense& d);
+
+// A matrix on a device in memory that is otherwise full of NaN: before it, after it and between its rows.
+class matrix {
+ public:
+  matrix(const context& where, const dense& values, placing how);
+
+  matrix_view<float> view() { return {memory_.data() + origin_, rows_, columns_, how_.row_stride, how_.column_stride}; }
+  // The values now; a failed test if anything else has been written.
+  dense read() const;
+
+ private:
+  static constexpr std::int64_t guard = 64;
+
+  std::size_t place(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(origin_ + i * how_.row_stride + j * how_.column_stride);
+  }
+  std::int64_t rows_, columns_, origin_;
+  placing how_;
+  std::vector<float> before_;
+  device_array<float> memory_;
+};
+
+// Products ----------------------------------------------------------------------------------------------------------------------------
+struct product {
+  dense a, b, c;  // c: what C holds before
+  placing place_a = placed(major::row, a), place_b = placed(major::row, b), place_c = placed(major::row, c);
+  float alpha = 1, beta = 0;
+};
+inline product product_of(dense a, dense b, float alpha = 1, float beta = 0) {
+  const std::int64_t rows = a.rows, columns = b.columns;
+  return {.a = std::move(a), .b = std::move(b), .c = random_reals(rows, columns, 99), .alpha = alpha, .beta = beta};
+}
+
+// What the kernels promise: each output one chain of fused multiply-adds in the order of k, then alpha and beta. alpha = 0: A and B are not
+// read; beta = 0: C is not read.
+dense expected(const product& p);
+// Runs the public call and returns C; a failed test if it wrote anything else.
+dense computed(const context& where, std::string_view step, const product& p);
+// That both agree in every element: equal, or both NaN.
+testing::AssertionResult same(const dense& computed, const dense& expected);
+// The same, also in the sign of zeros and in NaNs.
+bool same_bits(const dense& one, const dense& other);
+
+}  // namespace antiphase::gemm_test

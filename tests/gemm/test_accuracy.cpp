@@ -1,0 +1,100 @@
+// Random products against FP64 and against OpenBLAS, within what K roundings can do.
+#include <cblas.h>
+
+#include <algorithm>
+
+#include "tests/gemm/support.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+using gemm_accuracy = on_device;
+
+constexpr double half_unit = 0x1p-24;  // the relative error of one rounding in FP32
+
+struct exact_product {
+  std::vector<double> value, bound;  // and how far a sum of K products, in any order, scaled and added to beta * C, may be away from it
+};
+exact_product in_fp64(const product& p) {
+  exact_product e;
+  for (std::int64_t i = 0; i < p.c.rows; ++i)
+    for (std::int64_t j = 0; j < p.c.columns; ++j) {
+      double sum = 0, magnitude = 0;
+      for (std::int64_t k = 0; k < p.a.columns; ++k) {
+        const double term = static_cast<double>(p.a(i, k)) * p.b(k, j);
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      const double rest = static_cast<double>(p.beta) * p.c(i, j);
+      e.value.push_back(p.alpha * sum + rest);
+      e.bound.push_back(half_unit * (static_cast<double>(p.a.columns + 2) * std::abs(p.alpha) * magnitude + 2 * std::abs(rest)));
+    }
+  return e;
+}
+dense by_openblas(const product& p) {
+  dense c = p.c;
+  const auto narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, narrow(c.rows), narrow(c.columns), narrow(p.a.columns), p.alpha, p.a.value.data(),
+              narrow(p.a.columns), p.b.value.data(), narrow(c.columns), p.beta, c.value.data(), narrow(c.columns));
+  return c;
+}
+// The largest distance, in units of the bound; `other` has a bound of its own where it is not exact.
+double distance(const dense& c, const std::vector<double>& other, const exact_product& e, double bounds) {
+  double largest = 0;
+  for (std::size_t i = 0; i < c.value.size(); ++i) largest = std::max(largest, std::abs(c.value[i] - other[i]) / (bounds * e.bound[i]));
+  return largest;
+}
+
+product random_product(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta) {
+  return product_of(random_reals(m, k, 21), random_reals(k, n, 22), alpha, beta);
+}
+void expect_accurate(const context& where, const product& p) {
+  const exact_product e = in_fp64(p);
+  const dense blas = by_openblas(p);
+  const std::vector<double> blas_value(blas.value.begin(), blas.value.end());
+  EXPECT_LE(distance(blas, e.value, e, 1), 1) << "OpenBLAS itself";
+  for (const mm::step& s : mm::steps) {
+    SCOPED_TRACE(testing::Message() << s.name << ", K = " << p.a.columns << ", alpha " << p.alpha << ", beta " << p.beta);
+    const dense c = computed(where, s.name, p);
+    EXPECT_LE(distance(c, e.value, e, 1), 1);
+    EXPECT_LE(distance(c, blas_value, e, 2), 1);
+  }
+}
+TEST_P(gemm_accuracy, within_the_bound) {
+  const context where = any();
+  expect_accurate(where, random_product(67, 71, 1, 1, 0));
+  expect_accurate(where, random_product(67, 71, 129, -1.5, 1));
+  expect_accurate(where, random_product(131, 70, 251, 1, -1.5));
+  expect_accurate(where, random_product(5, 9, 4099, 1, 0));
+}
+// Sums that only grow: rounding may not drift beyond the bound either.
+TEST_P(gemm_accuracy, of_positive_numbers) {
+  product p = random_product(33, 34, 2047, 1, 0);
+  for (dense* d : {&p.a, &p.b})
+    for (float& x : d->value) x = std::abs(x);
+  expect_accurate(any(), p);
+}
+// The bound is no wider than it must be: one product that is left out breaks it.
+TEST(gemm_accuracy_bound, finds_one_missing_product) {
+  product p = random_product(40, 41, 251, 1, 0);
+  for (float& x : p.a.value)
+    if (std::abs(x) < 0.25f) x = 0.5;
+  const exact_product right = in_fp64(p);
+  for (std::int64_t i = 0; i < 40; ++i) p.a(i, 250) = 0;
+  const dense short_of_one = expected(p);
+  int found = 0, large = 0;
+  for (std::int64_t i = 0; i < 40; ++i)
+    for (std::int64_t j = 0; j < 41; ++j) {
+      const auto at = static_cast<std::size_t>(i * 41 + j);
+      if (std::abs(p.b(250, j)) < 0.1f) continue;
+      ++large;
+      found += std::abs(short_of_one.value[at] - right.value[at]) > right.bound[at];
+    }
+  EXPECT_EQ(found, large);
+  EXPECT_GT(large, 1000);
+}
+
+AP_ON_BOTH_DEVICES(gemm_accuracy);
+
+}  // namespace
+}  // namespace antiphase::gemm_test

@@ -1,0 +1,110 @@
+// Requests that make no sense are refused with a message that names the argument; nothing is launched or changed.
+#include <limits>
+
+#include "tests/gemm/support.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class gemm_requests : public on_device {
+ protected:
+  // A good request for 3 x 4 = (3 x 5) (5 x 4) in memory that a change then spoils.
+  template <class Error, class Spoil> void expect_refused(Spoil spoil, const std::vector<std::string>& says, float alpha = 1, std::string_view policy = "auto") {
+    const context where = any();
+    const product p = product_of(random_reals(3, 5, 1), random_reals(5, 4, 2), alpha, 0.5);
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+    mm::problem request{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
+    spoil(request);
+    try {
+      gemm(where, request, {.policy = policy});
+      ADD_FAILURE() << "not refused: " << testing::PrintToString(says);
+    } catch (const Error& e) {
+      for (const std::string& part : says) EXPECT_THAT(e.what(), HasSubstr(part));
+    }
+    where.runs_on().synchronize(nullptr);
+    EXPECT_TRUE(same_bits(c.read(), p.c)) << "C was changed";
+  }
+};
+
+TEST_P(gemm_requests, negative_extents) {
+  expect_refused<bad_request>([](auto& r) { r.a.rows = -3; }, {"A is -3 x 5"});
+  expect_refused<bad_request>([](auto& r) { r.a.columns = -1; }, {"A is 3 x -1"});
+  expect_refused<bad_request>([](auto& r) { r.b.rows = -5; }, {"B is -5 x 4"});
+  expect_refused<bad_request>([](auto& r) { r.b.columns = -4; }, {"B is 5 x -4"});
+  expect_refused<bad_request>([](auto& r) { r.c.rows = -3; }, {"C is -3 x 4"});
+  expect_refused<bad_request>([](auto& r) { r.c.columns = -4; }, {"C is 3 x -4"});
+}
+TEST_P(gemm_requests, null_pointers) {
+  expect_refused<bad_request>([](auto& r) { r.a.data = nullptr; }, {"A is a null pointer", "3 x 5"});
+  expect_refused<bad_request>([](auto& r) { r.b.data = nullptr; }, {"B is a null pointer", "5 x 4"});
+  expect_refused<bad_request>([](auto& r) { r.c.data = nullptr; }, {"C is a null pointer", "3 x 4"});
+  expect_refused<bad_request>([](auto& r) { r.c.data = nullptr; }, {"C is a null pointer", "3 x 4"}, 0);  // alpha = 0: C is still written
+}
+TEST_P(gemm_requests, extents_that_do_not_agree) {
+  expect_refused<bad_request>([](auto& r) { r.a.rows = 2; }, {"A has 2 rows", "C has 3"});
+  expect_refused<bad_request>([](auto& r) { r.b.columns = 3; }, {"B has 3 columns", "C has 4"});
+  expect_refused<bad_request>([](auto& r) { r.a.columns = 4; }, {"A has 4 columns", "B has 5 rows"});
+  expect_refused<bad_request>([](auto& r) { r.a.columns = 4; }, {"A has 4 columns", "B has 5 rows"}, 0);
+}
+TEST_P(gemm_requests, rows_of_c_that_overlap) {
+  for (const auto& [row, column] : std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 1}, {0, 1}, {4, 0}, {1, 2}, {-4, 1}, {4, -1}, {0, 0}}) {
+    expect_refused<bad_request>([&](auto& r) { r.c.row_stride = row, r.c.column_stride = column; },
+                                {"C is 3 x 4", "strides " + std::to_string(row) + " and " + std::to_string(column)});
+  }
+}
+TEST_P(gemm_requests, output_on_top_of_an_input) {
+  expect_refused<bad_request>([](auto& r) { r.a.data = r.c.data; }, {"C has the same address as A"});
+  expect_refused<bad_request>([](auto& r) { r.b.data = r.c.data; }, {"C has the same address as B"});
+}
+TEST_P(gemm_requests, first_bad_argument_is_named) {
+  expect_refused<bad_request>([](auto& r) { r.a.rows = r.b.rows = r.c.rows = -1; }, {"A is -1"});
+  expect_refused<bad_request>([](auto& r) { r.b.data = nullptr, r.c.data = nullptr; }, {"B is a null pointer"});
+}
+TEST_P(gemm_requests, unknown_policies) {
+  std::vector<std::string> says{"no GEMM policy 'warp_tile'"};
+  for (const mm::step& s : mm::steps) says.push_back(s.name);
+  expect_refused<bad_request>([](auto&) {}, says, 1, "warp_tile");
+  expect_refused<bad_request>([](auto&) {}, {"''"}, 1, "");
+  expect_refused<bad_request>([](auto&) {}, {"'Auto'"}, 1, "Auto");
+}
+TEST_P(gemm_requests, larger_than_the_kernels_can_count) {
+  const std::int64_t huge = std::int64_t{1} << 40;
+  expect_refused<not_supported>([&](auto& r) { r.a.columns = r.b.rows = huge; }, {"K = 1099511627776"});
+  expect_refused<not_supported>([&](auto& r) { r.a.rows = r.c.rows = huge; }, {"1099511627776 x 4", "blocks"});
+}
+
+// Requests with nothing to do are fine, whatever the pointers.
+TEST_P(gemm_requests, empty_ones_do_nothing) {
+  const context where = any();
+  for (const mm::step& s : mm::steps)
+    for (const auto& [m, n, k] : {std::tuple{0, 4, 5}, {3, 0, 5}, {0, 0, 0}, {0, 4, 0}}) {
+      const launch_counts done = gemm(where, {.a = {nullptr, m, k, k, 1}, .b = {nullptr, k, n, n, 1}, .c = {nullptr, m, n, n, 1}}, {.policy = s.name});
+      EXPECT_EQ(done.switches, 0u) << s.name;
+    }
+}
+TEST_P(gemm_requests, same_address_is_fine_where_nothing_is_read) {
+  const context where = any();
+  const product p = product_of(dense{4, 4}, dense{4, 4}, 0, -1.5);
+  matrix c(where, p.c, p.place_c);
+  gemm(where, {.a = c.view(), .b = c.view(), .c = c.view(), .alpha = 0, .beta = -1.5});
+  where.runs_on().synchronize(nullptr);
+  EXPECT_TRUE(same(c.read(), expected(p)));
+}
+// One column or one row may have any stride: it is never taken.
+TEST_P(gemm_requests, strides_of_single_rows_and_columns_do_not_matter) {
+  const context where = any();
+  product row = product_of(random_reals(1, 5, 1), random_reals(5, 4, 2));
+  row.place_c = {0, 1};
+  EXPECT_TRUE(same(computed(where, "auto", row), expected(row)));
+  product column = product_of(random_reals(4, 5, 1), random_reals(5, 1, 2));
+  column.place_c = {1, 0};
+  EXPECT_TRUE(same(computed(where, "auto", column), expected(column)));
+}
+
+AP_ON_BOTH_DEVICES(gemm_requests);
+
+}  // namespace
+}  // namespace antiphase::gemm_test

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""fingerprint.py on a made-up tree: comments and layout do not matter, code does, wherever it is included from."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPTS = pathlib.Path(sys.argv.pop())
+
+TREE = {
+    "src/gemm/kernels_plain.cuh": '// The kernels.\n#include <antiphase/gemm/tiled.cuh>\n#include <vector>\n#include "list.cuh"\nint a(int x) { return x+1; }\n',
+    "src/gemm/list.cuh": '#pragma once\nconst char* name = "a // b  c";  // a name\n',
+    "src/gemm/gemm.cpp": "int host() { return 1; }\n",
+    "include/antiphase/gemm/tiled.cuh": "#pragma once\n#include <antiphase/core/tile.hpp>\n#define SUM(x) \\\n  (x + 1)\n",
+    "include/antiphase/core/tile.hpp": "#pragma once\n#include <antiphase/executor/cpu/machine.hpp>\nstruct tile { int m; };\n",
+    "include/antiphase/executor/cpu/machine.hpp": "struct machine {};\n",
+    "include/antiphase/core/unused.hpp": "struct unused {};\n",
+    "src/scan/kernels_sum.cuh": "int b(int x) { return x - 1; }\n",
+}
+TILED, TILE, PLAIN, LIST = ("include/antiphase/gemm/tiled.cuh", "include/antiphase/core/tile.hpp", "src/gemm/kernels_plain.cuh", "src/gemm/list.cuh")
+
+
+class Fingerprint(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name, text in TREE.items():
+            self.write(name, text)
+        self.before = self.codes()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run_script(self, *arguments):
+        done = subprocess.run([sys.executable, str(SCRIPTS / "fingerprint.py"), "--root", str(self.root), *arguments], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def codes(self):
+        return dict(line.split() for line in self.run_script().splitlines())
+
+    def change(self, name, old, new):
+        self.assertIn(old, TREE[name])
+        self.write(name, TREE[name].replace(old, new))
+
+    def assert_same(self, name, old, new):
+        self.change(name, old, new)
+        self.assertEqual(self.codes(), self.before, f"{old!r} to {new!r}")
+
+    def assert_changed(self, name, old, new):
+        self.change(name, old, new)
+        after = self.codes()
+        self.assertNotEqual(after["gemm"], self.before["gemm"], f"{old!r} to {new!r}")
+        self.assertEqual(after["scan"], self.before["scan"])
+
+    def test_what_a_fingerprint_looks_like(self):
+        self.assertEqual(sorted(self.before), ["gemm", "scan"])
+        for code in self.before.values():
+            self.assertRegex(code, "^[0-9a-f]{16}$")
+        self.assertNotEqual(self.before["gemm"], self.before["scan"])
+
+    def test_the_files_of_a_family(self):
+        self.assertEqual(self.run_script("--files", "gemm").split(), [TILE, TILED, PLAIN, LIST])
+
+    def test_comments_do_not_matter(self):
+        self.assert_same(PLAIN, "// The kernels.", "/* Some kernels,\n   described. */")
+        self.assert_same(TILE, "int m;", "int m;  // rows \"and\" 'more'\n")
+        self.assert_same(LIST, "  // a name", "")
+        self.assert_same(PLAIN, "return x+1", "return /* one more */ x+1")
+
+    def test_layout_does_not_matter(self):
+        self.assert_same(PLAIN, "{ return x+1; }", "{\n\n    return x + 1;\n}")
+        self.assert_same(TILE, "struct tile { int m; };", "struct tile\n{\n\tint m;\n};")
+        self.assert_same(TILED, "\\\n  (x + 1)", "(x + 1)")
+        self.assert_same(PLAIN, "#include", "#  include")
+
+    def test_code_matters(self):
+        self.assert_changed(PLAIN, "x+1", "x+2")
+        self.assert_changed(TILE, "int m;", "long m;")
+        self.assert_changed(TILED, "(x + 1)", "(x - 1)")
+        self.assert_changed(PLAIN, "int a", "inta")
+
+    def test_what_is_inside_a_string_is_code(self):
+        self.assert_changed(LIST, "a // b", "a // c")
+        self.assert_changed(LIST, "b  c", "b c")
+
+    def test_joined_operators_are_not_separate_ones(self):
+        self.assert_changed(PLAIN, "x+1", "x+ +1")
+        self.change(PLAIN, "x+1", "x++1")
+        joined = self.codes()
+        self.change(PLAIN, "x+1", "x+ +1")
+        self.assertNotEqual(self.codes(), joined)
+
+    def test_a_directive_ends_with_its_line(self):
+        self.change(TILED, "\\\n  (x + 1)", "(x) + 1")
+        one_line = self.codes()
+        self.change(TILED, "\\\n  (x + 1)", "(x)\n + 1")
+        self.assertNotEqual(self.codes(), one_line)
+
+    def test_digit_separators_do_not_open_characters(self):
+        self.change(PLAIN, "x+1", "x + 1'000'000 // first")
+        first = self.codes()
+        self.change(PLAIN, "x+1", "x + 1'000'000 // second")
+        self.assertEqual(self.codes(), first)
+
+    def test_a_new_file_of_kernels_matters(self):
+        self.write("src/gemm/kernels_more.cuh", "int c();\n")
+        self.assertNotEqual(self.codes()["gemm"], self.before["gemm"])
+
+    def test_what_no_gpu_kernel_includes_does_not_matter(self):
+        for name in ("src/gemm/gemm.cpp", "include/antiphase/core/unused.hpp", "include/antiphase/executor/cpu/machine.hpp"):
+            self.write(name, TREE[name] + "int more;\n")
+        self.assertEqual(self.codes(), self.before)
+
+    def test_the_source_for_the_tool(self):
+        file = self.root / "made" / "provenance.cpp"
+        self.run_script("--source", str(file))
+        self.assertIn(f'starts_with("gemm.")) return "{self.before["gemm"]}"', file.read_text())
+        self.assertIn('built_from() { return ""; }', file.read_text())  # no git here
+        written = file.stat().st_mtime_ns
+        self.run_script("--source", str(file))
+        self.assertEqual(file.stat().st_mtime_ns, written, "was written although nothing has changed")
+
+    def test_the_commit_and_whether_the_code_is_that_of_it(self):
+        def git(*arguments):
+            subprocess.run(["git", "-C", str(self.root), "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True, capture_output=True)
+        git("init", "-q")
+        git("add", ".")
+        git("commit", "-q", "-m", "all")
+        file = self.root / "provenance.cpp"
+        self.run_script("--source", str(file))
+        self.assertRegex(file.read_text(), r'built_from\(\) \{ return "[0-9a-f]{12}"; \}')
+        self.change(PLAIN, "x+1", "x+2")
+        self.run_script("--source", str(file))
+        self.assertRegex(file.read_text(), r'built_from\(\) \{ return "[0-9a-f]{12}-dirty"; \}')
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,164 @@
+"""The program as such, info, ladder and trace as processes."""
+import json
+import os
+import pty
+import subprocess
+import xml.etree.ElementTree
+
+from process import TOOL, ToolTest, main, pattern
+
+CPU = ("--on", "cpu")
+
+
+class Program(ToolTest):
+    def test_help_teaches(self):
+        for words in ((), ("info",), ("gemm",), ("scan",), ("ladder",), ("ladder", "gemm"), ("ladder", "scan"), ("trace",)):
+            done = self.run_tool(*words, "--help")
+            text = done.stdout.decode()
+            self.assertIn("Examples:", text)
+            self.assertGreaterEqual(text.count("antiphase " + " ".join(words).strip()), 2, text)
+            self.assertEqual(done.message, "")
+            self.assertLessEqual(max(map(len, text.splitlines())), 180)
+
+    def test_version(self):
+        self.assertRegex(self.run_tool("--version").stdout.decode(), r"^antiphase \d+\.\d+\.\d+( \([0-9a-f]+\))?\n$")
+
+    def test_commands_that_do_not_exist(self):
+        self.refused(2, ["a command is missing", "info, gemm, scan, ladder, trace"])
+        self.refused(2, ["'gem'", "did you mean gemm"], "gem")
+        self.refused(2, ["'multiply'", "info, gemm, scan, ladder, trace"], "multiply")
+        self.refused(2, ["'--colour'"], "--colour")
+        self.refused(2, ["a command is missing", "gemm, scan"], "ladder")
+        self.refused(2, ["'sort'", "gemm, scan"], "ladder", "sort")
+
+    def test_no_escapes_anywhere(self):
+        self.write("A.npy", pattern(4), (2, 2))
+        for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": "xterm-256color", "CLICOLOR_FORCE": "1"}):
+            for arguments in (("info",), ("gemm", "--help"), ("ladder", "gemm", "--size", "40", *CPU), ("nonsense",),
+                              ("gemm", "A.npy", "A.npy", "--output", "C.npy", *CPU)):
+                done = subprocess.run([TOOL, *arguments], cwd=self.folder, capture_output=True, env={**os.environ, **environment}, timeout=60)
+                self.assertNotIn(b"\x1b", done.stdout + done.stderr)
+                self.assertNotIn(b"\r", done.stdout + done.stderr)
+
+    def test_progress_only_for_a_terminal(self):
+        arguments = ("ladder", "gemm", "--size", "40", "--steps", "tiled", *CPU)
+        self.assertNotIn("running tiled", self.run_tool(*arguments).message)
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen([TOOL, *arguments], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})
+        self.assertEqual(process.wait(timeout=60), 0)
+        os.close(terminal)
+        text = os.read(controller, 100000)
+        os.close(controller)
+        self.assertIn(b"running tiled", text)
+        self.assertNotIn(b"\x1b", text)
+
+
+class Info(ToolTest):
+    def test_json(self):
+        info = json.loads(self.run_tool("info", "--json").stdout)
+        self.assertEqual(info["schema"], 1)
+        self.assertEqual(info["devices"][0]["on"], "cpu")
+        self.assertGreaterEqual(info["devices"][0]["shared_opt_in"], 48 * 1024)
+        self.assertIn(info["default"]["on"], [device["on"] for device in info["devices"]])
+        self.assertEqual(info["no_gpu_because"] is None, len(info["devices"]) > 1)
+        self.assertIn("OpenBLAS", info["reference"])
+        self.assertIn("async-2", info["gemm_policies"])
+        self.assertIn("double-buffer", info["scan_policies"])
+
+    def test_text(self):
+        text = self.run_tool("info").stdout.decode()
+        info = json.loads(self.run_tool("info", "--json").stdout)
+        for word in ("cpu", "reference", "default: " + info["default"]["on"], info["version"], *info["gemm_policies"], *info["scan_policies"]):
+            self.assertIn(word, text)
+
+
+class Ladder(ToolTest):
+    def records(self, *arguments):
+        return json.loads(self.run_tool("ladder", *arguments, "--json", *CPU).stdout)["records"]
+
+    def test_gemm(self):
+        records = self.records("gemm", "--m", "70", "--n", "130", "--k", "100")
+        self.assertEqual([r["policy"] for r in records], json.loads(self.run_tool("info", "--json").stdout)["gemm_policies"])
+        by_name = {r["policy"]: r for r in records}
+        for record in records:
+            self.assertTrue(record["verified"], record)
+            self.assertLess(record["error"]["ours"], 1e-6)
+            self.assertGreater(record["error"]["ours"], 0)
+            self.assertEqual(record["shape"], {"m": 70, "n": 130, "k": 100})
+            self.assertNotIn("time_us", record)
+        self.assertEqual(by_name["naive"]["counts"]["barriers"], 0)
+        self.assertGreater(by_name["tiled"]["counts"]["barriers"], by_name["double-buffered"]["counts"]["barriers"])
+        self.assertEqual(by_name["tiled"]["hidden"], {"steps_hidden": 0, "steps": 4})
+        self.assertEqual(by_name["async-3"]["hidden"], {"steps_hidden": 3, "steps": 4})
+        self.assertEqual(by_name["async-2"]["counts"]["copied_bytes"], 4 * (70 * 100 * 5 + 100 * 130 * 3))
+
+    def test_scan(self):
+        for type_name in ("f4", "f8", "i4", "u4"):
+            records = self.records("scan", "--size", "9000", "--type", type_name)
+            self.assertEqual([r["policy"] for r in records], json.loads(self.run_tool("info", "--json").stdout)["scan_policies"])
+            for record in records:
+                self.assertTrue(record["verified"], record)
+                self.assertEqual(record["shape"], {"n": 9000})
+            self.assertGreater(records[0]["counts"]["barriers"], records[1]["counts"]["barriers"])
+
+    def test_choice_of_steps_and_text(self):
+        text = self.run_tool("ladder", "gemm", "--size", "33", "--steps", "async-2,tiled", *CPU).stdout.decode()
+        self.assertIn("hidden", text)
+        self.assertEqual([line.split()[0] for line in text.splitlines()[3:]], ["async-2", "tiled"])
+        self.assertNotIn("TFLOP", text)
+        self.refused(2, ["'tile'", "tiled"], "ladder", "gemm", "--steps", "tile", *CPU)
+        self.refused(2, ["'tile'", "warp-shuffle"], "ladder", "scan", "--steps", "tile", *CPU)
+
+    def test_refused_steps(self):
+        records = self.records("gemm", "--size", "40", "--shared-limit", "48")
+        refused = {r["policy"]: r["refused"] for r in records if "refused" in r}
+        self.assertIn("register-tile", refused)
+        self.assertIn("49152", refused["register-tile"])
+        self.assertNotIn("async-4", refused)
+        text = self.run_tool("ladder", "gemm", "--size", "40", "--shared-limit", "48", *CPU).stdout.decode()
+        self.assertIn("refused: ", text)
+
+    def test_degenerate_sizes(self):
+        for arguments in (("gemm", "--size", "0"), ("gemm", "--size", "1"), ("gemm", "--m", "0", "--size", "20"), ("gemm", "--k", "0", "--size", "20"),
+                          ("scan", "--size", "0"), ("scan", "--size", "1")):
+            for record in self.records(*arguments):
+                self.assertTrue(record["verified"], (arguments, record))
+
+    def test_sizes_that_make_no_sense(self):
+        self.refused(2, ["--size", "at least 0", "'-1'"], "ladder", "gemm", "--size", "-1", *CPU)
+        self.refused(2, ["2^40"], "ladder", "gemm", "--size", "3000000", *CPU)
+        self.refused(2, ["--type", "'i8'", "f4, f8, i4 or u4"], "ladder", "scan", "--type", "i8", *CPU)
+
+
+class Trace(ToolTest):
+    def test_svg(self):
+        done = self.run_tool("trace", "--stages", "1,2,3", "--k", "256", "--output", "t.svg", *CPU)
+        root = xml.etree.ElementTree.fromstring((self.folder / "t.svg").read_text())
+        self.assertTrue(root.tag.endswith("svg"))
+        self.assertEqual([line.split()[0] for line in done.stdout.decode().splitlines()], ["policy", "async-1", "async-2", "async-3"])
+
+    def test_perfetto(self):
+        done = self.run_tool("trace", "--step", "double-buffered,warp-tile", "--k", "128", "--output", "t.json", "--json", *CPU)
+        self.assertGreater(len(json.loads((self.folder / "t.json").read_text())["traceEvents"]), 20)
+        timelines = json.loads(done.stdout)["timelines"]
+        self.assertEqual([t["policy"] for t in timelines], ["double-buffered", "warp-tile"])
+        self.assertEqual(timelines[0]["steps_hidden"], 3)
+
+    def test_to_standard_output(self):
+        done = self.run_tool("trace", "--stages", "2", "--k", "96", "--output", "-", "--format", "svg", *CPU)
+        self.assertTrue(xml.etree.ElementTree.fromstring(done.stdout).tag.endswith("svg"))
+        self.assertEqual(self.names(), [])
+
+    def test_refusals(self):
+        base = ("trace", "--k", "64", *CPU)
+        self.refused(2, ["'t.png'", ".svg", "--format"], *base, "--output", "t.png")
+        self.refused(2, ["'gif'", "svg or json"], *base, "--output", "t", "--format", "gif")
+        self.refused(2, ["naive", "no pipeline"], *base, "--output", "t.svg", "--step", "naive")
+        self.refused(2, ["'asynk'", "async-2"], *base, "--output", "t.svg", "--step", "asynk")
+        self.refused(2, ["--stages 9", "1, 2, 3 or 4"], *base, "--output", "t.svg", "--stages", "9")
+        self.refused(2, ["block 1000"], *base, "--output", "t.svg", "--block", "1000")
+        self.refused(1, ["'none/t.svg'"], *base, "--output", "none/t.svg")
+
+
+if __name__ == "__main__":
+    main()
