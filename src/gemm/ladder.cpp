@@ -43,7 +43,7 @@ template <class T> void require_matrix(const char* name, const matrix_view<T>& v
 }
 
 void require_sensible(const problem& p) {
-  const bool reads_operands = p.alpha != 0;
+  const bool reads_operands = p.alpha != 0 && p.m() > 0 && p.n() > 0;
   require_matrix("A", p.a, reads_operands);
   require_matrix("B", p.b, reads_operands);
   require_matrix("C", p.c, true);
@@ -102,6 +102,7 @@ plan prepare(target where, const step& how, const problem& p, parts run) {
   require_sensible(p);
   problem arguments = p;
   if (p.alpha == 0) arguments.a.columns = arguments.b.rows = 0;  // A and B are not to be read
+  if (arguments.k() == 0) arguments.alpha = 0;                          // nothing to scale: alpha may be infinite or NaN
 
   const instance* best = nullptr;
   for (const instance& candidate : instances(where)) {

@@ -26,7 +26,7 @@ dense filled(std::int64_t rows, std::int64_t columns, float value) {
   return made(rows, columns, [&](auto, auto) { return value; });
 }
 dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
-  return made(rows, columns, [&](auto i, auto j) { return (static_cast<double>(at_place(i, j, seed) >> 8) - 8388607.5) / 8388608.0; });
+  return made(rows, columns, [&](auto i, auto j) { return (static_cast<double>(at_place(i, j, seed) >> 20) - 2047.5) / 2048; });
 }
 dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed) {
   return made(rows, columns, [&](auto i, auto j) { return static_cast<int>(at_place(i, j, seed) % 9) - 4; });
@@ -65,7 +65,8 @@ dense matrix::read() const {
     for (std::int64_t j = 0; j < columns_; ++j) now[place(i, j)] = before_[place(i, j)];
   for (std::size_t i = 0; i < now.size(); ++i)
     if (!equal_bits(now[i], before_[i])) {
-      ADD_FAILURE() << "float " << static_cast<std::int64_t>(i) - origin_ << " from the start of the view lies outside it and was written: " << now[i];
+      ADD_FAILURE() << "float " << static_cast<std::int64_t>(i) - origin_
+                    << " from the start of the view lies outside it and was written: " << now[i];
       break;
     }
   return values;

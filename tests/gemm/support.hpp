@@ -57,10 +57,12 @@ template <class F> dense made(std::int64_t rows, std::int64_t columns, F f) {
   return d;
 }
 dense filled(std::int64_t rows, std::int64_t columns, float value);
-dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed);     // in (-1, 1), different at every place
+// In (-1, 1), of 12 significant bits: products are exact, so that a fused multiply-add and two roundings give the same sums.
+dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed);
 dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed);  // -4 ... 4
 
-// How a matrix lies in memory. `offset` counts floats from an address that is a multiple of 256 bytes; meant for strides that are not negative.
+// How a matrix lies in memory. `offset` counts floats from an address that is a multiple of 256 bytes; meant for strides that are not
+// negative.
 struct placing {
   std::int64_t row_stride = 0, column_stride = 0;
   int offset = 0;
@@ -103,8 +105,8 @@ inline product product_of(dense a, dense b, float alpha = 1, float beta = 0) {
   return {.a = std::move(a), .b = std::move(b), .c = random_reals(rows, columns, 99), .alpha = alpha, .beta = beta};
 }
 
-// What the kernels promise: each output one chain of fused multiply-adds in the order of k, then alpha and beta. alpha = 0: A and B are not
-// read; beta = 0: C is not read.
+// What the kernels promise: each output one sum in the order of k, then alpha and beta. alpha = 0: A and B are not read; beta = 0: C is not
+// read. For operands whose products are exact: kernels on the CPU executor may be compiled without fused multiply-adds.
 dense expected(const product& p);
 // Runs the public call and returns C; a failed test if it wrote anything else.
 dense computed(const context& where, std::string_view step, const product& p);

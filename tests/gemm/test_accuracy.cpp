@@ -45,8 +45,13 @@ double distance(const dense& c, const std::vector<double>& other, const exact_pr
   return largest;
 }
 
+// Of 24 significant bits, so that every product is rounded or fused.
+dense long_reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
+  return made(rows, columns, [&](auto i, auto j) { return high(i, j) + low(i, j) / 4096; });
+}
 product random_product(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta) {
-  return product_of(random_reals(m, k, 21), random_reals(k, n, 22), alpha, beta);
+  return product_of(long_reals(m, k, 21), long_reals(k, n, 22), alpha, beta);
 }
 void expect_accurate(const context& where, const product& p) {
   const exact_product e = in_fp64(p);

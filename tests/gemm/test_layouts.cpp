@@ -162,9 +162,9 @@ TEST_P(gemm_layouts, slices_of_larger_matrices) {
     gemm(where, {.a = a.view(), .b = b.view(), .c = slice, .alpha = p.alpha, .beta = p.beta}, {.policy = s.name});
     where.runs_on().synchronize(nullptr);
     const dense block = expected(inside), after = made(large.rows, large.columns, [&](auto i, auto j) {
-      const bool in_slice = i >= 2 && i < 2 + block.rows && j >= 5 && j < 5 + block.columns;
-      return in_slice ? block(i - 2, j - 5) : large(i, j);
-    });
+                                            const bool in_slice = i >= 2 && i < 2 + block.rows && j >= 5 && j < 5 + block.columns;
+                                            return in_slice ? block(i - 2, j - 5) : large(i, j);
+                                          });
     EXPECT_TRUE(same(c.read(), after));
   });
 }

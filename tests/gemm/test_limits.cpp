@@ -10,24 +10,15 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-struct need {
-  const char* step;
-  std::size_t by_rows;       // bytes per block, A and B row-major
-  std::size_t along_tiles;   // A column-major, B row-major: both can be copied in packets, without padding
-};
-constexpr need needs[] = {
-    {"naive", 0, 0},
-    {"tiled", 2 * 32 * 32 * 4, 2 * 32 * 32 * 4},
-    {"padded", 2 * 32 * 33 * 4, 2 * 32 * 33 * 4},
-    {"double-buffered", 2 * 8192, 2 * 8192},
-    {"async-2", 2 * 8192, 2 * 8192},
-    {"async-3", 3 * 8192, 3 * 8192},
-    {"async-4", 4 * 8192, 4 * 8192},
-    {"register-tile", 3 * 2 * 16 * 132 * 4, 3 * 2 * 16 * 132 * 4},
-    {"fragments", 3 * 2 * 16 * 132 * 4, 3 * 2 * 16 * 132 * 4},
-    {"vectors", 3 * 16 * (132 + 128) * 4, 3 * 16 * (128 + 128) * 4},
-    {"warp-tile", 3 * 16 * (132 + 128) * 4, 3 * 16 * (128 + 128) * 4},
-};
+// What a block of a variant needs: its stages, each with a piece of A and one of B, rows padded.
+std::size_t bytes_of(const mm::operand_policy& o, int outer, int k) {
+  const int rows = o.order == mm::layout::k_major ? k : outer;
+  return sizeof(float) * static_cast<std::size_t>(rows * (mm::side_by_side(o, outer, k) + o.padding));
+}
+std::size_t bytes_of(std::string_view step, const mm::policy& how) {
+  if (step == "naive") return 0;
+  return static_cast<std::size_t>(how.stages) * (bytes_of(how.a, how.tile.m, how.tile_k) + bytes_of(how.b, how.tile.n, how.tile_k));
+}
 // What blocks of real devices may have, and two smaller ones.
 constexpr std::size_t limits_in_kib[] = {4, 16, 48, 64, 99, 163, 227};
 
@@ -38,6 +29,16 @@ product small_product(operands lie) {
   p.place_b = placed_in_packets(major::row, p.b);
   return p;
 }
+
+struct placed_product {
+  matrix a, b, c;
+  mm::problem request;
+  placed_product(const context& where, const product& p)
+      : a(where, p.a, p.place_a),
+        b(where, p.b, p.place_b),
+        c(where, p.c, p.place_c),
+        request{a.view(), b.view(), c.view(), p.alpha, p.beta} {}
+};
 
 class gemm_limits : public on_device {
  protected:
@@ -61,55 +62,45 @@ class gemm_limits : public on_device {
   }
 };
 
-TEST_P(gemm_limits, table_names_every_step) {
-  ASSERT_EQ(std::size(needs), std::size(mm::steps));
-  for (std::size_t i = 0; i < std::size(needs); ++i) EXPECT_STREQ(needs[i].step, mm::steps[i].name);
-}
 TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers) {
   each_limit([&](const context& where, operands lie) {
     const product p = small_product(lie);
     const dense right = expected(p);
-    for (const need& n : needs) {
-      SCOPED_TRACE(n.step);
-      const std::size_t bytes = lie == operands::by_rows ? n.by_rows : n.along_tiles;
+    const placed_product on_device(where, p);
+    const char* last = nullptr;
+    for (const mm::step& s : mm::steps) {
+      SCOPED_TRACE(s.name);
+      const std::size_t bytes = bytes_of(s.name, mm::prepare(where.kind(), s, on_device.request).what.how);
       if (bytes <= allowed(where)) {
-        EXPECT_TRUE(same(computed(where, n.step, p), right));
+        last = s.name;
+        EXPECT_TRUE(same(computed(where, s.name, p), right));
         continue;
       }
       try {
-        computed(where, n.step, p);
+        computed(where, s.name, p);
         ADD_FAILURE() << "not refused";
       } catch (const not_supported& e) {
-        EXPECT_THAT(e.what(), AllOf(HasSubstr(n.step), HasSubstr(std::to_string(bytes)), HasSubstr(std::to_string(allowed(where))),
+        EXPECT_THAT(e.what(), AllOf(HasSubstr(s.name), HasSubstr(std::to_string(bytes)), HasSubstr(std::to_string(allowed(where))),
                                     HasSubstr(where.limits().name), HasSubstr("shared memory")));
       }
     }
-  });
-}
-TEST_P(gemm_limits, auto_takes_the_last_step_that_fits) {
-  each_limit([&](const context& where, operands lie) {
-    const product p = small_product(lie);
-    const auto last = std::find_if(std::rbegin(needs), std::rend(needs), [&](const need& n) {
-      return (lie == operands::by_rows ? n.by_rows : n.along_tiles) <= allowed(where);
-    });
-    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-    const mm::problem request{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
-    EXPECT_STREQ(select_step(where, request).name, last->step);
-    EXPECT_TRUE(same(computed(where, "auto", p), expected(p)));
+    EXPECT_STREQ(select_step(where, on_device.request).name, last) << "auto takes the last step that fits";
+    EXPECT_TRUE(same(computed(where, "auto", p), right));
   });
 }
 TEST(gemm_limits_choice, at_sizes_of_real_devices) {
-  const auto chosen = [](std::size_t kib, operands lie) {
+  const auto chosen = [](std::size_t kib) {
     device_limits limits = simulated_device();
     limits.shared_opt_in = kib * 1024;
+    limits.shared_per_block = std::min(limits.shared_per_block, limits.shared_opt_in);
     const context where(make_cpu_executor({.limits = limits}));
-    const product p = small_product(lie);
-    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-    return std::string(select_step(where, {.a = a.view(), .b = b.view(), .c = c.view()}).name);
+    return std::string(select_step(where, placed_product(where, small_product(operands::by_rows)).request).name);
   };
-  EXPECT_EQ(chosen(48, operands::by_rows), "async-4");
-  EXPECT_EQ(chosen(48, operands::along_tiles), "warp-tile");  // 48 KiB to the byte
-  for (const std::size_t kib : {64, 99, 163, 227}) EXPECT_EQ(chosen(kib, operands::by_rows), "warp-tile") << kib << " KiB";
+  EXPECT_EQ(chosen(4), "naive");
+  EXPECT_EQ(chosen(8), "tiled");
+  EXPECT_EQ(chosen(16), "async-2");
+  EXPECT_EQ(chosen(24), "async-3");
+  for (const std::size_t kib : {64, 99, 163, 227}) EXPECT_EQ(chosen(kib), std::rbegin(mm::steps)->name) << kib << " KiB";
 }
 TEST(gemm_limits_choice, a_device_without_enough_threads_gets_smaller_blocks) {
   device_limits limits = simulated_device();

@@ -12,7 +12,8 @@ using testing::HasSubstr;
 class gemm_requests : public on_device {
  protected:
   // A good request for 3 x 4 = (3 x 5) (5 x 4) in memory that a change then spoils.
-  template <class Error, class Spoil> void expect_refused(Spoil spoil, const std::vector<std::string>& says, float alpha = 1, std::string_view policy = "auto") {
+  template <class Error, class Spoil>
+  void expect_refused(Spoil spoil, const std::vector<std::string>& says, float alpha = 1, std::string_view policy = "auto") {
     const context where = any();
     const product p = product_of(random_reals(3, 5, 1), random_reals(5, 4, 2), alpha, 0.5);
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
@@ -50,7 +51,8 @@ TEST_P(gemm_requests, extents_that_do_not_agree) {
   expect_refused<bad_request>([](auto& r) { r.a.columns = 4; }, {"A has 4 columns", "B has 5 rows"}, 0);
 }
 TEST_P(gemm_requests, rows_of_c_that_overlap) {
-  for (const auto& [row, column] : std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 1}, {0, 1}, {4, 0}, {1, 2}, {-4, 1}, {4, -1}, {0, 0}}) {
+  for (const auto& [row, column] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 1}, {0, 1}, {4, 0}, {1, 2}, {-4, 1}, {4, -1}, {0, 0}}) {
     expect_refused<bad_request>([&](auto& r) { r.c.row_stride = row, r.c.column_stride = column; },
                                 {"C is 3 x 4", "strides " + std::to_string(row) + " and " + std::to_string(column)});
   }
@@ -81,7 +83,8 @@ TEST_P(gemm_requests, empty_ones_do_nothing) {
   const context where = any();
   for (const mm::step& s : mm::steps)
     for (const auto& [m, n, k] : {std::tuple{0, 4, 5}, {3, 0, 5}, {0, 0, 0}, {0, 4, 0}}) {
-      const launch_counts done = gemm(where, {.a = {nullptr, m, k, k, 1}, .b = {nullptr, k, n, n, 1}, .c = {nullptr, m, n, n, 1}}, {.policy = s.name});
+      const launch_counts done =
+          gemm(where, {.a = {nullptr, m, k, k, 1}, .b = {nullptr, k, n, n, 1}, .c = {nullptr, m, n, n, 1}}, {.policy = s.name});
       EXPECT_EQ(done.switches, 0u) << s.name;
     }
 }

@@ -20,7 +20,8 @@ TEST(gemm_schedules, do_not_change_a_bit) {
     for (const landing copies : {landing::early, landing::late, landing::mixed})
       for (unsigned seed = 1; seed <= 3; ++seed)
         for (const int workers : {1, 3}) {
-          SCOPED_TRACE(testing::Message() << s.name << ", landing " << static_cast<int>(copies) << ", seed " << seed << ", " << workers << " workers");
+          SCOPED_TRACE(testing::Message() << s.name << ", landing " << static_cast<int>(copies) << ", seed " << seed << ", " << workers
+                                          << " workers");
           const context where(make_cpu_executor({.seed = seed, .copies = copies, .workers = workers, .resident_blocks = 1 + workers / 2}));
           EXPECT_TRUE(same(computed(where, s.name, p), right));
         }
@@ -32,7 +33,8 @@ class gemm_repeats : public on_device {};
 TEST_P(gemm_repeats, bit_by_bit) {
   const context where = any();
   for (const mm::step& s : mm::steps) {
-    const product p = product_of(random_reals(s.how.tile.m + 1, 2 * s.how.tile_k + 1, 41), random_reals(2 * s.how.tile_k + 1, s.how.tile.n + 1, 42));
+    const product p =
+        product_of(random_reals(s.how.tile.m + 1, 2 * s.how.tile_k + 1, 41), random_reals(2 * s.how.tile_k + 1, s.how.tile.n + 1, 42));
     const dense first = computed(where, s.name, p);
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(computed(where, s.name, p), first)) << s.name;
   }
@@ -65,7 +67,8 @@ void any_product_is_exact(const context& where) {
     for (std::int64_t j = 0; j < n; ++j) {
       std::int64_t sum = 0;
       for (std::int64_t x = 0; x < k; ++x) sum += static_cast<std::int64_t>(p.a(i, x)) * static_cast<std::int64_t>(p.b(x, j));
-      const std::int64_t right = static_cast<std::int64_t>(p.alpha) * sum + static_cast<std::int64_t>(p.beta) * static_cast<std::int64_t>(p.c(i, j));
+      const std::int64_t right =
+          static_cast<std::int64_t>(p.alpha) * sum + static_cast<std::int64_t>(p.beta) * static_cast<std::int64_t>(p.c(i, j));
       RC_ASSERT(c(i, j) == static_cast<float>(right));
     }
 }

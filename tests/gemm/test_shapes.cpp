@@ -48,7 +48,8 @@ TEST_P(gemm_shapes, around_the_tile) {
   const std::vector<context> contexts = several();
   each_shape(mm::find_step(GetParam().step).how, [&](std::int64_t m, std::int64_t n, std::int64_t k, std::size_t number) {
     const product p = shaped(m, n, k, number);
-    SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", alpha " << p.alpha << ", beta " << p.beta << ", case " << number);
+    SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", alpha " << p.alpha << ", beta " << p.beta << ", case "
+                                    << number);
     EXPECT_TRUE(same(computed(contexts[number % contexts.size()], GetParam().step, p), expected(p)));
   });
 }

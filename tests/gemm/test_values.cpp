@@ -23,7 +23,9 @@ class gemm_values : public on_device {
 
 // Edge tiles of every step: 32 + 5 and 128 + 5 columns, an odd K.
 constexpr std::int64_t rows = 37, columns = 133, depth = 35;
-product plain(float alpha = 1, float beta = 0) { return product_of(random_reals(rows, depth, 11), random_reals(depth, columns, 12), alpha, beta); }
+product plain(float alpha = 1, float beta = 0) {
+  return product_of(random_reals(rows, depth, 11), random_reals(depth, columns, 12), alpha, beta);
+}
 
 TEST_P(gemm_values, all_scales) {
   for (const float alpha : {0.f, 1.f, -1.5f})
@@ -60,7 +62,8 @@ TEST_P(gemm_values, alpha_of_0_takes_null_operands) {
     for (const float beta : {0.f, 1.f, 1.3f}) {
       const product p = plain(0, beta);
       matrix c(where, p.c, p.place_c);
-      gemm(where, {.a = {nullptr, rows, depth, depth, 1}, .b = {nullptr, depth, columns, columns, 1}, .c = c.view(), .alpha = 0, .beta = beta},
+      gemm(where,
+           {.a = {nullptr, rows, depth, depth, 1}, .b = {nullptr, depth, columns, columns, 1}, .c = c.view(), .alpha = 0, .beta = beta},
            {.policy = s.name});
       where.runs_on().synchronize(nullptr);
       EXPECT_TRUE(same(c.read(), expected(p))) << s.name << ", beta " << beta;
@@ -102,8 +105,10 @@ TEST_P(gemm_values, one_infinity_meets_zeros) {
   for (std::int64_t j = 0; j < columns; ++j) p.b(17, j) = j % 3 == 0 ? 0.f : j % 3 == 1 ? 0.25f : -2.f;
   const dense right = expected(p);
   for (std::int64_t j = 0; j < columns; ++j) {
-    if (j % 3 == 0) ASSERT_TRUE(std::isnan(right(33, j)));
-    else ASSERT_EQ(right(33, j), j % 3 == 1 ? infinity : -infinity);
+    if (j % 3 == 0)
+      ASSERT_TRUE(std::isnan(right(33, j)));
+    else
+      ASSERT_EQ(right(33, j), j % 3 == 1 ? infinity : -infinity);
     ASSERT_TRUE(std::isfinite(right(32, j)));
   }
   expect_right(p, "Inf in A");
@@ -137,10 +142,10 @@ TEST_P(gemm_values, denormals_are_kept) {
   expect_right(p, "denormal results");
 }
 TEST_P(gemm_values, identity_and_permutations_move_bits) {
-  const dense a = made(rows, columns, [](auto i, auto j) { return std::ldexp(1 + static_cast<float>(j) / 256, static_cast<int>(i * 6) - 120); });
+  const dense a =
+      made(rows, columns, [](auto i, auto j) { return std::ldexp(1 + static_cast<float>(j) / 256, static_cast<int>(i * 6) - 120); });
   for (const std::int64_t factor : {1, 5}) {  // 5 and 133 have no common divisor
-    const product p =
-        product_of(a, made(columns, columns, [&](auto k, auto j) { return k * factor % columns == j ? 1 : 0; }));
+    const product p = product_of(a, made(columns, columns, [&](auto k, auto j) { return k * factor % columns == j ? 1 : 0; }));
     const dense right = expected(p);
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t k = 0; k < columns; ++k) ASSERT_EQ(right(i, k * factor % columns), a(i, k));

@@ -6,7 +6,7 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// clock_now: on the GPU cycles of this multiprocessor, comparable within a block only; on the CPU executor nanoseconds.
+// clock_now: on the GPU cycles of this multiprocessor, comparable within a block only; on the CPU executor nanoseconds of processor time.
 // trap: ends the kernel with an error.
 #if AP_ON_GPU
 AP_DEV std::int64_t clock_now() {

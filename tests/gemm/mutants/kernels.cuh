@@ -157,7 +157,7 @@ std::vector<mutant> mutants() {
   add_copies<4>(all);
   add_registers<1>(all);
   add_registers<2>(all);
-  all.push_back(made<ring_of::copies, 1, no_barrier_after_compute>("no barrier after compute", wrong, right));
+  all.push_back(made<ring_of::copies, 1, no_barrier_after_compute>("no barrier after compute", wrong, wrong));
   all.push_back(made<ring_of::registers, 1, no_barrier_after_compute>("registers, no barrier after compute", wrong, wrong));
   all.push_back(made<ring_of::textbook, 2, nothing>("the textbooks' order", right, right));
   all.push_back(made<ring_of::textbook, 2, no_barrier_after_compute>("the textbooks' order, no barrier after compute", wrong, right));

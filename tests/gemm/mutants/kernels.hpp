@@ -1,6 +1,7 @@
 // Broken products as a test sees them.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@ enum class outcome {
   right,  // under every seed
   wrong,  // under at least one
 };
+inline void PrintTo(outcome o, std::ostream* out) { *out << (o == outcome::right ? "right" : "wrong"); }
 // A kernel that takes mm::problem as its params; one block per tile of `side` x `side` outputs.
 struct mutant {
   std::string fault;

@@ -59,7 +59,7 @@ void bulk_wait(int groups_left, bulk_done what, place where);
 // polling and time -------------------------------------------------------------------------------------------------------------------
 void yield(place where);       // somebody else first: inside a loop that polls memory
 void polled();                 // such a loop has found what it waited for: blocks that only poll get on too
-std::int64_t clock();          // nanoseconds
+std::int64_t clock();          // nanoseconds of processor time of this worker: other load on the machine does not show
 void trap(const char* why, place where);
 
 }  // namespace antiphase::machine
