@@ -14,12 +14,12 @@ std::vector<instance> vector_kernels() {
   add<vectors_policy(k, k)>(list, "vectors", "gemm.vectors");
   add<vectors_policy(outer, outer)>(list, "vectors", "gemm.vectors");
   add<vectors_policy(outer, k)>(list, "vectors", "gemm.vectors");
-  add<vectors_policy(neither, neither)>(list, "vectors", "gemm.vectors");
+  add_with_parts<vectors_policy(neither, neither)>(list, "vectors", "gemm.vectors");
   add_with_parts<warp_tile_policy(k, outer)>(list, "warp-tile", "gemm.warp-tile");
   add<warp_tile_policy(k, k)>(list, "warp-tile", "gemm.warp-tile");
   add<warp_tile_policy(outer, outer)>(list, "warp-tile", "gemm.warp-tile");
   add<warp_tile_policy(outer, k)>(list, "warp-tile", "gemm.warp-tile");
-  add<warp_tile_policy(neither, neither)>(list, "warp-tile", "gemm.warp-tile");
+  add_with_parts<warp_tile_policy(neither, neither)>(list, "warp-tile", "gemm.warp-tile");
   return list;
 }
 

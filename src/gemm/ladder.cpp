@@ -109,7 +109,7 @@ plan prepare(target where, const step& how, const problem& p, parts run) {
     if (std::string_view(candidate.step) != how.name || candidate.how.run != run) continue;
     const bool fits = lies(candidate.how.a, candidate.how.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&
                       lies(candidate.how.b, candidate.how.tile, p.b.data, p.b.column_stride, p.b.row_stride);
-    if (run == parts::all && !fits) continue;
+    if (!fits) continue;
     if (best == nullptr || specialised(candidate.how) > specialised(best->how)) best = &candidate;
   }
   if (best == nullptr) throw not_supported(fmt::format("this build has no kernel for GEMM policy {} on {}", how.name, where == target::cuda ? "CUDA" : "the CPU"));

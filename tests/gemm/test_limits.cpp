@@ -66,11 +66,11 @@ TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers
   each_limit([&](const context& where, operands lie) {
     const product p = small_product(lie);
     const dense right = expected(p);
-    const placed_product on_device(where, p);
+    const placed_product placed_here(where, p);
     const char* last = nullptr;
     for (const mm::step& s : mm::steps) {
       SCOPED_TRACE(s.name);
-      const std::size_t bytes = bytes_of(s.name, mm::prepare(where.kind(), s, on_device.request).what.how);
+      const std::size_t bytes = bytes_of(s.name, mm::prepare(where.kind(), s, placed_here.request).what.how);
       if (bytes <= allowed(where)) {
         last = s.name;
         EXPECT_TRUE(same(computed(where, s.name, p), right));
@@ -84,7 +84,7 @@ TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers
                                     HasSubstr(where.limits().name), HasSubstr("shared memory")));
       }
     }
-    EXPECT_STREQ(select_step(where, on_device.request).name, last) << "auto takes the last step that fits";
+    EXPECT_STREQ(select_step(where, placed_here.request).name, last) << "auto takes the last step that fits";
     EXPECT_TRUE(same(computed(where, "auto", p), right));
   });
 }

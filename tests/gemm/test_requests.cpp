@@ -6,7 +6,6 @@
 namespace antiphase::gemm_test {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 
 class gemm_requests : public on_device {

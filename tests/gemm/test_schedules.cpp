@@ -52,7 +52,7 @@ placing any_placing(const dense& d, bool writable) {
   return how;
 }
 void any_product_is_exact(const context& where) {
-  const mm::step& s = mm::steps[*rc::gen::inRange<std::size_t>(0, std::size(mm::steps))];
+  const mm::step s = *rc::gen::elementOf(std::vector<mm::step>(std::begin(mm::steps), std::end(mm::steps)));
   const std::int64_t m = *rc::gen::inRange(0, 70), n = *rc::gen::inRange(0, 70), k = *rc::gen::inRange(0, 70);
   const auto seed = *rc::gen::inRange(1u, 1000u);
   product p = product_of(random_integers(m, k, seed), random_integers(k, n, seed + 1), static_cast<float>(*rc::gen::inRange(-2, 3)),

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Checks what the GPU compiler made of the ladder's kernels.
+
+    check_codegen.py resources (--objects FILE... --cuobjdump TOOL | --source FILE.cu --nvcc TOOL --include DIR...)
+    check_codegen.py packets --objects FILE... --cuobjdump TOOL
+
+resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
+report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
+(LDS.128, STG.128); no other kernel copies packets.
+
+Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
+"""
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+
+ARCHITECTURE = "sm_90a"
+NOTHING_TO_CHECK = 77
+
+
+def output_of(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+class Kernel:
+    """One kernel: what its name says about its policy, and what the compiler reports about its code."""
+
+    def __init__(self, name):
+        self.name = name.replace("antiphase::", "")
+        self.registers = self.memory = None  # memory: bytes of stack and local memory per thread
+        shape = re.search(r"policy\{mm::extent2\{(\d+), (\d+)\}, \d+, mm::extent2\{(\d+), (\d+)\}", self.name)
+        self.tiled = shape is not None
+        self.outputs = int(shape[3]) * int(shape[4]) if shape else 1
+        self.threads = int(shape[1]) * int(shape[2]) // self.outputs if shape else 1024
+        self.copy_widths = [int(width) for width in re.findall(r"operand_policy\{\(mm::layout\)\d, \d+, (\d+)", self.short())]
+        self.loads = "(mm::parts)2" not in self.short()
+
+    def short(self):
+        """Without the type of the parameters, which repeats the policy."""
+        return self.name.split(">(")[0].removeprefix("void cuda::run_kernel<").strip("> ")
+
+    def most_registers(self):
+        """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a multiprocessor resident; the
+        others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them."""
+        if self.threads == 1024:
+            return 64
+        if 4 in self.copy_widths:
+            return 128
+        return 168 if self.threads >= 256 else 224
+
+    def faults(self):
+        if self.memory != 0:
+            yield f"{self.memory} bytes of stack and local memory per thread, expected none"
+        if self.registers > self.most_registers():
+            yield f"{self.registers} registers per thread, expected at most {self.most_registers()}"
+        if self.registers < self.outputs:
+            yield f"{self.registers} registers per thread cannot hold its {self.outputs} sums"
+
+
+def demangled(names):
+    return subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True).stdout.split("\n")
+
+
+def kernels_of(reports):
+    """From (mangled name, registers, bytes of memory)."""
+    reports = [r for r in reports if "run_kernel" in r[0]]
+    kernels = [Kernel(name) for name in demangled([r[0] for r in reports])][:len(reports)]
+    for kernel, (_, kernel.registers, kernel.memory) in zip(kernels, reports):
+        pass
+    return kernels
+
+
+def resources_in_object(cuobjdump, path):
+    text = output_of(cuobjdump, "-arch", ARCHITECTURE, "--dump-resource-usage", path)
+    found = re.findall(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", text)
+    return kernels_of([(name, int(reg), int(stack) + int(local)) for name, reg, stack, local in found])
+
+
+def resources_of_compilation(nvcc, includes, source):
+    with tempfile.TemporaryDirectory() as folder:
+        code = ARCHITECTURE.removeprefix("sm_")
+        text = output_of(nvcc, "-cubin", "-o", f"{folder}/out.cubin", f"-gencode=arch=compute_{code},code={ARCHITECTURE}", "-std=c++20", "-O3",
+                         "-DNDEBUG", "--expt-relaxed-constexpr", "-Xptxas=-v", *[f"-I{folder}" for folder in includes], source)
+    found = re.findall(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\s+"
+                       r"ptxas info\s*: Used (\d+) registers", text)
+    return kernels_of([(name, int(reg), int(stack) + int(stores) + int(loads)) for name, stack, stores, loads, reg in found])
+
+
+def code_in_object(cuobjdump, path):
+    """(kernel, its instructions)"""
+    parts = re.split(r"^\s*Function : (\S+)\n", output_of(cuobjdump, "-arch", ARCHITECTURE, "-sass", path), flags=re.MULTILINE)
+    pairs = [(name, code) for name, code in zip(parts[1::2], parts[2::2]) if "run_kernel" in name]
+    return list(zip([Kernel(name) for name in demangled([name for name, _ in pairs])], [code for _, code in pairs]))
+
+
+def missing_packets(kernel, code):
+    in_packets = kernel.loads and 4 in kernel.copy_widths
+    for wanted, pattern, what in ((in_packets, r"\bLDGSTS\S*\.128\b", "16-byte asynchronous copies"),
+                                  (in_packets, r"\bLDS\S*\.128\b", "16-byte reads from shared memory"),
+                                  (in_packets, r"\bSTG\S*\.128\b", "16-byte writes of C")):
+        found = re.search(pattern, code) is not None
+        if wanted and not found:
+            yield f"no {what}"
+        if found and kernel.loads and what.endswith("copies") and not wanted:
+            yield f"{what}, which its policy does not ask for"
+
+
+def report(checked, wanted):
+    faults = 0
+    for kernel, found in checked:
+        for fault in found:
+            faults += 1
+            print(f"{kernel.short()}: {fault}", file=sys.stderr)
+    print(f"{len(checked)} kernels checked for {ARCHITECTURE}, {faults} faults")
+    if not checked or not any(wanted(kernel) for kernel, _ in checked):
+        sys.exit("the kernels that this check is about were not found")
+    return 1 if faults else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("check", choices=("resources", "packets"))
+    parser.add_argument("--objects", nargs="*", default=[])
+    parser.add_argument("--cuobjdump")
+    parser.add_argument("--source")
+    parser.add_argument("--nvcc")
+    parser.add_argument("--include", nargs="*", default=[])
+    options = parser.parse_args()
+
+    if options.check == "resources" and options.source:
+        kernels = resources_of_compilation(options.nvcc, options.include, options.source)
+        return report([(k, list(k.faults())) for k in kernels], lambda k: k.tiled)
+    if not options.cuobjdump:
+        print("skipped: there is no cuobjdump to read the compiled code with")
+        return NOTHING_TO_CHECK
+    objects = [o for o in options.objects if ARCHITECTURE in output_of(options.cuobjdump, "--list-elf", o)]
+    if not objects:
+        print(f"skipped: the kernels were not compiled for {ARCHITECTURE}")
+        return NOTHING_TO_CHECK
+    if options.check == "resources":
+        kernels = [k for o in objects for k in resources_in_object(options.cuobjdump, o)]
+        return report([(k, list(k.faults())) for k in kernels], lambda k: k.tiled)
+    code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
+    return report([(k, list(missing_packets(k, text))) for k, text in code], lambda k: 4 in k.copy_widths)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+// A kernel of the ladder that is left fewer registers than its sums and fragments need: it spills, and the check must say so.
+#include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/tiled.cuh>
+
+namespace antiphase::mm {
+
+constexpr policy cramped = [] {
+  policy p = register_tile_policy;
+  p.blocks = 3;
+  return p;
+}();
+const kernel cramped_kernel = kernel_of<tiled<cramped>>("cramped");
+
+}  // namespace antiphase::mm
