@@ -20,8 +20,8 @@ struct hand_over {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index();
     if (thread_index() == 0) {
-      s.full.init(1);
-      s.empty.init(2);
+      s.full.init(warps(1));
+      s.empty.init(warps(2));
     }
     block_barrier();
     for (int round = 0; round < rounds; ++round) {

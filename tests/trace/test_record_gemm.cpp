@@ -7,6 +7,7 @@
 #include <antiphase/gemm.hpp>
 #include <antiphase/trace.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -186,22 +187,28 @@ TEST(RecordGemm, RefusesWhatHasNoTimeline) {
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", empty); }), HasSubstr("K = 0"));
 }
 
-TEST(RecordGemm, CudaTimelinesAreInOrder) {
+class RecordGemmOf : public ::testing::TestWithParam<const char*> {};
+TEST_P(RecordGemmOf, CudaTimelineIsInOrder) {
   std::string why;
   if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
   const context where(make_cuda_executor());
-  for (const char* policy : policies) {
-    product p(where, 300, 260, 32 * 20 - 5);
-    const timeline t = record_gemm(where, policy, p.problem());
-    EXPECT_EQ(t.unit, "cycles");
-    EXPECT_EQ(t.dropped > 0, t.steps > 32);
-    EXPECT_EQ(t.recorded, std::min(t.steps, 32));
-    expect_in_order(t);
-    const overlap o = measure(t);
-    EXPECT_EQ(o.steps_hidden, t.stages == 1 ? 0 : o.steps - 1) << policy;
-    expect_same_product(where, policy, p, 0);
-  }
+  const char* const policy = GetParam();
+  product p(where, 300, 260, 32 * 20 - 5);
+  const timeline t = record_gemm(where, policy, p.problem());
+  EXPECT_EQ(t.unit, "cycles");
+  EXPECT_EQ(t.dropped > 0, t.steps > 32);
+  EXPECT_EQ(t.recorded, std::min(t.steps, 32));
+  expect_in_order(t);
+  const overlap o = measure(t);
+  EXPECT_EQ(o.steps_hidden, t.stages == 1 ? 0 : o.steps - 1);
+  expect_same_product(where, policy, p, 0);
 }
+std::string identifier(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Policies, RecordGemmOf, ::testing::ValuesIn(policies), identifier);
 
 }  // namespace
 }  // namespace antiphase

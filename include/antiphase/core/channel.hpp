@@ -7,7 +7,7 @@ namespace antiphase {
 // How many parties commit an event, by kind, so that the declaration of a channel says who arrives. A warp is one party: its lanes
 // arrive together, through an arrival that synchronises the warp first.
 AP_FN constexpr int threads(int count) { return count; }
-AP_FN constexpr int warps(int count) { return count; }
+AP_FN constexpr int warps(int count) { return AP_EVERY_LANE_ARRIVES ? 32 * count : count; }
 AP_FN constexpr int streams(int count) { return count; }
 
 // What a channel needs of a barrier: a count of arrivals, and a wait for the end of the phase of a given parity. Before the first

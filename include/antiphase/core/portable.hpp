@@ -31,3 +31,8 @@
 #else
 #define AP_UNROLL _Pragma("GCC unroll 64")
 #endif
+
+// Set to 1 for compute-sanitizer's racecheck, which does not follow what one lane's arrival for its warp orders: then all lanes arrive.
+#if !defined(AP_EVERY_LANE_ARRIVES)
+#define AP_EVERY_LANE_ARRIVES 0
+#endif

@@ -50,7 +50,7 @@ struct mbarrier {
   // The sync makes what the other lanes did part of what the leader's arrival publishes; without it they would not be ordered.
   AP_DEV void arrive(by_warp) {
     warp_sync();
-    if (lane_index() == 0) arrive();
+    if (AP_EVERY_LANE_ARRIVES || lane_index() == 0) arrive();
   }
 };
 

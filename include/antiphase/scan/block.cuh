@@ -22,8 +22,7 @@ template <scannable T, operator_on<T> Op, policy P> struct warp_shuffles {
     if (lane == 0) s.total[warp] = mine;
     block_barrier();
     if (warp == 0) {
-      const int last = shape::warps - 1;
-      const T through = warp_scan(s.total[lane < last ? lane : last], live, op);
+      const T through = warp_scan(lane < live ? s.total[lane] : mine, live, op);  // lanes read what they will overwrite, no other's
       if (lane < live) s.total[lane] = through;
     }
     block_barrier();
