@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Makes the README's tables of the ladders, and their pictures, from the result files in bench/results.
+"""Makes the README's tables of the ladders, their pictures, and the figures in the documents from the result files in bench/results.
 
     report.py [--root ROOT]           writes them
     report.py [--root ROOT] --check   fails if they are not what it would write
 
-The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures. A figure whose code has
-changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
+documents of docs (figures.py). A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
 import pathlib
 import sys
 
+import figures
 import fingerprint
 import ladder_plot
 import results
@@ -147,6 +148,14 @@ def main():
     pictures = options.root / "docs" / "pictures"
     for family in UNITS:
         made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.families() else None
+    documents = sorted((options.root / "docs").glob("*.md"))
+    if report.results.figures:
+        filler = figures.Figures(report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK)
+        try:
+            made |= {path: filler.fill(path.read_text()) for path in documents}
+        except results.BadResult as failure:
+            print(f"report.py: docs: {failure}", file=sys.stderr)
+            return 1
     differing = [path for path, text in made.items() if (path.read_text() if path.exists() else None) != text]
     if options.check:
         for path in differing:

@@ -23,6 +23,7 @@ class Figure:
         self.times = record["time_us"]
         self.code = record["code"]
         self.overlap = record.get("overlap", {}).get("formula")
+        self.record = record
         self.file = file
 
     @property

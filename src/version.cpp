@@ -7,7 +7,6 @@ namespace antiphase {
 
 build build_info() {
   return {.version = ANTIPHASE_VERSION,
-          .commit = ANTIPHASE_COMMIT,
           .gpu = ANTIPHASE_HAS_CUDA ? gpu_part::present : gpu_part::absent,
           .gpu_compiler = ANTIPHASE_CUDA_VERSION};
 }

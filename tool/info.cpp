@@ -10,6 +10,7 @@
 #include "tool/command.hpp"
 #include "tool/console.hpp"
 #include "tool/place.hpp"
+#include "tool/provenance.hpp"
 #include "tool/reference.hpp"
 
 namespace antiphase::tool {
@@ -77,7 +78,7 @@ void run(const common_options& options) {
     for (const device& d : devices) list.push_back(to_json(d));
     print_json(json{{"schema", 1},
                     {"version", b.version},
-                    {"commit", b.commit},
+                    {"commit", built_from()},
                     {"gpu_part", has_gpu_part ? json(b.gpu_compiler) : json(nullptr)},
                     {"devices", list},
                     {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
@@ -88,7 +89,7 @@ void run(const common_options& options) {
     return;
   }
   std::string text = fmt::format("antiphase {}{}, GPU part: {}\n\nplaces to run (--on)\n", b.version,
-                                 b.commit.empty() ? "" : fmt::format(" (commit {})", b.commit),
+                                 built_from().empty() ? "" : fmt::format(" (commit {})", built_from()),
                                  has_gpu_part ? fmt::format("CUDA {}", b.gpu_compiler) : "not in this build");
   for (const device& d : devices) text += to_text(d);
   text += fmt::format("  reference  {}, for gemm only\n", reference_name());

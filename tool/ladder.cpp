@@ -1,10 +1,7 @@
 // The subcommand ladder: every step from the textbook's first kernel to the fastest, side by side.
 #include "tool/ladder.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-
-#include <chrono>
 
 #include "tool/machine.hpp"
 #include "tool/provenance.hpp"
@@ -84,14 +81,9 @@ void add_time(json& record, std::string_view name, const timing& time) {
 }
 
 json result_file(std::string_view command, const place& at, json records) {
-  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  return {{"schema", 1},
-          {"command", command},
-          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
-          {"commit", built_from()},
-          {"place", to_json(at)},
-          {"machine", machine_of(at)},
-          {"records", std::move(records)}};
+  json content = result_envelope(command, at);
+  content["records"] = std::move(records);
+  return content;
 }
 
 void say_progress(const ladder_options& options, std::string_view what) {

@@ -2,12 +2,16 @@
 #include "tool/machine.hpp"
 
 #include <dlfcn.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <antiphase/version.hpp>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
+
+#include "tool/provenance.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -103,6 +107,16 @@ json machine_of(const place& at) {
     machine["power"] = power_of(library, of);
   }
   return machine;
+}
+
+json result_envelope(std::string_view command, const place& at) {
+  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+  return {{"schema", 1},
+          {"command", command},
+          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
+          {"commit", built_from()},
+          {"place", to_json(at)},
+          {"machine", machine_of(at)}};
 }
 
 }  // namespace antiphase::tool

@@ -6,6 +6,7 @@
 #include "tool/command.hpp"
 #include "tool/console.hpp"
 #include "tool/interrupt.hpp"
+#include "tool/provenance.hpp"
 
 namespace {
 
@@ -27,8 +28,8 @@ constexpr const char* examples =
     "5 verification failed, 130 interrupted. An output file appears complete or not at all.";
 
 std::string version() {
-  const build b = build_info();
-  return fmt::format("antiphase {}{}\n", b.version, b.commit.empty() ? "" : fmt::format(" ({})", b.commit));
+  const std::string_view commit = tool::built_from();
+  return fmt::format("antiphase {}{}\n", build_info().version, commit.empty() ? "" : fmt::format(" ({})", commit));
 }
 
 void run(int argc, char** argv) {

@@ -10,6 +10,7 @@
 #include "tool/command.hpp"
 #include "tool/console.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/machine.hpp"
 #include "tool/output_file.hpp"
 #include "tool/perfetto.hpp"
 #include "tool/place.hpp"
@@ -93,15 +94,14 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     if (t.dropped > 0)
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }
-  if (r.common.json)
-    print_json(json{{"schema", 1},
-                    {"command", "trace"},
-                    {"place", to_json(at)},
-                    {"shape", {{"m", r.m}, {"n", r.n}, {"k", r.k}}},
-                    {"timelines", list},
-                    {"output", r.output}});
-  else if (r.output != "-")
-    print(table_text(table));
+  if (r.common.json) {
+    json content = result_envelope("trace", at);
+    content["shape"] = {{"m", r.m}, {"n", r.n}, {"k", r.k}};
+    content["timelines"] = list;
+    content["output"] = r.output;
+    print_json(content);
+  }
+  if (!r.common.json && r.output != "-") print(table_text(table));
 }
 
 void run(const request& r) {

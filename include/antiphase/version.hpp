@@ -8,7 +8,6 @@ enum class gpu_part { absent, present };
 
 struct build {
   std::string_view version;  // of the project: major.minor.patch
-  std::string_view commit;   // short hash of the sources, empty if they were not a git checkout
   gpu_part gpu;              // whether kernels for NVIDIA GPUs are compiled in
   std::string_view gpu_compiler;  // the version of the CUDA toolkit that compiled them, empty without them
 };

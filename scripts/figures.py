@@ -1,0 +1,91 @@
+"""Single figures in running text: each stands between two comments, the first of which says what it is.
+
+    <!-- gain gemm double-buffered padded 1024 -->+41.5 %<!-- end -->
+
+    rate FAMILY STEP SHAPE [RIVAL]     TFLOP/s of a product, GB/s of a scan
+    time FAMILY STEP SHAPE             milliseconds
+    gain FAMILY STEP BASE SHAPE        in speed over the step BASE
+    tiles STEP BASE SHAPE              the same for the block scans alone, without the rest of the three-kernel scan
+    share FAMILY STEP RIVAL SHAPE      of the rival's speed
+    promise STEP SHAPE                 (Tl + Tc) / max(Tl, Tc) of a GEMM step
+    load STEP SHAPE, compute STEP SHAPE    Tl and Tc in milliseconds, for the whole product
+    shared STEP SHAPE                  bytes of shared memory per block
+    cycles POLICY, hidden POLICY, computing POLICY    of a recorded timeline: cycles per step, share of the load time hidden, share of the time in which
+                                       warps compute
+SHAPE is N for a cube or a scan, MxNxK else.
+"""
+import json
+import re
+
+from results import BadResult, gain_text, rate_text
+
+PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+) -->).*?(<!-- end -->)")
+
+
+def shape_of(family, text):
+    extents = tuple(int(extent) for extent in text.split("x"))
+    return extents * 3 if family == "gemm" and len(extents) == 1 else extents
+
+
+class Figures:
+    """`stale(figure)` says whether the code of a figure has changed; `mark` is then put behind it."""
+
+    def __init__(self, results, timelines, stale, mark):
+        self.results, self.stale, self.mark = results, stale, mark
+        self.timelines = {}
+        for path in sorted(timelines.glob("*.json")):
+            content = json.loads(path.read_text())
+            self.timelines |= {timeline["policy"]: timeline for timeline in content["timelines"]}
+
+    def find(self, family, step, shape):
+        figure = self.results.find(family, step, shape_of(family, shape))
+        if figure is None:
+            raise BadResult(f"there is no figure of {family} step {step} at {shape}")
+        return figure
+
+    def timeline(self, policy):
+        if policy not in self.timelines:
+            raise BadResult(f"there is no timeline of {policy}")
+        return self.timelines[policy]
+
+    def words(self, kind, *of):
+        """The text of a figure and the figures it was taken from."""
+        if kind == "rate":
+            figure = self.find(*of[:3])
+            return rate_text(figure.rate(*of[3:])), [figure]
+        if kind == "time":
+            figure = self.find(*of)
+            return f"{figure.times['ours'] / 1000:.1f} ms", [figure]
+        if kind == "gain":
+            family, step, base, shape = of
+            figure, before = self.find(family, step, shape), self.find(family, base, shape)
+            return gain_text(before.times["ours"] / figure.times["ours"] - 1), [figure, before]
+        if kind == "tiles":
+            step, base, shape = of
+            figure, before = self.find("scan", step, shape), self.find("scan", base, shape)
+            return gain_text(before.times["tiles"] / figure.times["tiles"] - 1), [figure, before]
+        if kind == "share":
+            family, step, rival, shape = of
+            figure = self.find(family, step, shape)
+            return f"{figure.rate() / figure.rate(rival) * 100:.0f} %", [figure]
+        if kind in ("promise", "load", "compute", "shared"):
+            figure = self.find("gemm", *of)
+            if kind == "shared":
+                return f"{figure.record['shared_bytes']}", [figure]
+            overlap = figure.record["overlap"]
+            return (f"{overlap['formula']:.2f}×" if kind == "promise" else f"{overlap[kind + '_us'] / 1000:.1f} ms"), [figure]
+        if kind in ("cycles", "hidden", "computing"):
+            timeline = self.timeline(*of)
+            text = {"cycles": f"{timeline['duration'] / timeline['recorded']:.0f}",
+                    "hidden": f"{timeline['hidden_share'] * 100:.0f} %",
+                    "computing": f"{timeline['mean_compute'] * timeline['recorded'] / timeline['duration'] * 100:.0f} %"}[kind]
+            return text, []
+        raise BadResult(f"'{kind}' is no kind of figure")
+
+    def fill(self, text):
+        """The text with every figure as it is now."""
+        def one(match):
+            words, origins = self.words(*match["words"].split())
+            mark = f" {self.mark}" if any(self.stale(figure) for figure in origins) else ""
+            return f"{match[1]}{words}{mark}{match[3]}"
+        return PLACE.sub(one, text)
