@@ -18,7 +18,8 @@ context context::on(std::string_view where) {
     const std::string_view digits = where.substr(prefix.size());
     int device = -1;
     const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), device);
-    if (failed == std::errc{} && end == digits.data() + digits.size() && device >= 0) return context(make_cuda_executor({.device = device}));
+    if (failed == std::errc{} && end == digits.data() + digits.size() && device >= 0)
+      return context(make_cuda_executor({.device = device}));
   }
   throw bad_request(fmt::format("cannot run on '{}': expected cpu, cuda or cuda:N", where));
 }

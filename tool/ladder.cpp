@@ -21,7 +21,8 @@ constexpr const char* examples =
 }  // namespace
 
 void add_ladder(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("ladder", "Run every step of a ladder of kernels: timed on a GPU, counted on the CPU; verified");
+  CLI::App* command =
+      program.add_subcommand("ladder", "Run every step of a ladder of kernels: timed on a GPU, counted on the CPU; verified");
   command->require_subcommand(1);
   command->footer(examples);
   add_ladder_gemm(*command, chosen);
@@ -30,7 +31,8 @@ void add_ladder(CLI::App& program, action& chosen) {
 
 void add_ladder_options(CLI::App& command, ladder_options& options) {
   command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)")->delimiter(',')->type_name("NAMES");
-  command.add_option("--protocol", options.protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")->type_name("NAME");
+  command.add_option("--protocol", options.protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
+      ->type_name("NAME");
   add_place_options(command, options.place, reference::not_offered);
   add_common_options(command, options.common);
 }

@@ -32,7 +32,7 @@ struct ladder_row {
   launch_counts counts;
   verdict result;
   timing time;
-  double gain = 0;      // in time over the step before, signed, in percent; 0 for the first
+  double gain = 0;  // in time over the step before, signed, in percent; 0 for the first
 };
 
 // The gain of each row over the last one before it that ran.

@@ -20,7 +20,8 @@ namespace {
 constexpr const char* explanation =
     "Columns on a GPU\n"
     "  time, TFLOP/s   median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed in FP32\n"
-    "  load, compute   times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the gain that\n"
+    "  load, compute   times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the gain "
+    "that\n"
     "                  the textbooks' formula promises to a kernel that hides the one behind the other\n"
     "  shared, registers, occupancy   what a block takes, and the share of a multiprocessor's threads that is then in use\n"
     "Columns on the CPU executor\n"
@@ -69,7 +70,11 @@ struct bench {
         b{where, host_b},
         c{where, static_cast<std::size_t>(e.m * e.n)} {}
 
-  mm::problem problem() { return {.a = row_major(std::as_const(a).data(), size.m, size.k), .b = row_major(std::as_const(b).data(), size.k, size.n), .c = row_major(c.data(), size.m, size.n)}; }
+  mm::problem problem() {
+    return {.a = row_major(std::as_const(a).data(), size.m, size.k),
+            .b = row_major(std::as_const(b).data(), size.k, size.n),
+            .c = row_major(c.data(), size.m, size.n)};
+  }
   // Fills C with NaN: an output that is left out must not pass as the one of the run before.
   void forget_result() { c.copy_from(std::vector<float>(c.size(), std::numeric_limits<float>::quiet_NaN())); }
   // The first block's share, for timelines.
@@ -141,8 +146,8 @@ void time_all(const context& where, bench& data, const protocol& how, std::vecto
 }
 
 std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e) {
-  std::vector<std::vector<std::string>> table{
-      {"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS", "load us", "compute us", "overlap", "shared B", "registers", "occupancy", "error", "verified"}};
+  std::vector<std::vector<std::string>> table{{"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS", "load us", "compute us", "overlap",
+                                               "shared B", "registers", "occupancy", "error", "verified"}};
   const auto spread = [](const timing& t) { return fmt::format("{:.1f}..{:.1f}", t.fastest_us, t.slowest_us); };
   for (const gemm_row& row : rows) {
     if (!row.refused.empty()) {
@@ -150,30 +155,33 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
       continue;
     }
     const bool parts = row.load && row.compute;
-    table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread(row.time), fmt::format("{:.2f}", tflops(e, row.time.median_us)),
-                     gain_text(row), cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
+    table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread(row.time),
+                     fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row),
+                     cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
                      parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
                      parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{}", row.usage.shared_bytes),
                      fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
                      fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
   if (cublas.who)
-    table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread(cublas.time), fmt::format("{:.2f}", tflops(e, cublas.time.median_us)),
-                     "", "", "", "", "", "", "", "", fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
+    table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread(cublas.time),
+                     fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
+                     fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
   return table_text(table);
 }
 
 std::string cpu_table(const std::vector<gemm_row>& rows) {
-  std::vector<std::vector<std::string>> table{{"step", "switches", "barriers", "copies", "copied B", "hidden", "shared B", "error", "verified"}};
+  std::vector<std::vector<std::string>> table{
+      {"step", "switches", "barriers", "copies", "copied B", "hidden", "shared B", "error", "verified"}};
   for (const gemm_row& row : rows) {
     if (!row.refused.empty()) {
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
     const std::string hidden = row.hidden ? fmt::format("{} of {}", row.hidden->steps_hidden, row.hidden->steps) : "-";
-    table.push_back({row.step, fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers), fmt::format("{}", row.counts.copies),
-                     fmt::format("{}", row.counts.copied_bytes), hidden, fmt::format("{}", row.usage.shared_bytes),
-                     fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
+    table.push_back({row.step, fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers),
+                     fmt::format("{}", row.counts.copies), fmt::format("{}", row.counts.copied_bytes), hidden,
+                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
   return table_text(table);
 }

@@ -147,11 +147,13 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
     const prefix::step& s = prefix::find_step(row.step);
     workspaces.emplace_back(data.where, prefix::workspace_bytes(s, data.problem()));
     add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
-    add([&data, launches = prefix::prepare(data.where.kind(), s, data.problem(), workspaces.back().data())](stream on) { data.run(launches, on); },
+    add([&data,
+         launches = prefix::prepare(data.where.kind(), s, data.problem(), workspaces.back().data())](stream on) { data.run(launches, on); },
         row.whole_time);
   }
   const std::size_t bytes = data.host.size() * sizeof(T);
-  add([&data, bytes](stream on) { data.where.runs_on().copy(data.out.data(), std::as_const(data.in).data(), bytes, on); }, rivals.copy_time);
+  add([&data, bytes](stream on) { data.where.runs_on().copy(data.out.data(), std::as_const(data.in).data(), bytes, on); },
+      rivals.copy_time);
   const auto count = static_cast<std::int64_t>(data.host.size());
   rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), count);
   if (rivals.cub) {
@@ -177,13 +179,14 @@ std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& riv
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
-    table.push_back({row.step, fmt::format("{}", row.tile), us(row.time), rate(row.time), gain_text(row), us(row.whole_time), rate(row.whole_time),
-                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
-                     fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
+    table.push_back({row.step, fmt::format("{}", row.tile), us(row.time), rate(row.time), gain_text(row), us(row.whole_time),
+                     rate(row.whole_time), fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
+                     fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.whole_result.error),
+                     verdict_text(row.result)});
   }
   if (rivals.cub)
-    table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "", fmt::format("{:.1e}", rivals.cub_result.error),
-                     verdict_text(rivals.cub_result)});
+    table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "",
+                     fmt::format("{:.1e}", rivals.cub_result.error), verdict_text(rivals.cub_result)});
   table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", ""});
   return table_text(table);
 }
@@ -202,7 +205,8 @@ std::string cpu_table(const std::vector<scan_row>& rows) {
   return table_text(table);
 }
 
-json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, protocol_kind how, target where) {
+json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, protocol_kind how,
+             target where) {
   json list = json::array();
   for (const scan_row& row : rows) {
     json record = to_json(row, "scan.ladder." + row.step, where);

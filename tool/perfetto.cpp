@@ -13,16 +13,11 @@ constexpr int first_warp = 1000;  // thread ids: buffers from 0 on, warps from h
 
 const char* name_of(span_kind kind) {
   switch (kind) {
-    case span_kind::load:
-      return "issue load";
-    case span_kind::commit:
-      return "commit";
-    case span_kind::wait:
-      return "wait";
-    case span_kind::compute:
-      return "compute";
-    case span_kind::release:
-      return "release";
+    case span_kind::load: return "issue load";
+    case span_kind::commit: return "commit";
+    case span_kind::wait: return "wait";
+    case span_kind::compute: return "compute";
+    case span_kind::release: return "release";
   }
   return "span";
 }

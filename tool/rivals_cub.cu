@@ -27,20 +27,11 @@ template <class T> work sums(const context& where, const void* in, void* out, st
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count) {
   rival result{"CUB", {}, {}};
   switch (type) {
-    case element::f32:
-      result.run = sums<float>(where, in, out, count);
-      break;
-    case element::f64:
-      result.run = sums<double>(where, in, out, count);
-      break;
-    case element::i32:
-      result.run = sums<std::int32_t>(where, in, out, count);
-      break;
-    case element::u32:
-      result.run = sums<std::uint32_t>(where, in, out, count);
-      break;
-    default:
-      result.why_not = "it is not compiled in for this type";
+    case element::f32: result.run = sums<float>(where, in, out, count); break;
+    case element::f64: result.run = sums<double>(where, in, out, count); break;
+    case element::i32: result.run = sums<std::int32_t>(where, in, out, count); break;
+    case element::u32: result.run = sums<std::uint32_t>(where, in, out, count); break;
+    default: result.why_not = "it is not compiled in for this type";
   }
   return result;
 }

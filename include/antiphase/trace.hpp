@@ -34,8 +34,8 @@ struct trace_options {
 };
 
 // Computes the product with a recording twin of a ladder step and returns the timeline of one block. `policy` is the name of a step, or
-// "async-1": the asynchronous kernel with a single buffer, to compare the other stages with. Where a step has variants for the layouts of A and B,
-// there are two twins: one for row-major operands with wide copies, one for all others.
+// "async-1": the asynchronous kernel with a single buffer, to compare the other stages with. Where a step has variants for the layouts of A
+// and B, there are two twins: one for row-major operands with wide copies, one for all others.
 //
 // Throws bad_request for an unknown policy, for "naive", which has no pipeline, for a problem without steps and for a block that does not
 // exist.

@@ -3,14 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "build_config.hpp"
+#include "src/named_lists.hpp"
 
 namespace antiphase::mm {
 
@@ -29,12 +30,6 @@ std::vector<instance> vector_kernels();
 #endif
 
 namespace {
-
-std::vector<instance> concatenate(std::initializer_list<std::vector<instance>> lists) {
-  std::vector<instance> all;
-  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
 
 template <class T> void require_matrix(const char* name, const matrix_view<T>& v, bool must_have_data) {
   if (v.rows < 0 || v.columns < 0) throw bad_request(fmt::format("{} is {} x {}: extents must not be negative", name, v.rows, v.columns));
@@ -55,14 +50,14 @@ void require_sensible(const problem& p) {
   const bool row_major = p.c.column_stride >= 1 && (p.m() <= 1 || p.c.row_stride >= (p.n() - 1) * p.c.column_stride + 1);
   const bool column_major = p.c.row_stride >= 1 && (p.n() <= 1 || p.c.column_stride >= (p.m() - 1) * p.c.row_stride + 1);
   if (p.m() > 0 && p.n() > 0 && !row_major && !column_major)
-    throw bad_request(fmt::format("C is {} x {} with strides {} and {}: its elements would overlap", p.m(), p.n(), p.c.row_stride,
-                                  p.c.column_stride));
+    throw bad_request(
+        fmt::format("C is {} x {} with strides {} and {}: its elements would overlap", p.m(), p.n(), p.c.row_stride, p.c.column_stride));
   if (p.c.data != nullptr && reads_operands && p.m() > 0 && p.n() > 0 && p.k() > 0 && (p.c.data == p.a.data || p.c.data == p.b.data))
     throw bad_request(fmt::format("C has the same address as {}: they must not overlap", p.c.data == p.a.data ? "A" : "B"));
 }
 
-// Whether an operand lies as a variant of a kernel takes it for granted: contiguous along one index, aligned if its copies are wide, its tiles less
-// than 4 GiB across.
+// Whether an operand lies as a variant of a kernel takes it for granted: contiguous along one index, aligned if its copies are wide, its
+// tiles less than 4 GiB across.
 bool lies(const operand_policy& how, extent2 tile, const float* data, std::int64_t outer_stride, std::int64_t k_stride) {
   if (how.along == contiguous::neither) return true;
   const bool along_k = how.along == contiguous::k;
@@ -80,29 +75,23 @@ int specialised(const policy& how) {
 }  // namespace
 
 std::span<const instance> instances(target where) {
-  static const std::vector<instance> on_cpu = concatenate({cpu::plain_kernels(), cpu::async_kernels(), cpu::vector_kernels()});
+  static const std::vector<instance> on_cpu = concatenate<instance>({cpu::plain_kernels(), cpu::async_kernels(), cpu::vector_kernels()});
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda = concatenate({cuda::plain_kernels(), cuda::async_kernels(), cuda::vector_kernels()});
+  static const std::vector<instance> on_cuda =
+      concatenate<instance>({cuda::plain_kernels(), cuda::async_kernels(), cuda::vector_kernels()});
 #else
   static const std::vector<instance> on_cuda;
 #endif
   return where == target::cuda ? on_cuda : on_cpu;
 }
 
-const step& find_step(std::string_view name) {
-  std::string names;
-  for (const step& s : steps) {
-    if (name == s.name) return s;
-    names += names.empty() ? s.name : std::string(", ") + s.name;
-  }
-  throw bad_request(fmt::format("there is no GEMM policy '{}': expected one of {}", name, names));
-}
+const step& find_step(std::string_view name) { return find_named(steps, "GEMM", name); }
 
 plan prepare(target where, const step& how, const problem& p, parts run) {
   require_sensible(p);
   problem arguments = p;
   if (p.alpha == 0) arguments.a.columns = arguments.b.rows = 0;  // A and B are not to be read
-  if (arguments.k() == 0) arguments.alpha = 0;                          // nothing to scale: alpha may be infinite or NaN
+  if (arguments.k() == 0) arguments.alpha = 0;                   // nothing to scale: alpha may be infinite or NaN
 
   const instance* best = nullptr;
   for (const instance& candidate : instances(where)) {
@@ -112,11 +101,15 @@ plan prepare(target where, const step& how, const problem& p, parts run) {
     if (!fits) continue;
     if (best == nullptr || specialised(candidate.how) > specialised(best->how)) best = &candidate;
   }
-  if (best == nullptr) throw not_supported(fmt::format("this build has no kernel for GEMM policy {} on {}", how.name, where == target::cuda ? "CUDA" : "the CPU"));
+  if (best == nullptr)
+    throw not_supported(
+        fmt::format("this build has no kernel for GEMM policy {} on {}", how.name, where == target::cuda ? "CUDA" : "the CPU"));
 
   const auto tiles = ceil_div<std::int64_t>(p.m(), best->how.tile.m) * ceil_div<std::int64_t>(p.n(), best->how.tile.n);
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  if (tiles > most) throw not_supported(fmt::format("C is {} x {}: policy {} would need {} blocks, at most {} can be launched", p.m(), p.n(), how.name, tiles, most));
+  if (tiles > most)
+    throw not_supported(
+        fmt::format("C is {} x {}: policy {} would need {} blocks, at most {} can be launched", p.m(), p.n(), how.name, tiles, most));
   const bool nothing = tiles == 0 || (arguments.k() == 0 && p.beta == 1);
   return {*best, {nothing ? 0u : static_cast<unsigned>(tiles), 1, 1}, arguments};
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "build_config.hpp"
+#include "src/named_lists.hpp"
 
 namespace antiphase::prefix {
 
@@ -31,12 +32,6 @@ std::vector<instance> ladder_kernels();
 
 namespace {
 
-std::vector<instance> concatenate(std::initializer_list<std::vector<instance>> lists) {
-  std::vector<instance> all;
-  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
 std::string_view name(scan_operation operation) {
   constexpr std::string_view names[] = {"sum", "product", "min", "max"};
   return names[static_cast<int>(operation)];
@@ -46,16 +41,11 @@ std::string_view name(scan_operation operation) {
 element computed_as(const problem& p) {
   if (p.operation == scan_operation::min || p.operation == scan_operation::max) return p.type;
   switch (p.type) {
-    case element::i8:
-      return element::u8;
-    case element::i16:
-      return element::u16;
-    case element::i32:
-      return element::u32;
-    case element::i64:
-      return element::u64;
-    default:
-      return p.type;
+    case element::i8: return element::u8;
+    case element::i16: return element::u16;
+    case element::i32: return element::u32;
+    case element::i64: return element::u64;
+    default: return p.type;
   }
 }
 
@@ -69,14 +59,10 @@ const instance& find_instance(target where, const step& how, const problem& p) {
 
 template <class T> T identity(scan_operation operation) {
   switch (operation) {
-    case scan_operation::sum:
-      return sum::identity<T>();
-    case scan_operation::product:
-      return product::identity<T>();
-    case scan_operation::min:
-      return minimum::identity<T>();
-    case scan_operation::max:
-      break;
+    case scan_operation::sum: return sum::identity<T>();
+    case scan_operation::product: return product::identity<T>();
+    case scan_operation::min: return minimum::identity<T>();
+    case scan_operation::max: break;
   }
   return maximum::identity<T>();
 }
@@ -99,24 +85,19 @@ bool empty(const problem& p) { return p.outer == 0 || p.length == 0 || p.inner =
 
 std::span<const instance> instances(target where) {
   static const std::vector<instance> on_cpu =
-      concatenate({cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels()});
+      concatenate<instance>({cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels()});
 #if ANTIPHASE_HAS_CUDA
   static const std::vector<instance> on_cuda =
-      concatenate({cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels()});
+      concatenate<instance>({cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels()});
 #else
   static const std::vector<instance> on_cuda;
 #endif
   return where == target::cuda ? on_cuda : on_cpu;
 }
 
-const step& find_step(std::string_view called) {
-  if (called == "auto") return *std::rbegin(steps);
-  std::string names;
-  for (const step& s : steps) {
-    if (called == s.name) return s;
-    names += s.name + std::string(", ");
-  }
-  throw bad_request(fmt::format("there is no scan policy '{}': expected one of {}auto", called, names));
+const step& find_step(std::string_view name) {
+  if (name == "auto") return *std::rbegin(steps);
+  return find_named(steps, "scan", name);
 }
 
 void require_sensible(const problem& p) {

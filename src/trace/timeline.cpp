@@ -19,16 +19,13 @@ std::vector<step_times> by_step(const timeline& t) {
         step.slot = s.slot;
         step.issued = std::min(step.issued, s.begin);
         break;
-      case span_kind::wait:
-        step.landed = std::min(step.landed, s.end);
-        break;
+      case span_kind::wait: step.landed = std::min(step.landed, s.end); break;
       case span_kind::compute:
         step.compute_begin = std::min(step.compute_begin, s.begin);
         step.compute_end = std::max(step.compute_end, s.end);
         break;
       case span_kind::commit:
-      case span_kind::release:
-        break;
+      case span_kind::release: break;
     }
   }
   return steps;

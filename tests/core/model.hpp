@@ -197,14 +197,10 @@ struct world::tables {
   bool may_go(const world& w, const step& s, const place& at) const {
     const auto on = static_cast<std::size_t>(s.on);
     switch (s.what) {
-      case step::kind::arrive:
-        return true;
-      case step::kind::wait:
-        return (ended(w, on, at) & 1) != s.value;
-      case step::kind::meet:
-        return ended(w, on, at) >= s.value;
-      case step::kind::follow:
-        break;
+      case step::kind::arrive: return true;
+      case step::kind::wait: return (ended(w, on, at) & 1) != s.value;
+      case step::kind::meet: return ended(w, on, at) >= s.value;
+      case step::kind::follow: break;
     }
     return at[on] >= s.value;
   }

@@ -19,23 +19,15 @@ probe atomics(unsigned blocks) {
               real += static_cast<float>(t);  // exact: an integer below 2^24
             }
             switch (i) {
-              case 0:
-                return threads;
-              case 1:
-                return sum;
-              case 2:
-                return static_cast<std::uint32_t>(-static_cast<std::int32_t>(threads * (threads - 1) / 2));
+              case 0: return threads;
+              case 1: return sum;
+              case 2: return static_cast<std::uint32_t>(-static_cast<std::int32_t>(threads * (threads - 1) / 2));
               case 3:
-              case 7:
-                return 0;
-              case 4:
-                return static_cast<std::uint32_t>(wide);
-              case 5:
-                return static_cast<std::uint32_t>(wide >> 32);
-              case 6:
-                return std::bit_cast<std::uint32_t>(real);
-              default:
-                return static_cast<std::uint32_t>(i - 8 + 1);
+              case 7: return 0;
+              case 4: return static_cast<std::uint32_t>(wide);
+              case 5: return static_cast<std::uint32_t>(wide >> 32);
+              case 6: return std::bit_cast<std::uint32_t>(real);
+              default: return static_cast<std::uint32_t>(i - 8 + 1);
             }
           }};
 }

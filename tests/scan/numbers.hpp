@@ -41,14 +41,10 @@ template <class T> std::vector<T> numbers(std::int64_t count, scan_operation ope
 template <class T> T first_of_exclusive(scan_operation operation) {
   using limits = std::numeric_limits<T>;
   switch (operation) {
-    case scan_operation::sum:
-      return 0;
-    case scan_operation::product:
-      return 1;
-    case scan_operation::min:
-      return std::is_integral_v<T> ? limits::max() : limits::infinity();
-    case scan_operation::max:
-      break;
+    case scan_operation::sum: return 0;
+    case scan_operation::product: return 1;
+    case scan_operation::min: return std::is_integral_v<T> ? limits::max() : limits::infinity();
+    case scan_operation::max: break;
   }
   return std::is_integral_v<T> ? limits::min() : -limits::infinity();
 }

@@ -56,12 +56,9 @@ template <class T, class Op> void expect_right(const context& where, const test_
 
 void expect_right(const context& where, const test_kernels& k, const experiment& e) {
   switch (k.type) {
-    case carried::brackets:
-      return expect_right<brackets, concatenated>(where, k, e);
-    case carried::nullable:
-      return expect_right<nullable, last_present>(where, k, e);
-    case carried::matrix:
-      return expect_right<matrix, times>(where, k, e);
+    case carried::brackets: return expect_right<brackets, concatenated>(where, k, e);
+    case carried::nullable: return expect_right<nullable, last_present>(where, k, e);
+    case carried::matrix: return expect_right<matrix, times>(where, k, e);
   }
 }
 

@@ -13,7 +13,9 @@ AP_FN constexpr int streams(int count) { return count; }
 // What a channel needs of a barrier: a count of arrivals, and a wait for the end of the phase of a given parity. Before the first
 // phase the one of parity 1 counts as ended; that lets the first N acquires pass.
 template <class B>
-concept phase_barrier = requires(B barrier, int parties) { barrier.init(parties); };
+concept phase_barrier = requires(B barrier, int parties) {
+  barrier.init(parties);
+};
 
 // In every round a slot passes its events in order: event e has happened once Parties[e] commits have arrived, and the last event
 // gives the slot back for the next round. Loader and computer are the two-event case {full, empty}.

@@ -18,8 +18,7 @@ template <class T> struct matrix_view {
   AP_FN constexpr T& operator()(std::int64_t i, std::int64_t j) const { return data[i * row_stride + j * column_stride]; }
   // To a view that only reads.
   template <class U>
-    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
-  AP_FN constexpr operator matrix_view<U>() const {
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) AP_FN constexpr operator matrix_view<U>() const {
     return {data, rows, columns, row_stride, column_stride};
   }
 };

@@ -11,8 +11,8 @@ inline namespace AP_TARGET {
 //                may be overwritten, bulk_wait when their destinations have been written
 #if AP_ON_GPU
 AP_DEV void bulk_load(void* to, const void* from, std::uint32_t size, mbarrier& landed) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to)), "l"(from),
-               "r"(size), "r"(shared_address(&landed))
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
+               "l"(from), "r"(size), "r"(shared_address(&landed))
                : "memory");
 }
 AP_DEV void bulk_store(void* to, const void* from, std::uint32_t size) {

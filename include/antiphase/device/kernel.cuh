@@ -13,28 +13,36 @@ inline namespace AP_TARGET {
 //   storage     the block's shared memory (may be empty), reached through shared<storage, Kernel::shared>()
 //   threads     per block
 //   operator()(const params&) const      what one thread does
-// and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any) and `blocks_wanted` (1), the blocks per multiprocessor that the
-// compiler is asked to leave registers for.
+// and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any) and `blocks_wanted` (1), the blocks per multiprocessor that
+// the compiler is asked to leave registers for.
 template <class K>
-concept kernel_type = std::is_trivially_copyable_v<typename K::params> && sizeof(typename K::params) <= 4096 && K::threads > 0 &&
-                      requires { sizeof(typename K::storage); };
+concept kernel_type = std::is_trivially_copyable_v<typename K::params> && sizeof(typename K::params) <= 4096 && K::threads > 0 && requires {
+  sizeof(typename K::storage);
+};
 
 template <class K> constexpr shared_kind shared_of = [] {
-  if constexpr (requires { K::shared; }) return K::shared;
-  else return shared_kind::fixed;
+  if constexpr (requires { K::shared; })
+    return K::shared;
+  else
+    return shared_kind::fixed;
 }();
 template <class K> constexpr residency blocks_of = [] {
-  if constexpr (requires { K::blocks; }) return K::blocks;
-  else return residency::any;
+  if constexpr (requires { K::blocks; })
+    return K::blocks;
+  else
+    return residency::any;
 }();
 template <class K> constexpr int blocks_wanted_of = [] {
-  if constexpr (requires { K::blocks_wanted; }) return K::blocks_wanted;
-  else return 1;
+  if constexpr (requires { K::blocks_wanted; })
+    return K::blocks_wanted;
+  else
+    return 1;
 }();
 
 // The only __global__ function of the library. A policy value cannot be the template argument of one (nvcc 13.0), a kernel type can.
 #if AP_ON_GPU
-template <kernel_type K> __global__ void __launch_bounds__(K::threads, blocks_wanted_of<K>) run_kernel(const __grid_constant__ typename K::params params) {
+template <kernel_type K> __global__ void __launch_bounds__(K::threads, blocks_wanted_of<K>)
+    run_kernel(const __grid_constant__ typename K::params params) {
   K{}(params);
 }
 #else

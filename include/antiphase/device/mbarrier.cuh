@@ -1,8 +1,8 @@
 // The barrier object in shared memory that counts arrivals and bytes (mbarrier, sm_90 for the byte count).
 #pragma once
 #include <antiphase/core/channel.hpp>
-#include <antiphase/device/warp.cuh>
 #include <antiphase/device/shared.cuh>
+#include <antiphase/device/warp.cuh>
 #include <cstdint>
 
 namespace antiphase {
@@ -14,7 +14,8 @@ struct bytes {  // how an arrival counts: copies of so many bytes in all, alread
 struct by_warp {};  // the party is a whole warp: all lanes call, one arrives for them
 
 // A phase ends when all parties have arrived and all announced bytes have landed. wait(parity) returns when the phase of that parity
-// has ended; before the first phase, parity 1 counts as ended. A barrier for channel<>; the transaction count allows 2^20 - 1 bytes a phase.
+// has ended; before the first phase, parity 1 counts as ended. A barrier for channel<>; the transaction count allows 2^20 - 1 bytes a
+// phase.
 struct mbarrier {
   std::uint64_t word;
 
@@ -54,8 +55,8 @@ struct mbarrier {
   }
 };
 
-// fence_mbarrier_init: barriers just initialised can be seen by the copy engine. fence_async: this thread's ordinary accesses to shared memory come
-// before what the copy engine does there after the next barrier.
+// fence_mbarrier_init: barriers just initialised can be seen by the copy engine. fence_async: this thread's ordinary accesses to shared
+// memory come before what the copy engine does there after the next barrier.
 #if AP_ON_GPU
 AP_DEV void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

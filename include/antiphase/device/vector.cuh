@@ -9,9 +9,7 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 // N elements that are moved in one piece where the machine can: 4 floats are one 16-byte access. Addresses are aligned to the whole.
-template <class T, int N> struct alignas(sizeof(T) * N) pack {
-  T element[N];
-};
+template <class T, int N> struct alignas(sizeof(T) * N) pack { T element[N]; };
 template <int N, class T> AP_DEV pack<T, N> load_pack(const T* from) {
 #if AP_ON_GPU
   return *reinterpret_cast<const pack<T, N>*>(from);

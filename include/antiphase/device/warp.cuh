@@ -25,7 +25,8 @@ template <class T, class Move> AP_DEV T shuffle_words(T value, Move move) {
   constexpr int words = (sizeof(T) + 3) / 4;
   unsigned word[words] = {};
   memcpy(word, &value, sizeof(T));
-  AP_UNROLL for (int i = 0; i < words; ++i) word[i] = move(word[i]);
+  AP_UNROLL
+  for (int i = 0; i < words; ++i) word[i] = move(word[i]);
   memcpy(&value, word, sizeof(T));
   return value;
 }

@@ -31,8 +31,8 @@ class executor {
   virtual void synchronize(stream on) const = 0;
 
   // How long the work that `queue` hands to the stream takes, in milliseconds: on CUDA between two events around it, and none of it starts
-  // before all of it is queued (or 100 ms have passed), so that launch latency stays out; on the CPU by the clock on the wall. While `queue`
-  // runs, this executor's device is the current one of the thread. Waits for the work.
+  // before all of it is queued (or 100 ms have passed), so that launch latency stays out; on the CPU by the clock on the wall. While
+  // `queue` runs, this executor's device is the current one of the thread. Waits for the work.
   virtual double milliseconds(const std::function<void(stream)>& queue, stream on) const = 0;
 };
 

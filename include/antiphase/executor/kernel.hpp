@@ -25,8 +25,8 @@ enum class residency { any, together };     // together: blocks wait for each ot
 // One instance of a kernel type, type-erased. Made by kernel_of<K>() in device/kernel.cuh.
 struct kernel {
   const char* name = "";
-  int threads = 0;                         // per block
-  std::size_t shared_bytes = 0;            // per block: sizeof(K::storage)
+  int threads = 0;               // per block
+  std::size_t shared_bytes = 0;  // per block: sizeof(K::storage)
   shared_kind shared = shared_kind::fixed;
   residency blocks = residency::any;
   std::size_t params_bytes = 0;

@@ -1,7 +1,7 @@
 // What a device offers a block, what a kernel takes of it, and how many blocks fit.
 #pragma once
-#include <antiphase/executor/kernel.hpp>
 #include <algorithm>
+#include <antiphase/executor/kernel.hpp>
 #include <optional>
 #include <string>
 
@@ -9,7 +9,7 @@ namespace antiphase {
 
 struct device_limits {
   std::string name;
-  int major = 0, minor = 0;                  // compute capability
+  int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
   int threads_per_block = 1024;
   int threads_per_multiprocessor = 2048;
@@ -18,16 +18,16 @@ struct device_limits {
   std::size_t shared_per_block = 48 * 1024;  // what any kernel may have
   std::size_t shared_opt_in = 48 * 1024;     // what a kernel may ask for: dynamic shared memory above shared_per_block
   std::size_t shared_per_multiprocessor = 64 * 1024;
-  std::size_t shared_reserved = 1024;        // the system's own share of every block
+  std::size_t shared_reserved = 1024;  // the system's own share of every block
 };
 
 // What one block of a compiled kernel takes. Registers and spilled bytes are the GPU compiler's; the CPU executor reports 0.
 struct kernel_usage {
-  int registers = 0;                    // per thread
-  std::size_t spilled_bytes = 0;        // local memory per thread
-  std::size_t shared_bytes = 0;         // per block
+  int registers = 0;              // per thread
+  std::size_t spilled_bytes = 0;  // local memory per thread
+  std::size_t shared_bytes = 0;   // per block
   int blocks_per_multiprocessor = 0;
-  double occupancy = 0;                 // resident threads / threads_per_multiprocessor
+  double occupancy = 0;  // resident threads / threads_per_multiprocessor
 };
 
 // Why a kernel with these needs cannot run on this device, with the numbers; nothing if it can.
@@ -35,10 +35,11 @@ inline std::optional<std::string> refusal(const device_limits& device, const ker
   if (k.threads > device.threads_per_block)
     return std::string(k.name) + " needs " + std::to_string(k.threads) + " threads per block, " + device.name + " allows " +
            std::to_string(device.threads_per_block);
-  const std::size_t limit = k.shared == shared_kind::dynamic ? std::max(device.shared_opt_in, device.shared_per_block) : device.shared_per_block;
+  const std::size_t limit =
+      k.shared == shared_kind::dynamic ? std::max(device.shared_opt_in, device.shared_per_block) : device.shared_per_block;
   if (k.shared_bytes > limit)
-    return std::string(k.name) + " needs " + std::to_string(k.shared_bytes) + " bytes of shared memory per block, " + device.name + " allows " +
-           std::to_string(limit);
+    return std::string(k.name) + " needs " + std::to_string(k.shared_bytes) + " bytes of shared memory per block, " + device.name +
+           " allows " + std::to_string(limit);
   return std::nullopt;
 }
 

@@ -8,16 +8,16 @@
 namespace antiphase::mm {
 inline namespace AP_TARGET {
 
-// Along one side of a region, `Across` threads share Count * Across outputs. A thread has either one block of them (Packet = 0) or packets of
-// `Packet` neighbours that repeat every Across * Packet outputs.
+// Along one side of a region, `Across` threads share Count * Across outputs. A thread has either one block of them (Packet = 0) or packets
+// of `Packet` neighbours that repeat every Across * Packet outputs.
 template <int Count, int Across, int Packet> struct thread_side {
   static constexpr int count = Count;
   AP_DEV static constexpr int first(int member) { return member * (Packet > 0 ? Packet : Count); }
   AP_DEV static constexpr int offset(int i) { return Packet > 0 ? i / Packet * (Across * Packet) + i % Packet : i; }
 };
-// Where a thread stands among the threads of its region. Over a whole tile: row by row. In a warp: lane bit 0 counts columns, bit 1 rows, the others
-// whatever is left. The hardware serves the two quarters of a half-warp together in a 16-byte read from shared memory if every lane reads
-// the same address as the lane whose number differs in bit 0 (so for A), or in bit 1 (so for B), and one after the other if not.
+// Where a thread stands among the threads of its region. Over a whole tile: row by row. In a warp: lane bit 0 counts columns, bit 1 rows,
+// the others whatever is left. The hardware serves the two quarters of a half-warp together in a 16-byte read from shared memory if every
+// lane reads the same address as the lane whose number differs in bit 0 (so for A), or in bit 1 (so for B), and one after the other if not.
 template <policy P> AP_DEV constexpr extent2 place_in_region(int member) {
   constexpr extent2 across = threads_of(P);
   if (P.warp == extent2{0, 0} || across.m < 2 || across.n < 2) return {member / across.n, member % across.n};
@@ -49,15 +49,17 @@ template <policy P, class Tile, class Side> struct fragment {
   float value[P.fragments][Side::count];
 
   AP_DEV void read(Tile& tile, int first, int k) {
-    AP_UNROLL for (int i = 0; i < Side::count; i += width) {
+    AP_UNROLL
+    for (int i = 0; i < Side::count; i += width) {
       const auto p = load_pack<width>(tile.at(first + Side::offset(i), k));
-      AP_UNROLL for (int j = 0; j < width; ++j) value[k % P.fragments][i + j] = p.element[j];
+      AP_UNROLL
+      for (int j = 0; j < width; ++j) value[k % P.fragments][i + j] = p.element[j];
     }
   }
 };
 
-// The sums of a thread. With two fragments the multiplication lags one k behind the reads, also across the edge of a tile: the last values of a
-// tile are used in the first step of the next, and finish() uses the very last.
+// The sums of a thread. With two fragments the multiplication lags one k behind the reads, also across the edge of a tile: the last values
+// of a tile are used in the first step of the next, and finish() uses the very last.
 template <policy P> struct accumulator {
   using rows = typename thread_outputs<P>::rows;
   using columns = typename thread_outputs<P>::columns;
@@ -72,7 +74,8 @@ template <policy P> struct accumulator {
 
   AP_DEV void multiply(tile_a<P>& ta, tile_b<P>& tb) {
     static_assert(P.tile_k % P.fragments == 0, "a tile must end with the copy it began before");
-    AP_UNROLL for (int k = 0; k < P.tile_k; ++k) {
+    AP_UNROLL
+    for (int k = 0; k < P.tile_k; ++k) {
       a.read(ta, outputs.row, k);
       b.read(tb, outputs.column, k);
       multiply(lag ? k + 1 : k);  // lagging, before the very first step: zeros
@@ -83,17 +86,21 @@ template <policy P> struct accumulator {
   }
 
  private:
-  // There and back again along the shorter side: an operand then stays in the register file's operand cache from one multiply-add to the next, and most
-  // read only two registers. The order is worth 10 %: an FFMA that reads three registers takes more than one cycle to issue.
+  // There and back again along the shorter side: an operand then stays in the register file's operand cache from one multiply-add to the
+  // next, and most read only two registers. An FFMA that reads three takes more than one cycle to issue (docs/architecture.md, decisions).
   AP_DEV void multiply(int k) {
     constexpr bool short_rows = P.thread.n < P.thread.m;
     constexpr int turns = short_rows ? P.thread.m : P.thread.n, length = short_rows ? P.thread.n : P.thread.m;
-    AP_UNROLL for (int turn = 0; turn < turns; ++turn)
-      AP_UNROLL for (int step = 0; step < length; ++step) {
+    // clang-format off
+    AP_UNROLL
+    for (int turn = 0; turn < turns; ++turn)
+      AP_UNROLL
+      for (int step = 0; step < length; ++step) {
         const int along = turn % 2 == 0 ? step : length - 1 - step;
         const int i = short_rows ? turn : along, j = short_rows ? along : turn;
         sum[i][j] = multiply_add(a.value[k % P.fragments][i], b.value[k % P.fragments][j], sum[i][j]);
       }
+    // clang-format on
   }
 };
 

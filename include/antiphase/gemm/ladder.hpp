@@ -33,8 +33,8 @@ constexpr policy async_policy(int stages) {
   if (stages > 2) p.shared = shared_kind::dynamic;
   return p;
 }
-// Tiles of 128 x 128 x 16, 8 x 8 outputs per thread. Threads read neighbours along the outer index, so both tiles are k-major; the padding spreads
-// the writes of an operand that is contiguous along k over the banks.
+// Tiles of 128 x 128 x 16, 8 x 8 outputs per thread. Threads read neighbours along the outer index, so both tiles are k-major; the padding
+// spreads the writes of an operand that is contiguous along k over the banks.
 constexpr policy register_tile_policy{.tile = {128, 128},
                                       .tile_k = 16,
                                       .thread = {8, 8},
@@ -48,9 +48,9 @@ constexpr policy fragments_policy = [] {
   p.fragments = 2;
   return p;
 }();
-// An operand that is contiguous along its outer index goes to shared memory in 16-byte copies as it lies. One that is contiguous along k is transposed
-// on the way, 4 bytes at a time: threads multiply fastest when neighbours along the outer index lie side by side, and then the values
-// of both operands alternate between the two banks of the register file. (16-byte copies and reads along k were measured 5 % slower.)
+// An operand that is contiguous along its outer index goes to shared memory in 16-byte copies as it lies. One that is contiguous along k is
+// transposed on the way, 4 bytes at a time: threads multiply fastest when neighbours along the outer index lie side by side, and then the
+// values of both operands alternate between the two banks of the register file. (16-byte copies and reads along k were slower.)
 constexpr operand_policy copied(contiguous along) {
   switch (along) {
     case contiguous::outer: return {.copy_width = 4, .along = contiguous::outer};
@@ -86,7 +86,8 @@ constexpr step steps[] = {
     {"register-tile", "8 x 8 outputs per thread, tiles of 128 x 128 x 16", register_tile_policy},
     {"fragments", "registers double-buffered too", fragments_policy},
     {"vectors", "16-byte copies and reads", vectors_policy(contiguous::k, contiguous::outer)},
-    {"warp-tile", "four warps of compact 32 x 64 pieces per block, twice as many blocks", warp_tile_policy(contiguous::k, contiguous::outer)},
+    {"warp-tile", "four warps of compact 32 x 64 pieces per block, twice as many blocks",
+     warp_tile_policy(contiguous::k, contiguous::outer)},
 };
 
 // A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most specialised is the one to use.

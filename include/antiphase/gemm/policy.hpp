@@ -27,9 +27,9 @@ enum class contiguous { outer, k, neither };
 // How one operand lies in shared memory and how it gets there.
 struct operand_policy {
   layout order = layout::k_major;
-  int padding = 0;                             // floats at the end of each row
-  int copy_width = 1;                          // floats per copy: 1, or 4 if `along` also lies side by side in shared memory
-  contiguous along = contiguous::neither;      // neither: any strides will do
+  int padding = 0;                         // floats at the end of each row
+  int copy_width = 1;                      // floats per copy: 1, or 4 if `along` also lies side by side in shared memory
+  contiguous along = contiguous::neither;  // neither: any strides will do
   constexpr bool operator==(const operand_policy&) const = default;
 };
 
@@ -38,14 +38,14 @@ struct policy {
   extent2 tile = {1, 1};
   int tile_k = 1;
   extent2 thread = {1, 1};
-  extent2 warp = {0, 0};                    // outputs of a warp, side by side; 0: threads are laid over the whole tile
+  extent2 warp = {0, 0};  // outputs of a warp, side by side; 0: threads are laid over the whole tile
   int stages = 1;
   copy_kind copy = copy_kind::registers;
   operand_policy a = {}, b = {};
-  int fragments = 1;                        // register copies of what the threads multiply: 1, or 2 to load one while the other is used
-  int read_width = 1;                       // floats per read from shared memory and per write of C: 1 or 4
+  int fragments = 1;   // register copies of what the threads multiply: 1, or 2 to load one while the other is used
+  int read_width = 1;  // floats per read from shared memory and per write of C: 1 or 4
   shared_kind shared = shared_kind::fixed;
-  int blocks = 1;                           // per multiprocessor, that the compiler leaves registers for
+  int blocks = 1;  // per multiprocessor, that the compiler leaves registers for
   parts run = parts::all;
 
   constexpr bool operator==(const policy&) const = default;
@@ -58,10 +58,12 @@ constexpr int side_by_side(const operand_policy& o, int outer, int k) { return o
 constexpr bool valid(const operand_policy& o, int outer, int k, int threads, int read_width) {
   const int round = threads * o.copy_width, row = side_by_side(o, outer, k);
   const bool whole_rounds = outer * k % round == 0;
-  const bool whole_runs = o.along == contiguous::neither ? o.copy_width == 1 && (outer * k == round || (round % outer == 0 && round % k == 0))
-                                                         : round % (o.along == contiguous::k ? k : outer) == 0;
+  const bool whole_runs = o.along == contiguous::neither
+                              ? o.copy_width == 1 && (outer * k == round || (round % outer == 0 && round % k == 0))
+                              : round % (o.along == contiguous::k ? k : outer) == 0;
   const bool straight = o.copy_width == 1 || (o.along == contiguous::k) == (o.order == layout::outer_major);
-  const bool aligned = (row + o.padding) % (o.copy_width > read_width ? o.copy_width : read_width) == 0 || (o.copy_width == 1 && read_width == 1);
+  const bool aligned =
+      (row + o.padding) % (o.copy_width > read_width ? o.copy_width : read_width) == 0 || (o.copy_width == 1 && read_width == 1);
   return whole_rounds && whole_runs && straight && aligned;
 }
 
@@ -70,9 +72,10 @@ constexpr bool valid(const policy& p) {
   const bool positive = p.tile.m > 0 && p.tile.n > 0 && p.tile_k > 0 && p.thread.m > 0 && p.thread.n > 0 && p.stages > 0;
   if (!positive || p.tile.m % p.thread.m != 0 || p.tile.n % p.thread.n != 0) return false;
   const int threads = p.threads();
-  const bool reads = p.read_width == 1 || (p.thread.m % p.read_width == 0 && p.thread.n % p.read_width == 0 && p.a.order == layout::k_major && p.b.order == layout::k_major);
-  const bool warps = p.warp == extent2{0, 0} || (p.tile.m % p.warp.m == 0 && p.tile.n % p.warp.n == 0 &&
-                                                 p.warp.m / p.thread.m * (p.warp.n / p.thread.n) == 32);
+  const bool reads = p.read_width == 1 || (p.thread.m % p.read_width == 0 && p.thread.n % p.read_width == 0 &&
+                                           p.a.order == layout::k_major && p.b.order == layout::k_major);
+  const bool warps = p.warp == extent2{0, 0} ||
+                     (p.tile.m % p.warp.m == 0 && p.tile.n % p.warp.n == 0 && p.warp.m / p.thread.m * (p.warp.n / p.thread.n) == 32);
   return threads % 32 == 0 && threads <= 1024 && reads && warps && (p.fragments == 1 || p.fragments == 2) &&
          valid(p.a, p.tile.m, p.tile_k, threads, p.read_width) && valid(p.b, p.tile.n, p.tile_k, threads, p.read_width);
 }

@@ -7,7 +7,8 @@
 namespace antiphase::mm {
 inline namespace AP_TARGET {
 
-// A tile of one operand in shared memory: `outer` indices (rows of A, columns of B) by `k` indices. The one that is not a row's lies side by side.
+// A tile of one operand in shared memory: `outer` indices (rows of A, columns of B) by `k` indices. The one that is not a row's lies side
+// by side.
 template <int Outer, int K, operand_policy P> struct operand_tile {
   static constexpr int outer = Outer, k = K, copy_width = P.copy_width;
   static constexpr layout order = P.order;
@@ -29,8 +30,8 @@ struct operand_source {
   std::int64_t outer, k;  // extents
 };
 
-// Every thread moves `pieces` packets of `width` floats per tile; packets outside the matrix become zero. A round of packets, one per thread, covers
-// whole rows of whatever runs side by side, so that packet i lies a constant step from packet i - 1.
+// Every thread moves `pieces` packets of `width` floats per tile; packets outside the matrix become zero. A round of packets, one per
+// thread, covers whole rows of whatever runs side by side, so that packet i lies a constant step from packet i - 1.
 template <policy P, class Tile> struct loader_shape {
   static constexpr int width = Tile::copy_width;
   static constexpr int round = P.threads() * width;
@@ -39,11 +40,10 @@ template <policy P, class Tile> struct loader_shape {
 
 template <policy P, class Tile> struct tile_loader;
 
-// For any strides, one float at a time. Neighbouring threads take neighbours along the index whose stride in global memory is 1, so that a warp reads
-// whole lines in either layout.
+// For any strides, one float at a time. Neighbouring threads take neighbours along the index whose stride in global memory is 1, so that a
+// warp reads whole lines in either layout.
 template <policy P, class Tile>
-  requires(Tile::along == contiguous::neither)
-struct tile_loader<P, Tile> : loader_shape<P, Tile> {
+requires(Tile::along == contiguous::neither) struct tile_loader<P, Tile> : loader_shape<P, Tile> {
   using shape = loader_shape<P, Tile>;
   static constexpr bool staged = P.copy == copy_kind::registers;
 
@@ -78,7 +78,8 @@ struct tile_loader<P, Tile> : loader_shape<P, Tile> {
 
   AP_DEV void load(int step, Tile& to) {
     const float* tile = from + step * tile_stride;
-    AP_UNROLL for (int i = 0; i < shape::pieces; ++i) {
+    AP_UNROLL
+    for (int i = 0; i < shape::pieces; ++i) {
       const bool inside = outer_left > i * outer_jump && k_extent - step * Tile::k - k > i * k_jump;
       const float* element = inside ? tile + i * jump : from;
       if constexpr (staged)
@@ -89,17 +90,18 @@ struct tile_loader<P, Tile> : loader_shape<P, Tile> {
   }
   AP_DEV void store(Tile& to) const {
     if constexpr (staged) {
-      AP_UNROLL for (int i = 0; i < shape::pieces; ++i) *to.at(outer + i * outer_jump, k + i * k_jump) = held[i];
+      AP_UNROLL
+      for (int i = 0; i < shape::pieces; ++i) *to.at(outer + i * outer_jump, k + i * k_jump) = held[i];
     }
   }
 };
 
-// For an operand whose stride along one index is known to be 1, 4 or 16 bytes at a time along that index; 4 at a time, the tile may be transposed on
-// the way. The host has checked that packets are aligned and that a tile spans less than 4 GiB: then each packet is a constant 32-bit offset from an
-// address that is the same for the whole block, and the copies of a tile inside the matrix cost hardly any arithmetic.
+// For an operand whose stride along one index is known to be 1, 4 or 16 bytes at a time along that index; 4 at a time, the tile may be
+// transposed on the way. The host has checked that packets are aligned and that a tile spans less than 4 GiB: then each packet is a
+// constant 32-bit offset from an address that is the same for the whole block, and the copies of a tile inside the matrix cost hardly any
+// arithmetic.
 template <policy P, class Tile>
-  requires(Tile::along != contiguous::neither)
-struct tile_loader<P, Tile> : loader_shape<P, Tile> {
+requires(Tile::along != contiguous::neither) struct tile_loader<P, Tile> : loader_shape<P, Tile> {
   static_assert(P.copy == copy_kind::asynchronous);
   using shape = loader_shape<P, Tile>;
   static constexpr bool along_k = Tile::along == contiguous::k;
@@ -112,9 +114,9 @@ struct tile_loader<P, Tile> : loader_shape<P, Tile> {
   const char* base;          // of the block's next tile: steps come in order
   std::int64_t tile_stride;  // bytes from tile to tile, along k
   std::uint32_t offset[shape::pieces];
-  int along, across;         // the first packet's place in the tile: in its run, and which run
+  int along, across;  // the first packet's place in the tile: in its run, and which run
   int along_left, across_left;
-  int full_steps;            // steps whose tiles lie inside the matrix
+  int full_steps;  // steps whose tiles lie inside the matrix
 
   AP_DEV tile_loader(const operand_source& source, std::int64_t first) {
     const int thread = thread_index() * width;
@@ -123,7 +125,8 @@ struct tile_loader<P, Tile> : loader_shape<P, Tile> {
     base = reinterpret_cast<const char*>(source.data + first * source.outer_stride);
     tile_stride = source.k_stride * Tile::k * static_cast<int>(sizeof(float));
     const std::int64_t stride = along_k ? source.outer_stride : source.k_stride;
-    AP_UNROLL for (int i = 0; i < shape::pieces; ++i)
+    AP_UNROLL
+    for (int i = 0; i < shape::pieces; ++i)
       offset[i] = static_cast<std::uint32_t>(((across + i * jump) * stride + along) * static_cast<int>(sizeof(float)));
     const std::int64_t outer_left = source.outer - first;
     const bool full = outer_left >= Tile::outer;
@@ -138,10 +141,12 @@ struct tile_loader<P, Tile> : loader_shape<P, Tile> {
     base += tile_stride;
     float* const first = to.at(along_k ? across : along, along_k ? along : across);
     if (step < full_steps) {
-      AP_UNROLL for (int i = 0; i < shape::pieces; ++i) copy_async<packet_bytes>(first + i * shared_jump, tile + offset[i], packet_bytes);
+      AP_UNROLL
+      for (int i = 0; i < shape::pieces; ++i) copy_async<packet_bytes>(first + i * shared_jump, tile + offset[i], packet_bytes);
     } else {
       const int along_in = along_left - (along_k ? step * Tile::k : 0), across_in = across_left - (along_k ? 0 : step * Tile::k);
-      AP_UNROLL for (int i = 0; i < shape::pieces; ++i) {
+      AP_UNROLL
+      for (int i = 0; i < shape::pieces; ++i) {
         const int floats = across_in <= i * jump || along_in < 0 ? 0 : along_in < width ? along_in : width;
         copy_async<packet_bytes>(first + i * shared_jump, tile + (floats > 0 ? offset[i] : 0), floats * static_cast<int>(sizeof(float)));
       }

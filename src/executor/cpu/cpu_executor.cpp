@@ -25,7 +25,8 @@ class cpu_executor final : public executor {
  public:
   explicit cpu_executor(const cpu_options& options) : options_(options) {
     if (options.workers < 0) throw bad_request(fmt::format("workers = {}: expected 0 (one per core) or more", options.workers));
-    if (options.resident_blocks < 0) throw bad_request(fmt::format("resident_blocks = {}: expected 0 (automatic) or more", options.resident_blocks));
+    if (options.resident_blocks < 0)
+      throw bad_request(fmt::format("resident_blocks = {}: expected 0 (automatic) or more", options.resident_blocks));
     if (options_.workers == 0) options_.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
 

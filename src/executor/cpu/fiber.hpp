@@ -14,8 +14,8 @@
 
 namespace antiphase::cpu_detail {
 
-// The stacks of one worker: one mapping, each stack above a guard page. Tops are staggered by a few cache lines: stacks that all ended at the
-// same offset would share the same few cache sets, and a block's thousand threads would evict each other at every switch.
+// The stacks of one worker: one mapping, each stack above a guard page. Tops are staggered by a few cache lines: stacks that all ended at
+// the same offset would share the same few cache sets, and a block's thousand threads would evict each other at every switch.
 class stack_arena {
  public:
   static constexpr std::size_t stack_bytes = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024;

@@ -1,7 +1,7 @@
 // The verbs of the machine: barriers, warps, copies of a thread.
-#include <antiphase/executor/cpu/machine.hpp>
 #include <time.h>
 #include <algorithm>
+#include <antiphase/executor/cpu/machine.hpp>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -17,8 +17,7 @@ namespace {
 bool same(place a, place b) { return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0; }
 
 void require_aligned(const thread_state& self, const void* p, std::uintptr_t by, const char* what, place where) {
-  if (reinterpret_cast<std::uintptr_t>(p) % by != 0)
-    fail(self, where, fmt::format("{} is not aligned to {} bytes", what, by));
+  if (reinterpret_cast<std::uintptr_t>(p) % by != 0) fail(self, where, fmt::format("{} is not aligned to {} bytes", what, by));
 }
 
 void require_shared(const thread_state& self, const void* p, std::size_t bytes, const char* what, place where) {
@@ -52,7 +51,8 @@ void block_barrier(place where) {
 namespace {
 meeting& arrive_at(thread_state& self, int id, int threads, place where) {
   if (id < 1 || id > 15) fail(self, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
-  if (threads <= 0 || threads % 32 != 0) fail(self, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
+  if (threads <= 0 || threads % 32 != 0)
+    fail(self, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
   meeting& m = self.home->named[id];
   if (m.arrived > 0 && m.expected != threads)
     fail(self, where, fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
@@ -123,7 +123,8 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
   require_aligned(self, from, width, "the source of an asynchronous copy", where);
   require_shared(self, to, width, "the destination of an asynchronous copy", where);
   if (from_source < 0 || from_source > bytes)
-    fail(self, where, fmt::format("an asynchronous copy of {} bytes takes {} from its source: expected 0 to {}", bytes, from_source, bytes));
+    fail(self, where,
+         fmt::format("an asynchronous copy of {} bytes takes {} from its source: expected 0 to {}", bytes, from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
   const async_copy copy{to, from, bytes, from_source};

@@ -22,7 +22,8 @@ constexpr std::int32_t byte_limit = (1 << 20) - 1;
 fields unpack(std::uint64_t word) {
   auto bytes = static_cast<std::int32_t>(word >> 40 & mask22);
   if (bytes >= 1 << 21) bytes -= 1 << 22;
-  return {static_cast<std::uint32_t>(word & mask20), static_cast<std::uint32_t>(word >> 20 & mask20), bytes, static_cast<unsigned>(word >> 62 & 1)};
+  return {static_cast<std::uint32_t>(word & mask20), static_cast<std::uint32_t>(word >> 20 & mask20), bytes,
+          static_cast<unsigned>(word >> 62 & 1)};
 }
 std::uint64_t pack(const fields& f) {
   return f.parties | std::uint64_t{f.missing} << 20 | (static_cast<std::uint64_t>(f.bytes) & mask22) << 40 | std::uint64_t{f.parity} << 62;
@@ -76,7 +77,8 @@ using namespace cpu_detail;
 void mbarrier_init(std::uint64_t* word, int parties, place where) {
   thread_state& self = here();
   require_place(self, word, where);
-  if (parties <= 0 || parties > byte_limit) fail(self, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
+  if (parties <= 0 || parties > byte_limit)
+    fail(self, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }
 
@@ -84,9 +86,11 @@ void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
   thread_state& self = here();
   require_barrier(self, word, where);
   fields f = unpack(*word);
-  if (f.missing == 0) fail(self, where, fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
+  if (f.missing == 0)
+    fail(self, where, fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
   f.bytes += bytes_expected;
-  if (f.bytes > byte_limit) fail(self, where, fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
+  if (f.bytes > byte_limit)
+    fail(self, where, fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
   --f.missing;
   if (advance(word, f)) self.owner->wake_mbarrier(*self.home, word);
 }
@@ -110,7 +114,8 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* w
     fail(self, where, fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", bytes));
   const auto* at = static_cast<const unsigned char*>(to);
   if (at < self.block->shared || at + bytes > self.block->shared + self.block->shared_bytes)
-    fail(self, where, fmt::format("a bulk load of {} bytes does not lie in the block's {} bytes of shared memory", bytes, self.block->shared_bytes));
+    fail(self, where,
+         fmt::format("a bulk load of {} bytes does not lie in the block's {} bytes of shared memory", bytes, self.block->shared_bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += bytes;
   const bulk_load_state load{to, from, bytes, word};

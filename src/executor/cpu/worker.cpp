@@ -24,7 +24,9 @@ constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
 constexpr std::uint64_t idle_limit = 10'000;
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
-std::size_t shared_stride(std::size_t bytes) { return (bytes + shared_alignment - 1) / shared_alignment * shared_alignment + shared_alignment; }
+std::size_t shared_stride(std::size_t bytes) {
+  return (bytes + shared_alignment - 1) / shared_alignment * shared_alignment + shared_alignment;
+}
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -44,8 +46,8 @@ thread_state& here() {
 
 void fail(const thread_state& self, place where, const std::string& what) {
   const extent3& b = self.block->index;
-  throw device_error(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", self.owner->launch().what.name, b.x, b.y, b.z, self.index, what,
-                                 text(where)));
+  throw device_error(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", self.owner->launch().what.name, b.x, b.y, b.z,
+                                 self.index, what, text(where)));
 }
 
 worker::~worker() { discard(); }

@@ -44,7 +44,7 @@ struct bulk_store_state {
 struct bulk_store_queue {
   std::vector<std::vector<bulk_store_state>> groups;  // closed, oldest first; read[i] says whether group i has been read
   std::vector<bulk_store_state> open;
-  std::size_t read = 0;                               // groups[0, read) have been read
+  std::size_t read = 0;  // groups[0, read) have been read
 };
 
 enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_mbarrier, finished };

@@ -4,8 +4,8 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <antiphase/core/error.hpp>
 #include <algorithm>
+#include <antiphase/core/error.hpp>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -17,8 +17,8 @@ namespace {
 template <class... Args> void check(cudaError_t result, fmt::format_string<Args...> call, Args&&... args) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // an error that is not sticky must not show up at somebody else's next call
-  throw device_error(
-      fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...), cudaGetErrorString(result), cudaGetErrorName(result)));
+  throw device_error(fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...), cudaGetErrorString(result),
+                                 cudaGetErrorName(result)));
 }
 
 // Makes a device current for a scope; the caller's comes back afterwards.
@@ -49,8 +49,8 @@ class event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Holds a stream back until it is opened: what is queued meanwhile then runs without waiting for the host, whose launches take longer than short
-// kernels do. It opens by itself after a while, because what is queued may wait for the stream (the first launch of a kernel does).
+// Holds a stream back until it is opened: what is queued meanwhile then runs without waiting for the host, whose launches take longer than
+// short kernels do. It opens by itself after a while, because what is queued may wait for the stream (the first launch of a kernel does).
 class gate {
  public:
   explicit gate(cudaStream_t on) : on_{on} { check(cudaLaunchHostFunc(on, wait, &open_), "cudaLaunchHostFunc"); }

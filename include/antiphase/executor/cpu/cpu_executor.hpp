@@ -13,10 +13,10 @@ enum class landing { early, late, mixed };
 device_limits simulated_device();
 
 struct cpu_options {
-  unsigned seed = 1;                // of the order in which fibers run
+  unsigned seed = 1;  // of the order in which fibers run
   landing copies = landing::late;
-  int workers = 0;                  // OS threads, each with blocks of its own; 0: one per core. 1 makes a run replayable.
-  int resident_blocks = 0;          // blocks in flight per worker; 0: one, or two per simulated multiprocessor where blocks wait for each other
+  int workers = 0;          // OS threads, each with blocks of its own; 0: one per core. 1 makes a run replayable.
+  int resident_blocks = 0;  // blocks in flight per worker; 0: one, or two per simulated multiprocessor where blocks wait for each other
   device_limits limits = simulated_device();
 };
 

@@ -12,14 +12,14 @@ namespace antiphase::machine {
 using place = std::source_location;  // where in the kernel a verb was called, for reports
 
 struct block_view {
-  extent3 index;            // of the block in the grid
+  extent3 index;  // of the block in the grid
   extent3 grid;
   int threads;
-  unsigned char* shared;    // the block's shared memory, aligned to 1024 bytes
+  unsigned char* shared;  // the block's shared memory, aligned to 1024 bytes
   std::size_t shared_bytes;
 };
 struct thread_view {
-  int index;                // in the block
+  int index;  // in the block
   const block_view* block;
 };
 
@@ -57,9 +57,9 @@ enum class bulk_done { read, written };  // the source may be overwritten, or th
 void bulk_wait(int groups_left, bulk_done what, place where);
 
 // polling and time -------------------------------------------------------------------------------------------------------------------
-void yield(place where);       // somebody else first: inside a loop that polls memory
-void polled();                 // such a loop has found what it waited for: blocks that only poll get on too
-std::int64_t clock();          // nanoseconds of processor time of this worker: other load on the machine does not show
+void yield(place where);  // somebody else first: inside a loop that polls memory
+void polled();            // such a loop has found what it waited for: blocks that only poll get on too
+std::int64_t clock();     // nanoseconds of processor time of this worker: other load on the machine does not show
 void trap(const char* why, place where);
 
 }  // namespace antiphase::machine
