@@ -5,10 +5,11 @@
     report.py [--root ROOT] --check   fails if they are not what it would write
 
 The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
-documents of docs (figures.py). A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+documents of docs (figures.py); the programs that the README shows are those of examples. A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
 import pathlib
+import re
 import sys
 
 import figures
@@ -130,6 +131,11 @@ def readme_with(text, block):
     return f"{before}{BEGIN}\n{block}\n{END}{rest.split(END)[1]}"
 
 
+def with_programs(text, root):
+    """The text with the programs it shows as they are in their files: <!-- program FILE --> stands before each."""
+    return re.sub(r"(<!-- program (\S+) -->\n```cpp\n).*?(```)", lambda match: match[1] + (root / match[2]).read_text() + match[3], text, flags=re.DOTALL)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent, help="the project's root")
@@ -141,7 +147,7 @@ def main():
         print(f"report.py: bench/results/{failure}", file=sys.stderr)
         return 1
     readme = options.root / "README.md"
-    made = {readme: readme_with(readme.read_text() if readme.exists() else "", report.block())}
+    made = {readme: readme_with(with_programs(readme.read_text(), options.root) if readme.exists() else "", report.block())}
     if made[readme] is None:
         print(f"report.py: README.md: expected one line {BEGIN} and below it one line {END}", file=sys.stderr)
         return 1

@@ -20,8 +20,10 @@ void add_ladder(CLI::App& program, action& chosen);
 void add_trace(CLI::App& program, action& chosen);
 
 // Checks for option values; they say what was expected.
-CLI::Validator any_number();
+CLI::Validator number_in_fp32();
 CLI::Validator integer_from(long long least);
+CLI::Validator integer_between(long long least, long long most);
+CLI::Validator not_empty();  // a shell's unset variable must not pass for an option that was left away
 
 // What is wrong with the arguments, in one sentence that names what exists instead.
 std::string usage_error(const CLI::App& program, const CLI::ParseError& failure);

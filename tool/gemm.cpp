@@ -160,9 +160,9 @@ void add_gemm(CLI::App& program, action& chosen) {
   command->add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'")->required()->type_name("A.npy");
   command->add_option("B", r->b, "The right matrix, K x N")->required()->type_name("B.npy");
   command->add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs")->required()->type_name("C.npy");
-  command->add_option("--alpha", r->alpha, "Factor of A * B (default 1)")->check(any_number())->type_name("NUMBER");
-  command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(any_number())->type_name("NUMBER");
-  command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->type_name("C0.npy");
+  command->add_option("--alpha", r->alpha, "Factor of A * B (default 1)")->check(number_in_fp32())->type_name("NUMBER");
+  command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(number_in_fp32())->type_name("NUMBER");
+  command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->check(not_empty())->type_name("C0.npy");
   command->add_option("--policy", r->policy, "A step of the ladder by name (default auto: the fastest that fits the device)")
       ->type_name("NAME");
   add_place_options(*command, r->place, reference::offered);

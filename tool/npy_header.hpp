@@ -13,7 +13,7 @@ namespace antiphase::tool {
 enum class storage_order { row_major, column_major };  // C order, Fortran order
 enum class byte_order { native, swapped };             // of the file, as seen from this machine
 
-constexpr int most_dimensions = 32;
+constexpr int most_dimensions = 64;  // as numpy 2
 
 struct npy_header {
   element type;

@@ -6,6 +6,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/executors.hpp>
 #include <charconv>
+#include <limits>
 
 #include "tool/file_handle.hpp"
 
@@ -13,6 +14,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr std::string_view simulates = "it simulates a GPU thread by thread: right, but slow";
+constexpr long long most_shared_kib = 1 << 20;  // more than any device has, and no overflow in bytes
 
 context cpu_context(const place_options& options) {
   cpu_options cpu{.seed = options.seed};
@@ -57,19 +59,22 @@ void add_place_options(CLI::App& command, place_options& options, reference also
       .add_option("--on", options.on,
                   fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
                               with_reference ? ", or reference (OpenBLAS)" : ""))
+      ->check(not_empty())
       ->type_name("WHERE");
   command
       .add_option("--shared-limit", options.shared_limit,
                   "Make do with this many KiB of shared memory per block, as on a smaller device; steps that need more are refused")
-      ->check(integer_from(1))
+      ->check(integer_between(1, most_shared_kib))
       ->type_name("KIB");
   command.add_option("--seed", options.seed, "Order in which the CPU executor runs threads; results do not depend on it")
-      ->check(integer_from(0))
+      ->check(integer_between(0, std::numeric_limits<unsigned>::max()))
       ->type_name("N");
 }
 
 place choose_place(const place_options& options, reference also) {
   const std::string asked = "as --on asks";
+  if (options.on == "reference" && also == reference::offered && options.shared_limit > 0)
+    throw bad_request("--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
   if (options.on.empty()) {
     std::string why;
     if (!cuda_devices(&why).empty()) {

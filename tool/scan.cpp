@@ -138,8 +138,10 @@ outcome compute(const request& r, const context& where, const npy_array& x, elem
 }
 
 void report(const request& r, const place& at, element type, const lines& by, const outcome& result) {
-  say(r.common, fmt::format("{}: {}{}{} of {} {} lines of {} elements, on {}", output_name(r.output), r.exclusive ? "exclusive " : "",
-                            r.reverse ? "reverse " : "", r.operation, by.outer * by.inner, numpy_name(type), by.length, at.name));
+  const std::int64_t count = by.outer * by.inner;
+  say(r.common, fmt::format("{}: {}{}{} of {}{} {} elements{}, on {}", output_name(r.output), r.exclusive ? "exclusive " : "",
+                            r.reverse ? "reverse " : "", r.operation, count == 1 ? "" : fmt::format("{} lines of ", count), by.length,
+                            numpy_name(type), count == 1 ? "" : " each", at.name));
   if (!r.common.json) return;
   json value{{"schema", 1},
              {"command", "scan"},
@@ -187,6 +189,7 @@ void add_scan(CLI::App& program, action& chosen) {
       ->check(integer_from(std::numeric_limits<long long>::min()))
       ->type_name("N");
   command->add_option("--accumulate", r->accumulate, "Convert to this type first: f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
+      ->check(not_empty())
       ->type_name("TYPE");
   add_place_options(*command, r->place, reference::not_offered);
   add_common_options(*command, r->common);

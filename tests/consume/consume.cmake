@@ -23,7 +23,10 @@ else()
 endif()
 run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/project" -B "${WORK}/build" ${options})
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --parallel 2 --target consumer own_kernel)
-run("${WORK}/build/consumer")
+execute_process(COMMAND "${WORK}/build/consumer" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+if(NOT said MATCHES "^600 on ")  # 200 products of 1.5 and 2
+  message(FATAL_ERROR "the consumer's product is wrong: expected 600, got: ${said}")
+endif()
 run("${WORK}/build/own_kernel")
 
 # The consumer inherits C++20 and the headers: no warnings, no sanitizers, no defines.

@@ -160,6 +160,26 @@ class Report(unittest.TestCase):
         self.write("README.md", good.replace("After.", "Afterwards."))
         self.run_report("--check")  # outside the markers everything is allowed
 
+    def test_programs_are_those_of_their_files(self):
+        self.ladder()
+        self.write("examples/a.cpp", "int main() {}\n")
+        self.write("README.md", self.read("README.md") + "<!-- program examples/a.cpp -->\n```cpp\nint mine() {}\n```\nEnd.\n")
+        self.run_report("--check", code=1)
+        self.run_report()
+        self.assertIn("```cpp\nint main() {}\n```\nEnd.", self.read("README.md"))
+        self.run_report("--check")
+
+    def test_figures_in_documents(self):
+        self.ladder()
+        place = "gained <!-- gain gemm tiled naive 4096 -->+1.0 %<!-- end --> indeed"
+        self.write("docs/claims.md", place)
+        self.assertIn("docs/claims.md does not agree", self.run_report("--check", code=1))
+        self.run_report()
+        self.assertIn("-->+60.0 %<!-- end --> indeed", self.read("docs/claims.md"))
+        self.run_report("--check")
+        self.write("docs/claims.md", place.replace("tiled", "no-such-step"))
+        self.assertIn("there is no figure of gemm step no-such-step", self.run_report("--check", code=1))
+
     def test_a_tampered_or_missing_picture_is_found(self):
         self.ladder()
         self.run_report()

@@ -50,12 +50,16 @@ class Gemm(ToolTest):
         self.write("B.npy", pattern(12), (3, 4))
         self.write("C0.npy", pattern(8, 5), (2, 4))
         self.write("N.npy", [float("nan")] * 8, (2, 4))
-        self.run_tool("gemm", "A.npy", "B.npy", "--alpha", "0", "--c", "C0.npy", "--beta", "2", "--output", "C.npy", *CPU)
-        self.assertEqual(self.read("C.npy")[0], [2 * c for c in pattern(8, 5)])
+        for where in ("cpu", "reference"):
+            for alpha in ("0", "-0.0"):
+                for beta in ("1", "2"):
+                    self.run_tool("gemm", "A.npy", "B.npy", "--alpha", alpha, "--c", "C0.npy", "--beta", beta, "--output", "C.npy", "--on", where)
+                    self.assertEqual(self.read("C.npy")[0], [float(beta) * c for c in pattern(8, 5)], (where, alpha))
         expected = self.matrices(2, 4, 3)
-        for beta in ("0", "-0.0"):
-            self.run_tool("gemm", "A.npy", "B.npy", "--c", "N.npy", "--beta", beta, "--output", "C.npy", *CPU)
-            self.assertEqual(self.read("C.npy")[0], expected)
+        for where in ("cpu", "reference"):
+            for beta in ("0", "-0.0"):
+                self.run_tool("gemm", "A.npy", "B.npy", "--c", "N.npy", "--beta", beta, "--output", "C.npy", "--on", where)
+                self.assertEqual(self.read("C.npy")[0], expected, (where, beta))
 
     def test_orders_byte_orders_and_versions(self):
         for options in ({"order": "F"}, {"mark": ">"}, {"version": (2, 0)}, {"version": (3, 0)}, {"order": "F", "mark": ">"}):
@@ -138,6 +142,20 @@ class Gemm(ToolTest):
         self.refused(2, ["B", "required"], "gemm", "A.npy", *out)
         self.refused(2, ["'D.npy'", "one too many"], *both, "D.npy", *out)
         self.refused(2, ["--alpha", "number", "'two'"], *both, *out, "--alpha", "two")
+        for value in ("1e39", "-1e39", "1e400", "1e-46"):
+            self.refused(2, ["--alpha", "FP32", f"'{value}'"], *both, *out, f"--alpha={value}")
+        for value in ("inf", "1e-45", "-3.4e38", "0e-99"):
+            self.run_tool(*both, *out, "--quiet", f"--alpha={value}", *CPU)
+        (self.folder / "C.npy").unlink()
+        self.refused(2, ["--alpha needs a value", "NUMBER"], *both, *out, "--alpha")
+        self.refused(2, ["--output needs a value", "C.npy"], *both, "--output")
+        self.refused(2, ["--alpha", "2 times", "once"], *both, *out, "--alpha", "1", "--alpha", "2")
+        for option in ("--on", "--c"):
+            self.refused(2, [option, "''"], *both, *out, option, "")
+        self.refused(2, ["'--output'", "one too many"], "gemm", *out, "--", "A.npy", "B.npy", "--output")
+        for value in ("0", "1048577", str(2**55)):
+            self.refused(2, ["--shared-limit", "from 1 to 1048576", f"'{value}'"], *both, *out, "--shared-limit", value, *CPU)
+        self.refused(2, ["--shared-limit", "--on reference"], *both, *out, "--shared-limit", "48", "--on", "reference")
         self.refused(2, ["--seed", "integer", "'-1'"], *both, *out, "--seed", "-1")
         self.refused(2, ["--beta", "--c"], *both, *out, "--beta", "2", *CPU)
         self.refused(2, ["'gpu'", "cpu, cuda, cuda:N or reference"], *both, *out, "--on", "gpu")

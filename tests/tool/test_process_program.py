@@ -21,7 +21,7 @@ class Program(ToolTest):
             self.assertLessEqual(max(map(len, text.splitlines())), 180)
 
     def test_version(self):
-        self.assertRegex(self.run_tool("--version").stdout.decode(), r"^antiphase \d+\.\d+\.\d+( \([0-9a-f]+\))?\n$")
+        self.assertRegex(self.run_tool("--version").stdout.decode(), r"^antiphase \d+\.\d+\.\d+( \([0-9a-f]+(-dirty)?\))?\n$")
 
     def test_commands_that_do_not_exist(self):
         self.refused(2, ["a command is missing", "info, gemm, scan, ladder, trace"])
@@ -30,6 +30,13 @@ class Program(ToolTest):
         self.refused(2, ["'--colour'"], "--colour")
         self.refused(2, ["a command is missing", "gemm, scan"], "ladder")
         self.refused(2, ["'sort'", "gemm, scan"], "ladder", "sort")
+
+    def test_options_in_the_wrong_place(self):
+        self.refused(2, ["'--json'", "before the command", "antiphase info"], "--json", "info")
+        self.refused(2, ["there is no command 'foo'"], "foo", "gemm", "A.npy")
+        self.refused(2, ["'--size'", "before the command", "antiphase ladder gemm"], "ladder", "--size", "3", "gemm")
+        for line in (self.refused(2, ["'-z'", "--json"], "info", "-z"), self.refused(2, ["'-z'", "--shared-limit"], "trace", "-z")):
+            self.assertNotIn("did you mean", line)
 
     def test_no_escapes_anywhere(self):
         self.write("A.npy", pattern(4), (2, 2))
@@ -60,6 +67,8 @@ class Info(ToolTest):
         self.assertEqual(info["devices"][0]["on"], "cpu")
         self.assertGreaterEqual(info["devices"][0]["shared_opt_in"], 48 * 1024)
         self.assertIn(info["default"]["on"], [device["on"] for device in info["devices"]])
+        if info["gpu_part"] is not None:
+            self.assertRegex(info["gpu_part"], r"^\d+\.\d+")
         self.assertEqual(info["no_gpu_because"] is None, len(info["devices"]) > 1)
         self.assertIn("OpenBLAS", info["reference"])
         self.assertIn("async-2", info["gemm_policies"])
@@ -155,7 +164,12 @@ class Trace(ToolTest):
         self.refused(2, ["'gif'", "svg or json"], *base, "--output", "t", "--format", "gif")
         self.refused(2, ["naive", "no pipeline"], *base, "--output", "t.svg", "--step", "naive")
         self.refused(2, ["'asynk'", "async-2"], *base, "--output", "t.svg", "--step", "asynk")
-        self.refused(2, ["--stages 9", "1, 2, 3 or 4"], *base, "--output", "t.svg", "--stages", "9")
+        for stages, found in (("9", "9"), ("0", "0"), ("1,x", "x"), ("", "")):
+            self.refused(2, ["--stages", "from 1 to 4", f"'{found}'"], *base, "--output", "t.svg", "--stages", stages)
+        for option, least, most in (("--m", 1, 65536), ("--k", 1, 65536), ("--record", 1, 65536), ("--block", 0, 2**32 - 1), ("--seed", 0, 2**32 - 1)):
+            for value in (least - 1, most + 1, 2**64):
+                self.refused(2, [option, f"from {least} to {most}", f"'{value}'"], *base, "--output", "t.svg", option, value)
+        self.refused(2, ["--format", "''"], *base, "--output", "t.svg", "--format", "")
         self.refused(2, ["block 1000"], *base, "--output", "t.svg", "--block", "1000")
         self.refused(1, ["'none/t.svg'"], *base, "--output", "none/t.svg")
 
