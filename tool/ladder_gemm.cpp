@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/trace.hpp>
 #include <limits>
@@ -25,7 +26,7 @@ constexpr const char* explanation =
     "                  the textbooks' formula promises to a kernel that hides the one behind the other\n"
     "  shared, registers, occupancy   what a block takes, and the share of a multiprocessor's threads that is then in use\n"
     "Columns on the CPU executor\n"
-    "  switches        from one simulated thread to another; barriers: of whole blocks; copied: bytes moved by asynchronous copies\n"
+    "  switches        from one simulated thread to another; barriers: of whole blocks; moved: bytes that the loads of A and B read\n"
     "  hidden          steps along K of one block whose load ran while another step was computed, of all its steps\n"
     "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: that, and a checksum of every row.\n"
     "\n"
@@ -170,9 +171,16 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
   return table_text(table);
 }
 
-std::string cpu_table(const std::vector<gemm_row>& rows) {
+// What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them. Naive has tiles of one output.
+std::int64_t bytes_moved(std::string_view step, const extents& e) {
+  const mm::extent2 tile = step == "naive" ? mm::extent2{1, 1} : mm::find_step(step).how.tile;
+  const std::int64_t floats = ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
+  return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::string cpu_table(const std::vector<gemm_row>& rows, const extents& e) {
   std::vector<std::vector<std::string>> table{
-      {"step", "switches", "barriers", "copies", "copied B", "hidden", "shared B", "error", "verified"}};
+      {"step", "switches", "barriers", "async copies", "moved B", "hidden", "shared B", "error", "verified"}};
   for (const gemm_row& row : rows) {
     if (!row.refused.empty()) {
       table.push_back({row.step, "refused: " + row.refused});
@@ -180,7 +188,7 @@ std::string cpu_table(const std::vector<gemm_row>& rows) {
     }
     const std::string hidden = row.hidden ? fmt::format("{} of {}", row.hidden->steps_hidden, row.hidden->steps) : "-";
     table.push_back({row.step, fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers),
-                     fmt::format("{}", row.counts.copies), fmt::format("{}", row.counts.copied_bytes), hidden,
+                     fmt::format("{}", row.counts.copies), fmt::format("{}", bytes_moved(row.step, e)), hidden,
                      fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
   return table_text(table);
@@ -193,6 +201,7 @@ json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const
     record["shape"] = {{"m", e.m}, {"n", e.n}, {"k", e.k}};
     record["type"] = "f32";
     record["layout"] = "nn";
+    record["bytes_moved"] = bytes_moved(row.step, e);
     if (row.refused.empty() && where == target::cuda) {
       record["protocol"] = name(how);
       record["tflops"] = tflops(e, row.time.median_us);
@@ -255,7 +264,7 @@ void run(const request& r) {
     print_json(result_file("ladder gemm", at, records(rows, cublas, e, how, where.kind())));
   else
     print(fmt::format("C = A B in FP32, M = {}, N = {}, K = {}, on {}\n\n{}", e.m, e.n, e.k, at.name,
-                      timed ? gpu_table(rows, cublas, e) : cpu_table(rows)));
+                      timed ? gpu_table(rows, cublas, e) : cpu_table(rows, e)));
   require_verified({all.begin(), all.end()});
 }
 

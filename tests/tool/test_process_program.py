@@ -96,6 +96,12 @@ class Ladder(ToolTest):
             self.assertEqual(record["shape"], {"m": 70, "n": 130, "k": 100})
             self.assertNotIn("time_us", record)
         self.assertEqual(by_name["naive"]["counts"]["barriers"], 0)
+        self.assertEqual(by_name["naive"]["bytes_moved"], 8 * 70 * 130 * 100)
+        self.assertEqual(by_name["tiled"]["bytes_moved"], 4 * (5 * 70 * 100 + 3 * 100 * 130))  # 3 x 5 tiles of 32 x 32
+        asynchronous = [r for r in records if r["counts"]["copies"] > 0]
+        self.assertGreaterEqual(len(asynchronous), 5)
+        for record in asynchronous:  # what was expected to move is what the executor saw moving
+            self.assertEqual(record["bytes_moved"], record["counts"]["copied_bytes"], record["policy"])
         self.assertGreater(by_name["tiled"]["counts"]["barriers"], by_name["double-buffered"]["counts"]["barriers"])
         self.assertEqual(by_name["tiled"]["hidden"], {"steps_hidden": 0, "steps": 4})
         self.assertEqual(by_name["async-3"]["hidden"], {"steps_hidden": 3, "steps": 4})
