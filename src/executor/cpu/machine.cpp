@@ -1,5 +1,4 @@
 // The verbs of the machine: barriers, warps, copies of a thread.
-#include <time.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <cstring>
@@ -196,11 +195,7 @@ void yield(place where) {
 }
 void polled() { here().owner->progress(); }
 
-std::int64_t clock() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
+std::int64_t clock() { return here().owner->clock.now(); }
 
 void trap(const char* why, place where) { fail(here(), where, fmt::format("the kernel gave up: {}", why)); }
 

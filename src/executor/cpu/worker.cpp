@@ -2,6 +2,7 @@
 #include "worker.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <antiphase/core/error.hpp>
 #include <chrono>
@@ -48,6 +49,19 @@ void fail(const thread_state& self, place where, const std::string& what) {
   const extent3& b = self.block->index;
   throw device_error(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", self.owner->launch().what.name, b.x, b.y, b.z,
                                  self.index, what, text(where)));
+}
+
+std::int64_t processor_clock::now() {
+  const std::int64_t steady = cpu_detail::now();
+  if (steady_ != 0 && steady - steady_ < close) {
+    processor_ += steady - steady_;
+  } else {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    processor_ = std::max(processor_, std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec);
+  }
+  steady_ = steady;
+  return processor_;
 }
 
 worker::~worker() { discard(); }
@@ -271,6 +285,7 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   launch_ = &launch;
   random_ = random_source(std::uint64_t{launch.options.seed} << 32 | index);
   counts = {};
+  clock = {};
   failure_ = nullptr;
   idle_rounds_ = 0;
   picks_ = 0;
