@@ -46,6 +46,7 @@ struct extents {
 struct gemm_row : ladder_row {
   std::optional<timing> load, compute;  // naive has no such parts
   std::optional<overlap> hidden;
+  std::int64_t bytes_moved = 0;
 };
 
 double tflops(const extents& e, double us) {
@@ -93,11 +94,19 @@ work launcher(const context& where, const mm::plan& plan) {
 
 bool is_tiled(const mm::step& s) { return std::string_view(s.name) != "naive"; }
 
+// What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them. Naive has tiles of one output.
+std::int64_t bytes_moved(const mm::step& s, const extents& e) {
+  const mm::extent2 tile = is_tiled(s) ? s.how.tile : mm::extent2{1, 1};
+  const std::int64_t floats = ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
+  return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
 gemm_row run_step(const context& where, bench& data, const mm::step& s) {
   const mm::plan plan = mm::prepare(where.kind(), s, data.problem());
   gemm_row row;
   row.step = s.name;
   row.adds = s.adds;
+  row.bytes_moved = bytes_moved(s, data.size);
   if (const auto why = refusal(where.limits(), plan.what.code)) {
     row.refused = *why;
     return row;
@@ -108,7 +117,7 @@ gemm_row run_step(const context& where, bench& data, const mm::step& s) {
   where.runs_on().synchronize(nullptr);
   row.result = data.check(data.c.to_host());
   if (where.kind() == target::cpu && is_tiled(s) && data.size.m > 0 && data.size.n > 0 && data.size.k > 0) {
-    const auto steps = static_cast<int>((data.size.k + s.how.tile_k - 1) / s.how.tile_k);
+    const auto steps = static_cast<int>(ceil_div<std::int64_t>(data.size.k, s.how.tile_k));
     row.hidden = measure(record_gemm(where, s.name, data.corner(s), {.steps = steps, .runs = 1}));
   }
   return row;
@@ -171,14 +180,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
   return table_text(table);
 }
 
-// What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them. Naive has tiles of one output.
-std::int64_t bytes_moved(std::string_view step, const extents& e) {
-  const mm::extent2 tile = step == "naive" ? mm::extent2{1, 1} : mm::find_step(step).how.tile;
-  const std::int64_t floats = ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
-  return floats * static_cast<std::int64_t>(sizeof(float));
-}
-
-std::string cpu_table(const std::vector<gemm_row>& rows, const extents& e) {
+std::string cpu_table(const std::vector<gemm_row>& rows) {
   std::vector<std::vector<std::string>> table{
       {"step", "switches", "barriers", "async copies", "moved B", "hidden", "shared B", "error", "verified"}};
   for (const gemm_row& row : rows) {
@@ -188,7 +190,7 @@ std::string cpu_table(const std::vector<gemm_row>& rows, const extents& e) {
     }
     const std::string hidden = row.hidden ? fmt::format("{} of {}", row.hidden->steps_hidden, row.hidden->steps) : "-";
     table.push_back({row.step, fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers),
-                     fmt::format("{}", row.counts.copies), fmt::format("{}", bytes_moved(row.step, e)), hidden,
+                     fmt::format("{}", row.counts.copies), fmt::format("{}", row.bytes_moved), hidden,
                      fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
   return table_text(table);
@@ -201,7 +203,7 @@ json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const
     record["shape"] = {{"m", e.m}, {"n", e.n}, {"k", e.k}};
     record["type"] = "f32";
     record["layout"] = "nn";
-    record["bytes_moved"] = bytes_moved(row.step, e);
+    record["bytes_moved"] = row.bytes_moved;
     if (row.refused.empty() && where == target::cuda) {
       record["protocol"] = name(how);
       record["tflops"] = tflops(e, row.time.median_us);
@@ -264,7 +266,7 @@ void run(const request& r) {
     print_json(result_file("ladder gemm", at, records(rows, cublas, e, how, where.kind())));
   else
     print(fmt::format("C = A B in FP32, M = {}, N = {}, K = {}, on {}\n\n{}", e.m, e.n, e.k, at.name,
-                      timed ? gpu_table(rows, cublas, e) : cpu_table(rows, e)));
+                      timed ? gpu_table(rows, cublas, e) : cpu_table(rows)));
   require_verified({all.begin(), all.end()});
 }
 

@@ -65,7 +65,7 @@ void expect_right(const context& where, const test_kernels& k, const experiment&
 class blocks : public on_device {
  protected:
   std::vector<test_kernels> kernels_of_step(std::string_view step) const {
-#if ANTIPHASE_TEST_CUDA
+#if ANTIPHASE_HAS_CUDA
     std::vector<test_kernels> all = is_cuda() ? cuda::kernels() : cpu::kernels();
 #else
     std::vector<test_kernels> all = cpu::kernels();
