@@ -11,7 +11,7 @@ namespace antiphase {
 using stream = CUstream_st*;
 
 // What a kernel is compiled for. `checked` is the CPU executor with instrumentation.
-enum class target { cpu, cuda };
+enum class target { cpu, cuda, checked };
 
 struct extent3 {
   unsigned x = 1, y = 1, z = 1;
@@ -30,7 +30,7 @@ struct kernel {
   shared_kind shared = shared_kind::fixed;
   residency blocks = residency::any;
   std::size_t params_bytes = 0;
-  void (*body)(const void* params) = nullptr;  // cpu: what one thread does
+  void (*body)(const void* params) = nullptr;  // cpu, checked: what one thread does
   const void* entry = nullptr;                 // cuda: the __global__ function
 };
 

@@ -6,18 +6,13 @@
 #include <antiphase/core/error.hpp>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <thread>
-#include <vector>
 
-#include "worker.hpp"
+#include "launch.hpp"
 
 namespace antiphase {
 namespace {
-
-using cpu_detail::launch_state;
-using cpu_detail::worker;
 
 constexpr std::align_val_t memory_alignment{256};
 
@@ -45,67 +40,18 @@ class cpu_executor final : public executor {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
-  kernel_usage usage(const kernel& k) const override {
-    kernel_usage u{.shared_bytes = k.shared_bytes};
-    if (!refusal(options_.limits, k)) u.blocks_per_multiprocessor = resident_blocks(options_.limits, k, 0);
-    u.occupancy = static_cast<double>(u.blocks_per_multiprocessor * k.threads) / options_.limits.threads_per_multiprocessor;
-    return u;
-  }
+  kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
 
-  launch_counts launch(const kernel& k, extent3 grid, const void* params, stream) const override {
-    if (k.body == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
-    if (const auto why = refusal(options_.limits, k)) throw not_supported(*why);
-    if (grid.count() == 0) return {};
-    launch_state launch{.what = k, .grid = grid, .params = params, .options = options_};
-    const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options_.workers), grid.count()));
-    launch.options.workers = static_cast<int>(count);
-    int resident = options_.resident_blocks;
-    if (resident == 0) resident = k.blocks == residency::together ? 2 * std::max(1, options_.limits.multiprocessors) : 1;
-    resident = static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(resident), grid.count()));
-
-    std::vector<std::unique_ptr<worker>> workers;
-    for (unsigned i = 0; i < count; ++i) workers.push_back(take());
-    std::vector<std::exception_ptr> failures(count);
-    const auto work = [&](unsigned i) {
-      try {
-        workers[i]->run(launch, i, resident);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    };
-    std::vector<std::thread> others;
-    for (unsigned i = 1; i < count; ++i) others.emplace_back(work, i);
-    work(0);
-    for (auto& t : others) t.join();
-    launch_counts total;
-    for (auto& w : workers) {
-      total += w->counts;
-      give_back(std::move(w));
-    }
-    for (auto& failure : failures)
-      if (failure) std::rethrow_exception(failure);
-    return total;
+  launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
+    return workers_.launch(options_, k, grid, params, on, nullptr);
   }
 
  private:
   static void move(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
-  std::unique_ptr<worker> take() const {
-    const std::lock_guard lock(idle_mutex_);
-    if (idle_.empty()) return std::make_unique<worker>();
-    auto w = std::move(idle_.back());
-    idle_.pop_back();
-    return w;
-  }
-  void give_back(std::unique_ptr<worker> w) const {
-    const std::lock_guard lock(idle_mutex_);
-    idle_.push_back(std::move(w));
-  }
-
   cpu_options options_;
-  mutable std::mutex idle_mutex_;  // workers keep their fibers and stacks from launch to launch
-  mutable std::vector<std::unique_ptr<worker>> idle_;
+  mutable cpu_detail::worker_pool workers_;
 };
 
 }  // namespace

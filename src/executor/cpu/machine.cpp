@@ -16,14 +16,14 @@ namespace {
 bool same(place a, place b) { return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0; }
 
 void require_aligned(const thread_state& self, const void* p, std::uintptr_t by, const char* what, place where) {
-  if (reinterpret_cast<std::uintptr_t>(p) % by != 0) fail(self, where, fmt::format("{} is not aligned to {} bytes", what, by));
+  if (reinterpret_cast<std::uintptr_t>(p) % by != 0) fail(self, fault::bad_copy, where, fmt::format("{} is not aligned to {} bytes", what, by));
 }
 
 void require_shared(const thread_state& self, const void* p, std::size_t bytes, const char* what, place where) {
   const auto* at = static_cast<const unsigned char*>(p);
   const block_view& block = *self.block;
   if (at < block.shared || at + bytes > block.shared + block.shared_bytes)
-    fail(self, where, fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes, block.shared_bytes));
+    fail(self, fault::bad_copy, where, fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes, block.shared_bytes));
 }
 
 void perform(const async_copy& c) {
@@ -36,10 +36,10 @@ void capture(bulk_store_state& s) { s.captured.assign(s.from, s.from + s.bytes);
 }  // namespace
 
 void block_barrier(place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   meeting& m = self.home->barrier;
   if (m.arrived > 0 && !same(m.where, where))
-    fail(self, where, fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+    fail(self, fault::divergent_barrier, where, fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
   m.where = where;
   m.waiting.push_back(&self);
   const bool last = ++m.arrived == self.block->threads;
@@ -49,38 +49,39 @@ void block_barrier(place where) {
 
 namespace {
 meeting& arrive_at(thread_state& self, int id, int threads, place where) {
-  if (id < 1 || id > 15) fail(self, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
+  if (id < 1 || id > 15) fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
   if (threads <= 0 || threads % 32 != 0)
-    fail(self, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
+    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
   meeting& m = self.home->named[id];
   if (m.arrived > 0 && m.expected != threads)
-    fail(self, where, fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
+    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
   m.expected = threads;
   m.where = where;
   ++m.arrived;
+  if (observer* watch = self.owner->watch()) watch->arrived(self, &m);
   return m;
 }
 }  // namespace
 
 void named_barrier_sync(int id, int threads, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   meeting& m = arrive_at(self, id, threads, where);
   m.waiting.push_back(&self);
   const bool last = m.arrived == threads;
-  if (last) self.owner->complete(m);
+  if (last) self.owner->complete_named(m);
   self.owner->suspend(self, last ? condition::ready : condition::at_named_barrier, where);
 }
 
 void named_barrier_arrive(int id, int threads, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   meeting& m = arrive_at(self, id, threads, where);
-  if (m.arrived == threads) self.owner->complete(m);
+  if (m.arrived == threads) self.owner->complete_named(m);
 }
 
 const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   const int lane = self.index % 32;
-  if ((mask >> lane & 1u) == 0) fail(self, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
+  if ((mask >> lane & 1u) == 0) fail(self, fault::barrier_misuse, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
   // A mask may name lanes that the last warp of a block does not have.
   const int present = std::min(32, self.block->threads - self.index / 32 * 32);
   const unsigned expected = present == 32 ? mask : mask & ((1u << present) - 1);
@@ -97,7 +98,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
     m->bytes = bytes;
     m->where = where;
   } else if (m->bytes != bytes || !same(m->where, where)) {
-    fail(self, where, fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
+    fail(self, fault::divergent_barrier, where, fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
   }
   const int buffer = m->buffer;
   if (bytes > 0) std::memcpy(m->values[buffer][lane].bytes, mine, static_cast<std::size_t>(bytes));
@@ -105,6 +106,8 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   m->waiting.push_back(&self);
   const bool last = m->arrived == expected;
   if (last) {
+    observer* watch = self.owner->watch();
+    if (watch != nullptr && bytes == 0) watch->met(*self.home, m->waiting);  // what carries a value does not order memory
     for (thread_state* t : m->waiting) self.owner->make_ready(*t);
     m->waiting.clear();
     m->arrived = 0;
@@ -112,21 +115,23 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
     self.owner->progress();
   }
   self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
-  return m->values[buffer];
+  self.exchanged = m->values[buffer];
+  return self.exchanged;
 }
 
 void copy_async(void* to, const void* from, int bytes, int from_source, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   const auto width = static_cast<std::uintptr_t>(bytes);
   require_aligned(self, to, width, "the destination of an asynchronous copy", where);
   require_aligned(self, from, width, "the source of an asynchronous copy", where);
   require_shared(self, to, width, "the destination of an asynchronous copy", where);
   if (from_source < 0 || from_source > bytes)
-    fail(self, where,
+    fail(self, fault::bad_copy, where,
          fmt::format("an asynchronous copy of {} bytes takes {} from its source: expected 0 to {}", bytes, from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
   const async_copy copy{to, from, bytes, from_source};
+  if (observer* watch = self.owner->watch()) watch->copy_issued(self, copy, where);
   if (self.owner->lands_now())
     perform(copy);
   else
@@ -134,12 +139,16 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
 }
 
 void copy_async_commit() {
-  copy_queue& q = here().copies;
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->copies_committed(self);
+  copy_queue& q = self.copies;
   q.group_ends.push_back(q.copies.size());
 }
 
 void copy_async_wait(int groups_left, place) {
-  copy_queue& q = here().copies;
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->copies_waited(self, groups_left);
+  copy_queue& q = self.copies;
   const std::size_t left = static_cast<std::size_t>(groups_left);
   if (q.group_ends.size() <= left) return;
   const std::size_t done = q.group_ends.size() - left;
@@ -153,13 +162,14 @@ void copy_async_wait(int groups_left, place) {
 }
 
 void bulk_store(void* to, const void* from, std::uint32_t bytes, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   require_aligned(self, to, 16, "the destination of a bulk store", where);
   require_aligned(self, from, 16, "the source of a bulk store", where);
   require_shared(self, from, bytes, "the source of a bulk store", where);
-  if (bytes % 16 != 0) fail(self, where, fmt::format("a bulk store of {} bytes is not a multiple of 16", bytes));
+  if (bytes % 16 != 0) fail(self, fault::bad_copy, where, fmt::format("a bulk store of {} bytes is not a multiple of 16", bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += bytes;
+  if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, to, from, bytes, where);
   bulk_store_state store{to, static_cast<const unsigned char*>(from), bytes, {}};
   if (self.owner->lands_now()) {
     capture(store);
@@ -169,13 +179,17 @@ void bulk_store(void* to, const void* from, std::uint32_t bytes, place where) {
 }
 
 void bulk_commit() {
-  bulk_store_queue& q = here().stores;
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->bulk_stores_committed(self);
+  bulk_store_queue& q = self.stores;
   q.groups.push_back(std::move(q.open));
   q.open.clear();
 }
 
 void bulk_wait(int groups_left, bulk_done what, place) {
-  bulk_store_queue& q = here().stores;
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->bulk_stores_waited(self, groups_left, what);
+  bulk_store_queue& q = self.stores;
   const std::size_t left = static_cast<std::size_t>(groups_left);
   if (q.groups.size() <= left) return;
   const std::size_t done = q.groups.size() - left;
@@ -190,13 +204,18 @@ void bulk_wait(int groups_left, bulk_done what, place) {
 }
 
 void yield(place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   self.owner->suspend(self, condition::polling, where);
 }
+void proxy_fence() {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->proxy_fence(self);
+}
+
 void polled() { here().owner->progress(); }
 
 std::int64_t clock() { return here().owner->clock.now(); }
 
-void trap(const char* why, place where) { fail(here(), where, fmt::format("the kernel gave up: {}", why)); }
+void trap(const char* why, place where) { fail(here(), fault::gave_up, where, fmt::format("the kernel gave up: {}", why)); }
 
 }  // namespace antiphase::machine

@@ -31,14 +31,15 @@ std::uint64_t pack(const fields& f) {
 bool initialised(std::uint64_t word) { return word >> 63 == 0 && (word & mask20) != 0; }
 
 void require_place(const thread_state& self, const std::uint64_t* word, place where) {
-  if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) fail(self, where, "an mbarrier is not aligned to 8 bytes");
+  if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) fail(self, fault::barrier_misuse, where, "an mbarrier is not aligned to 8 bytes");
   const auto* at = reinterpret_cast<const unsigned char*>(word);
   if (at < self.block->shared || at + sizeof *word > self.block->shared + self.block->shared_bytes)
-    fail(self, where, fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
+    fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
 }
-void require_barrier(const thread_state& self, const std::uint64_t* word, place where) {
+void require_barrier(thread_state& self, const std::uint64_t* word, place where) {
   require_place(self, word, where);
-  if (!initialised(*word)) fail(self, where, "an mbarrier is used before it is initialised");
+  if (observer* watch = self.owner->watch()) watch->mbarrier_touched(self, word, where);
+  if (!initialised(*word)) fail(self, fault::barrier_misuse, where, "an mbarrier is used before it is initialised");
 }
 
 // True if the phase ended.
@@ -61,11 +62,16 @@ std::string describe_mbarrier(const std::uint64_t* word) {
   return fmt::format("an mbarrier with {} of {} arrivals and {} bytes missing", f.missing, f.parties, f.bytes);
 }
 
+void phase_ended(block_state& block, worker& owner, const std::uint64_t* word) {
+  if (observer* watch = owner.watch()) watch->mbarrier_phase_ended(block, word);
+  owner.wake_mbarrier(block, word);
+}
+
 void land(block_state& block, worker& owner, const bulk_load_state& load) {
   std::memcpy(load.to, load.from, load.bytes);
   fields f = unpack(*load.word);
   f.bytes -= static_cast<std::int32_t>(load.bytes);
-  if (advance(load.word, f)) owner.wake_mbarrier(block, load.word);
+  if (advance(load.word, f)) phase_ended(block, owner, load.word);
 }
 
 }  // namespace antiphase::cpu_detail
@@ -75,50 +81,63 @@ namespace antiphase::machine {
 using namespace cpu_detail;
 
 void mbarrier_init(std::uint64_t* word, int parties, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   require_place(self, word, where);
   if (parties <= 0 || parties > byte_limit)
-    fail(self, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
+    fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
+  if (observer* watch = self.owner->watch()) watch->mbarrier_initialised(self, word, where);
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }
 
 void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, word, where);
   fields f = unpack(*word);
   if (f.missing == 0)
-    fail(self, where, fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
+    fail(self, fault::barrier_misuse, where, fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
   f.bytes += bytes_expected;
   if (f.bytes > byte_limit)
-    fail(self, where, fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
+    fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
   --f.missing;
-  if (advance(word, f)) self.owner->wake_mbarrier(*self.home, word);
+  if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word);
+  if (advance(word, f)) phase_ended(*self.home, *self.owner, word);
 }
 
-bool mbarrier_ended(const std::uint64_t* word, unsigned parity) { return cpu_detail::mbarrier_ended(*word, parity); }
+bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
+  const bool ended = cpu_detail::mbarrier_ended(*word, parity);
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch(); watch != nullptr && ended) watch->mbarrier_waited(self, word);
+  return ended;
+}
 
 void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, word, where);
-  if (cpu_detail::mbarrier_ended(*word, parity)) return;
+  observer* watch = self.owner->watch();
+  if (cpu_detail::mbarrier_ended(*word, parity)) {
+    if (watch != nullptr) watch->mbarrier_waited(self, word);
+    return;
+  }
   self.key = word;
   self.parity = parity;
   self.home->at_mbarriers.push_back(&self);
   self.owner->suspend(self, condition::at_mbarrier, where);
+  if (watch != nullptr) watch->mbarrier_waited(self, word);
 }
 
 void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
-  thread_state& self = here();
+  thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, word, where);
   if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0 || bytes % 16 != 0)
-    fail(self, where, fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", bytes));
+    fail(self, fault::bad_copy, where, fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", bytes));
   const auto* at = static_cast<const unsigned char*>(to);
   if (at < self.block->shared || at + bytes > self.block->shared + self.block->shared_bytes)
-    fail(self, where,
+    fail(self, fault::bad_copy, where,
          fmt::format("a bulk load of {} bytes does not lie in the block's {} bytes of shared memory", bytes, self.block->shared_bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += bytes;
   const bulk_load_state load{to, from, bytes, word};
+  if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
   if (self.owner->lands_now())
     land(*self.home, *self.owner, load);
   else

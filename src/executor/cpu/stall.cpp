@@ -44,8 +44,10 @@ std::string text(place where) {
   return fmt::format("{}:{}", file, where.line());
 }
 
-std::string worker::describe_stall() const {
+std::exception_ptr worker::stall() const {
+  const thread_state* first = nullptr;  // that has not finished
   std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
+  const std::size_t start = out.size();
   for (const auto& block : blocks_) {
     if (block->running == 0) continue;
     std::vector<std::pair<std::string, std::vector<int>>> groups;
@@ -54,6 +56,7 @@ std::string worker::describe_stall() const {
       auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
       if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
       at->second.push_back(t->index);
+      if (first == nullptr && t->now != condition::finished) first = t.get();
     }
     out += fmt::format("; block ({}, {}, {}):", block->index.x, block->index.y, block->index.z);
     const char* separator = "";
@@ -62,7 +65,9 @@ std::string worker::describe_stall() const {
       separator = ",";
     }
   }
-  return out;
+  return std::make_exception_ptr(kernel_fault(out, fault::deadlock, launch_->what.name, "nobody can go on" + out.substr(start),
+                                              first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
+                                              first ? first->where : place{}, first ? first->code : nullptr));
 }
 
 }  // namespace antiphase::cpu_detail

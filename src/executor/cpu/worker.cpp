@@ -15,6 +15,7 @@
 
 namespace antiphase::machine {
 thread_local constinit const thread_view* current = nullptr;
+thread_local constinit scope next_scope = scope::device;
 }
 
 namespace antiphase::cpu_detail {
@@ -45,10 +46,11 @@ thread_state& here() {
   return *const_cast<thread_state*>(static_cast<const thread_state*>(machine::current));
 }
 
-void fail(const thread_state& self, place where, const std::string& what) {
+void fail(const thread_state& self, fault kind, place where, const std::string& what) {
   const extent3& b = self.block->index;
-  throw device_error(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", self.owner->launch().what.name, b.x, b.y, b.z,
-                                 self.index, what, text(where)));
+  const std::string kernel = self.owner->launch().what.name;
+  throw kernel_fault(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", kernel, b.x, b.y, b.z, self.index, what, text(where)),
+                     kind, kernel, what, b, self.index, where, self.code);
 }
 
 std::int64_t processor_clock::now() {
@@ -70,7 +72,13 @@ worker::~worker() { discard(); }
 void worker::discard() {
   fiber here_for_good;
   for (auto& block : blocks_)
-    for (auto& t : block->thread) switch_.end(here_for_good, t->self);
+    for (auto& t : block->thread) {
+      if (t.get() == abandoned_)
+        switch_.leave(t->self);
+      else
+        switch_.end(here_for_good, t->self);
+    }
+  abandoned_ = nullptr;
   blocks_.clear();
   ready_.clear();
   polling_.clear();
@@ -109,9 +117,16 @@ void worker::prepare(int resident) {
 #if ANTIPHASE_ASAN
   __asan_unpoison_memory_region(shared_storage_.data(), shared_storage_.size());  // what the launch before had poisoned
 #endif
-  shared_storage_.assign(stride * static_cast<std::size_t>(resident) + shared_alignment, 0);
-  const auto start = reinterpret_cast<std::uintptr_t>(shared_storage_.data());
-  unsigned char* base = shared_storage_.data() + ((start + shared_alignment - 1) / shared_alignment * shared_alignment - start);
+  const std::size_t bytes = stride * static_cast<std::size_t>(resident) + shared_alignment;
+  unsigned char* storage = nullptr;
+  if (watch() != nullptr) {
+    storage = watch()->shared_memory(bytes);
+  } else {
+    shared_storage_.assign(bytes, 0);
+    storage = shared_storage_.data();
+  }
+  const auto start = reinterpret_cast<std::uintptr_t>(storage);
+  unsigned char* base = storage + ((start + shared_alignment - 1) / shared_alignment * shared_alignment - start);
   for (auto& block : blocks_) {
     block->shared = base;
     block->shared_bytes = launch_->what.shared_bytes;
@@ -165,21 +180,24 @@ bool worker::begin_block(block_state& block) {
     t->stores = {};
     make_ready(*t);
   }
+  if (watch() != nullptr) watch()->block_begins(block);
   return true;
 }
 
 void worker::finish_thread(thread_state& self) {
   block_state& block = *self.home;
   bulk_store_queue& stores = self.stores;
+  if (watch() != nullptr) watch()->thread_ends(self, self.where);
   if (!stores.open.empty() || stores.read < stores.groups.size())
-    fail(self, place::current(), "the thread ended before its bulk stores had read shared memory");
+    fail(self, fault::never_waited_for, place::current(), "the thread ended before its bulk stores had read shared memory");
   for (auto& group : stores.groups)
     for (auto& store : group) std::memcpy(store.to, store.captured.data(), store.bytes);
   stores = {};
   self.now = condition::finished;
   progress();
   if (--block.running > 0) return;
-  if (!block.loads.empty()) fail(self, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
+  if (!block.loads.empty()) fail(self, fault::never_waited_for, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
+  if (watch() != nullptr) watch()->block_ends(block);
   begin_block(block);
 }
 
@@ -189,6 +207,14 @@ void worker::make_ready(thread_state& t) {
 }
 
 void worker::complete(meeting& m) {
+  if (watch() != nullptr) watch()->met(*m.waiting.front()->home, m.waiting);
+  let_go(m);
+}
+void worker::complete_named(meeting& m) {
+  if (watch() != nullptr) watch()->passed(&m, m.waiting);
+  let_go(m);
+}
+void worker::let_go(meeting& m) {
   for (thread_state* t : m.waiting) make_ready(*t);
   reset(m);
   ++counts.barriers;
@@ -272,13 +298,22 @@ void worker::switch_from(fiber& from) {
   thread_state* next = launch_->failed.load(std::memory_order_relaxed) ? nullptr : pick();
   if (next == nullptr) {
     machine::current = nullptr;
+    if (watch() != nullptr) watch()->runs(nullptr);
     if (&from != &main_) switch_.go(from, main_);
     return;
   }
   machine::current = next;
+  if (watch() != nullptr) watch()->runs(next);
   if (&next->self == &from) return;
   ++counts.switches;
   switch_.go(from, next->self);
+}
+
+void worker::abandon(thread_state& self, std::exception_ptr why) {
+  failure_ = std::move(why);
+  abandoned_ = &self;
+  machine::current = nullptr;
+  switch_.go(self.self, main_);
 }
 
 void worker::run(launch_state& launch, unsigned index, int resident) {
@@ -296,15 +331,15 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
     if (!begin_block(*blocks_[static_cast<std::size_t>(b)])) break;
   if (!ready_.empty()) switch_from(main_);
   machine::current = nullptr;
+  if (watch() != nullptr) watch()->runs(nullptr);
   bool stalled = false;
   for (const auto& block : blocks_) stalled |= block->running > 0;
   if (!stalled && !failure_) return;
   const bool first = !launch.failed.exchange(true);
-  const std::string report = failure_ ? std::string() : describe_stall();
+  const std::exception_ptr report = failure_ ? failure_ : stall();
   for (auto& block : blocks_) block->running = 0;
   discard();
-  if (failure_) std::rethrow_exception(failure_);
-  if (first) throw device_error(report);
+  if (failure_ || first) std::rethrow_exception(report);
 }
 
 }  // namespace antiphase::cpu_detail

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "fiber.hpp"
+#include "observer.hpp"
 
 namespace antiphase::cpu_detail {
 
-using machine::place;
 class worker;
-struct block_state;
 
 struct async_copy {
   void* to;
@@ -59,6 +58,9 @@ struct thread_state : machine::thread_view {
   unsigned parity = 0;
   copy_queue copies;
   bulk_store_queue stores;
+  const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
+  const void* code = nullptr;                         // where the kernel called the machine last: behind the call
+  void* watched = nullptr;                            // the observer's
 };
 
 // Threads that have come to a barrier and wait for the rest.
@@ -95,6 +97,7 @@ struct block_state : machine::block_view {
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<thread_state*> at_mbarriers;
   std::vector<bulk_load_state> loads;  // issued, not landed
+  void* watched = nullptr;             // the observer's
 };
 
 // What one launch shares between its workers.
@@ -105,6 +108,7 @@ struct launch_state {
   cpu_options options;
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
+  observer* watch = nullptr;
 };
 
 class random_source {
@@ -146,15 +150,19 @@ class worker {
 
   // What the machine's functions (machine.cpp) build on; all are called on the running fiber.
   launch_state& launch() { return *launch_; }
+  observer* watch() { return launch_->watch; }
   random_source& random() { return random_; }
   launch_counts counts;
   processor_clock clock;
   void suspend(thread_state& self, condition why, place where);  // until somebody makes it ready
   void make_ready(thread_state& t);
   void complete(meeting& m);
+  void complete_named(meeting& m);
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
   void progress() { idle_rounds_ = 0; }
+  // Ends the launch from within a fiber that must not be unwound (the compiler takes the checker's hooks for functions that do not throw).
+  void abandon(thread_state& self, std::exception_ptr why);
 
  private:
   void prepare(int resident);
@@ -163,7 +171,8 @@ class worker {
   void finish_thread(thread_state& self);
   thread_state* pick();
   void land_one_load();
-  std::string describe_stall() const;
+  void let_go(meeting& m);
+  std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
 
@@ -180,11 +189,17 @@ class worker {
   switching switch_;
   fiber main_;
   std::exception_ptr failure_;
+  thread_state* abandoned_ = nullptr;
 };
 
 // The running thread's state.
 thread_state& here();
-[[noreturn]] void fail(const thread_state& self, place where, const std::string& what);
+inline thread_state& called_from(const void* code) {
+  thread_state& self = here();
+  self.code = code;
+  return self;
+}
+[[noreturn]] void fail(const thread_state& self, fault kind, place where, const std::string& what);
 std::string text(place where);
 
 // mbarriers, mbarrier.cpp

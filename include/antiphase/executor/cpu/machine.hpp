@@ -56,6 +56,14 @@ void bulk_commit();
 enum class bulk_done { read, written };  // the source may be overwritten, or the destination can be seen
 void bulk_wait(int groups_left, bulk_done what, place where);
 
+void proxy_fence();
+
+// scopes ----------------------------------------------------------------------------------------------------------------------------
+// Between whom an atomic operation or a fence orders memory. Verbs set it before the operation that the compiler knows; the checker's
+// hook takes it and puts device scope back.
+enum class scope : unsigned char { block = 1, cluster, device, system };
+extern thread_local constinit scope next_scope [[gnu::tls_model("initial-exec")]];
+
 // polling and time -------------------------------------------------------------------------------------------------------------------
 void yield(place where);  // somebody else first: inside a loop that polls memory
 void polled();            // such a loop has found what it waited for: blocks that only poll get on too

@@ -1,0 +1,105 @@
+// Runs kernels under the checker: races, missing waits and bad accesses, found without a GPU.
+#pragma once
+#include <antiphase/context.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Kernels are checked if they are compiled into the inline namespace `checked` with the compiler's instrumentation: in CMake,
+// antiphase_checked_kernels(target SOURCES ...). The program links antiphase::checker. docs/checking.md explains what is found and how.
+namespace antiphase {
+
+enum class finding_kind {
+  race,                 // two accesses that nothing orders, one of them a write
+  read_before_landing,  // of the bytes of an asynchronous copy that nobody has waited for
+  overwritten_in_use,   // a write, or a copy's, to bytes that are still being read, copied or landing
+  uninitialised,        // a read of memory nobody has written
+  outside_memory,       // an access to memory that is neither the block's nor the executor's
+  missing_proxy_fence,  // ordinary writes handed to the copy engine without fence_async
+  divergent_barrier,    // threads of a block at different barriers, lanes of a warp at different operations
+  deadlock,             // nobody can go on
+  never_waited_for,     // asynchronous copies in flight when their thread or block ends
+  barrier_misuse,       // arrivals or bytes that a barrier does not expect, a barrier used before it is initialised
+  bad_copy,             // misaligned, of a bad size, or not between global and shared memory
+  gave_up,              // the kernel trapped
+  wrong_result,         // the program threw: its own check of the numbers failed
+};
+const char* name(finding_kind kind);  // "race", "read before landing", ...
+
+struct code_place {
+  std::string file;
+  int line = 0;
+  bool operator==(const code_place&) const = default;
+};
+
+// One of the two sides of a finding: who did what, where, and when.
+struct finding_side {
+  std::string action;               // "write of 4 bytes", "asynchronous copy of 16 bytes"
+  code_place at;                    // in the kernel
+  std::vector<code_place> through;  // the library's headers it went through, innermost first
+  extent3 block;
+  int thread = -1;   // -1: not a thread's doing
+  std::string when;  // "after 3 block barriers, copy group 2", or empty
+};
+
+// How one run was scheduled: enough to run it again, bit for bit, anywhere.
+struct check_run {
+  unsigned seed = 1;
+  schedule order = schedule::random;
+  landing copies = landing::late;
+  int resident_blocks = 1;
+  std::string script;  // of order schedule::script
+};
+
+struct finding {
+  finding_kind kind{};
+  std::string kernel;
+  std::string memory;   // "shared memory, byte 132", "global memory, byte 4 of 1024 allocated", or empty
+  finding_side access;  // what was going on when it was found
+  std::optional<finding_side> earlier;
+  std::string missing;      // what would have ordered the two, in words
+  std::uint64_t times = 0;  // in all runs, for this pair of places
+  check_run first;          // the first run that showed it, shortened where that was asked for
+};
+
+struct check_options {
+  unsigned seed = 1;   // of the first run; the others count on from it
+  int schedules = 20;  // runs
+  // What alternates from run to run; empty: all of them.
+  std::vector<schedule> orders;
+  std::vector<landing> copies;
+  std::vector<int> resident_blocks;
+  int workers = 0;      // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
+  bool shorten = true;  // look for a simpler schedule that shows a finding which only some schedules show
+  std::optional<check_run> replay;  // exactly this run and no other
+  device_limits limits = simulated_device();
+};
+
+struct check_report {
+  std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
+  int runs = 0;
+  std::uint64_t accesses = 0;        // of kernels to memory that the checker follows
+  std::uint64_t tracked_bytes = 0;   // the most of one run, shared and global
+  std::uint64_t checker_bytes = 0;   // what the checker kept about them
+  bool clean() const { return findings.empty(); }
+};
+
+// Runs `program` once per schedule. It allocates, launches and may verify its results on the context it is given, which is the CPU
+// executor of that schedule; it may be called by several threads at once. What it throws is a finding, unless it is a bad_request or
+// not_supported: those are thrown on.
+check_report check(const std::function<void(const context&)>& program, const check_options& options = {});
+
+// The report for a terminal. `command`, if given, is what a user types to run the check; the text adds the options that replay a run.
+std::string to_text(const check_report& report, const std::string& command = {});
+std::string to_json(const check_report& report, const std::string& command = {});
+
+// "--seed 7 --policy priority --landing early --resident 2"
+std::string to_text(const check_run& run);
+
+const char* name(schedule order);
+const char* name(landing copies);
+
+}  // namespace antiphase

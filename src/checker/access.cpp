@@ -1,0 +1,433 @@
+// What an access finds in the cells it touches.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "places.hpp"
+#include "who.hpp"
+
+namespace antiphase::checker_detail {
+namespace {
+
+std::uintptr_t code_base() {
+  static const std::uintptr_t base = [] {
+    Dl_info info{};
+    dladdr(reinterpret_cast<const void*>(&code_base), &info);
+    return reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  }();
+  return base;
+}
+
+constexpr place_number far_code = 0x40000000u;  // an entry of far_code_
+
+}  // namespace
+
+// places ------------------------------------------------------------------------------------------------------------------------------
+
+place_number model::number_of(source where) {
+  const auto key = std::tuple(where.file_name(), static_cast<unsigned>(where.line()), static_cast<unsigned>(where.column()));
+  const auto [at, fresh] = source_numbers_.try_emplace(key, from_source | static_cast<place_number>(sources_.size()));
+  if (fresh) sources_.push_back(where);
+  return at->second;
+}
+
+place_number model::number_of_code(const void* code) {
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(code) - code_base();
+  if (offset < far_code) return static_cast<place_number>(offset);
+  const auto at = std::find(far_code_.begin(), far_code_.end(), code);
+  if (at == far_code_.end()) far_code_.push_back(code);
+  return far_code | static_cast<place_number>(std::find(far_code_.begin(), far_code_.end(), code) - far_code_.begin());
+}
+
+place_number model::number_of(const void* code, source where) {
+  const place_number p = number_of_code(code);
+  also_.try_emplace(p, where);
+  return p;
+}
+
+std::vector<code_place> model::lines(place_number p) const {
+  const auto line_of = [](const source& s) { return std::vector<code_place>{{shown(s.file_name()), static_cast<int>(s.line())}}; };
+  if ((p & from_source) != 0) return line_of(sources_[p & ~from_source]);
+  auto all = lines_of((p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base() + p));
+  if (const auto at = also_.find(p); all.empty() && at != also_.end()) return line_of(at->second);
+  return all;
+}
+
+// accesses ----------------------------------------------------------------------------------------------------------------------------
+
+void model::access(const void* p, std::size_t bytes, access_kind kind, const void* code) {
+  if (current_ == nullptr || bytes == 0) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  if (address >= stack_low && address < stack_high) return;
+  const who w{.thread = *current_, .kind = kind, .place = number_of_code(code), .bytes = bytes};
+  if (reachable(w, p, bytes)) visit(w, p, bytes);
+}
+
+// Memory of the device goes on to visit(); of the host's, some may be used.
+bool model::reachable(const who& w, const void* p, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  if (address - memory_.lowest() < memory_.size() && bytes <= memory_.size() - (address - memory_.lowest())) return true;
+  if (address >= stack_low && address < stack_high) return false;
+  if (w.kind == access_kind::read && address >= params_low_ && address + bytes <= params_high_) return false;
+  if (host_allows != nullptr && host_allows(address, bytes, w.kind)) return false;
+  report(w, finding_kind::outside_memory, ~std::size_t{0}, nullptr, nullptr,
+         fmt::format("address {:#x} is host memory or none at all: a kernel reaches what its executor allocates", address));
+  if (stop != nullptr) stop("a kernel left the memory it may touch");
+  return false;
+}
+
+void model::visit(const who& w, const void* p, std::size_t bytes) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
+  if (offset >= memory_.size() || bytes > memory_.size() - offset) {  // an asynchronous copy's, or a barrier's
+    reachable(w, p, bytes);
+    return;
+  }
+  const block_record& own = blocks_[w.thread.block];
+  if (offset < shadow::shared_bytes && (offset < own.lowest || offset + bytes > own.highest)) {
+    report(w, finding_kind::outside_memory, offset, nullptr, nullptr,
+           fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest));
+    return;
+  }
+  ++accesses_;
+  bool out = false;
+  memory_.visit(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {
+    if (c.state == cell_state::nobodys || c.state == cell_state::freed) {
+      if (!out)
+        report(w, finding_kind::outside_memory, at, nullptr, nullptr,
+               c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it");
+      out = true;
+    } else if (w.kind == access_kind::read) {
+      read_cell(w, c, at);
+    } else {
+      write_cell(w, c, at);
+    }
+  });
+}
+
+namespace {
+// Atomic operations on the same memory do not race if each reaches the other.
+bool strong(scope a, block_number block_a, scope b, block_number block_b) {
+  return a != scope{} && b != scope{} && (block_a == block_b || (a >= scope::device && b >= scope::device));
+}
+}  // namespace
+
+void model::read_cell(const who& w, cell& c, std::size_t offset) {
+  const thread_model& t = w.thread;
+  if (c.state == cell_state::uninitialised) {
+    report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
+  } else if (!knows(t, c.block, c.writer, c.time)) {
+    if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
+      report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
+  } else if (w.behind_proxy() && c.block != 0) {
+    const block_record& r = blocks_[c.block];
+    const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
+    if (ordinary && !knows_fenced(t, c.block, c.writer, c.time))
+      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
+             "fence_async by the thread that wrote it, before the barrier that orders the two");
+  }
+  if (c.more != 0 && w.reach == scope{})
+    for (const reader& r : memory_.readers(c.more))
+      if (r.lanes != 0 && r.kind == warp_wrote && !knows(t, r)) report(w, finding_kind::race, offset, nullptr, &r, {});
+  add_reader(w, c);
+}
+
+void model::check_readers(const who& w, cell& c, std::size_t offset) {
+  thread_model& t = w.thread;
+  const auto check = [&](const reader& r) {
+    if (r.lanes == 0) return;
+    if (r.kind != copy_reads && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
+    if (strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
+    if (!knows(t, r)) report(w, r.kind == warp_wrote ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
+  };
+  check(c.first);
+  if (c.more == 0) return;
+  const std::uint32_t more = c.more;
+  for (std::size_t i = 0; i < memory_.readers(more).size(); ++i) check(memory_.readers(more)[i]);
+}
+
+void model::write_cell(const who& w, cell& c, std::size_t offset) {
+  thread_model& t = w.thread;
+  check_readers(w, c, offset);
+  bool covers_atomic = false;
+  if (c.state == cell_state::written || c.state == cell_state::copied) {
+    if (!knows(t, c.block, c.writer, c.time)) {
+      covers_atomic = strong(static_cast<scope>(c.scope), c.block, w.reach, t.block);
+      if (!covers_atomic)
+        report(w, c.state == cell_state::copied ? finding_kind::overwritten_in_use : finding_kind::race, offset, &c, nullptr, {});
+    } else if (w.behind_proxy() && c.block != 0 && c.state == cell_state::written && !knows_fenced(t, c.block, c.writer, c.time)) {
+      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
+             "fence_async by the thread that wrote it, before the barrier that orders the two");
+    }
+  }
+  const reader covered{c.block, static_cast<std::uint16_t>(c.writer / 32), c.scope, warp_wrote, c.time, 1u << c.writer % 32, c.place};
+  if (!covers_atomic) memory_.clear_readers(c);
+  c.block = t.block;
+  c.writer = w.as();
+  c.state = w.asynchronous() ? cell_state::copied : cell_state::written;
+  c.scope = static_cast<std::uint8_t>(w.reach);
+  c.time = w.time();
+  c.place = w.place;
+  if (!covers_atomic) return;
+  if (c.more == 0) c.more = memory_.new_table();
+  enter(memory_.readers(c.more), covered);
+}
+
+reader model::warp_reader(const thread_model& t, place_number place) const {
+  return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
+}
+
+namespace {
+// Tables are as long as a power of two. Where all warps of a block read the same, each is found at once.
+std::size_t slot_of(const reader& r, std::size_t step, std::size_t size) { return (r.unit + r.block * 5u + step) & (size - 1); }
+}  // namespace
+
+// Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one is behind them too.
+void model::add_reader(const who& w, cell& c) {
+  const thread_model& t = w.thread;
+  reader r = warp_reader(t, w.place);
+  r.scope = static_cast<std::uint8_t>(w.reach);
+  if (w.asynchronous()) {
+    r.unit = w.number;
+    r.kind = copy_reads;
+    r.time = w.group;
+    r.lanes = 1;
+  }
+  const auto merge = [&](reader& old) {
+    if (old.lanes == 0 || !old.same_group(r)) return false;
+    if (old.time != r.time) {
+      if (r.kind == warp_reads) old.lanes &= ~r.lanes;  // the lane's own later read stands for it
+      const bool ordered = r.kind == copy_reads || old.lanes == 0 || knows(t, old);
+      if (!ordered) return false;
+      old.lanes = 0;
+      old.time = r.time;
+    }
+    old.lanes |= r.lanes;
+    old.place = r.place;
+    return true;
+  };
+  if (c.first.lanes == 0 || (c.first.kind == warp_reads && c.first.block != t.block && c.first.block < first_visible_)) {
+    c.first = r;
+    return;
+  }
+  if (merge(c.first)) return;
+  if (c.more == 0) c.more = memory_.new_table();
+  reader_table& table = memory_.readers(c.more);
+  for (std::size_t step = 0; step < table.size(); ++step) {
+    reader& at = table[slot_of(r, step, table.size())];
+    if (at.lanes != 0 && merge(at)) return;
+    if (at.lanes == 0 && at.time == 0) break;  // never used: nothing lies behind it
+  }
+  enter(table, r);
+}
+
+void model::enter(reader_table& table, const reader& r) {
+  for (;;) {
+    for (std::size_t step = 0; step < table.size(); ++step) {
+      reader& at = table[slot_of(r, step, table.size())];
+      if (at.lanes != 0) continue;
+      at = r;
+      return;
+    }
+    purge(table);
+  }
+}
+
+// Makes room. Of blocks that have ended without ever telling others how far they were, one reader stands for all: nobody who comes can
+// know of any of them.
+void model::purge(reader_table& table) {
+  reader_table kept;
+  bool has_lost = false;
+  for (const reader& r : table) {
+    const block_record& from = blocks_[r.block];
+    const bool lost = r.block >= launch_first_ && from.ended && !from.published;
+    if (r.lanes == 0 || (lost && has_lost)) continue;
+    has_lost |= lost;
+    kept.push_back(r);
+  }
+  std::size_t size = 8;
+  while (size < 2 * kept.size()) size *= 2;
+  table.assign(size, {});
+  for (const reader& r : kept) enter(table, r);
+}
+
+// by the host ---------------------------------------------------------------------------------------------------------------------------
+
+void model::free(void* p) {
+  if (p != nullptr) memory_.free(p);
+}
+
+// A copy by the host's order is a launch of its own, of one thread.
+bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
+  if (bytes == 0) return true;
+  begin_launch(what, nullptr, 0, on);
+  blocks_.emplace_back().threads = 1;
+  static stamp time = 1;
+  thread_model t;
+  auto start = boost::intrusive_ptr<knowledge>(new knowledge);
+  start->block = t.block = static_cast<block_number>(blocks_.size() - 1);
+  start->own = new view;
+  t.lane = 1;
+  t.time = &time;
+  learn(t, start);
+  who w{.thread = t, .kind = kind, .place = number_of(source::current()), .bytes = bytes};
+  w.what = what;
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
+  const bool exists = offset < memory_.size() && bytes <= memory_.size() - offset;
+  if (!exists)
+    report(w, finding_kind::outside_memory, ~std::size_t{0}, nullptr, nullptr, "the executor did not allocate this memory");
+  else if (kind == access_kind::write)
+    visit(w, p, bytes);
+  else
+    memory_.visit(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {  // what nobody has written may be copied out
+      if (c.state == cell_state::nobodys || c.state == cell_state::freed)
+        report(w, finding_kind::outside_memory, at, nullptr, nullptr, "nobody allocated it");
+      else if (c.state != cell_state::uninitialised)
+        read_cell(w, c, at);
+    });
+  blocks_.back().ended = true;
+  end_launch();
+  return exists;
+}
+
+// findings ------------------------------------------------------------------------------------------------------------------------------
+
+model::found& model::entry(finding_kind kind, place_number at, place_number earlier, bool has_earlier, bool& fresh) {
+  const auto [i, is_new] = entries_.try_emplace({kind, at, has_earlier ? earlier : ~0u}, findings_.size());
+  fresh = is_new;
+  if (is_new) {
+    found f;
+    f.what.kind = kind;
+    f.what.kernel = kernel_;
+    f.at = at;
+    f.earlier = earlier;
+    f.has_earlier = has_earlier;
+    findings_.push_back(std::move(f));
+  }
+  ++findings_[i->second].what.times;
+  return findings_[i->second];
+}
+
+namespace {
+
+const char* copy_name(actor_kind k) {
+  switch (k) {
+    case actor_kind::copies: return "asynchronous copy";
+    case actor_kind::stores_reading:
+    case actor_kind::stores_writing: return "bulk store";
+    case actor_kind::matrix: return "Tensor Core operation";
+    case actor_kind::loads: return "bulk load";
+    case actor_kind::thread: break;
+  }
+  return "access";
+}
+
+std::string ordered_by(scope reach) { return reach == scope{} ? "" : "atomic "; }
+
+}  // namespace
+
+finding_side model::side_of(const who& w) const {
+  const block_record& r = blocks_[w.thread.block];
+  finding_side side{.action = {}, .at = {}, .through = {}, .block = r.index, .thread = w.thread.index, .when = {}};
+  if (!w.what.empty())
+    side.action = w.what;
+  else if (w.asynchronous())
+    side.action = fmt::format("{} of {} bytes {}", copy_name(w.by), w.bytes, w.kind == access_kind::read ? "from it" : "into it");
+  else
+    side.action = fmt::format("{}{} of {} bytes", ordered_by(w.reach), w.kind == access_kind::read ? "read" : "write", w.bytes);
+  if (w.thread.barriers > 0)
+    side.when = fmt::format("after {} block barrier{}", w.thread.barriers, w.thread.barriers == 1 ? "" : "s");
+  if (w.by == actor_kind::copies) side.when += fmt::format("{}in copy group {}", side.when.empty() ? "" : ", ", w.group);
+  if (w.by == actor_kind::loads) side.when += fmt::format("{}in phase {} of its mbarrier", side.when.empty() ? "" : ", ", w.group);
+  return side;
+}
+
+finding_side model::side_of_write(const cell& c) const {
+  const block_record& r = blocks_[c.block];
+  finding_side side{.action = {}, .at = {}, .through = {}, .block = r.index, .thread = c.writer, .when = {}};
+  if (c.writer < r.threads) {
+    side.action = ordered_by(static_cast<scope>(c.scope)) + "write";
+    return side;
+  }
+  const actor_record& a = r.actors[static_cast<std::size_t>(c.writer - r.threads)];
+  side.action = copy_name(a.kind);
+  side.thread = a.thread;
+  side.when = a.kind == actor_kind::loads ? fmt::format("in phase {} of its mbarrier", c.time) : fmt::format("in group {}", c.time);
+  return side;
+}
+
+finding_side model::side_of_reader(const reader& r) const {
+  const block_record& b = blocks_[r.block];
+  finding_side side{.action = {}, .at = {}, .through = {}, .block = b.index, .thread = 0, .when = {}};
+  if (r.kind == copy_reads) {
+    const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
+    side.action = fmt::format("{} from it", copy_name(a.kind));
+    side.thread = a.thread;
+    side.when = fmt::format("in group {}", r.time);
+  } else {
+    side.action = ordered_by(static_cast<scope>(r.scope)) + (r.kind == warp_wrote ? "write" : "read");
+    side.thread = r.unit * 32 + __builtin_ctz(r.lanes);
+  }
+  return side;
+}
+
+std::string model::missing_edge(const who& w, const cell* write, const reader* read) const {
+  const thread_model& t = w.thread;
+  const block_number other = write != nullptr ? write->block : read->block;
+  const block_record& r = blocks_[other];
+  if (other < launch_first_) return "the launches are on different streams, and nobody synchronised them";
+  const actor a = write != nullptr ? write->writer : read->kind == copy_reads ? read->unit : static_cast<actor>(read->unit * 32);
+  const auto theirs = static_cast<scope>(write != nullptr ? write->scope : read->scope);
+  if (a >= r.threads) {
+    const actor_record& c = r.actors[static_cast<std::size_t>(a - r.threads)];
+    const bool mine = c.thread == t.index && other == t.block;
+    switch (c.kind) {
+      case actor_kind::copies:
+        return mine ? "copy_async_wait that leaves fewer groups in flight"
+                    : "copy_async_wait by the thread that copies, and a barrier after it";
+      case actor_kind::loads: return "a wait for the end of the mbarrier's phase that counts the copy";
+      case actor_kind::stores_reading: return mine ? "bulk_wait_read" : "bulk_wait_read by the thread that stores, and a barrier after it";
+      case actor_kind::stores_writing: return mine ? "bulk_wait" : "bulk_wait by the thread that stores, and an order after it";
+      case actor_kind::matrix: return "a wait for the group of the Tensor Core operation";
+      case actor_kind::thread: break;
+    }
+  }
+  if (theirs != scope{} && w.reach != scope{} && other != t.block) return "block scope does not reach another block: device scope";
+  if (other != t.block)
+    return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
+  if (read != nullptr) return "a barrier between their reading and this: the slot has not been released";
+  return "a block barrier, or another barrier that both take part in, between the two";
+}
+
+std::string model::describe_memory(const who& w, std::size_t offset) const {
+  if (offset == ~std::size_t{0}) return {};
+  const block_record& own = blocks_[w.thread.block];
+  if (offset < shadow::shared_bytes) {
+    if (offset >= own.lowest && offset < own.highest) return fmt::format("shared memory, byte {}", offset - own.lowest);
+    if (offset >= own.highest && offset - own.highest < 1024)
+      return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
+    return "shared memory of another block, or of none";
+  }
+  const void* start = memory_.allocation_of(reinterpret_cast<const void*>(memory_.lowest() + offset));
+  if (start == nullptr) return "global memory that nobody allocated";
+  const std::size_t from = memory_.lowest() + offset - reinterpret_cast<std::uintptr_t>(start), bytes = memory_.allocated(start);
+  if (from < bytes) return fmt::format("global memory, byte {} of {} allocated", from, bytes);
+  return fmt::format("global memory, {} bytes behind the end of {} allocated", from - bytes, bytes);
+}
+
+void model::report(const who& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
+                   std::string missing) {
+  const bool has_earlier = earlier_write != nullptr || earlier_reader != nullptr;
+  const place_number earlier = earlier_write != nullptr ? earlier_write->place : earlier_reader != nullptr ? earlier_reader->place : 0;
+  bool fresh = false;
+  found& f = entry(kind, w.place, earlier, has_earlier, fresh);
+  if (!fresh) return;
+  f.what.memory = describe_memory(w, offset);
+  f.what.access = side_of(w);
+  if (earlier_write != nullptr) f.what.earlier = side_of_write(*earlier_write);
+  if (earlier_reader != nullptr) f.what.earlier = side_of_reader(*earlier_reader);
+  f.what.missing = !missing.empty() ? std::move(missing) : has_earlier ? missing_edge(w, earlier_write, earlier_reader) : std::string();
+}
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,217 @@
+// Running a program under many schedules and telling what was found.
+#include <antiphase/checker.hpp>
+#include <antiphase/core/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "executor.hpp"
+#include "lists.hpp"
+#include "places.hpp"
+#include "src/executor/cpu/observer.hpp"
+#include "src/executor/cpu/schedule.hpp"
+
+namespace antiphase {
+namespace {
+
+using checker_detail::model;
+
+template <class T> std::vector<T> or_all(const std::vector<T>& asked, std::initializer_list<T> all) {
+  return asked.empty() ? std::vector<T>(all) : asked;
+}
+
+// What alternates fastest comes first; the other two go through all their pairs.
+std::vector<check_run> plan_of(const check_options& options) {
+  if (options.replay) return {*options.replay};
+  const auto orders = or_all(options.orders, {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority});
+  const auto copies = or_all(options.copies, {landing::late, landing::early, landing::mixed});
+  const auto resident = or_all(options.resident_blocks, {1, 3});
+  const bool coprime = std::gcd(copies.size(), resident.size()) == 1;
+  std::vector<check_run> plan;
+  for (int i = 0; i < options.schedules; ++i) {
+    const auto step = static_cast<std::size_t>(i), turn = step / orders.size();
+    plan.push_back({.seed = options.seed + static_cast<unsigned>(i),
+                    .order = orders[step % orders.size()],
+                    .copies = copies[turn % copies.size()],
+                    .resident_blocks = resident[(coprime ? turn : turn / copies.size()) % resident.size()],
+                    .script = {}});
+  }
+  return plan;
+}
+
+// The library's own headers are where a verb is carried out, not where it was asked for.
+bool is_machinery(const code_place& p) {
+  for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/", "antiphase/executor/"})
+    if (p.file.starts_with(folder)) return true;
+  return p.file.starts_with("/usr/include/") || p.file.starts_with("/usr/lib/");
+}
+void place(finding_side& side, const std::vector<code_place>& lines) {
+  if (lines.empty()) return;
+  auto at = std::find_if_not(lines.begin(), lines.end(), is_machinery);
+  if (at == lines.end()) at = lines.begin();
+  side.at = *at;
+  side.through.assign(lines.begin(), at);
+}
+
+finding_kind kind_of(cpu_detail::fault f) {
+  switch (f) {
+    case cpu_detail::fault::divergent_barrier: return finding_kind::divergent_barrier;
+    case cpu_detail::fault::deadlock: return finding_kind::deadlock;
+    case cpu_detail::fault::never_waited_for: return finding_kind::never_waited_for;
+    case cpu_detail::fault::barrier_misuse: return finding_kind::barrier_misuse;
+    case cpu_detail::fault::bad_copy: return finding_kind::bad_copy;
+    case cpu_detail::fault::gave_up: break;
+  }
+  return finding_kind::gave_up;
+}
+
+bool same(const finding& a, const finding& b) {
+  return a.kind == b.kind && a.kernel == b.kernel && a.access.at == b.access.at && a.earlier.has_value() == b.earlier.has_value() &&
+         (!a.earlier || a.earlier->at == b.earlier->at);
+}
+
+struct outcome {
+  std::vector<finding> findings;
+  std::uint64_t accesses = 0, tracked = 0, kept = 0;
+  std::exception_ptr refused;  // a request that no schedule changes
+};
+
+outcome run_once(const std::function<void(const context&)>& program, const check_options& options, const check_run& how,
+                 std::shared_ptr<schedule_script> script, model& m) {
+  outcome result;
+  m.reset();
+  cpu_options on{.seed = how.seed, .order = how.order, .copies = how.copies, .workers = 1, .resident_blocks = how.resident_blocks};
+  on.limits = options.limits;
+  on.script = std::move(script);
+  if (how.order == schedule::script && on.script == nullptr)
+    on.script = std::make_shared<schedule_script>(cpu_detail::script_from_text(how.script));
+  finding fault;
+  bool failed = false;
+  try {
+    program(context(checker_detail::make_checking_executor(on, m)));
+  } catch (const bad_request&) {
+    result.refused = std::current_exception();
+  } catch (const not_supported&) {
+    result.refused = std::current_exception();
+  } catch (const checker_detail::stopped&) {  // has been reported
+  } catch (const cpu_detail::kernel_fault& f) {
+    failed = true;
+    fault.kind = kind_of(f.kind);
+    fault.kernel = f.kernel;
+    fault.access = {.action = f.happened, .at = {}, .through = {}, .block = f.block, .thread = f.thread, .when = {}};
+    if (f.where.line() != 0) place(fault.access, m.lines(m.number_of(f.code, f.where)));
+  } catch (const std::exception& e) {
+    failed = true;
+    fault.kind = finding_kind::wrong_result;
+    fault.kernel = m.kernel_name();
+    fault.access.action = e.what();
+  }
+  for (auto& f : m.findings()) {
+    place(f.what.access, m.lines(f.at));
+    if (f.what.earlier) place(*f.what.earlier, m.lines(f.earlier));
+    result.findings.push_back(std::move(f.what));
+  }
+  if (failed) {
+    fault.times = 1;
+    result.findings.push_back(std::move(fault));
+  }
+  for (finding& f : result.findings) f.first = how;
+  result.accesses = m.accesses();
+  result.tracked = m.memory().bytes_tracked();
+  result.kept = m.memory().bytes_kept();
+  return result;
+}
+
+void add(check_report& report, outcome&& from) {
+  for (finding& f : from.findings) {
+    const auto at = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& g) { return same(f, g); });
+    if (at == report.findings.end())
+      report.findings.push_back(std::move(f));
+    else
+      at->times += f.times;
+  }
+  report.accesses += from.accesses;
+  if (from.tracked > report.tracked_bytes) {
+    report.tracked_bytes = from.tracked;
+    report.checker_bytes = from.kept;
+  }
+  ++report.runs;
+}
+
+// A simpler run that shows the same: the threads in their order if that does it, else few deviations from it. What every run shows needs
+// no search. `runs_left` bounds the effort.
+void shorten(finding& f, const std::function<void(const context&)>& program, const check_options& options, model& m, int& runs_left) {
+  const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
+    --runs_left;
+    const outcome o = run_once(program, options, how, std::move(script), m);
+    return std::any_of(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
+  };
+  if (f.first.order == schedule::forward || runs_left < 3) return;
+  check_run simple = f.first;
+  simple.order = schedule::forward;
+  simple.resident_blocks = 1;
+  for (const landing copies : {landing::late, landing::early}) {
+    simple.copies = copies;
+    if (shows(simple, nullptr)) {
+      f.first = simple;
+      return;
+    }
+  }
+  // Written down while it runs as it did, then followed with fewer and fewer deviations.
+  auto record = std::make_shared<schedule_script>();
+  if (!shows(f.first, record)) return;
+  check_run scripted = f.first;
+  scripted.order = schedule::script;
+  schedule_script whole;
+  for (const auto& d : record->taken) whole.choices.push_back(d.chosen);
+  const auto fails = [&](const schedule_script& candidate) {
+    return runs_left > 0 && shows(scripted, std::make_shared<schedule_script>(candidate));
+  };
+  scripted.script = cpu_detail::to_text(cpu_detail::shorten(whole, fails));
+  f.first = scripted;
+}
+
+}  // namespace
+
+check_report check(const std::function<void(const context&)>& program, const check_options& options) {
+  if (options.schedules < 1) throw bad_request("schedules = " + std::to_string(options.schedules) + ": expected 1 or more");
+  if (options.workers < 0) throw bad_request("workers = " + std::to_string(options.workers) + ": expected 0 (one per core) or more");
+  checker_detail::enter_checked_kernels();
+  const std::vector<check_run> plan = plan_of(options);
+  std::vector<outcome> outcomes(plan.size());
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr broken;
+  std::mutex broken_mutex;
+  const auto work = [&] {
+    try {
+      model m;
+      for (std::size_t i = next++; i < plan.size(); i = next++) outcomes[i] = run_once(program, options, plan[i], nullptr, m);
+    } catch (...) {
+      const std::lock_guard lock(broken_mutex);
+      broken = std::current_exception();
+    }
+  };
+  const auto cores = static_cast<std::size_t>(options.workers > 0 ? static_cast<unsigned>(options.workers) : std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min(cores, plan.size()); ++i) others.emplace_back(work);
+  work();
+  for (auto& t : others) t.join();
+  if (broken) std::rethrow_exception(broken);
+
+  check_report report;
+  for (outcome& o : outcomes) {
+    if (o.refused) std::rethrow_exception(o.refused);
+    add(report, std::move(o));
+  }
+  if (options.shorten && !options.replay && !report.clean()) {
+    model m;
+    int runs_left = 100;
+    for (finding& f : report.findings) shorten(f, program, options, m, runs_left);
+  }
+  return report;
+}
+
+}  // namespace antiphase

@@ -1,0 +1,169 @@
+#include "executor.hpp"
+
+#include <cstring>
+#include <map>
+
+#include "places.hpp"
+#include "src/executor/cpu/launch.hpp"
+
+namespace antiphase::checker_detail {
+namespace {
+
+using cpu_detail::block_state;
+using cpu_detail::thread_state;
+
+thread_model& model_of(const thread_state& t) { return *static_cast<thread_model*>(t.watched); }
+
+// What the machine hands to kernels: their place in the grid, and what a warp exchanged.
+bool machine_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
+  if (kind == access_kind::write) return false;
+  const auto within = [&](const void* start, std::size_t size) {
+    return address - reinterpret_cast<std::uintptr_t>(start) < size && bytes <= size;
+  };
+  if (within(&machine::current, sizeof machine::current)) return true;
+  const thread_state& t = cpu_detail::here();
+  return within(static_cast<const machine::thread_view*>(&t), sizeof(machine::thread_view)) ||
+         within(t.block, sizeof(machine::block_view)) || within(t.exchanged, 32 * sizeof(machine::exchange_slot)) ||
+         program_holds(address, bytes);
+}
+void leave_kernel(const char* why) {
+  thread_state& t = cpu_detail::here();
+  t.owner->abandon(t, std::make_exception_ptr(stopped(why)));
+}
+
+class model_observer final : public cpu_detail::observer {
+ public:
+  explicit model_observer(model& m) : m_(m) {}
+
+  unsigned char* shared_memory(std::size_t bytes) override {
+    if (bytes > shadow::shared_bytes) throw std::bad_alloc();
+    return m_.memory().shared();
+  }
+  void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
+    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on);
+  }
+  void launch_ends() override {
+    m_.set_current(nullptr);
+    m_.end_launch();
+  }
+  void block_begins(block_state& b) override {
+    auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes);
+    b.watched = block;
+    for (std::size_t i = 0; i < b.thread.size(); ++i) b.thread[i]->watched = &block->threads[i];
+  }
+  void block_ends(block_state& b) override { m_.end_block(*static_cast<block_model*>(b.watched)); }
+  void runs(thread_state* t) override {
+    if (t == nullptr) {
+      m_.set_current(nullptr);
+      return;
+    }
+    m_.set_current(&model_of(*t));
+    m_.stack_low = reinterpret_cast<std::uintptr_t>(t->self.bottom);
+    m_.stack_high = m_.stack_low + t->self.size;
+  }
+  void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
+
+  void met(block_state& b, std::span<thread_state* const> threads) override {
+    meet(threads, static_cast<int>(threads.size()) == b.threads);
+  }
+  void arrived(thread_state& t, const void* barrier) override { m_.release(model_of(t), named_[barrier]); }
+  void passed(const void* barrier, std::span<thread_state* const> waiting) override {
+    const knowledge_ptr all = std::move(named_[barrier]);
+    named_.erase(barrier);
+    for (thread_state* t : waiting) m_.acquire(model_of(*t), all);
+  }
+
+  void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
+    m_.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes), static_cast<std::size_t>(c.from_source), at(t, where));
+  }
+  void copies_committed(thread_state& t) override { m_.commit_copies(model_of(t)); }
+  void copies_waited(thread_state& t, int groups_left) override { m_.wait_copies(model_of(t), groups_left); }
+
+  void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
+    m_.init_barrier(model_of(t), word, at(t, where));
+  }
+  void mbarrier_touched(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
+    m_.touch_barrier(model_of(t), word, at(t, where));
+  }
+  void mbarrier_arrived(thread_state& t, const std::uint64_t* word) override { m_.arrive_barrier(model_of(t), word); }
+  void mbarrier_phase_ended(block_state& b, const std::uint64_t* word) override {
+    m_.end_phase(*static_cast<block_model*>(b.watched), word);
+  }
+  void mbarrier_waited(thread_state& t, const std::uint64_t* word) override { m_.wait_barrier(model_of(t), word); }
+  void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l, cpu_detail::place where) override {
+    m_.issue_load(model_of(t), l.to, l.from, l.bytes, l.word, at(t, where));
+  }
+  void bulk_store_issued(thread_state& t, void* to, const void* from, std::uint32_t bytes, cpu_detail::place where) override {
+    m_.issue_store(model_of(t), to, from, bytes, at(t, where));
+  }
+  void bulk_stores_committed(thread_state& t) override { m_.commit_stores(model_of(t)); }
+  void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {
+    m_.wait_stores(model_of(t), groups_left, what == machine::bulk_done::written);
+  }
+  void proxy_fence(thread_state& t) override { m_.proxy_fence(model_of(t)); }
+
+ private:
+  place_number at(const thread_state& t, cpu_detail::place where) { return m_.number_of(t.code, where); }
+  void meet(std::span<thread_state* const> threads, bool whole_block) {
+    meeting_.clear();
+    for (thread_state* t : threads) meeting_.push_back(&model_of(*t));
+    m_.meet(meeting_, whole_block);
+  }
+
+  model& m_;
+  std::vector<thread_model*> meeting_;
+  std::map<const void*, knowledge_ptr> named_;  // of named barriers under way
+};
+
+class checking_executor final : public executor {
+ public:
+  checking_executor(const cpu_options& options, model& m) : options_(options), m_(m), watch_(m) {
+    m_.host_allows = machine_allows;
+    m_.stop = leave_kernel;
+  }
+
+  target kind() const override { return target::checked; }
+  const device_limits& limits() const override { return options_.limits; }
+
+  void* allocate(std::size_t bytes) const override { return m_.allocate(bytes); }
+  void deallocate(void* memory) const noexcept override { m_.free(memory); }
+  void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override {
+    if (m_.host_access(device, bytes, access_kind::write, on, "copy to the device") && bytes > 0) std::memcpy(device, host, bytes);
+  }
+  void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override {
+    if (m_.host_access(device, bytes, access_kind::read, on, "copy from the device") && bytes > 0) std::memcpy(host, device, bytes);
+  }
+  void copy(void* to, const void* from, std::size_t bytes, stream on) const override {
+    const bool readable = m_.host_access(from, bytes, access_kind::read, on, "copy on the device");
+    const bool writable = m_.host_access(to, bytes, access_kind::write, on, "copy on the device");
+    if (readable && writable && bytes > 0) std::memmove(to, from, bytes);
+  }
+  void synchronize(stream on) const override { m_.synchronize(on); }
+  double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
+    queue(on);
+    return 0;  // a checked run measures nothing
+  }
+  kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
+
+  launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
+    struct following {
+      explicit following(model& m) { active = &m; }
+      ~following() { active = nullptr; }
+    } now(m_);
+    return workers_.launch(options_, k, grid, params, on, &watch_);
+  }
+
+ private:
+  cpu_options options_;
+  model& m_;
+  mutable model_observer watch_;
+  mutable cpu_detail::worker_pool workers_;
+};
+
+}  // namespace
+
+std::shared_ptr<const executor> make_checking_executor(const cpu_options& options, model& m) {
+  return std::make_shared<const checking_executor>(options, m);
+}
+
+}  // namespace antiphase::checker_detail

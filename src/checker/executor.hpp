@@ -1,0 +1,12 @@
+// The CPU executor of one checked run: its memory and its launches go through a model.
+#pragma once
+#include <memory>
+
+#include "model.hpp"
+
+namespace antiphase::checker_detail {
+
+// `options` must have one worker. The model belongs to the OS thread that uses the executor and outlives it.
+std::shared_ptr<const executor> make_checking_executor(const cpu_options& options, model& m);
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,175 @@
+// What the compiler calls for every access to memory in an instrumented kernel: ThreadSanitizer's interface, our rules. This file is not
+// instrumented itself, and libtsan is not linked.
+#include <cstring>
+
+#include "model.hpp"
+
+namespace antiphase::checker_detail {
+
+// Most accesses read what has been read before at the same time, by the same warp or another of the block: these need no more than this.
+struct hook_access {
+  template <std::size_t Bytes> static bool quick_read(model& m, std::uintptr_t address, const void* code) {
+    const std::size_t offset = address - m.memory_.lowest();
+    if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high;
+    if (offset % 4 != 0) return false;
+    thread_model& t = *m.current_;
+    const place_number place = m.number_of_code(code);
+    cell* c = m.memory_.cells() + offset / 4;
+    for (std::size_t word = 0; word < Bytes / 4; ++word, ++c) {
+      reader* r = &c->first;
+      if (r->block != t.block || r->unit != t.warp) {
+        if (c->more == 0 || c->state == cell_state::split) return false;
+        const reader_table& table = m.memory_.readers(c->more);
+        r = const_cast<reader*>(&table[(t.warp + t.block * 5u) & (table.size() - 1)]);
+        if (r->block != t.block || r->unit != t.warp) return false;
+      }
+      if (r->kind != warp_reads || r->scope != 0 || r->time != *t.time || r->lanes == 0) return false;
+      if (!written_before(m, t, *c)) return false;
+      r->lanes |= t.lane;
+      r->place = place;
+    }
+    ++m.accesses_;
+    return true;
+  }
+  static bool written_before(const model& m, const thread_model& t, const cell& c) {
+    if (c.scope != 0) return false;
+    if (c.state == cell_state::written)
+      return c.block < m.first_visible_ || (c.block == t.block && (c.time <= t.floor || c.writer == t.index));
+    if (c.state != cell_state::copied || c.block != t.block) return false;
+    const std::size_t copies = c.writer - m.current_threads_;
+    return copies < t.known->own->copies.size() && c.time <= t.known->own->copies[copies];
+  }
+};
+
+namespace {
+
+template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void* p, const void* code) {
+  model* m = active;
+  if (m == nullptr || m->current() == nullptr) return;
+  if constexpr (Bytes >= 4)
+    if (hook_access::quick_read<Bytes>(*m, reinterpret_cast<std::uintptr_t>(p), code)) return;
+  m->access(p, Bytes, access_kind::read, code);
+}
+[[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
+  if (model* m = active) m->access(p, bytes, kind, code);
+}
+
+order of(int memory_order) {
+  switch (memory_order) {
+    case __ATOMIC_RELAXED: return order::relaxed;
+    case __ATOMIC_CONSUME:
+    case __ATOMIC_ACQUIRE: return order::acquire;
+    case __ATOMIC_RELEASE: return order::release;
+    default: return order::both;
+  }
+}
+void atomic(const volatile void* p, std::size_t bytes, bool reads, bool writes, int how, const void* code) {
+  if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, reads, writes, of(how), code);
+}
+
+}  // namespace
+}  // namespace antiphase::checker_detail
+
+using antiphase::checker_detail::access_kind;
+using antiphase::checker_detail::any;
+using antiphase::checker_detail::atomic;
+
+#define CODE __builtin_return_address(0)
+
+extern "C" {
+
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+
+#define ACCESS(bytes)                                                                                    \
+  void __tsan_read##bytes(void* p) { antiphase::checker_detail::read<bytes>(p, CODE); }                  \
+  void __tsan_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }                         \
+  void __tsan_unaligned_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }                 \
+  void __tsan_unaligned_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }               \
+  void __tsan_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }                  \
+  void __tsan_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }                \
+  void __tsan_unaligned_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }        \
+  void __tsan_unaligned_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }
+ACCESS(1)
+ACCESS(2)
+ACCESS(4)
+ACCESS(8)
+ACCESS(16)
+#undef ACCESS
+void __tsan_read_range(void* p, unsigned long bytes) { any(p, bytes, access_kind::read, CODE); }
+void __tsan_write_range(void* p, unsigned long bytes) { any(p, bytes, access_kind::write, CODE); }
+void __tsan_vptr_update(void** p, void*) { any(p, sizeof *p, access_kind::write, CODE); }
+void __tsan_vptr_read(void** p) { any(p, sizeof *p, access_kind::read, CODE); }
+
+// Instrumented units call these instead of the library's; see checked_prelude.hpp.
+void* antiphase_checked_memcpy(void* to, const void* from, std::size_t bytes) {
+  any(from, bytes, access_kind::read, CODE);
+  any(to, bytes, access_kind::write, CODE);
+  return std::memcpy(to, from, bytes);
+}
+void* antiphase_checked_memmove(void* to, const void* from, std::size_t bytes) {
+  any(from, bytes, access_kind::read, CODE);
+  any(to, bytes, access_kind::write, CODE);
+  return std::memmove(to, from, bytes);
+}
+void* antiphase_checked_memset(void* to, int value, std::size_t bytes) {
+  any(to, bytes, access_kind::write, CODE);
+  return std::memset(to, value, bytes);
+}
+
+// The hook performs the operation.
+#define FETCH(bits, type, name, operation)                                              \
+  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) {      \
+    atomic(p, sizeof(type), true, true, how, CODE);                                     \
+    return operation(p, value, __ATOMIC_SEQ_CST);                                       \
+  }
+#define ATOMIC(bits, type)                                                                                               \
+  type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                                     \
+    atomic(p, sizeof(type), true, false, how, CODE);                                                                     \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                         \
+  }                                                                                                                      \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                              \
+    atomic(p, sizeof(type), false, true, how, CODE);                                                                     \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                        \
+  }                                                                                                                      \
+  FETCH(bits, type, add, __atomic_fetch_add)                                                                             \
+  FETCH(bits, type, sub, __atomic_fetch_sub)                                                                             \
+  FETCH(bits, type, and, __atomic_fetch_and)                                                                             \
+  FETCH(bits, type, or, __atomic_fetch_or)                                                                               \
+  FETCH(bits, type, xor, __atomic_fetch_xor)                                                                             \
+  FETCH(bits, type, nand, __atomic_fetch_nand)                                                                           \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                                           \
+    atomic(p, sizeof(type), true, true, how, CODE);                                                                      \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                              \
+  }                                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, int) {        \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                           \
+    atomic(p, sizeof(type), true, will_write, how, CODE);                                                                \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                   \
+  }                                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how, int) {          \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                           \
+    atomic(p, sizeof(type), true, will_write, how, CODE);                                                                \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                   \
+  }                                                                                                                      \
+  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how, int) {           \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                            \
+    atomic(p, sizeof(type), true, will_write, how, CODE);                                                                \
+    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                         \
+    return expected;                                                                                                     \
+  }
+ATOMIC(8, unsigned char)
+ATOMIC(16, unsigned short)
+ATOMIC(32, unsigned)
+ATOMIC(64, unsigned long)
+#undef ATOMIC
+#undef FETCH
+
+void __tsan_atomic_thread_fence(int how) {
+  if (auto* m = antiphase::checker_detail::active) m->fence(antiphase::checker_detail::of(how));
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+void __tsan_atomic_signal_fence(int) {}
+
+}  // extern "C"

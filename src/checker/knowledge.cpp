@@ -1,0 +1,67 @@
+#include "knowledge.hpp"
+
+namespace antiphase::checker_detail {
+namespace {
+
+bool covers(const std::vector<stamp>& a, const std::vector<stamp>& b, stamp floor) {
+  for (std::size_t i = 0; i < b.size(); ++i)
+    if (b[i] > floor && (i >= a.size() || a[i] < b[i])) return false;
+  return true;
+}
+bool covers(const view& a, const view& b) {
+  return a.floor >= b.floor && covers(a.threads, b.threads, a.floor) && covers(a.copies, b.copies, 0);
+}
+void raise(std::vector<stamp>& to, const std::vector<stamp>& from) {
+  if (to.size() < from.size()) to.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
+}
+void insert(std::vector<std::pair<block_number, view_ptr>>& all, block_number block, const view_ptr& v) {
+  const auto at = std::lower_bound(all.begin(), all.end(), block, [](const auto& o, block_number x) { return o.first < x; });
+  if (at != all.end() && at->first == block)
+    at->second = join(at->second, v);
+  else
+    all.insert(at, {block, v});
+}
+
+}  // namespace
+
+view_ptr join(const view_ptr& a, const view_ptr& b) {
+  if (a == b || b == nullptr) return a;
+  if (a == nullptr) return b;
+  if (covers(*a, *b)) return a;
+  if (covers(*b, *a)) return b;
+  auto both = boost::intrusive_ptr<view>(new view);
+  both->floor = std::max(a->floor, b->floor);
+  both->threads = a->threads;
+  both->copies = a->copies;
+  raise(both->threads, b->threads);
+  raise(both->copies, b->copies);
+  return both;
+}
+
+knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number block) {
+  if (a == b || b == nullptr) return a;
+  if (a == nullptr && b->block == block) return b;
+  auto both = boost::intrusive_ptr<knowledge>(new knowledge);
+  both->block = block;
+  if (a != nullptr) {
+    both->own = a->own;
+    both->others = a->others;
+    both->fenced = a->fenced;
+  }
+  if (b->block == block)
+    both->own = join(both->own, b->own);
+  else
+    insert(both->others, b->block, b->own);
+  for (const auto& [other, v] : b->others) {
+    if (other == block)
+      both->own = join(both->own, v);
+    else
+      insert(both->others, other, v);
+  }
+  both->fenced = join(both->fenced, b->fenced, block);
+  if (a != nullptr && both->own == a->own && both->others == a->others && both->fenced == a->fenced) return a;
+  return both;
+}
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,47 @@
+// What an agent knows of the others' pasts: vector clocks, shared and immutable once published.
+#pragma once
+#include <algorithm>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace antiphase::checker_detail {
+
+// Local time of an agent. It counts what the agent has published: an access at time s is known to whoever knows the agent up to s or
+// later. Threads of a warp share one counter, which costs no precision: a lane's own accesses are known by the lane's entry.
+using stamp = std::uint32_t;
+using block_number = std::uint32_t;  // counts all blocks of a run; 0 is the host
+using actor = std::uint16_t;         // within a block: its threads, then their copies and the copies that barriers count
+
+// Of one block: every thread up to `floor` at least, where a barrier of the whole block has levelled them.
+struct view : boost::intrusive_ref_counter<view, boost::thread_unsafe_counter> {
+  stamp floor = 0;
+  std::vector<stamp> threads;  // empty: nothing above the floor
+  std::vector<stamp> copies;   // asynchronous actors, by number less the number of threads; those behind the end are at 0
+
+  stamp of_thread(actor a) const { return a < threads.size() ? std::max(floor, threads[a]) : floor; }
+  stamp of_copies(std::size_t a) const { return a < copies.size() ? copies[a] : 0; }
+};
+using view_ptr = boost::intrusive_ptr<const view>;
+
+struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_counter> {
+  block_number block = 0;
+  view_ptr own;                                             // of the own block
+  std::vector<std::pair<block_number, view_ptr>> others;    // sorted
+  boost::intrusive_ptr<const knowledge> fenced;             // how much of it a proxy fence has passed on to the copy engine; null: none
+
+  const view* of(block_number b) const {
+    if (b == block) return own.get();
+    const auto at = std::lower_bound(others.begin(), others.end(), b, [](const auto& o, block_number x) { return o.first < x; });
+    return at != others.end() && at->first == b ? at->second.get() : nullptr;
+  }
+};
+using knowledge_ptr = boost::intrusive_ptr<const knowledge>;
+
+// The least that covers both. `a` belongs to block `block`, as does the result; either may be null.
+knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
+view_ptr join(const view_ptr& a, const view_ptr& b);
+
+}  // namespace antiphase::checker_detail

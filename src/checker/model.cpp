@@ -1,0 +1,492 @@
+// Who knows of whom: threads, barriers, copies.
+#include "model.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "who.hpp"
+
+namespace antiphase::checker_detail {
+
+thread_local constinit model* active = nullptr;
+
+model::model() { reset(); }
+
+// runs, launches, blocks ------------------------------------------------------------------------------------------------------------
+
+void model::reset() {
+  memory_.reset();
+  current_ = nullptr;
+  for (auto& b : alive_) idle_.push_back(std::move(b));
+  alive_.clear();
+  blocks_.assign(1, {});
+  launch_first_ = first_visible_ = 1;
+  launch_stream_ = nullptr;
+  unordered_.clear();
+  pending_.clear();
+  barriers_.clear();
+  atomics_.clear();
+  entries_.clear();
+  findings_.clear();
+  accesses_ = 0;
+  last_join_ = {};
+}
+
+void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on) {
+  kernel_ = kernel;
+  params_low_ = reinterpret_cast<std::uintptr_t>(params);
+  params_high_ = params_low_ + params_bytes;
+  launch_stream_ = on;
+  launch_first_ = first_visible_ = static_cast<block_number>(blocks_.size());
+  unordered_.clear();
+  for (const past_launch& p : pending_)
+    if (on != nullptr && p.on != nullptr && p.on != on) {
+      unordered_.push_back(p);
+      first_visible_ = std::min(first_visible_, p.first);
+    }
+  atomics_.clear();
+}
+
+void model::end_launch() {
+  if (launch_stream_ == nullptr)
+    pending_.clear();  // whatever comes next comes after this, and this came after all of them
+  else
+    pending_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
+  for (auto& b : alive_) idle_.push_back(std::move(b));  // of a launch that failed
+  alive_.clear();
+  barriers_.clear();
+}
+
+void model::synchronize(stream on) {
+  std::erase_if(pending_, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+}
+
+bool model::ordered_launch(block_number b) const {
+  return std::none_of(unordered_.begin(), unordered_.end(), [&](const past_launch& p) { return b >= p.first && b < p.last; });
+}
+
+block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes) {
+  std::unique_ptr<block_model> b;
+  if (!idle_.empty()) {
+    b = std::move(idle_.back());
+    idle_.pop_back();
+  } else {
+    b = std::make_unique<block_model>();
+  }
+  b->number = static_cast<block_number>(blocks_.size());
+  const auto low = static_cast<std::uint32_t>(shared - memory_.shared());
+  block_record& r = blocks_.emplace_back();
+  r.index = index;
+  r.threads = threads;
+  r.lowest = low;
+  r.highest = low + static_cast<std::uint32_t>(shared_bytes);
+  cell fresh;
+  fresh.state = cell_state::uninitialised;
+  if (shared_bytes > 0) memory_.set(shared, shared_bytes, fresh);
+  b->times.assign(static_cast<std::size_t>((threads + 31) / 32), 1);
+  b->threads.clear();
+  b->threads.resize(static_cast<std::size_t>(threads));
+  auto start = boost::intrusive_ptr<knowledge>(new knowledge);
+  start->block = b->number;
+  start->own = new view;
+  for (int i = 0; i < threads; ++i) {
+    thread_model& t = b->threads[static_cast<std::size_t>(i)];
+    t.block = b->number;
+    t.warp = static_cast<std::uint16_t>(i / 32);
+    t.lane = 1u << i % 32;
+    t.time = &b->times[static_cast<std::size_t>(i / 32)];
+    t.index = i;
+    learn(t, start);
+  }
+  alive_.push_back(std::move(b));
+  return alive_.back().get();
+}
+
+void model::end_block(block_model& b) {
+  block_record& r = record(b.number);
+  r.ended = true;
+  barriers_.erase(barriers_.lower_bound({b.number, 0}), barriers_.lower_bound({b.number + 1, 0}));
+  const auto at = std::find_if(alive_.begin(), alive_.end(), [&](const auto& p) { return p.get() == &b; });
+  idle_.push_back(std::move(*at));
+  alive_.erase(at);
+}
+
+void model::end_thread(thread_model& t) {
+  const auto left_behind = [&](const own_actor& a, const char* what, const char* missing) {
+    if (a.number == 0 || a.last_used <= a.waited) return;
+    bool fresh = false;
+    found& f = entry(finding_kind::never_waited_for, a.last_place, 0, false, fresh);
+    if (!fresh) return;
+    f.what.access = {.action = what, .at = {}, .through = {}, .block = record(t.block).index, .thread = t.index, .when = {}};
+    f.what.missing = missing;
+  };
+  left_behind(t.copies, "asynchronous copy in flight when its thread ended", "copy_async_wait for its group before the end");
+  left_behind(t.stores_read, "bulk store that had not read its source when its thread ended",
+              "bulk_commit and bulk_wait before the end of the thread that issued it");
+}
+
+// knowing -----------------------------------------------------------------------------------------------------------------------------
+
+void model::learn(thread_model& t, knowledge_ptr known) {
+  t.floor = known->own->floor;
+  t.known = std::move(known);
+}
+
+bool model::knows(const thread_model& t, block_number block, actor a, stamp time) const {
+  if (block < first_visible_) return true;
+  if (block < launch_first_) return ordered_launch(block);
+  const block_record& r = blocks_[block];
+  const bool is_thread = a < r.threads;
+  if (block == t.block) {
+    if (is_thread) return a == t.index || time <= t.known->own->of_thread(a);
+    for (const own_actor* mine : {&t.copies, &t.stores_read, &t.stores_written, &t.matrix})
+      if (mine->number == a && time <= mine->waited) return true;
+  }
+  const view* v = t.known->of(block);
+  if (v == nullptr) return false;
+  return is_thread ? time <= v->of_thread(a) : time <= v->of_copies(static_cast<std::size_t>(a - r.threads));
+}
+
+bool model::knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const {
+  if (block < launch_first_) return true;
+  const block_record& r = blocks_[block];
+  const bool is_thread = a < r.threads;
+  if (block == t.block && t.fence_known != nullptr) {
+    if (is_thread && a == t.index && time <= t.fence_time) return true;
+    if (a == t.copies.number && time <= t.fence_copies) return true;
+  }
+  for (const knowledge* k : {t.fence_known.get(), t.known->fenced.get()}) {
+    const view* v = k != nullptr ? k->of(block) : nullptr;
+    if (v != nullptr && time <= (is_thread ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - r.threads)))) return true;
+  }
+  return false;
+}
+
+bool model::knows(const thread_model& t, const reader& r) const {
+  if (r.kind == copy_reads) return knows(t, r.block, r.unit, r.time);
+  if (r.block < first_visible_) return true;
+  if (r.block == t.block && r.time <= t.floor) return true;
+  for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
+    if (!knows(t, r.block, static_cast<actor>(r.unit * 32 + __builtin_ctz(lanes)), r.time)) return false;
+  return true;
+}
+
+namespace {
+
+void raise(std::vector<stamp>& to, std::size_t at, stamp value) {
+  if (value == 0) return;
+  if (to.size() <= at) to.resize(at + 1);
+  to[at] = std::max(to[at], value);
+}
+
+// What a thread's own copies have come to, which others learn only from it.
+void raise_own(view& v, const thread_model& t, int threads) {
+  for (const own_actor* a : {&t.copies, &t.stores_read, &t.stores_written, &t.matrix})
+    if (a->number != 0) raise(v.copies, static_cast<std::size_t>(a->number - threads), a->waited);
+}
+
+void set_thread(view& v, const thread_model& t, int threads, stamp time) {
+  v.threads.resize(static_cast<std::size_t>(threads));
+  v.threads[static_cast<std::size_t>(t.index)] = time;
+}
+
+}  // namespace
+
+knowledge_ptr model::joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block) {
+  if (a == b || b == nullptr) return a;
+  if (last_join_.a == a && last_join_.b == b) return last_join_.both;
+  last_join_ = {a, b, join(a, b, block)};
+  return last_join_.both;
+}
+
+knowledge_ptr model::fenced_by(const thread_model& t) const {
+  if (t.fence_known == nullptr) return nullptr;
+  const int threads = blocks_[t.block].threads;
+  auto v = boost::intrusive_ptr<view>(new view);
+  v->floor = t.fence_known->own->floor;
+  v->threads = t.fence_known->own->threads;
+  v->copies = t.fence_known->own->copies;
+  set_thread(*v, t, threads, t.fence_time);
+  if (t.copies.number != 0) raise(v->copies, static_cast<std::size_t>(t.copies.number - threads), t.fence_copies);
+  auto k = boost::intrusive_ptr<knowledge>(new knowledge);
+  k->block = t.block;
+  k->own = v;
+  k->others = t.fence_known->others;
+  return k;
+}
+
+knowledge_ptr model::publish(thread_model& t) {
+  const int threads = record(t.block).threads;
+  auto v = boost::intrusive_ptr<view>(new view);
+  v->floor = t.known->own->floor;
+  v->threads = t.known->own->threads;
+  v->copies = t.known->own->copies;
+  set_thread(*v, t, threads, *t.time);
+  raise_own(*v, t, threads);
+  auto k = boost::intrusive_ptr<knowledge>(new knowledge);
+  k->block = t.block;
+  k->own = v;
+  k->others = t.known->others;
+  k->fenced = join(t.known->fenced, fenced_by(t), t.block);
+  ++*t.time;  // what it does from now on is not part of this
+  return k;
+}
+
+void model::release(thread_model& t, knowledge_ptr& into) { into = join(into, publish(t), t.block); }
+void model::acquire(thread_model& t, const knowledge_ptr& from) {
+  if (from != nullptr) learn(t, joined(t.known, from, t.block));
+}
+
+void model::proxy_fence(thread_model& t) {
+  t.fence_known = t.known;
+  t.fence_time = (*t.time)++;
+  t.fence_copies = t.copies.waited;
+}
+
+void model::meet(std::span<thread_model* const> threads, bool whole_block) {
+  const block_number block = threads.front()->block;
+  if (std::any_of(threads.begin(), threads.end(), [&](const thread_model* t) { return t->block != block; })) {  // of a cluster
+    knowledge_ptr all;
+    for (thread_model* t : threads) {
+      record(t->block).published = true;
+      all = all == nullptr ? publish(*t) : join(all, publish(*t), all->block);
+    }
+    for (thread_model* t : threads) acquire(*t, all);
+    return;
+  }
+  const int count = record(block).threads;
+  knowledge_ptr known = threads.front()->known, fences;
+  const knowledge* last_known = known.get();
+  const knowledge* last_fence = nullptr;
+  bool fenced = false;
+  for (const thread_model* t : threads) {
+    if (t->known.get() != last_known) known = joined(known, t->known, block);
+    last_known = t->known.get();
+    fenced |= t->fence_known != nullptr;
+  }
+  auto v = boost::intrusive_ptr<view>(new view);
+  v->floor = known->own->floor;
+  v->copies = known->own->copies;
+  if (!whole_block) v->threads = known->own->threads;
+  for (thread_model* t : threads) {
+    if (whole_block)
+      v->floor = std::max(v->floor, *t->time);
+    else
+      set_thread(*v, *t, count, *t->time);
+    raise_own(*v, *t, count);
+  }
+  auto k = boost::intrusive_ptr<knowledge>(new knowledge);
+  k->block = block;
+  k->own = v;
+  k->others = known->others;
+  k->fenced = known->fenced;
+  if (fenced) {
+    for (const thread_model* t : threads) {
+      if (t->fence_known != nullptr && t->fence_known.get() != last_fence) fences = join(fences, t->fence_known, block);
+      if (t->fence_known != nullptr) last_fence = t->fence_known.get();
+    }
+    auto fence_view = boost::intrusive_ptr<view>(new view);
+    fence_view->floor = fences->own->floor;
+    fence_view->threads = fences->own->threads;
+    fence_view->copies = fences->own->copies;
+    for (const thread_model* t : threads)
+      if (t->fence_known != nullptr) {
+        set_thread(*fence_view, *t, count, t->fence_time);
+        if (t->copies.number != 0) raise(fence_view->copies, static_cast<std::size_t>(t->copies.number - count), t->fence_copies);
+      }
+    auto passed = boost::intrusive_ptr<knowledge>(new knowledge);
+    passed->block = block;
+    passed->own = fence_view;
+    passed->others = fences->others;
+    k->fenced = join(k->fenced, passed, block);
+  }
+  const knowledge_ptr shared = k;
+  stamp* advanced = nullptr;
+  for (thread_model* t : threads) {
+    learn(*t, shared);
+    t->fence_known = nullptr;  // it is part of what all know now
+    t->barriers += whole_block;
+    if (whole_block)
+      *t->time = v->floor + 1;
+    else if (t->time != advanced)
+      ++*(advanced = t->time);
+  }
+}
+
+// a thread's own groups -------------------------------------------------------------------------------------------------------------
+
+stamp model::open_group(thread_model& t, own_actor& a, actor_kind kind, place_number at) {
+  block_record& r = record(t.block);
+  if (a.number == 0) {
+    a.number = static_cast<actor>(r.threads + static_cast<int>(r.actors.size()));
+    r.actors.push_back({kind, t.index, 0});
+  }
+  a.last_used = a.closed + 1;
+  a.last_place = at;
+  return a.last_used;
+}
+void model::close_group(own_actor& a) { ++a.closed; }
+void model::wait_groups(own_actor& a, int groups_left) {
+  const auto left = static_cast<stamp>(groups_left);
+  if (a.closed > left) a.waited = std::max(a.waited, a.closed - left);
+}
+
+void model::issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at) {
+  const stamp group = open_group(t, t.copies, actor_kind::copies, at);
+  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
+  w.become(actor_kind::copies, t.copies.number, group);
+  if (bytes_read > 0) visit(w, from, bytes_read);
+  w.kind = access_kind::write;
+  visit(w, to, bytes);
+}
+void model::commit_copies(thread_model& t) { close_group(t.copies); }
+void model::wait_copies(thread_model& t, int groups_left) { wait_groups(t.copies, groups_left); }
+
+void model::issue_store(thread_model& t, const void* to, const void* from, std::size_t bytes, place_number at) {
+  const stamp group = open_group(t, t.stores_read, actor_kind::stores_reading, at);
+  open_group(t, t.stores_written, actor_kind::stores_writing, at);
+  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
+  w.become(actor_kind::stores_reading, t.stores_read.number, group);
+  visit(w, from, bytes);
+  w.kind = access_kind::write;
+  w.become(actor_kind::stores_writing, t.stores_written.number, group);
+  visit(w, to, bytes);
+}
+void model::commit_stores(thread_model& t) {
+  close_group(t.stores_read);
+  close_group(t.stores_written);
+}
+void model::wait_stores(thread_model& t, int groups_left, bool written) {
+  wait_groups(t.stores_read, groups_left);
+  if (written) wait_groups(t.stores_written, groups_left);
+}
+
+void model::issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at) {
+  const stamp group = open_group(t, t.matrix, actor_kind::matrix, at);
+  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
+  w.become(actor_kind::matrix, t.matrix.number, group);
+  visit(w, from, bytes);
+}
+void model::commit_matrix(thread_model& t) { close_group(t.matrix); }
+void model::wait_matrix(thread_model& t, int groups_left) { wait_groups(t.matrix, groups_left); }
+
+// barriers in shared memory -----------------------------------------------------------------------------------------------------------
+
+model::mbarrier_model& model::barrier(block_number block, const void* word) {
+  const auto offset = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - memory_.lowest());
+  return barriers_[{block, offset}];
+}
+
+void model::init_barrier(thread_model& t, const void* word, place_number at) {
+  who w{.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)};
+  visit(w, word, sizeof(std::uint64_t));
+  mbarrier_model& b = barrier(t.block, word);
+  const actor loads = b.loads;
+  const stamp phase = b.phase;
+  b = {};
+  b.loads = loads;
+  b.phase = phase;
+}
+
+// The barrier's own word: initialised, and that is known to whoever uses it. Its users do not disturb each other.
+void model::touch_barrier(thread_model& t, const void* word, place_number at) {
+  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = sizeof(std::uint64_t), .reach = scope::block};
+  w.what = "use of an mbarrier";
+  visit(w, word, sizeof(std::uint64_t));
+}
+
+void model::arrive_barrier(thread_model& t, const void* word) { release(t, barrier(t.block, word).arrived); }
+
+void model::end_phase(block_model& block, const void* word) {
+  mbarrier_model& b = barrier(block.number, word);
+  ++b.phase;
+  if (b.loads != 0 && b.arrived != nullptr) {
+    const int threads = record(block.number).threads;
+    auto v = boost::intrusive_ptr<view>(new view);
+    v->floor = b.arrived->own->floor;
+    v->threads = b.arrived->own->threads;
+    v->copies = b.arrived->own->copies;
+    raise(v->copies, static_cast<std::size_t>(b.loads - threads), b.phase);
+    auto k = boost::intrusive_ptr<knowledge>(new knowledge);
+    k->block = block.number;
+    k->own = v;
+    k->others = b.arrived->others;
+    k->fenced = b.arrived->fenced;
+    b.arrived = k;
+  }
+  b.ended = b.arrived;
+}
+
+void model::wait_barrier(thread_model& t, const void* word) { acquire(t, barrier(t.block, word).ended); }
+
+void model::issue_load(thread_model& t, const void* to, const void* from, std::size_t bytes, const void* word, place_number at) {
+  mbarrier_model& b = barrier(t.block, word);
+  if (b.loads == 0) {
+    block_record& r = record(t.block);
+    b.loads = static_cast<actor>(r.threads + static_cast<int>(r.actors.size()));
+    const auto offset = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - memory_.lowest()) - r.lowest;
+    r.actors.push_back({actor_kind::loads, t.index, offset});
+  }
+  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
+  w.become(actor_kind::loads, b.loads, b.phase + 1);
+  w.what = "use of an mbarrier by the copy engine";
+  visit(w, word, sizeof(std::uint64_t));
+  w.what = {};
+  visit(w, from, bytes);
+  w.kind = access_kind::write;
+  visit(w, to, bytes);
+}
+
+// atomic operations and fences ------------------------------------------------------------------------------------------------------
+
+void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
+  const scope reach = std::exchange(machine::next_scope, scope::device);
+  if (current_ == nullptr) return;
+  thread_model& t = *current_;
+  who w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
+  if (!reachable(w, p, bytes)) return;
+  if (reads) visit(w, p, bytes);
+  w.kind = access_kind::write;
+  if (writes) visit(w, p, bytes);
+
+  atomic_state& a = atomics_[reinterpret_cast<std::uintptr_t>(p)];
+  const auto strong = [&](scope other, block_number block) {
+    return block == t.block || (reach >= scope::device && other >= scope::device);
+  };
+  if (reads && a.released != nullptr && strong(a.reach, a.block)) {
+    if (how == order::acquire || how == order::both)
+      acquire(t, a.released);
+    else
+      t.acquirable = t.acquirable == nullptr ? join(nullptr, a.released, t.block) : join(t.acquirable, a.released, t.block);
+  }
+  if (!writes) return;
+  const bool releases = how == order::release || how == order::both;
+  if (!reads) a = {};  // a plain store ends the sequence that an earlier release headed; a read-modify-write goes on with it
+  if (releases) {
+    if (reach > scope::block) record(t.block).published = true;
+    a.released = a.released == nullptr ? publish(t) : join(a.released, publish(t), a.released->block);
+    a.reach = reach;
+    a.block = t.block;
+  } else if (t.released != nullptr) {
+    a.released = a.released == nullptr ? t.released : join(a.released, t.released, a.released->block);
+    a.reach = std::min(reach, t.released_scope);
+    a.block = t.block;
+  }
+}
+
+void model::fence(order how) {
+  const scope reach = std::exchange(machine::next_scope, scope::device);
+  if (current_ == nullptr) return;
+  thread_model& t = *current_;
+  if (how != order::release && t.acquirable != nullptr) {
+    acquire(t, t.acquirable);
+    t.acquirable = nullptr;
+  }
+  if (how != order::acquire) {
+    if (reach > scope::block) record(t.block).published = true;
+    t.released = publish(t);
+    t.released_scope = reach;
+  }
+}
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,242 @@
+// The happens-before relation of a run, and what breaks it.
+#pragma once
+#include <antiphase/checker.hpp>
+#include <antiphase/executor/cpu/machine.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "shadow.hpp"
+
+namespace antiphase::checker_detail {
+
+using machine::scope;
+using source = machine::place;
+
+// An asynchronous actor of a block, which knows what its issuer knew, and of which others know how far it is done.
+enum class actor_kind : std::uint8_t { thread, copies, stores_reading, stores_writing, matrix, loads };
+struct actor_record {
+  actor_kind kind = actor_kind::thread;
+  int thread = -1;                  // whose copies
+  std::uint32_t barrier_offset = 0;  // of loads: the mbarrier's place in shared memory
+};
+
+struct block_record {
+  extent3 index;
+  int threads = 0;
+  bool ended = false;
+  bool published = false;  // others can know of it: a release at more than block scope
+  std::vector<actor_record> actors;
+  std::uint32_t lowest = 0, highest = 0;  // its shared memory, as offsets; empty once it has ended
+};
+
+// A thread's own asynchronous work of one kind, in groups.
+struct own_actor {
+  actor number = 0;      // 0: never used
+  stamp closed = 0;      // groups
+  stamp waited = 0;      // groups known to be done
+  bool open = false;     // something has been issued since the last group was closed
+  stamp last_used = 0;   // the last group that holds anything
+  place_number last_place = 0;
+};
+
+struct thread_model {
+  // What every access looks at comes first.
+  block_number block = 0;
+  std::uint16_t warp = 0;
+  std::uint32_t lane = 0;  // its bit
+  stamp floor = 0;         // known->own->floor
+  stamp* time = nullptr;   // the warp's
+
+  int index = 0;
+  knowledge_ptr known;
+  knowledge_ptr fence_known;  // what it knew at its last proxy fence; null: there was none
+  stamp fence_time = 0;       // and how far it was itself
+  stamp fence_copies = 0;     // and its copies
+  knowledge_ptr released;     // by a fence, for relaxed stores to come
+  scope released_scope = scope::block;
+  knowledge_ptr acquirable;   // read by relaxed loads, for a fence to come
+  own_actor copies, stores_read, stores_written, matrix;
+  int barriers = 0;           // of the block, passed
+};
+
+struct block_model {
+  block_number number = 0;
+  std::vector<thread_model> threads;
+  std::vector<stamp> times;  // by warp
+  std::unordered_map<std::uint32_t, std::size_t> mbarriers;  // by offset in shared memory
+};
+
+enum class access_kind : std::uint8_t { read, write };
+enum class order : std::uint8_t { relaxed, acquire, release, both };
+
+class model {
+ public:
+  model();
+
+  // runs, launches, blocks --------------------------------------------------------------------------------------------------------
+  void reset();  // between runs
+  // Launches on one stream are ordered, as are all with the default stream (null); those of two other streams are not, unless
+  // synchronize() came between.
+  void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on);
+  void end_launch();
+  void synchronize(stream on);  // null: all
+  block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes);
+  void end_block(block_model& b);
+  void end_thread(thread_model& t);
+  void set_current(thread_model* t) {
+    current_ = t;
+    if (t != nullptr) current_threads_ = static_cast<std::size_t>(blocks_[t->block].threads);
+  }
+  thread_model* current() { return current_; }
+
+  // memory of the device, by the host: `on` says after what it comes
+  void* allocate(std::size_t bytes) { return memory_.allocate(bytes); }
+  void free(void* p);
+  // False if there is no such memory to touch.
+  bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
+
+  // accesses of the current thread; address of the instruction behind it
+  void access(const void* p, std::size_t bytes, access_kind kind, const void* code);
+  // An atomic operation: before it is performed (reads, writes or both) ...
+  void atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code);
+  void fence(order how);
+
+  // order among threads -------------------------------------------------------------------------------------------------------------
+  void meet(std::span<thread_model* const> threads, bool whole_block);  // a block's, or a cluster's
+  void release(thread_model& t, knowledge_ptr& into);
+  void acquire(thread_model& t, const knowledge_ptr& from);
+  void proxy_fence(thread_model& t);
+
+  // a thread's asynchronous copies (cp.async)
+  void issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at);
+  void commit_copies(thread_model& t);
+  void wait_copies(thread_model& t, int groups_left);
+
+  // barriers in shared memory that count arrivals and bytes
+  void init_barrier(thread_model& t, const void* word, place_number at);
+  void touch_barrier(thread_model& t, const void* word, place_number at);
+  void arrive_barrier(thread_model& t, const void* word);
+  void end_phase(block_model& b, const void* word);
+  void wait_barrier(thread_model& t, const void* word);
+  void issue_load(thread_model& t, const void* to, const void* from, std::size_t bytes, const void* word, place_number at);
+
+  // bulk stores
+  void issue_store(thread_model& t, const void* to, const void* from, std::size_t bytes, place_number at);
+  void commit_stores(thread_model& t);
+  void wait_stores(thread_model& t, int groups_left, bool written);
+
+  // Tensor Core operations that read shared memory until they have been waited for (wgmma). All threads of the warpgroup call these
+  // together; `reads` is what one of them reports of the operands.
+  void issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at);
+  void commit_matrix(thread_model& t);
+  void wait_matrix(thread_model& t, int groups_left);
+
+  // findings -----------------------------------------------------------------------------------------------------------------------
+  struct found {
+    finding what;  // without `first`; the places are numbers still
+    place_number at = 0, earlier = 0;
+    bool has_earlier = false;
+  };
+  std::vector<found>& findings() { return findings_; }
+
+  // places in the program: known by file and line, by the address behind an instruction, or by both
+  place_number number_of(source where);
+  place_number number_of(const void* code, source where);
+  place_number number_of_code(const void* code);
+  std::vector<code_place> lines(place_number p) const;  // the innermost first
+  std::uint64_t accesses() const { return accesses_; }
+  shadow& memory() { return memory_; }
+  const std::string& kernel_name() const { return kernel_; }
+
+  // Host memory that the current thread may use: its stack; what else it may read, `host_allows` knows (null: nothing).
+  std::uintptr_t stack_low = 0, stack_high = 0;
+  bool (*host_allows)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;
+  void (*stop)(const char* why) = nullptr;  // leaves the running thread for good
+
+ private:
+  friend struct hook_access;
+  static constexpr place_number from_source = 0x80000000u;
+
+  struct mbarrier_model {
+    knowledge_ptr arrived;  // by all arrivals so far
+    knowledge_ptr ended;    // as of the end of the last phase
+    actor loads = 0;        // the actor of the copies it counts
+    stamp phase = 0;        // phases ended
+  };
+  struct atomic_state {
+    knowledge_ptr released;
+    scope reach = scope::block;
+    block_number block = 0;
+  };
+  struct past_launch {
+    block_number first, last;
+    stream on;
+  };
+  struct who;  // somebody about to access memory
+
+  block_record& record(block_number b) { return blocks_[b]; }
+  bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
+  bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
+  bool knows(const thread_model& t, const reader& r) const;
+  bool ordered_launch(block_number b) const;
+  knowledge_ptr publish(thread_model& t);
+  knowledge_ptr fenced_by(const thread_model& t) const;
+  knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
+  stamp open_group(thread_model& t, own_actor& a, actor_kind kind, place_number at);
+  static void close_group(own_actor& a);
+  void learn(thread_model& t, knowledge_ptr known);
+  static void wait_groups(own_actor& a, int groups_left);
+
+  void visit(const who& w, const void* p, std::size_t bytes);
+  void read_cell(const who& w, cell& c, std::size_t offset);
+  void write_cell(const who& w, cell& c, std::size_t offset);
+  void add_reader(const who& w, cell& c);
+  void check_readers(const who& w, cell& c, std::size_t offset);
+  bool reachable(const who& w, const void* p, std::size_t bytes);
+  void enter(reader_table& table, const reader& r);
+  void purge(reader_table& table);
+  mbarrier_model& barrier(block_number block, const void* word);
+  reader warp_reader(const thread_model& t, place_number place) const;
+
+  void report(const who& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
+              std::string missing);
+  std::string missing_edge(const who& w, const cell* write, const reader* read) const;
+  std::string describe_memory(const who& w, std::size_t offset) const;
+  finding_side side_of_write(const cell& c) const;
+  finding_side side_of_reader(const reader& r) const;
+  finding_side side_of(const who& w) const;
+  found& entry(finding_kind kind, place_number at, place_number earlier, bool has_earlier, bool& fresh);
+
+  shadow memory_;
+  thread_model* current_ = nullptr;
+  std::size_t current_threads_ = 0;  // of its block
+  std::deque<block_record> blocks_;  // by number; 0 is the host
+  std::vector<std::unique_ptr<block_model>> alive_, idle_;
+  block_number launch_first_ = 1, first_visible_ = 1;
+  stream launch_stream_ = nullptr;
+  std::vector<past_launch> unordered_, pending_;
+  std::string kernel_;
+  std::uintptr_t params_low_ = 0, params_high_ = 0;
+  std::map<std::pair<block_number, std::uint32_t>, mbarrier_model> barriers_;
+  std::unordered_map<std::uintptr_t, atomic_state> atomics_;
+  std::vector<source> sources_;
+  std::unordered_map<place_number, source> also_;  // places known by both
+  std::map<std::tuple<const char*, unsigned, unsigned>, place_number> source_numbers_;
+  std::vector<const void*> far_code_;
+  std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
+  std::vector<found> findings_;
+  std::uint64_t accesses_ = 0;
+  // Joining is often asked for the same pair: all threads of a block that wait for one barrier.
+  struct { knowledge_ptr a, b, both; } last_join_;
+};
+
+// The model of the run on this OS thread; null: nothing is followed.
+extern thread_local constinit model* active [[gnu::tls_model("initial-exec")]];
+
+}  // namespace antiphase::checker_detail

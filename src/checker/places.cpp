@@ -1,0 +1,93 @@
+#include "places.hpp"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+namespace antiphase::checker_detail {
+namespace {
+
+struct close_session {
+  void operator()(Dwfl* d) const { dwfl_end(d); }
+};
+using session = std::unique_ptr<Dwfl, close_session>;
+
+session open_session() {
+  static char* no_debug_path = nullptr;
+  static const Dwfl_Callbacks callbacks{.find_elf = dwfl_linux_proc_find_elf,
+                                        .find_debuginfo = dwfl_standard_find_debuginfo,
+                                        .section_address = nullptr,
+                                        .debuginfo_path = &no_debug_path};
+  session d(dwfl_begin(&callbacks));
+  if (d != nullptr && (dwfl_linux_proc_report(d.get(), getpid()) != 0 || dwfl_report_end(d.get(), nullptr, nullptr) != 0)) d.reset();
+  return d;
+}
+
+}  // namespace
+
+std::vector<code_place> lines_of(const void* return_address) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  static const session d = open_session();
+  std::vector<code_place> all;
+  if (d == nullptr) return all;
+  const Dwarf_Addr address = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  if (Dwfl_Line* line = dwfl_getsrc(d.get(), address)) {
+    int number = 0;
+    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) all.push_back({shown(file), number});
+  }
+  // Each function inlined here says where it was called from.
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = dwfl_addrdie(d.get(), address, &bias);
+  if (unit == nullptr) return all;
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes(unit, address - bias, &scopes);
+  Dwarf_Files* files = nullptr;
+  dwarf_getsrcfiles(unit, &files, nullptr);
+  for (int i = 0; i < count; ++i) {
+    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Word file = 0, line = 0;
+    if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) != 0 ||
+        dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &line) != 0)
+      continue;
+    if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) all.push_back({shown(name), static_cast<int>(line)});
+  }
+  std::free(scopes);  // libdw allocates them with malloc
+  return all;
+}
+
+bool program_holds(std::uintptr_t address, std::size_t bytes) {
+  static const auto segments = [] {
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> all;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* to) {
+          for (int i = 0; i < info->dlpi_phnum; ++i)
+            if (const auto& p = info->dlpi_phdr[i]; p.p_type == PT_LOAD)
+              static_cast<decltype(all)*>(to)->emplace_back(info->dlpi_addr + p.p_vaddr, info->dlpi_addr + p.p_vaddr + p.p_memsz);
+          return 0;
+        },
+        &all);
+    return all;
+  }();
+  return std::any_of(segments.begin(), segments.end(), [&](const auto& s) { return address >= s.first && address + bytes <= s.second; });
+}
+
+std::string shown(const std::string& file) {
+  const std::string path = std::filesystem::path(file).lexically_normal().string();
+  for (const char* start : {"/include/antiphase/", "/src/antiphase/"})
+    if (const auto at = path.rfind(start); at != std::string::npos) return path.substr(path.find("antiphase/", at));
+  static const std::string here = std::filesystem::current_path().string() + "/";
+  if (path.starts_with(here)) return path.substr(here.size());
+  return path;
+}
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,24 @@
+// From addresses in the running program to lines of its source.
+#pragma once
+#include <antiphase/checker.hpp>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace antiphase::checker_detail {
+
+// Where the code before a return address comes from: the innermost inlined function first. Empty if the program has no debug information.
+std::vector<code_place> lines_of(const void* return_address);
+
+// Whether the program's own image holds these bytes: constants that kernels read.
+bool program_holds(std::uintptr_t address, std::size_t bytes);
+
+// How a file of this project or a user's is shown: from the include folder, or the working directory, on.
+std::string shown(const std::string& file);
+
+// Ends a run in which a kernel left its memory; the finding has been reported.
+struct stopped : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,166 @@
+#include "shadow.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <antiphase/core/error.hpp>
+#include <new>
+
+namespace antiphase::checker_detail {
+namespace {
+
+constexpr std::size_t alignment = 256;
+constexpr std::size_t gap = 4096;  // nobody's memory after every allocation
+
+void* reserve(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return memory;
+}
+void forget(void* memory, std::size_t bytes) {
+  if (bytes > 0) madvise(memory, bytes, MADV_DONTNEED);
+}
+
+}  // namespace
+
+shadow::shadow()
+    : base_(static_cast<unsigned char*>(reserve(shared_bytes + global_bytes))),
+      cells_(static_cast<cell*>(reserve((shared_bytes + global_bytes) / 4 * sizeof(cell)))) {
+  reset();
+}
+
+shadow::~shadow() {
+  munmap(base_, size());
+  munmap(cells_, size() / 4 * sizeof(cell));
+}
+
+void shadow::reset() {
+  // Zeros are cells of nobody's memory.
+  forget(base_, shared_used_);
+  forget(cells_, shared_used_ / 4 * sizeof(cell));
+  forget(base_ + shared_bytes, next_ - shared_bytes);
+  const std::size_t first = shared_bytes / 4 * sizeof(cell), last = next_ / 4 * sizeof(cell);
+  forget(reinterpret_cast<unsigned char*>(cells_) + first, (last - first + 4095) / 4096 * 4096);
+  next_ = shared_bytes;
+  shared_used_ = 0;
+  allocations_.clear();
+  split_.assign(1, {});  // number 0 means none
+  free_splits_.clear();
+  tables_.assign(1, {});
+  free_tables_.clear();
+}
+
+void* shadow::allocate(std::size_t bytes) {
+  const std::size_t start = next_, end = start + bytes;
+  if (bytes > global_bytes || end + gap > size())
+    throw device_error(fmt::format("the checker follows at most {} MiB of device memory in a run, {} more bytes do not fit",
+                                   global_bytes >> 20, bytes));
+  next_ = (end + gap + alignment - 1) / alignment * alignment;
+  allocations_.emplace_back(start, bytes);
+  cell fresh;
+  fresh.state = cell_state::uninitialised;
+  set(base_ + start, bytes, fresh);
+  return base_ + start;
+}
+
+void shadow::free(void* memory) {
+  cell gone;
+  gone.state = cell_state::freed;
+  set(memory, allocated(memory), gone);
+}
+
+std::size_t shadow::allocated(const void* memory) const {
+  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(memory) - base_);
+  const auto at = std::lower_bound(allocations_.begin(), allocations_.end(), offset, [](const auto& a, std::size_t x) { return a.first < x; });
+  return at != allocations_.end() && at->first == offset ? at->second : 0;
+}
+
+const void* shadow::allocation_of(const void* address) const {
+  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(address) - base_);
+  auto at = std::upper_bound(allocations_.begin(), allocations_.end(), offset, [](std::size_t x, const auto& a) { return x < a.first; });
+  return at == allocations_.begin() ? nullptr : base_ + std::prev(at)->first;
+}
+
+void shadow::set(const void* memory, std::size_t bytes, const cell& as) {
+  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(memory) - base_);
+  if (offset < shared_bytes) shared_used_ = std::max(shared_used_, (offset + bytes + 4095) / 4096 * 4096);
+  const std::size_t end = offset + bytes;
+  for (std::size_t at = offset; at < end;) {
+    cell& c = cells_[at / 4];
+    const std::size_t word_end = at / 4 * 4 + 4;
+    if (at % 4 == 0 && word_end <= end) {
+      if (c.state == cell_state::split) {
+        for (cell& b : split_[c.more]) clear_readers(b);
+        free_splits_.push_back(c.more);
+      } else {
+        clear_readers(c);
+      }
+      c = as;
+    } else {
+      if (c.state != cell_state::split) split(c);
+      for (std::size_t i = at; i < std::min(end, word_end); ++i) {
+        cell& b = split_[c.more][i % 4];
+        clear_readers(b);
+        b = as;
+      }
+    }
+    at = word_end;
+  }
+}
+
+void shadow::split(cell& c) {
+  std::uint32_t index = 0;
+  if (free_splits_.empty()) {
+    index = static_cast<std::uint32_t>(split_.size());
+    split_.emplace_back();
+  } else {
+    index = free_splits_.back();
+    free_splits_.pop_back();
+  }
+  for (cell& b : split_[index]) {
+    b = c;
+    if (c.more == 0) continue;
+    b.more = new_table();
+    tables_[b.more] = tables_[c.more];
+  }
+  if (c.more != 0) drop_table(c.more);
+  c = {};
+  c.state = cell_state::split;
+  c.more = index;
+}
+
+std::uint32_t shadow::new_table() {
+  if (!free_tables_.empty()) {
+    const std::uint32_t index = free_tables_.back();
+    free_tables_.pop_back();
+    return index;
+  }
+  tables_.emplace_back();
+  return static_cast<std::uint32_t>(tables_.size() - 1);
+}
+
+void shadow::drop_table(std::uint32_t more) {
+  tables_[more].clear();
+  free_tables_.push_back(more);
+}
+
+void shadow::clear_readers(cell& c) {
+  c.first.lanes = 0;
+  if (c.more == 0) return;
+  drop_table(c.more);
+  c.more = 0;
+}
+
+std::uint64_t shadow::bytes_kept() const {
+  std::uint64_t bytes = bytes_tracked() / 4 * sizeof(cell) + split_.capacity() * sizeof split_[0] + tables_.capacity() * sizeof tables_[0];
+  for (const auto& t : tables_) bytes += t.capacity() * sizeof(reader);
+  return bytes;
+}
+
+std::uint64_t shadow::bytes_tracked() const {
+  std::uint64_t bytes = shared_used_;
+  for (const auto& a : allocations_) bytes += a.second;
+  return bytes;
+}
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,122 @@
+// The memory that kernels may touch, and for each byte of it who wrote it last and who has read it since.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "knowledge.hpp"
+
+namespace antiphase::checker_detail {
+
+// Where in the program: an offset into the code of this binary, or, with the highest bit set, an entry of the model's table of places.
+using place_number = std::uint32_t;
+
+// Who read: some lanes of a warp at one time, or an asynchronous actor.
+struct reader {
+  block_number block = 0;
+  std::uint16_t unit = 0;   // warp, or actor if `kind` says so
+  std::uint8_t scope = 0;   // of an atomic access; 0: none
+  std::uint8_t kind = 0;    // reader_kind
+  stamp time = 0;
+  std::uint32_t lanes = 0;  // 0: no such reader
+  place_number place = 0;
+
+  bool same_group(const reader& r) const { return block == r.block && unit == r.unit && scope == r.scope && kind == r.kind; }
+};
+enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote };  // the last: an atomic write that a later one has covered
+
+enum class cell_state : std::uint8_t {
+  nobodys,        // not allocated
+  uninitialised,  // allocated, nobody has written it
+  written,        // by a thread, or by the host
+  copied,         // by an asynchronous copy, landed or not
+  split,          // the bytes differ: `more` leads to one cell for each
+  freed
+};
+
+// Four bytes of memory, or one of a split cell.
+struct cell {
+  block_number block = 0;  // of the last writer
+  actor writer = 0;
+  cell_state state = cell_state::nobodys;
+  std::uint8_t scope = 0;  // of an atomic write; 0: none
+  stamp time = 0;
+  place_number place = 0;
+  reader first;            // most memory is read by one warp at a time
+  std::uint32_t more = 0;  // further readers, or the bytes of a split cell; 0: none
+};
+
+// Further readers of a cell. Lookup starts at the reader's unit, so that a tile read by all warps of a block is found at once.
+using reader_table = std::vector<reader>;
+
+class shadow {
+ public:
+  // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never used twice.
+  static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
+  static constexpr std::size_t global_bytes = std::size_t{1} << 30;
+
+  shadow();
+  shadow(const shadow&) = delete;
+  shadow& operator=(const shadow&) = delete;
+  ~shadow();
+  void reset();  // forgets everything
+
+  unsigned char* shared() { return base_; }
+  void* allocate(std::size_t bytes);
+  void free(void* memory);
+  std::size_t allocated(const void* memory) const;  // bytes of the allocation that starts there
+  const void* allocation_of(const void* address) const;  // the last that starts at or before it; null: none
+
+  std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }
+  std::size_t size() const { return shared_bytes + global_bytes; }
+  cell& at(std::size_t offset) { return cells_[offset / 4]; }
+  cell* cells() { return cells_; }
+
+  // Every byte of the range starts anew.
+  void set(const void* memory, std::size_t bytes, const cell& as);
+
+  // One function call for each cell that covers a part of [offset, offset + bytes): whole words where they are not split.
+  template <class Visit> void visit(std::size_t offset, std::size_t bytes, Visit visit);
+
+  reader_table& readers(std::uint32_t more) { return tables_[more]; }
+  std::uint32_t new_table();
+  void drop_table(std::uint32_t more);
+  void clear_readers(cell& c);
+
+  std::uint64_t bytes_kept() const;     // by the checker
+  std::uint64_t bytes_tracked() const;  // shared and global, at most so far
+
+ private:
+  void split(cell& c);
+  std::array<cell, 4>& bytes_of(const cell& c) { return split_[c.more]; }
+
+  unsigned char* base_ = nullptr;
+  cell* cells_ = nullptr;
+  std::size_t next_ = shared_bytes;
+  std::size_t shared_used_ = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
+  std::vector<std::array<cell, 4>> split_;
+  std::vector<std::uint32_t> free_splits_;
+  std::vector<reader_table> tables_;
+  std::vector<std::uint32_t> free_tables_;
+};
+
+template <class Visit> void shadow::visit(std::size_t offset, std::size_t bytes, Visit visit) {
+  std::size_t at = offset;
+  const std::size_t end = offset + bytes;
+  while (at < end) {
+    cell& c = cells_[at / 4];
+    const std::size_t word_end = at / 4 * 4 + 4;
+    if (at % 4 == 0 && word_end <= end && c.state != cell_state::split) {
+      visit(c, at, std::size_t{4});
+    } else {
+      if (c.state != cell_state::split) split(c);
+      const std::uint32_t bytes_index = c.more;
+      for (std::size_t i = at; i < std::min(end, word_end); ++i) visit(split_[bytes_index][i % 4], i, std::size_t{1});
+    }
+    at = word_end;
+  }
+}
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,30 @@
+// Somebody about to access memory.
+#pragma once
+#include "model.hpp"
+
+namespace antiphase::checker_detail {
+
+struct model::who {
+  thread_model& thread;
+  access_kind kind;
+  place_number place;
+  std::size_t bytes;
+  scope reach{};             // of an atomic operation; none: 0
+  actor_kind by = actor_kind::thread;
+  actor number = 0;          // of an asynchronous actor
+  stamp group = 0;
+  std::string_view what{};   // instead of "read of 4 bytes"
+
+  void become(actor_kind k, actor n, stamp g) {
+    by = k;
+    number = n;
+    group = g;
+  }
+  bool asynchronous() const { return by != actor_kind::thread; }
+  // The engines behind bulk copies and Tensor Cores see ordinary writes only after a proxy fence; cp.async sees them as the thread does.
+  bool behind_proxy() const { return asynchronous() && by != actor_kind::copies; }
+  actor as() const { return asynchronous() ? number : static_cast<actor>(thread.index); }
+  stamp time() const { return asynchronous() ? group : *thread.time; }
+};
+
+}  // namespace antiphase::checker_detail

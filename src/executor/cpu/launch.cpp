@@ -1,0 +1,69 @@
+// Running a grid on a pool of workers.
+#include "launch.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <thread>
+
+namespace antiphase::cpu_detail {
+
+launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on,
+                                  observer* watch) {
+  if (k.body == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
+  if (const auto why = refusal(options.limits, k)) throw not_supported(*why);
+  if (grid.count() == 0) return {};
+  launch_state launch{.what = k, .grid = grid, .params = params, .options = options, .watch = watch};
+  const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count()));
+  launch.options.workers = static_cast<int>(count);
+  int resident = options.resident_blocks;
+  if (resident == 0) resident = k.blocks == residency::together ? 2 * std::max(1, options.limits.multiprocessors) : 1;
+  resident = static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(resident), grid.count()));
+
+  std::vector<std::unique_ptr<worker>> workers;
+  for (unsigned i = 0; i < count; ++i) workers.push_back(take());
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&](unsigned i) {
+    try {
+      workers[i]->run(launch, i, resident);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
+  if (watch != nullptr) watch->launch_begins(launch, on);
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < count; ++i) others.emplace_back(work, i);
+  work(0);
+  for (auto& t : others) t.join();
+  if (watch != nullptr) watch->launch_ends();
+  launch_counts total;
+  for (auto& w : workers) {
+    total += w->counts;
+    give_back(std::move(w));
+  }
+  for (auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return total;
+}
+
+std::unique_ptr<worker> worker_pool::take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<worker>();
+  auto w = std::move(idle_.back());
+  idle_.pop_back();
+  return w;
+}
+
+void worker_pool::give_back(std::unique_ptr<worker> w) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(w));
+}
+
+kernel_usage usage(const device_limits& limits, const kernel& k) {
+  kernel_usage u{.shared_bytes = k.shared_bytes};
+  if (!refusal(limits, k)) u.blocks_per_multiprocessor = resident_blocks(limits, k, 0);
+  u.occupancy = static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits.threads_per_multiprocessor;
+  return u;
+}
+
+}  // namespace antiphase::cpu_detail

@@ -1,0 +1,28 @@
+// Running a grid on a pool of workers: what the CPU executor and the checker share.
+#pragma once
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "worker.hpp"
+
+namespace antiphase::cpu_detail {
+
+// Idle workers keep their fibers and stacks from launch to launch.
+class worker_pool {
+ public:
+  // options.workers is at least 1; 1 if somebody watches.
+  launch_counts launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on, observer* watch);
+
+ private:
+  std::unique_ptr<worker> take();
+  void give_back(std::unique_ptr<worker> w);
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<worker>> idle_;
+};
+
+kernel_usage usage(const device_limits& limits, const kernel& k);
+
+}  // namespace antiphase::cpu_detail
