@@ -22,6 +22,9 @@ class cpu_executor final : public executor {
     if (options.workers < 0) throw bad_request(fmt::format("workers = {}: expected 0 (one per core) or more", options.workers));
     if (options.resident_blocks < 0)
       throw bad_request(fmt::format("resident_blocks = {}: expected 0 (automatic) or more", options.resident_blocks));
+    if (options.order == schedule::script && options.script == nullptr) throw bad_request("schedule::script: there is no script to follow");
+    if (options.script != nullptr && options.workers != 1)
+      throw bad_request(fmt::format("workers = {}: a script is written down and followed by one worker, expected 1", options.workers));
     if (options_.workers == 0) options_.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
 

@@ -102,7 +102,8 @@ void worker::prepare(int resident) {
         t.block = &block;
         t.home = &block;
         t.owner = this;
-        const auto stack = stacks_.stack(static_cast<std::size_t>(b) * static_cast<std::size_t>(threads) + static_cast<std::size_t>(i));
+        t.number = static_cast<std::size_t>(b) * static_cast<std::size_t>(threads) + static_cast<std::size_t>(i);
+        const auto stack = stacks_.stack(t.number);
         t.self.bottom = static_cast<const unsigned char*>(stack.sp) - stack.size;
         t.self.size = stack.size;
         t.self.context = boost::context::fiber(std::allocator_arg, borrowed_stack{stack}, [this, &t](boost::context::fiber&& from) {
@@ -236,53 +237,100 @@ bool worker::lands_now() {
     case landing::late: return false;
     case landing::mixed: break;
   }
-  return (random_() & 1u) != 0;
+  return schedule_.lands_now();
 }
 
-// Bulk loads that wait to land do so when nobody else can run (the latest moment that is legal), or earlier where landings are mixed.
-void worker::land_one_load() {
+std::size_t worker::loads() const {
+  std::size_t count = 0;
+  for (const auto& block : blocks_) count += block->loads.size();
+  return count;
+}
+
+void worker::land_load(std::size_t which) {
   for (auto& block : blocks_) {
-    if (block->loads.empty()) continue;
-    const auto i = random_.below(block->loads.size());
-    const bulk_load_state load = block->loads[i];
-    block->loads.erase(block->loads.begin() + i);
+    if (which >= block->loads.size()) {
+      which -= block->loads.size();
+      continue;
+    }
+    const bulk_load_state load = block->loads[which];
+    block->loads.erase(block->loads.begin() + static_cast<std::ptrdiff_t>(which));
     land(*block, *this, load);
-    return;
+    break;
   }
+  if (!schedule_.tracks()) return;
+  schedule_.memory_changed();
+  track();
 }
 
 thread_state* worker::pick() {
+  if (!schedule_.tracks()) return draw();
+  if (last_ != nullptr) schedule_.stopped(last_->number, last_->now == condition::polling, progressed_);
+  progressed_ = false;
+  track();
+  last_ = schedule_.draws() ? draw() : choose();
+  return last_;
+}
+
+// Tells the scheduler who has become ready.
+void worker::track() {
+  for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
+}
+
+// Another round in which everybody who can run has polled in vain. True if that has gone on for too long.
+bool worker::gives_up() {
+  if (idle_rounds_++ == 0) idle_since_ = now();
+  const bool alone = launch_->options.workers == 1;
+  if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // what is polled for may need this core
+  return idle_rounds_ > idle_limit && (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
+}
+
+// Bulk loads that wait to land do so when nobody else can run (the latest moment that is legal), or earlier where landings are mixed.
+thread_state* worker::draw() {
+  const auto land_one = [&] {
+    if (const std::size_t n = loads(); n > 0) land_load(schedule_.landing_of(n, schedule_.random.below(n)));
+  };
   for (;;) {
     const bool stalled = ready_.empty();
     ++picks_;
-    if (launch_->options.copies == landing::mixed && picks_ % 4 == 0) land_one_load();
-    if (stalled)
-      for (auto& block : blocks_)
-        if (!block->loads.empty()) {
-          land_one_load();
-          break;
-        }
+    if (launch_->options.copies == landing::mixed && picks_ % 4 == 0) land_one();
+    if (stalled) land_one();
     if ((ready_.empty() || picks_ % 64 == 0) && !polling_.empty()) {
-      if (ready_.empty()) {
-        if (idle_rounds_++ == 0) idle_since_ = now();
-        const bool alone = launch_->options.workers == 1;
-        if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // what is polled for may need this core
-        if (idle_rounds_ > idle_limit && (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds))) return nullptr;
-      }
+      if (ready_.empty() && gives_up()) return nullptr;
       for (thread_state* t : polling_) make_ready(*t);
       polling_.clear();
     }
     if (!ready_.empty()) {
-      const auto i = random_.below(ready_.size());
+      const auto i = schedule_.random.below(ready_.size());
       thread_state* next = ready_[i];
       ready_[i] = ready_.back();
       ready_.pop_back();
+      if (schedule_.tracks()) {
+        if (const std::size_t n = loads(); n > 0 && schedule_.may_land()) schedule_.landing_of(n, n);
+        schedule_.took(next->number);
+        known_ = ready_.size();
+      }
       return next;
     }
-    bool loads = false;
-    for (auto& block : blocks_) loads |= !block->loads.empty();
-    if (!loads) return nullptr;
+    if (loads() == 0) return nullptr;
   }
+}
+
+// The same by a schedule, which knows all that ready_ and polling_ say.
+thread_state* worker::choose() {
+  for (std::size_t n = loads(); n > 0 && schedule_.may_land(); n = loads()) {
+    const std::size_t which = schedule_.landing_of(n);
+    if (which == n) break;
+    land_load(which);
+  }
+  ready_.clear();
+  polling_.clear();
+  known_ = 0;
+  if (!schedule_.any_candidate() && (!schedule_.all_in_vain() || gives_up())) return nullptr;
+  const std::size_t number = schedule_.take();
+  const auto threads = static_cast<std::size_t>(threads_);
+  thread_state* next = blocks_[number / threads]->thread[number % threads].get();
+  next->now = condition::ready;
+  return next;
 }
 
 void worker::suspend(thread_state& self, condition why, place where) {
@@ -318,12 +366,14 @@ void worker::abandon(thread_state& self, std::exception_ptr why) {
 
 void worker::run(launch_state& launch, unsigned index, int resident) {
   launch_ = &launch;
-  random_ = random_source(std::uint64_t{launch.options.seed} << 32 | index);
+  schedule_ = scheduler(launch.options, index, static_cast<std::size_t>(launch.what.threads), static_cast<std::size_t>(resident));
   counts = {};
   clock = {};
   failure_ = nullptr;
   idle_rounds_ = 0;
   picks_ = 0;
+  last_ = nullptr;
+  known_ = 0;
   prepare(resident);
   ready_.clear();
   polling_.clear();

@@ -10,6 +10,7 @@
 
 #include "fiber.hpp"
 #include "observer.hpp"
+#include "schedule.hpp"
 
 namespace antiphase::cpu_detail {
 
@@ -53,6 +54,7 @@ struct thread_state : machine::thread_view {
   block_state* home = nullptr;
   fiber self;
   condition now = condition::idle;
+  std::size_t number = 0;  // as the scheduler counts
   place where{};
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
@@ -111,21 +113,6 @@ struct launch_state {
   observer* watch = nullptr;
 };
 
-class random_source {
- public:
-  explicit random_source(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0x2545F4914F6CDD1Dull) {}
-  std::uint32_t operator()() {  // xorshift64*, Vigna 2016
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return static_cast<std::uint32_t>((state_ * 0x2545F4914F6CDD1Dull) >> 32);
-  }
-  std::uint32_t below(std::size_t n) { return static_cast<std::uint32_t>((std::uint64_t{(*this)()} * n) >> 32); }
-
- private:
-  std::uint64_t state_;
-};
-
 // Processor time of this OS thread, so that other load on the machine does not show in a timeline. Asking for it is a system call; between
 // two readings that lie close together, in which the thread can hardly have been away, the steady clock is as good and ten times cheaper.
 class processor_clock {
@@ -151,7 +138,6 @@ class worker {
   // What the machine's functions (machine.cpp) build on; all are called on the running fiber.
   launch_state& launch() { return *launch_; }
   observer* watch() { return launch_->watch; }
-  random_source& random() { return random_; }
   launch_counts counts;
   processor_clock clock;
   void suspend(thread_state& self, condition why, place where);  // until somebody makes it ready
@@ -160,7 +146,10 @@ class worker {
   void complete_named(meeting& m);
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
-  void progress() { idle_rounds_ = 0; }
+  void progress() {
+    idle_rounds_ = 0;
+    progressed_ = true;
+  }
   // Ends the launch from within a fiber that must not be unwound (the compiler takes the checker's hooks for functions that do not throw).
   void abandon(thread_state& self, std::exception_ptr why);
 
@@ -170,14 +159,19 @@ class worker {
   bool begin_block(block_state& block);
   void finish_thread(thread_state& self);
   thread_state* pick();
-  void land_one_load();
+  thread_state* draw();
+  thread_state* choose();
+  void track();
+  bool gives_up();
+  std::size_t loads() const;
+  void land_load(std::size_t which);
   void let_go(meeting& m);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
 
   launch_state* launch_ = nullptr;
-  random_source random_{1};
+  scheduler schedule_;
   stack_arena stacks_;
   int threads_ = 0;
   std::vector<std::unique_ptr<block_state>> blocks_;
@@ -185,6 +179,9 @@ class worker {
   std::vector<thread_state*> ready_, polling_;
   std::uint64_t idle_rounds_ = 0;
   std::uint64_t picks_ = 0;
+  thread_state* last_ = nullptr;  // what the scheduler has to be told about: who ran, with what success, and ready_ from known_ on
+  bool progressed_ = false;
+  std::size_t known_ = 0;
   std::int64_t idle_since_ = 0;
   switching switch_;
   fiber main_;

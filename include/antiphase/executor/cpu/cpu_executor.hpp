@@ -1,7 +1,9 @@
 // The executor that runs kernels on the CPU: every GPU thread a fiber, every schedule replayable.
 #pragma once
 #include <antiphase/executor/executor.hpp>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace antiphase {
 
@@ -9,15 +11,38 @@ namespace antiphase {
 // rules allow, which shows a missing wait. Mixed: each copy one or the other, drawn from the seed.
 enum class landing { early, late, mixed };
 
+// Which of the threads that can run goes on, wherever one stops. Each is a function of the options and the launch alone. Random: drawn from
+// the seed. Forward, reversed: the first or last by block and thread. Starved: drawn, but one warp of each resident block, also drawn, runs
+// only when nobody else can. Priority: the highest of priorities drawn for the threads, and at three drawn moments the running thread falls
+// below all others (PCT: Burckhardt et al., ASPLOS 2010). Script: as written down, then forward. Who polls in vain makes room for the
+// others in each of them, and one choice in a thousand is nobody's favourite, so that no thread waits for ever.
+enum class schedule { random, forward, reversed, starved, priority, script };
+
+// The decisions of a run: those to follow and those that were taken, whatever the schedule was. Threads are counted in forward order;
+// landings are decisions too: of a copy as it is issued (0: later, 1: at once) and of loads in flight. The launches of a run continue one
+// list; before the next run, clear `taken`. One launch at a time.
+struct schedule_script {
+  struct decision {
+    std::uint32_t candidates;  // worth trying; not counted, though they can be chosen, are threads that would poll in vain once more
+    std::uint32_t chosen;
+    bool operator==(const decision&) const = default;
+  };
+  std::vector<std::uint32_t> choices;  // one for each decision, modulo those who can be chosen; 0 from there on
+  std::vector<decision> taken;         // nothing where there is no choice
+};
+
 // The device that the CPU executor simulates where nothing else is asked for. Its name is "CPU executor".
 device_limits simulated_device();
 
 struct cpu_options {
   unsigned seed = 1;  // of the order in which fibers run
+  schedule order = schedule::random;
   landing copies = landing::late;
   int workers = 0;          // OS threads, each with blocks of its own; 0: one per core. 1 makes a run replayable.
   int resident_blocks = 0;  // blocks in flight per worker; 0: one, or two per simulated multiprocessor where blocks wait for each other
   device_limits limits = simulated_device();
+  unsigned expected_switches = 0;                     // schedule::priority: launch_counts::switches of a run like this one; 0: not known
+  std::shared_ptr<schedule_script> script = nullptr;  // to follow (schedule::script) and to write down what was taken; needs workers = 1
 };
 
 // A launch returns when the whole grid has run. Throws device_error, with the kernel, the block and who waits where, if a barrier is

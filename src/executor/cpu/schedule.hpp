@@ -1,0 +1,113 @@
+// Which thread runs next and when copies land: the decisions of one worker, in numbers of threads only.
+#pragma once
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace antiphase::cpu_detail {
+
+class random_source {
+ public:
+  explicit random_source(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0x2545F4914F6CDD1Dull) {}
+  std::uint32_t operator()() {  // xorshift64*, Vigna 2016
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return static_cast<std::uint32_t>((state_ * 0x2545F4914F6CDD1Dull) >> 32);
+  }
+  std::uint32_t below(std::size_t n) { return static_cast<std::uint32_t>((std::uint64_t{(*this)()} * n) >> 32); }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Numbers below a bound, in a bit each: they are counted and found in order without a sort.
+class number_set {
+ public:
+  explicit number_set(std::size_t bound = 0) : words_((bound + 63) / 64) {}
+  bool has(std::size_t i) const { return (words_[i / 64] >> i % 64 & 1) != 0; }
+  void insert(std::size_t i) {
+    count_ += !has(i);
+    words_[i / 64] |= std::uint64_t{1} << i % 64;
+  }
+  void erase(std::size_t i) {
+    count_ -= has(i);
+    words_[i / 64] &= ~(std::uint64_t{1} << i % 64);
+  }
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  std::size_t rank(std::size_t i) const;  // how many are less than i
+  std::size_t nth(std::size_t n) const;   // the one of rank n
+  number_set without(const number_set& others) const;
+  void take_all(number_set& others);  // they are empty then
+  template <class Do> void for_each(Do f) const {
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1) f(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::size_t count_ = 0;
+};
+
+// A thread's number is its block's slot times the threads of a block plus its index. A thread that polls is a candidate again when
+// another thread has done something since, or when all poll in vain.
+class scheduler {
+ public:
+  scheduler() = default;
+  scheduler(const cpu_options& options, unsigned worker, std::size_t threads, std::size_t resident);
+
+  // Plain random draws need none of the bookkeeping below: the worker draws from its own list and is as fast as can be.
+  bool tracks() const { return tracks_; }
+  bool draws() const { return order_ == schedule::random; }
+  random_source random{1};
+
+  // What happened.
+  void made_ready(std::size_t thread) {
+    if (!polling_.has(thread)) candidates_.insert(thread);
+  }
+  void stopped(std::size_t thread, bool polls, bool progressed);  // the one taken last
+  void memory_changed() { candidates_.take_all(vain_); }
+
+  // Threads. A random schedule says whom the worker has drawn; the others choose. First they make sure that there are candidates.
+  bool any_candidate() const { return !candidates_.empty(); }
+  bool all_in_vain() const { return candidates_.empty() && !vain_.empty(); }
+  std::size_t take();
+  void took(std::size_t thread);
+
+  // Landings. Loads in flight may land where they have to (only pollers can run) or where that is mixed.
+  bool may_land() const { return landings_ == landing::mixed || candidates_.size() + vain_.size() == polling_.size(); }
+  bool lands_now() { return settle(2, 2, random() & 1) != 0; }
+  std::size_t landing_of(std::size_t loads);                          // which one lands now; loads: none
+  std::size_t landing_of(std::size_t loads, std::size_t drawn_load);  // the same, where the worker has drawn
+
+ private:
+  static constexpr unsigned changes = 3;  // PCT's d - 1: bugs that need up to four ordered events
+
+  std::uint32_t settle(std::size_t all, std::size_t worth, std::size_t proposed);
+  std::size_t propose();
+  std::size_t highest();
+  bool is_fair_turn() const { return steps_ % fair_every_ == fair_every_ - 1; }
+  std::size_t shift() const;
+  std::size_t position(std::size_t thread) const;
+  std::size_t at(std::size_t position) const;
+  std::size_t take_at(std::size_t position);
+
+  schedule order_ = schedule::random;
+  landing landings_ = landing::late;
+  bool tracks_ = false;
+  schedule_script* script_ = nullptr;
+  number_set candidates_, vain_;  // vain: polled, and nothing has happened since
+  number_set polling_;            // among both
+  std::uint64_t steps_ = 0, fair_every_ = 1;
+  std::size_t last_ = 0;
+  bool last_polled_ = false;
+  number_set starved_;
+  std::vector<std::uint32_t> priority_;      // of each thread, distinct
+  std::vector<std::uint64_t> change_after_;  // steps, in order
+  std::size_t changed_ = 0;
+};
+
+}  // namespace antiphase::cpu_detail
