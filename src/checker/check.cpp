@@ -12,7 +12,7 @@
 #include "lists.hpp"
 #include "places.hpp"
 #include "src/executor/cpu/observer.hpp"
-#include "src/executor/cpu/schedule.hpp"
+#include "src/executor/cpu/script.hpp"
 
 namespace antiphase {
 namespace {
@@ -87,7 +87,7 @@ outcome run_once(const std::function<void(const context&)>& program, const check
   on.limits = options.limits;
   on.script = std::move(script);
   if (how.order == schedule::script && on.script == nullptr)
-    on.script = std::make_shared<schedule_script>(cpu_detail::script_from_text(how.script));
+    on.script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(how.script), {}});
   finding fault;
   bool failed = false;
   try {
@@ -161,16 +161,15 @@ void shorten(finding& f, const std::function<void(const context&)>& program, con
     }
   }
   // Written down while it runs as it did, then followed with fewer and fewer deviations.
-  auto record = std::make_shared<schedule_script>();
-  if (!shows(f.first, record)) return;
+  auto script = std::make_shared<schedule_script>();
+  if (!shows(f.first, script)) return;
   check_run scripted = f.first;
   scripted.order = schedule::script;
-  schedule_script whole;
-  for (const auto& d : record->taken) whole.choices.push_back(d.chosen);
-  const auto fails = [&](const schedule_script& candidate) {
-    return runs_left > 0 && shows(scripted, std::make_shared<schedule_script>(candidate));
-  };
-  scripted.script = cpu_detail::to_text(cpu_detail::shorten(whole, fails));
+  script->choices = cpu_detail::taken(*script);
+  script->taken.clear();
+  if (!shows(scripted, script)) return;
+  cpu_detail::shorten(*script, [&] { return !shows(scripted, script); }, static_cast<unsigned>(std::max(1, runs_left)));
+  scripted.script = cpu_detail::to_text(script->choices);
   f.first = scripted;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "build_config.hpp"
+#include "src/checked_list.hpp"
 #include "src/named_lists.hpp"
 
 namespace antiphase::mm {
@@ -82,6 +83,7 @@ std::span<const instance> instances(target where) {
 #else
   static const std::vector<instance> on_cuda;
 #endif
+  if (where == target::checked) return require_checked_list<instance>();
   return where == target::cuda ? on_cuda : on_cpu;
 }
 

@@ -1,0 +1,36 @@
+# Kernels for the checker. Installed with the package: users check kernels of their own with it.
+include_guard(GLOBAL)
+
+# antiphase_checked_kernels(target SOURCES files... [DEFINITIONS names...]): compiles sources that hold kernels once more, into the inline
+# namespace `checked` and with every access to memory instrumented, and adds them to the target. What a source defines outside of
+# AP_TARGET must not be compiled into the target a second time. Needs g++; the target links antiphase::checker, never libtsan.
+function(antiphase_checked_kernels target)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEFINITIONS" ${ARGN})
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    message(FATAL_ERROR "antiphase: kernels for the checker need g++, this is ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  set(library "${target}_checked")
+  foreach(source ${arg_SOURCES})
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    cmake_path(GET source STEM stub)
+    set(stub "${CMAKE_CURRENT_BINARY_DIR}/kernels/${library}_${stub}.cpp")
+    file(CONFIGURE OUTPUT "${stub}" CONTENT "#include \"${source}\"\n")
+    list(APPEND stubs "${stub}")
+  endforeach()
+  if(TARGET ${library})
+    target_sources(${library} PRIVATE ${stubs})
+  else()
+    add_library(${library} OBJECT ${stubs})
+    target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+    target_link_libraries(${library} PRIVATE antiphase::device)
+    # Calls of memcpy and its like must remain calls, which the prelude leads to the checker. -g1: lines for the reports.
+    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -fno-builtin "SHELL:--param tsan-instrument-func-entry-exit=0"
+                                              "SHELL:-include antiphase/executor/cpu/checked_prelude.hpp")
+    target_compile_definitions(${library} PRIVATE AP_CHECKED)
+    if(COMMAND antiphase_options)
+      antiphase_options(${library})
+    endif()
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+  endif()
+  target_compile_definitions(${library} PRIVATE ${arg_DEFINITIONS})
+endfunction()

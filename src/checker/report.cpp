@@ -1,0 +1,110 @@
+// Reports for people and for programs.
+#include <fmt/format.h>
+
+#include <antiphase/checker.hpp>
+#include <nlohmann/json.hpp>
+
+namespace antiphase {
+
+const char* name(finding_kind kind) {
+  switch (kind) {
+    case finding_kind::race: return "race";
+    case finding_kind::read_before_landing: return "read before landing";
+    case finding_kind::overwritten_in_use: return "overwritten in use";
+    case finding_kind::uninitialised: return "uninitialised memory read";
+    case finding_kind::outside_memory: return "access outside memory";
+    case finding_kind::missing_proxy_fence: return "missing proxy fence";
+    case finding_kind::divergent_barrier: return "divergent barrier";
+    case finding_kind::deadlock: return "deadlock";
+    case finding_kind::never_waited_for: return "copy never waited for";
+    case finding_kind::barrier_misuse: return "barrier misuse";
+    case finding_kind::bad_copy: return "bad copy";
+    case finding_kind::gave_up: return "kernel gave up";
+    case finding_kind::wrong_result: break;
+  }
+  return "wrong result";
+}
+
+const char* name(schedule order) {
+  constexpr const char* names[] = {"random", "forward", "reversed", "starved", "priority", "script"};
+  return names[static_cast<int>(order)];
+}
+
+const char* name(landing copies) {
+  constexpr const char* names[] = {"early", "late", "mixed"};
+  return names[static_cast<int>(copies)];
+}
+
+std::string to_text(const check_run& run) {
+  std::string text = fmt::format("--seed {} --policy {} --landing {} --resident {}", run.seed, name(run.order), name(run.copies), run.resident_blocks);
+  if (run.order == schedule::script) text += fmt::format(" --script '{}'", run.script);
+  return text;
+}
+
+namespace {
+
+std::string text(const code_place& p) { return p.line == 0 ? p.file : fmt::format("{}:{}", p.file, p.line); }
+std::string text(extent3 b) { return b.y == 0 && b.z == 0 ? fmt::format("{}", b.x) : fmt::format("({}, {}, {})", b.x, b.y, b.z); }
+
+void append(std::string& out, const char* label, const finding_side& side) {
+  out += fmt::format("  {:<8} {}", label, side.action);
+  if (side.thread >= 0) out += fmt::format(" by block {}, thread {}", text(side.block), side.thread);
+  if (!side.when.empty()) out += ", " + side.when;
+  out += '\n';
+  if (!side.at.file.empty()) {
+    out += fmt::format("           at {}", text(side.at));
+    for (const code_place& p : side.through) out += fmt::format("{} {}", &p == side.through.data() ? ", in" : " <", text(p));
+    out += '\n';
+  }
+}
+
+std::string replay_command(const std::string& command, const finding& f) { return fmt::format("{} --replay {}", command, to_text(f.first)); }
+
+nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.line}}; }
+nlohmann::json json(const finding_side& side) {
+  nlohmann::json through = nlohmann::json::array();
+  for (const code_place& p : side.through) through.push_back(json(p));
+  return {{"action", side.action}, {"at", json(side.at)},   {"through", through}, {"block", {side.block.x, side.block.y, side.block.z}},
+          {"thread", side.thread}, {"when", side.when}};
+}
+
+}  // namespace
+
+std::string to_text(const check_report& report, const std::string& command) {
+  std::string out;
+  int number = 0;
+  for (const finding& f : report.findings) {
+    out += fmt::format("{}. {}: kernel {}{}{}\n", ++number, name(f.kind), f.kernel, f.memory.empty() ? "" : ", ", f.memory);
+    append(out, "now", f.access);
+    if (f.earlier) append(out, "earlier", *f.earlier);
+    if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", f.missing);
+    out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s", to_text(f.first));
+    if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(command, f));
+  }
+  const std::size_t n = report.findings.size();
+  out += fmt::format("{} in {} schedule{}, {} accesses followed\n", n == 0 ? "no finding" : n == 1 ? "1 finding" : fmt::format("{} findings", n),
+                     report.runs, report.runs == 1 ? "" : "s", report.accesses);
+  return out;
+}
+
+std::string to_json(const check_report& report, const std::string& command) {
+  nlohmann::json findings = nlohmann::json::array();
+  for (const finding& f : report.findings) {
+    nlohmann::json j{{"kind", name(f.kind)}, {"kernel", f.kernel}, {"memory", f.memory}, {"access", json(f.access)},
+                     {"missing", f.missing}, {"times", f.times},
+                     {"run",
+                      {{"seed", f.first.seed},
+                       {"policy", name(f.first.order)},
+                       {"landing", name(f.first.copies)},
+                       {"resident", f.first.resident_blocks},
+                       {"script", f.first.script}}}};
+    j["earlier"] = f.earlier ? json(*f.earlier) : nlohmann::json();
+    if (!command.empty()) j["replay"] = replay_command(command, f);
+    findings.push_back(std::move(j));
+  }
+  return nlohmann::json{{"schedules", report.runs}, {"accesses", report.accesses}, {"tracked_bytes", report.tracked_bytes},
+                        {"checker_bytes", report.checker_bytes}, {"findings", findings}}
+      .dump(2);
+}
+
+}  // namespace antiphase
