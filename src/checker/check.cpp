@@ -101,7 +101,8 @@ outcome run_once(const std::function<void(const context&)>& program, const check
     failed = true;
     fault.kind = kind_of(f.kind);
     fault.kernel = f.kernel;
-    fault.access = {.action = f.happened, .at = {}, .through = {}, .block = f.block, .thread = f.thread, .when = {}};
+    const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the text says who
+    fault.access = {.action = f.happened, .at = {}, .through = {}, .block = f.block, .thread = everybody ? -1 : f.thread, .when = {}};
     if (f.where.line() != 0) place(fault.access, m.lines(m.number_of(f.code, f.where)));
   } catch (const std::exception& e) {
     failed = true;
@@ -141,6 +142,8 @@ void add(check_report& report, outcome&& from) {
   ++report.runs;
 }
 
+constexpr std::size_t longest_script = 200;  // characters; a seed says the rest better
+
 // A simpler run that shows the same: the threads in their order if that does it, else few deviations from it. What every run shows needs
 // no search. `runs_left` bounds the effort.
 void shorten(finding& f, const std::function<void(const context&)>& program, const check_options& options, model& m, int& runs_left) {
@@ -170,7 +173,7 @@ void shorten(finding& f, const std::function<void(const context&)>& program, con
   if (!shows(scripted, script)) return;
   cpu_detail::shorten(*script, [&] { return !shows(scripted, script); }, static_cast<unsigned>(std::max(1, runs_left)));
   scripted.script = cpu_detail::to_text(script->choices);
-  f.first = scripted;
+  if (scripted.script.size() <= longest_script) f.first = scripted;
 }
 
 }  // namespace

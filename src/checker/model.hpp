@@ -15,7 +15,6 @@
 
 namespace antiphase::checker_detail {
 
-using machine::scope;
 using source = machine::place;
 
 // An asynchronous actor of a block, which knows what its issuer knew, and of which others know how far it is done.

@@ -1,6 +1,7 @@
 // What a kernel compiled for the CPU sees of the executor that runs it: plain functions, no containers, no library.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
+#include <antiphase/executor/scope.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -56,12 +57,10 @@ void bulk_commit();
 enum class bulk_done { read, written };  // the source may be overwritten, or the destination can be seen
 void bulk_wait(int groups_left, bulk_done what, place where);
 
-void proxy_fence();
+void proxy_fence();  // this thread's ordinary accesses before it come before what the copy engine does after the next barrier
 
 // scopes ----------------------------------------------------------------------------------------------------------------------------
-// Between whom an atomic operation or a fence orders memory. Verbs set it before the operation that the compiler knows; the checker's
-// hook takes it and puts device scope back.
-enum class scope : unsigned char { block = 1, cluster, device, system };
+// Of the atomic operation or fence that the compiler performs next. The checker's hook takes it and puts device scope back.
 extern thread_local constinit scope next_scope [[gnu::tls_model("initial-exec")]];
 
 // polling and time -------------------------------------------------------------------------------------------------------------------
