@@ -11,7 +11,8 @@ template <class Instance> std::vector<Instance>& checked_list() {
   return list;
 }
 template <class Instance> const std::vector<Instance>& require_checked_list() {
-  if (checked_list<Instance>().empty()) throw not_supported("the kernels for the checker are not part of this program: link antiphase::checker");
+  if (checked_list<Instance>().empty())
+    throw not_supported("the kernels for the checker are not part of this program: link antiphase::checker");
   return checked_list<Instance>();
 }
 

@@ -72,8 +72,8 @@ struct check_options {
   std::vector<schedule> orders;
   std::vector<landing> copies;
   std::vector<int> resident_blocks;
-  int workers = 0;      // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
-  bool shorten = true;  // look for a simpler schedule that shows a finding which only some schedules show
+  int workers = 0;                  // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
+  bool shorten = true;              // look for a simpler schedule that shows a finding which only some schedules show
   std::optional<check_run> replay;  // exactly this run and no other
   device_limits limits = simulated_device();
 };
@@ -81,9 +81,9 @@ struct check_options {
 struct check_report {
   std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
   int runs = 0;
-  std::uint64_t accesses = 0;        // of kernels to memory that the checker follows
-  std::uint64_t tracked_bytes = 0;   // the most of one run, shared and global
-  std::uint64_t checker_bytes = 0;   // what the checker kept about them
+  std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
+  std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global
+  std::uint64_t checker_bytes = 0;  // what the checker kept about them
   bool clean() const { return findings.empty(); }
 };
 

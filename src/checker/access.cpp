@@ -336,8 +336,7 @@ finding_side model::side_of(const who& w) const {
     side.action = fmt::format("{} of {} bytes {}", copy_name(w.by), w.bytes, w.kind == access_kind::read ? "from it" : "into it");
   else
     side.action = fmt::format("{}{} of {} bytes", ordered_by(w.reach), w.kind == access_kind::read ? "read" : "write", w.bytes);
-  if (w.thread.barriers > 0)
-    side.when = fmt::format("after {} block barrier{}", w.thread.barriers, w.thread.barriers == 1 ? "" : "s");
+  if (w.thread.barriers > 0) side.when = fmt::format("after {} block barrier{}", w.thread.barriers, w.thread.barriers == 1 ? "" : "s");
   if (w.by == actor_kind::copies) side.when += fmt::format("{}in copy group {}", side.when.empty() ? "" : ", ", w.group);
   if (w.by == actor_kind::loads) side.when += fmt::format("{}in phase {} of its mbarrier", side.when.empty() ? "" : ", ", w.group);
   return side;
@@ -394,8 +393,7 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
     }
   }
   if (theirs != scope{} && w.reach != scope{} && other != t.block) return "block scope does not reach another block: device scope";
-  if (other != t.block)
-    return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
+  if (other != t.block) return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
   if (read != nullptr) return "a barrier between their reading and this: the slot has not been released";
   return "a block barrier, or another barrier that both take part in, between the two";
 }

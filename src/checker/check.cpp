@@ -26,7 +26,8 @@ template <class T> std::vector<T> or_all(const std::vector<T>& asked, std::initi
 // What alternates fastest comes first; the other two go through all their pairs.
 std::vector<check_run> plan_of(const check_options& options) {
   if (options.replay) return {*options.replay};
-  const auto orders = or_all(options.orders, {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority});
+  const auto orders =
+      or_all(options.orders, {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority});
   const auto copies = or_all(options.copies, {landing::late, landing::early, landing::mixed});
   const auto resident = or_all(options.resident_blocks, {1, 3});
   const bool coprime = std::gcd(copies.size(), resident.size()) == 1;
@@ -171,7 +172,8 @@ void shorten(finding& f, const std::function<void(const context&)>& program, con
   script->choices = cpu_detail::taken(*script);
   script->taken.clear();
   if (!shows(scripted, script)) return;
-  cpu_detail::shorten(*script, [&] { return !shows(scripted, script); }, static_cast<unsigned>(std::max(1, runs_left)));
+  cpu_detail::shorten(
+      *script, [&] { return !shows(scripted, script); }, static_cast<unsigned>(std::max(1, runs_left)));
   scripted.script = cpu_detail::to_text(script->choices);
   if (scripted.script.size() <= longest_script) f.first = scripted;
 }
@@ -196,7 +198,8 @@ check_report check(const std::function<void(const context&)>& program, const che
       broken = std::current_exception();
     }
   };
-  const auto cores = static_cast<std::size_t>(options.workers > 0 ? static_cast<unsigned>(options.workers) : std::max(1u, std::thread::hardware_concurrency()));
+  const auto cores = static_cast<std::size_t>(options.workers > 0 ? static_cast<unsigned>(options.workers)
+                                                                  : std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < std::min(cores, plan.size()); ++i) others.emplace_back(work);
   work();

@@ -82,14 +82,14 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
-#define ACCESS(bytes)                                                                                    \
-  void __tsan_read##bytes(void* p) { antiphase::checker_detail::read<bytes>(p, CODE); }                  \
-  void __tsan_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }                         \
-  void __tsan_unaligned_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }                 \
-  void __tsan_unaligned_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }               \
-  void __tsan_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }                  \
-  void __tsan_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }                \
-  void __tsan_unaligned_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }        \
+#define ACCESS(bytes)                                                                             \
+  void __tsan_read##bytes(void* p) { antiphase::checker_detail::read<bytes>(p, CODE); }           \
+  void __tsan_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }                  \
+  void __tsan_unaligned_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }          \
+  void __tsan_unaligned_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }        \
+  void __tsan_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }           \
+  void __tsan_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }         \
+  void __tsan_unaligned_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); } \
   void __tsan_unaligned_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }
 ACCESS(1)
 ACCESS(2)
@@ -119,45 +119,45 @@ void* antiphase_checked_memset(void* to, int value, std::size_t bytes) {
 }
 
 // The hook performs the operation.
-#define FETCH(bits, type, name, operation)                                              \
-  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) {      \
-    atomic(p, sizeof(type), true, true, how, CODE);                                     \
-    return operation(p, value, __ATOMIC_SEQ_CST);                                       \
+#define FETCH(bits, type, name, operation)                                         \
+  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \
+    atomic(p, sizeof(type), true, true, how, CODE);                                \
+    return operation(p, value, __ATOMIC_SEQ_CST);                                  \
   }
-#define ATOMIC(bits, type)                                                                                               \
-  type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                                     \
-    atomic(p, sizeof(type), true, false, how, CODE);                                                                     \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                         \
-  }                                                                                                                      \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                              \
-    atomic(p, sizeof(type), false, true, how, CODE);                                                                     \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                        \
-  }                                                                                                                      \
-  FETCH(bits, type, add, __atomic_fetch_add)                                                                             \
-  FETCH(bits, type, sub, __atomic_fetch_sub)                                                                             \
-  FETCH(bits, type, and, __atomic_fetch_and)                                                                             \
-  FETCH(bits, type, or, __atomic_fetch_or)                                                                               \
-  FETCH(bits, type, xor, __atomic_fetch_xor)                                                                             \
-  FETCH(bits, type, nand, __atomic_fetch_nand)                                                                           \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                                           \
-    atomic(p, sizeof(type), true, true, how, CODE);                                                                      \
-    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                              \
-  }                                                                                                                      \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, int) {        \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                           \
-    atomic(p, sizeof(type), true, will_write, how, CODE);                                                                \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                   \
-  }                                                                                                                      \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how, int) {          \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                           \
-    atomic(p, sizeof(type), true, will_write, how, CODE);                                                                \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                   \
-  }                                                                                                                      \
-  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how, int) {           \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                            \
-    atomic(p, sizeof(type), true, will_write, how, CODE);                                                                \
-    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                         \
-    return expected;                                                                                                     \
+#define ATOMIC(bits, type)                                                                                        \
+  type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                              \
+    atomic(p, sizeof(type), true, false, how, CODE);                                                              \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                  \
+  }                                                                                                               \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                       \
+    atomic(p, sizeof(type), false, true, how, CODE);                                                              \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                 \
+  }                                                                                                               \
+  FETCH(bits, type, add, __atomic_fetch_add)                                                                      \
+  FETCH(bits, type, sub, __atomic_fetch_sub)                                                                      \
+  FETCH(bits, type, and, __atomic_fetch_and)                                                                      \
+  FETCH(bits, type, or, __atomic_fetch_or)                                                                        \
+  FETCH(bits, type, xor, __atomic_fetch_xor)                                                                      \
+  FETCH(bits, type, nand, __atomic_fetch_nand)                                                                    \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                                    \
+    atomic(p, sizeof(type), true, true, how, CODE);                                                               \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                       \
+  }                                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, int) { \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
+    atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
+  }                                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how, int) {   \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
+    atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
+  }                                                                                                               \
+  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how, int) {    \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                     \
+    atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
+    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                  \
+    return expected;                                                                                              \
   }
 ATOMIC(8, unsigned char)
 ATOMIC(16, unsigned short)

@@ -28,9 +28,9 @@ using view_ptr = boost::intrusive_ptr<const view>;
 
 struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_counter> {
   block_number block = 0;
-  view_ptr own;                                             // of the own block
-  std::vector<std::pair<block_number, view_ptr>> others;    // sorted
-  boost::intrusive_ptr<const knowledge> fenced;             // how much of it a proxy fence has passed on to the copy engine; null: none
+  view_ptr own;                                           // of the own block
+  std::vector<std::pair<block_number, view_ptr>> others;  // sorted
+  boost::intrusive_ptr<const knowledge> fenced;           // how much of it a proxy fence has passed on to the copy engine; null: none
 
   const view* of(block_number b) const {
     if (b == block) return own.get();

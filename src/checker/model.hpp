@@ -21,7 +21,7 @@ using source = machine::place;
 enum class actor_kind : std::uint8_t { thread, copies, stores_reading, stores_writing, matrix, loads };
 struct actor_record {
   actor_kind kind = actor_kind::thread;
-  int thread = -1;                  // whose copies
+  int thread = -1;                   // whose copies
   std::uint32_t barrier_offset = 0;  // of loads: the mbarrier's place in shared memory
 };
 
@@ -36,11 +36,11 @@ struct block_record {
 
 // A thread's own asynchronous work of one kind, in groups.
 struct own_actor {
-  actor number = 0;      // 0: never used
-  stamp closed = 0;      // groups
-  stamp waited = 0;      // groups known to be done
-  bool open = false;     // something has been issued since the last group was closed
-  stamp last_used = 0;   // the last group that holds anything
+  actor number = 0;     // 0: never used
+  stamp closed = 0;     // groups
+  stamp waited = 0;     // groups known to be done
+  bool open = false;    // something has been issued since the last group was closed
+  stamp last_used = 0;  // the last group that holds anything
   place_number last_place = 0;
 };
 
@@ -59,15 +59,15 @@ struct thread_model {
   stamp fence_copies = 0;     // and its copies
   knowledge_ptr released;     // by a fence, for relaxed stores to come
   scope released_scope = scope::block;
-  knowledge_ptr acquirable;   // read by relaxed loads, for a fence to come
+  knowledge_ptr acquirable;  // read by relaxed loads, for a fence to come
   own_actor copies, stores_read, stores_written, matrix;
-  int barriers = 0;           // of the block, passed
+  int barriers = 0;  // of the block, passed
 };
 
 struct block_model {
   block_number number = 0;
   std::vector<thread_model> threads;
-  std::vector<stamp> times;  // by warp
+  std::vector<stamp> times;                                  // by warp
   std::unordered_map<std::uint32_t, std::size_t> mbarriers;  // by offset in shared memory
 };
 
@@ -232,7 +232,9 @@ class model {
   std::vector<found> findings_;
   std::uint64_t accesses_ = 0;
   // Joining is often asked for the same pair: all threads of a block that wait for one barrier.
-  struct { knowledge_ptr a, b, both; } last_join_;
+  struct {
+    knowledge_ptr a, b, both;
+  } last_join_;
 };
 
 // The model of the run on this OS thread; null: nothing is followed.

@@ -36,7 +36,8 @@ const char* name(landing copies) {
 }
 
 std::string to_text(const check_run& run) {
-  std::string text = fmt::format("--seed {} --policy {} --landing {} --resident {}", run.seed, name(run.order), name(run.copies), run.resident_blocks);
+  std::string text =
+      fmt::format("--seed {} --policy {} --landing {} --resident {}", run.seed, name(run.order), name(run.copies), run.resident_blocks);
   if (run.order == schedule::script) text += fmt::format(" --script '{}'", run.script);
   return text;
 }
@@ -58,13 +59,15 @@ void append(std::string& out, const char* label, const finding_side& side) {
   }
 }
 
-std::string replay_command(const std::string& command, const finding& f) { return fmt::format("{} --replay {}", command, to_text(f.first)); }
+std::string replay_command(const std::string& command, const finding& f) {
+  return fmt::format("{} --replay {}", command, to_text(f.first));
+}
 
 nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.line}}; }
 nlohmann::json json(const finding_side& side) {
   nlohmann::json through = nlohmann::json::array();
   for (const code_place& p : side.through) through.push_back(json(p));
-  return {{"action", side.action}, {"at", json(side.at)},   {"through", through}, {"block", {side.block.x, side.block.y, side.block.z}},
+  return {{"action", side.action}, {"at", json(side.at)}, {"through", through}, {"block", {side.block.x, side.block.y, side.block.z}},
           {"thread", side.thread}, {"when", side.when}};
 }
 
@@ -82,7 +85,10 @@ std::string to_text(const check_report& report, const std::string& command) {
     if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(command, f));
   }
   const std::size_t n = report.findings.size();
-  out += fmt::format("{} in {} schedule{}, {} accesses followed\n", n == 0 ? "no finding" : n == 1 ? "1 finding" : fmt::format("{} findings", n),
+  out += fmt::format("{} in {} schedule{}, {} accesses followed\n",
+                     n == 0   ? "no finding"
+                     : n == 1 ? "1 finding"
+                              : fmt::format("{} findings", n),
                      report.runs, report.runs == 1 ? "" : "s", report.accesses);
   return out;
 }
@@ -90,8 +96,12 @@ std::string to_text(const check_report& report, const std::string& command) {
 std::string to_json(const check_report& report, const std::string& command) {
   nlohmann::json findings = nlohmann::json::array();
   for (const finding& f : report.findings) {
-    nlohmann::json j{{"kind", name(f.kind)}, {"kernel", f.kernel}, {"memory", f.memory}, {"access", json(f.access)},
-                     {"missing", f.missing}, {"times", f.times},
+    nlohmann::json j{{"kind", name(f.kind)},
+                     {"kernel", f.kernel},
+                     {"memory", f.memory},
+                     {"access", json(f.access)},
+                     {"missing", f.missing},
+                     {"times", f.times},
                      {"run",
                       {{"seed", f.first.seed},
                        {"policy", name(f.first.order)},
@@ -102,8 +112,11 @@ std::string to_json(const check_report& report, const std::string& command) {
     if (!command.empty()) j["replay"] = replay_command(command, f);
     findings.push_back(std::move(j));
   }
-  return nlohmann::json{{"schedules", report.runs}, {"accesses", report.accesses}, {"tracked_bytes", report.tracked_bytes},
-                        {"checker_bytes", report.checker_bytes}, {"findings", findings}}
+  return nlohmann::json{{"schedules", report.runs},
+                        {"accesses", report.accesses},
+                        {"tracked_bytes", report.tracked_bytes},
+                        {"checker_bytes", report.checker_bytes},
+                        {"findings", findings}}
       .dump(2);
 }
 

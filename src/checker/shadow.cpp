@@ -53,8 +53,8 @@ void shadow::reset() {
 void* shadow::allocate(std::size_t bytes) {
   const std::size_t start = next_, end = start + bytes;
   if (bytes > global_bytes || end + gap > size())
-    throw device_error(fmt::format("the checker follows at most {} MiB of device memory in a run, {} more bytes do not fit",
-                                   global_bytes >> 20, bytes));
+    throw device_error(
+        fmt::format("the checker follows at most {} MiB of device memory in a run, {} more bytes do not fit", global_bytes >> 20, bytes));
   next_ = (end + gap + alignment - 1) / alignment * alignment;
   allocations_.emplace_back(start, bytes);
   cell fresh;
@@ -71,7 +71,8 @@ void shadow::free(void* memory) {
 
 std::size_t shadow::allocated(const void* memory) const {
   const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(memory) - base_);
-  const auto at = std::lower_bound(allocations_.begin(), allocations_.end(), offset, [](const auto& a, std::size_t x) { return a.first < x; });
+  const auto at =
+      std::lower_bound(allocations_.begin(), allocations_.end(), offset, [](const auto& a, std::size_t x) { return a.first < x; });
   return at != allocations_.end() && at->first == offset ? at->second : 0;
 }
 

@@ -15,9 +15,9 @@ using place_number = std::uint32_t;
 // Who read: some lanes of a warp at one time, or an asynchronous actor.
 struct reader {
   block_number block = 0;
-  std::uint16_t unit = 0;   // warp, or actor if `kind` says so
-  std::uint8_t scope = 0;   // of an atomic access; 0: none
-  std::uint8_t kind = 0;    // reader_kind
+  std::uint16_t unit = 0;  // warp, or actor if `kind` says so
+  std::uint8_t scope = 0;  // of an atomic access; 0: none
+  std::uint8_t kind = 0;   // reader_kind
   stamp time = 0;
   std::uint32_t lanes = 0;  // 0: no such reader
   place_number place = 0;
@@ -65,7 +65,7 @@ class shadow {
   unsigned char* shared() { return base_; }
   void* allocate(std::size_t bytes);
   void free(void* memory);
-  std::size_t allocated(const void* memory) const;  // bytes of the allocation that starts there
+  std::size_t allocated(const void* memory) const;       // bytes of the allocation that starts there
   const void* allocation_of(const void* address) const;  // the last that starts at or before it; null: none
 
   std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }

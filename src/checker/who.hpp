@@ -9,11 +9,11 @@ struct model::who {
   access_kind kind;
   place_number place;
   std::size_t bytes;
-  scope reach{};             // of an atomic operation; none: 0
+  scope reach{};  // of an atomic operation; none: 0
   actor_kind by = actor_kind::thread;
-  actor number = 0;          // of an asynchronous actor
+  actor number = 0;  // of an asynchronous actor
   stamp group = 0;
-  std::string_view what{};   // instead of "read of 4 bytes"
+  std::string_view what{};  // instead of "read of 4 bytes"
 
   void become(actor_kind k, actor n, stamp g) {
     by = k;

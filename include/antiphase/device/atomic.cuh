@@ -1,7 +1,7 @@
 // Memory operations that other threads may perform at the same time, fences, and waiting for them.
 #pragma once
+#include <antiphase/core/scope.hpp>
 #include <antiphase/device/index.cuh>
-#include <antiphase/executor/scope.hpp>
 #include <cstdint>
 #include <type_traits>
 #if AP_ON_GPU
@@ -14,13 +14,12 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 #if AP_ON_GPU
-namespace memory = cuda;
-template <scope S>
-constexpr cuda::thread_scope reach = S == scope::block    ? cuda::thread_scope_block
-                                     : S == scope::system ? cuda::thread_scope_system
-                                                          : cuda::thread_scope_device;
-template <scope S, class T> AP_DEV cuda::atomic_ref<T, reach<S>> atomic_on(T* at) { return cuda::atomic_ref<T, reach<S>>(*at); }
-template <scope S> AP_DEV void fence_all() { cuda::atomic_thread_fence(memory::memory_order_seq_cst, reach<S>); }
+namespace memory = ::cuda;
+template <scope S> constexpr ::cuda::thread_scope reach = S == scope::block    ? ::cuda::thread_scope_block
+                                                          : S == scope::system ? ::cuda::thread_scope_system
+                                                                               : ::cuda::thread_scope_device;
+template <scope S, class T> AP_DEV ::cuda::atomic_ref<T, reach<S>> atomic_on(T* at) { return ::cuda::atomic_ref<T, reach<S>>(*at); }
+template <scope S> AP_DEV void fence_all() { ::cuda::atomic_thread_fence(memory::memory_order_seq_cst, reach<S>); }
 #else
 namespace memory = std;
 template <scope S, class T> AP_DEV std::atomic_ref<T> atomic_on(T* at) {

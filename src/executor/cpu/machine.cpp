@@ -16,14 +16,16 @@ namespace {
 bool same(place a, place b) { return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0; }
 
 void require_aligned(const thread_state& self, const void* p, std::uintptr_t by, const char* what, place where) {
-  if (reinterpret_cast<std::uintptr_t>(p) % by != 0) fail(self, fault::bad_copy, where, fmt::format("{} is not aligned to {} bytes", what, by));
+  if (reinterpret_cast<std::uintptr_t>(p) % by != 0)
+    fail(self, fault::bad_copy, where, fmt::format("{} is not aligned to {} bytes", what, by));
 }
 
 void require_shared(const thread_state& self, const void* p, std::size_t bytes, const char* what, place where) {
   const auto* at = static_cast<const unsigned char*>(p);
   const block_view& block = *self.block;
   if (at < block.shared || at + bytes > block.shared + block.shared_bytes)
-    fail(self, fault::bad_copy, where, fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes, block.shared_bytes));
+    fail(self, fault::bad_copy, where,
+         fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes, block.shared_bytes));
 }
 
 void perform(const async_copy& c) {
@@ -39,7 +41,8 @@ void block_barrier(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   meeting& m = self.home->barrier;
   if (m.arrived > 0 && !same(m.where, where))
-    fail(self, fault::divergent_barrier, where, fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
   m.where = where;
   m.waiting.push_back(&self);
   const bool last = ++m.arrived == self.block->threads;
@@ -49,12 +52,14 @@ void block_barrier(place where) {
 
 namespace {
 meeting& arrive_at(thread_state& self, int id, int threads, place where) {
-  if (id < 1 || id > 15) fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
+  if (id < 1 || id > 15)
+    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
   if (threads <= 0 || threads % 32 != 0)
     fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
   meeting& m = self.home->named[id];
   if (m.arrived > 0 && m.expected != threads)
-    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
   m.expected = threads;
   m.where = where;
   ++m.arrived;
@@ -81,7 +86,8 @@ void named_barrier_arrive(int id, int threads, place where) {
 const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const int lane = self.index % 32;
-  if ((mask >> lane & 1u) == 0) fail(self, fault::barrier_misuse, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
+  if ((mask >> lane & 1u) == 0)
+    fail(self, fault::barrier_misuse, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
   // A mask may name lanes that the last warp of a block does not have.
   const int present = std::min(32, self.block->threads - self.index / 32 * 32);
   const unsigned expected = present == 32 ? mask : mask & ((1u << present) - 1);
@@ -98,7 +104,8 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
     m->bytes = bytes;
     m->where = where;
   } else if (m->bytes != bytes || !same(m->where, where)) {
-    fail(self, fault::divergent_barrier, where, fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
   }
   const int buffer = m->buffer;
   if (bytes > 0) std::memcpy(m->values[buffer][lane].bytes, mine, static_cast<std::size_t>(bytes));

@@ -34,7 +34,8 @@ void require_place(const thread_state& self, const std::uint64_t* word, place wh
   if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) fail(self, fault::barrier_misuse, where, "an mbarrier is not aligned to 8 bytes");
   const auto* at = reinterpret_cast<const unsigned char*>(word);
   if (at < self.block->shared || at + sizeof *word > self.block->shared + self.block->shared_bytes)
-    fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
 }
 void require_barrier(thread_state& self, const std::uint64_t* word, place where) {
   require_place(self, word, where);
@@ -94,10 +95,12 @@ void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
   require_barrier(self, word, where);
   fields f = unpack(*word);
   if (f.missing == 0)
-    fail(self, fault::barrier_misuse, where, fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
   f.bytes += bytes_expected;
   if (f.bytes > byte_limit)
-    fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
   --f.missing;
   if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word);
   if (advance(word, f)) phase_ended(*self.home, *self.owner, word);

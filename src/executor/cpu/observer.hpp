@@ -17,8 +17,16 @@ struct bulk_load_state;
 // A launch that failed, in parts; what() says it in a sentence.
 enum class fault { divergent_barrier, deadlock, never_waited_for, barrier_misuse, bad_copy, gave_up };
 struct kernel_fault : device_error {
-  kernel_fault(const std::string& sentence, fault k, std::string kernel_name, std::string sentence_part, extent3 b, int t, place p, const void* c)
-      : device_error(sentence), kind(k), kernel(std::move(kernel_name)), happened(std::move(sentence_part)), block(b), thread(t), where(p), code(c) {}
+  kernel_fault(const std::string& sentence, fault k, std::string kernel_name, std::string sentence_part, extent3 b, int t, place p,
+               const void* c)
+      : device_error(sentence),
+        kind(k),
+        kernel(std::move(kernel_name)),
+        happened(std::move(sentence_part)),
+        block(b),
+        thread(t),
+        where(p),
+        code(c) {}
   fault kind;
   std::string kernel;
   std::string happened;

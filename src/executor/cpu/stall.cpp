@@ -47,7 +47,6 @@ std::string text(place where) {
 std::exception_ptr worker::stall() const {
   const thread_state* first = nullptr;  // that has not finished
   std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
-  const std::size_t start = out.size();
   for (const auto& block : blocks_) {
     if (block->running == 0) continue;
     std::vector<std::pair<std::string, std::vector<int>>> groups;
@@ -65,7 +64,8 @@ std::exception_ptr worker::stall() const {
       separator = ",";
     }
   }
-  return std::make_exception_ptr(kernel_fault(out, fault::deadlock, launch_->what.name, "nobody can go on:" + out.substr(out.find(';', start) + 1),
+  return std::make_exception_ptr(kernel_fault(out, fault::deadlock, launch_->what.name,
+                                              "nobody can go on:" + out.substr(out.find(';', start) + 1),
                                               first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
                                               first ? first->where : place{}, first ? first->code : nullptr));
 }

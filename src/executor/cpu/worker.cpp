@@ -16,7 +16,7 @@
 namespace antiphase::machine {
 thread_local constinit const thread_view* current = nullptr;
 thread_local constinit scope next_scope = scope::device;
-}
+}  // namespace antiphase::machine
 
 namespace antiphase::cpu_detail {
 namespace {
@@ -197,7 +197,8 @@ void worker::finish_thread(thread_state& self) {
   self.now = condition::finished;
   progress();
   if (--block.running > 0) return;
-  if (!block.loads.empty()) fail(self, fault::never_waited_for, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
+  if (!block.loads.empty())
+    fail(self, fault::never_waited_for, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
   if (watch() != nullptr) watch()->block_ends(block);
   begin_block(block);
 }

@@ -1,7 +1,7 @@
 // What a kernel compiled for the CPU sees of the executor that runs it: plain functions, no containers, no library.
 #pragma once
+#include <antiphase/core/scope.hpp>
 #include <antiphase/executor/kernel.hpp>
-#include <antiphase/executor/scope.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
