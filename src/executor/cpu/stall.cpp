@@ -65,7 +65,7 @@ std::exception_ptr worker::stall() const {
     }
   }
   return std::make_exception_ptr(kernel_fault(out, fault::deadlock, launch_->what.name,
-                                              "nobody can go on:" + out.substr(out.find(';', start) + 1),
+                                              "nobody can go on:" + out.substr(out.find(';') + 1),
                                               first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
                                               first ? first->where : place{}, first ? first->code : nullptr));
 }
