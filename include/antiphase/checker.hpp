@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Kernels are checked if they are compiled into the inline namespace `checked` with the compiler's instrumentation: in CMake,
@@ -73,7 +75,9 @@ struct check_options {
   std::vector<landing> copies;
   std::vector<int> resident_blocks;
   int workers = 0;                  // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
-  bool shorten = true;              // look for a simpler schedule that shows a finding which only some schedules show
+  std::string script;               // of those of order schedule::script
+  std::uint64_t exhaustive = 0;     // not 0: instead every schedule there is, up to so many; for tiny cases
+  bool shorten = true;              // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
   std::optional<check_run> replay;  // exactly this run and no other
   device_limits limits = simulated_device();
 };
@@ -81,6 +85,7 @@ struct check_options {
 struct check_report {
   std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
   int runs = 0;
+  bool complete = false;            // there are no other schedules; known of exhaustive checks only
   std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
   std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global
   std::uint64_t checker_bytes = 0;  // what the checker kept about them
@@ -92,8 +97,14 @@ struct check_report {
 // not_supported: those are thrown on.
 check_report check(const std::function<void(const context&)>& program, const check_options& options = {});
 
+// Sets an option by its name: --schedules, --seed, --policy, --landing, --resident, --workers, --exhaustive, --script. Policies, landings
+// and residents are lists with commas; `all` stands for the default. Throws bad_request. options_of() reads pairs of name and value.
+void set_option(check_options& options, std::string_view name, std::string_view value);
+check_options options_of(std::span<const char* const> arguments);
+
 // The report for a terminal. `command`, if given, is what a user types to run the check; the text adds the options that replay a run.
 std::string to_text(const check_report& report, const std::string& command = {});
+std::string summary(const check_report& report);  // "no finding in 20 schedules"
 std::string to_json(const check_report& report, const std::string& command = {});
 
 // "--seed 7 --policy priority --landing early --resident 2"

@@ -38,7 +38,7 @@ std::vector<check_run> plan_of(const check_options& options) {
                     .order = orders[step % orders.size()],
                     .copies = copies[turn % copies.size()],
                     .resident_blocks = resident[(coprime ? turn : turn / copies.size()) % resident.size()],
-                    .script = {}});
+                    .script = orders[step % orders.size()] == schedule::script ? options.script : ""});
   }
   return plan;
 }
@@ -165,7 +165,7 @@ void shorten(finding& f, const std::function<void(const context&)>& program, con
     }
   }
   // Written down while it runs as it did, then followed with fewer and fewer deviations.
-  auto script = std::make_shared<schedule_script>();
+  auto script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(f.first.script), {}});
   if (!shows(f.first, script)) return;
   check_run scripted = f.first;
   scripted.order = schedule::script;
@@ -178,12 +178,8 @@ void shorten(finding& f, const std::function<void(const context&)>& program, con
   if (scripted.script.size() <= longest_script) f.first = scripted;
 }
 
-}  // namespace
-
-check_report check(const std::function<void(const context&)>& program, const check_options& options) {
-  if (options.schedules < 1) throw bad_request("schedules = " + std::to_string(options.schedules) + ": expected 1 or more");
-  if (options.workers < 0) throw bad_request("workers = " + std::to_string(options.workers) + ": expected 0 (one per core) or more");
-  checker_detail::enter_checked_kernels();
+// The runs of the plan, several at a time. The report does not depend on how many.
+check_report run_plan(const std::function<void(const context&)>& program, const check_options& options) {
   const std::vector<check_run> plan = plan_of(options);
   std::vector<outcome> outcomes(plan.size());
   std::atomic<std::size_t> next{0};
@@ -211,7 +207,39 @@ check_report check(const std::function<void(const context&)>& program, const che
     if (o.refused) std::rethrow_exception(o.refused);
     add(report, std::move(o));
   }
-  if (options.shorten && !options.replay && !report.clean()) {
+  return report;
+}
+
+// Every schedule, one after the other. Landings are decisions like others where they are mixed, and more resident blocks allow what fewer
+// do.
+check_report run_all(const std::function<void(const context&)>& program, const check_options& options) {
+  check_report report;
+  model m;
+  const check_run how{.seed = options.seed,
+                      .order = schedule::script,
+                      .copies = options.copies.size() == 1 ? options.copies.front() : landing::mixed,
+                      .resident_blocks = options.resident_blocks.empty() ? 3 : std::ranges::max(options.resident_blocks),
+                      .script = {}};
+  const auto script = std::make_shared<schedule_script>();
+  const auto run = [&] {
+    outcome o = run_once(program, options, how, script, m);
+    if (o.refused) std::rethrow_exception(o.refused);
+    for (finding& f : o.findings) f.first.script = cpu_detail::to_text(cpu_detail::taken(*script));
+    add(report, std::move(o));
+    return true;  // a finding ends the run, not the exploration
+  };
+  report.complete = cpu_detail::explore(*script, run, options.exhaustive).complete;
+  return report;
+}
+
+}  // namespace
+
+check_report check(const std::function<void(const context&)>& program, const check_options& options) {
+  if (options.schedules < 1) throw bad_request("schedules = " + std::to_string(options.schedules) + ": expected 1 or more");
+  if (options.workers < 0) throw bad_request("workers = " + std::to_string(options.workers) + ": expected 0 (one per core) or more");
+  checker_detail::enter_checked_kernels();
+  check_report report = options.exhaustive > 0 && !options.replay ? run_all(program, options) : run_plan(program, options);
+  if (options.shorten && report.runs > 1 && !report.clean()) {
     model m;
     int runs_left = 100;
     for (finding& f : report.findings) shorten(f, program, options, m, runs_left);

@@ -38,7 +38,7 @@ const char* name(landing copies) {
 std::string to_text(const check_run& run) {
   std::string text =
       fmt::format("--seed {} --policy {} --landing {} --resident {}", run.seed, name(run.order), name(run.copies), run.resident_blocks);
-  if (run.order == schedule::script) text += fmt::format(" --script '{}'", run.script);
+  if (!run.script.empty()) text += fmt::format(" --script '{}'", run.script);
   return text;
 }
 
@@ -60,7 +60,7 @@ void append(std::string& out, const char* label, const finding_side& side) {
 }
 
 std::string replay_command(const std::string& command, const finding& f) {
-  return fmt::format("{} --replay {}", command, to_text(f.first));
+  return fmt::format("{} {} --schedules 1", command, to_text(f.first));
 }
 
 nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.line}}; }
@@ -73,6 +73,12 @@ nlohmann::json json(const finding_side& side) {
 
 }  // namespace
 
+std::string summary(const check_report& report) {
+  const std::size_t n = report.findings.size();
+  return fmt::format("{} finding{} in {} schedule{}{}", n == 0 ? "no" : fmt::format("{}", n), n <= 1 ? "" : "s", report.runs,
+                     report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "");
+}
+
 std::string to_text(const check_report& report, const std::string& command) {
   std::string out;
   int number = 0;
@@ -84,13 +90,7 @@ std::string to_text(const check_report& report, const std::string& command) {
     out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s", to_text(f.first));
     if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(command, f));
   }
-  const std::size_t n = report.findings.size();
-  out += fmt::format("{} in {} schedule{}, {} accesses followed\n",
-                     n == 0   ? "no finding"
-                     : n == 1 ? "1 finding"
-                              : fmt::format("{} findings", n),
-                     report.runs, report.runs == 1 ? "" : "s", report.accesses);
-  return out;
+  return out + fmt::format("{}, {} accesses followed\n", summary(report), report.accesses);
 }
 
 std::string to_json(const check_report& report, const std::string& command) {
@@ -112,7 +112,9 @@ std::string to_json(const check_report& report, const std::string& command) {
     if (!command.empty()) j["replay"] = replay_command(command, f);
     findings.push_back(std::move(j));
   }
-  return nlohmann::json{{"schedules", report.runs},
+  return nlohmann::json{{"schema", 1},
+                        {"schedules", report.runs},
+                        {"complete", report.complete},
                         {"accesses", report.accesses},
                         {"tracked_bytes", report.tracked_bytes},
                         {"checker_bytes", report.checker_bytes},
