@@ -18,6 +18,7 @@ void add_gemm(CLI::App& program, action& chosen);
 void add_scan(CLI::App& program, action& chosen);
 void add_ladder(CLI::App& program, action& chosen);
 void add_trace(CLI::App& program, action& chosen);
+void add_check(CLI::App& program, action& chosen);
 
 // Checks for option values; they say what was expected.
 CLI::Validator number_in_fp32();

@@ -22,10 +22,11 @@ constexpr const char* examples =
     "  antiphase scan X.npy --output Y.npy --axis 0     prefix sums down the columns\n"
     "  antiphase ladder gemm --size 1024                every step from the naive kernel to the fastest\n"
     "  antiphase trace --stages 1,2,3 --output t.svg    a picture of loads and computation overlapping\n"
+    "  antiphase check                                  races, missing waits and bad accesses in every kernel\n"
     "\n"
     "Results go to standard output or the --output file, messages to standard error.\n"
     "Exit codes: 0 fine, 1 failed while running, 2 wrong usage, 3 bad input file, 4 no suitable device,\n"
-    "5 verification failed, 130 interrupted. An output file appears complete or not at all.";
+    "5 verification failed or something found by check, 130 interrupted. An output file appears complete or not at all.";
 
 std::string version() {
   const std::string_view commit = tool::built_from();
@@ -43,6 +44,7 @@ void run(int argc, char** argv) {
   tool::add_scan(program, chosen);
   tool::add_ladder(program, chosen);
   tool::add_trace(program, chosen);
+  tool::add_check(program, chosen);
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForVersion&) {

@@ -1,6 +1,6 @@
 # Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
 #   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors
-#   package        antiphase has been built in BUILD; it is installed below WORK and found there
+#   package        antiphase has been built in BUILD; it is installed below WORK and found there, with CHECKER also the checker
 foreach(name HOW REPOSITORY BUILD WORK GENERATOR COMPILER)
   if("${${name}}" STREQUAL "")
     message(FATAL_ERROR "${name} is not set")
@@ -15,7 +15,7 @@ endfunction()
 set(options -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
             "-DCONSUMER_MAIN=${REPOSITORY}/examples/gemm.cpp" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
 if(HOW STREQUAL "subdirectory")
-  list(APPEND options "-DANTIPHASE_FROM=${REPOSITORY}" -DANTIPHASE_CUDA=OFF -DANTIPHASE_WARNINGS=ON)
+  list(APPEND options "-DANTIPHASE_FROM=${REPOSITORY}" -DANTIPHASE_CUDA=OFF -DANTIPHASE_CHECKER=OFF -DANTIPHASE_WARNINGS=ON)  # tests/check has the checker as a part of a build
 else()
   file(REMOVE_RECURSE "${WORK}/installed")
   run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")
@@ -28,6 +28,23 @@ if(NOT said MATCHES "^600 on ")  # 200 products of 1.5 and 2
   message(FATAL_ERROR "the consumer's product is wrong: expected 600, got: ${said}")
 endif()
 run("${WORK}/build/own_kernel")
+
+# A kernel of the consumer's own under the checker: the example as it stands, found broken where it is broken.
+if(HOW STREQUAL "package" AND CHECKER)
+  set(example "${REPOSITORY}/examples/own_kernel")
+  run("${CMAKE_COMMAND}" --fresh -S "${example}" -B "${WORK}/check" ${options})
+  run("${CMAKE_COMMAND}" --build "${WORK}/check" --parallel 2)
+  run("${WORK}/check/check_smooth" right)
+  file(STRINGS "${example}/smooth.cuh" lines)
+  set(number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+  endforeach()
+  execute_process(COMMAND "${WORK}/check/check_smooth" broken OUTPUT_VARIABLE said RESULT_VARIABLE code)
+  if(NOT code EQUAL 5 OR NOT said MATCHES "smooth\\.cuh:${number}\n")
+    message(FATAL_ERROR "expected exit code 5 and a finding in line ${number} of smooth.cuh, got ${code} and: ${said}")
+  endif()
+endif()
 
 # The consumer inherits C++20 and the headers: no warnings, no sanitizers, no defines.
 file(READ "${WORK}/build/compile_commands.json" commands)

@@ -12,7 +12,7 @@ CPU = ("--on", "cpu")
 
 class Program(ToolTest):
     def test_help_teaches(self):
-        for words in ((), ("info",), ("gemm",), ("scan",), ("ladder",), ("ladder", "gemm"), ("ladder", "scan"), ("trace",)):
+        for words in ((), ("info",), ("gemm",), ("scan",), ("ladder",), ("ladder", "gemm"), ("ladder", "scan"), ("trace",), ("check",)):
             done = self.run_tool(*words, "--help")
             text = done.stdout.decode()
             self.assertIn("Examples:", text)
@@ -24,9 +24,9 @@ class Program(ToolTest):
         self.assertRegex(self.run_tool("--version").stdout.decode(), r"^antiphase \d+\.\d+\.\d+( \([0-9a-f]+(-dirty)?\))?\n$")
 
     def test_commands_that_do_not_exist(self):
-        self.refused(2, ["a command is missing", "info, gemm, scan, ladder, trace"])
+        self.refused(2, ["a command is missing", "info, gemm, scan, ladder, trace, check"])
         self.refused(2, ["'gem'", "did you mean gemm"], "gem")
-        self.refused(2, ["'multiply'", "info, gemm, scan, ladder, trace"], "multiply")
+        self.refused(2, ["'multiply'", "info, gemm, scan, ladder, trace, check"], "multiply")
         self.refused(2, ["'--colour'"], "--colour")
         self.refused(2, ["a command is missing", "gemm, scan"], "ladder")
         self.refused(2, ["'sort'", "gemm, scan"], "ladder", "sort")

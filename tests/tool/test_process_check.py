@@ -1,0 +1,105 @@
+"""antiphase check as a process."""
+import json
+import os
+import pty
+import re
+import subprocess
+import unittest
+
+from process import TOOL, ToolTest, main
+
+HAS_CHECKER = os.environ["ANTIPHASE_CHECKER"] == "1"
+QUICK = ("--schedules", "2")
+
+
+@unittest.skipIf(HAS_CHECKER, "this build has a checker")
+class Absent(ToolTest):
+    def test_says_so(self):
+        for arguments in ((), ("gemm/naive", "--json"), ("--list",), ("--schedules", "3")):
+            self.refused(4, ["this build has no checker", "libdw"], "check", *arguments)
+
+
+@unittest.skipUnless(HAS_CHECKER, "this build has no checker")
+class Check(ToolTest):
+    def listed(self, *arguments):
+        return json.loads(self.run_tool("check", *arguments, "--list", "--json").stdout)["kernels"]
+
+    def test_list(self):
+        names = self.listed()
+        info = json.loads(self.run_tool("info", "--json").stdout)
+        self.assertEqual(names, ["gemm/" + step for step in info["gemm_policies"] if step != "auto"]
+                         + ["scan/" + step for step in info["scan_policies"] if step != "auto"])
+        text = self.run_tool("check", "--list").stdout.decode()
+        self.assertEqual([line.split()[0] for line in text.splitlines()], names)
+        self.assertEqual(self.listed("all"), names)
+        self.assertEqual(self.listed("scan"), [name for name in names if name.startswith("scan/")])
+        self.assertEqual(self.listed("scan/items", "gemm/naive", "gemm/naive"), ["gemm/naive", "scan/items"])
+
+    def test_text(self):
+        done = self.run_tool("check", "scan/two-barriers", "scan/double-buffer", *QUICK)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 2)
+        for name, line in zip(("scan/two-barriers", "scan/double-buffer"), lines):
+            self.assertRegex(line, rf"^{name} +no finding in 2 schedules +\d+\.\d s$")
+        self.assertEqual(done.message, "")
+
+    def test_every_step_is_clean(self):
+        done = self.run_tool("check", "--json", *QUICK)
+        result = json.loads(done.stdout)
+        self.assertEqual([kernel["kernel"] for kernel in result["kernels"]], self.listed())
+        for kernel in result["kernels"]:
+            self.assertEqual((kernel["findings"], kernel["schedules"]), ([], 2), kernel["kernel"])
+            self.assertGreater(kernel["accesses"], 1000, kernel["kernel"])
+            self.assertGreater(kernel["tracked_bytes"], 1000, kernel["kernel"])
+
+    def test_json(self):
+        result = json.loads(self.run_tool("check", "scan/warp-shuffle", "--json", *QUICK).stdout)
+        self.assertEqual((result["schema"], result["command"]), (1, "check"))
+        self.assertEqual(set(result), {"schema", "command", "commit", "kernels"})
+        self.assertEqual(set(result["kernels"][0]),
+                         {"kernel", "seconds", "schedules", "complete", "accesses", "tracked_bytes", "checker_bytes", "findings"})
+        self.assertFalse(result["kernels"][0]["complete"])
+
+    def test_one_schedule(self):
+        arguments = ("scan/double-buffer", "--seed", "7", "--policy", "starved", "--landing", "early", "--resident", "3", "--schedules", "1")
+        self.assertIn(b"no finding in 1 schedule ", self.run_tool("check", *arguments).stdout)
+        scripted = ("scan/double-buffer", "--policy", "script", "--script", "3:2,9:1", "--schedules", "1")
+        self.assertIn(b"no finding in 1 schedule ", self.run_tool("check", *scripted).stdout)
+
+    def test_schedules_are_replayed(self):
+        arguments = ("check", "gemm/async-2", "--seed", "7", "--policy", "priority", "--schedules", "1", "--json")
+        runs = [json.loads(self.run_tool(*arguments).stdout)["kernels"][0]["accesses"] for _ in range(2)]
+        self.assertEqual(runs[0], runs[1])
+
+    def test_exhaustive_stops_at_its_limit(self):
+        result = json.loads(self.run_tool("check", "scan/double-buffer", "--exhaustive", "2", "--json").stdout)["kernels"][0]
+        self.assertEqual((result["schedules"], result["complete"]), (2, False))
+
+    def test_unknown_kernel(self):
+        for name in ("gem", "gemm/async-9", "gemm/", "", "async-2"):
+            self.refused(2, [f"'{name}'", "expected all, gemm, scan or one of gemm/naive", "scan/items"], "check", name)
+
+    def test_bad_values(self):
+        for option, value, words in (("--schedules", "0", "integer from 1"), ("--schedules", "two", "'two'"), ("--seed", "-1", "'-1'"),
+                                     ("--policy", "fast", "random, forward"), ("--landing", "soon", "early, late, mixed"),
+                                     ("--resident", "0", "integer from 1"), ("--workers", "1.5", "'1.5'"), ("--exhaustive", "0", "'0'"),
+                                     ("--script", "1:0", "script, character 3")):
+            self.refused(2, [words], "check", "scan/items", option, value)
+        self.refused(2, ["--seed needs a value"], "check", "--seed")
+        self.refused(2, ["'--schedule'", "did you mean --schedules"], "check", "--schedule", "3")
+
+    def test_progress_only_for_a_terminal(self):
+        for quiet, expected in (((), True), (("-q",), False)):
+            controller, terminal = pty.openpty()
+            process = subprocess.Popen([TOOL, "check", "scan/double-buffer", *QUICK, *quiet], stdout=subprocess.DEVNULL, stderr=terminal)
+            self.assertEqual(process.wait(timeout=100), 0)
+            os.write(terminal, b"end")
+            os.close(terminal)
+            text = os.read(controller, 100000).decode()
+            os.close(controller)
+            self.assertEqual("checking scan/double-buffer" in text, expected, text)
+            self.assertIsNone(re.search("\x1b", text))
+
+
+if __name__ == "__main__":
+    main()

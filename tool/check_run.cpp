@@ -1,0 +1,82 @@
+// Running the subcommand check, in a build with the checker.
+#include <fmt/format.h>
+#include <antiphase/checker.hpp>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <chrono>
+
+#include "tool/check.hpp"
+#include "tool/check_cases.hpp"
+#include "tool/console.hpp"
+#include "tool/file_handle.hpp"
+#include "tool/provenance.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+std::vector<const checked_case*> chosen(const check_request& r) {
+  const std::vector<checked_case>& all = checked_cases();
+  std::vector<bool> wanted(all.size(), r.kernels.empty());
+  for (const std::string& name : r.kernels) {
+    bool found = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (name != "all" && name != all[i].name && !all[i].name.starts_with(name + "/")) continue;
+      wanted[i] = found = true;
+    }
+    if (!found) {
+      std::string known;
+      for (const checked_case& c : all) known += ", " + c.name;
+      throw bad_request(fmt::format("there is no kernel {}: expected all, gemm, scan or one of {}", quoted(name), known.substr(2)));
+    }
+  }
+  std::vector<const checked_case*> cases;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (wanted[i]) cases.push_back(&all[i]);
+  return cases;
+}
+
+void list(const check_request& r, const std::vector<const checked_case*>& cases) {
+  json names = json::array();
+  std::string text;
+  for (const checked_case* c : cases) {
+    names.push_back(c->name);
+    text += fmt::format("{:<22} {}\n", c->name, c->about);
+  }
+  if (r.common.json)
+    print_json({{"schema", 1}, {"command", "check"}, {"kernels", names}});
+  else
+    print(text);
+}
+
+}  // namespace
+
+void run_check(const check_request& r) {
+  const std::vector<const checked_case*> cases = chosen(r);
+  if (r.list) return list(r, cases);
+  check_options options;
+  for (const auto& [name, value] : r.settings) set_option(options, name, value);
+
+  json kernels = json::array();
+  std::string faulty;
+  for (const checked_case* c : cases) {
+    if (who_watches(r.common) == audience::person) complain("checking " + c->name);
+    const auto start = std::chrono::steady_clock::now();
+    const check_report report = check(c->program, options);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::string command = "antiphase check " + c->name;
+    if (!report.clean()) faulty += (faulty.empty() ? "" : ", ") + c->name;
+    if (r.common.json) {
+      json entry{{"kernel", c->name}, {"seconds", seconds}};
+      entry.update(json::parse(to_json(report, command)));
+      entry.erase("schema");
+      kernels.push_back(entry);
+    } else {
+      print(fmt::format("{:<22} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds, report.clean() ? "" : to_text(report, command)));
+    }
+  }
+  if (r.common.json) print_json({{"schema", 1}, {"command", "check"}, {"commit", built_from()}, {"kernels", kernels}});
+  if (!faulty.empty()) throw verification_failed(fmt::format("the checker has found faults in {}", faulty));
+}
+
+}  // namespace antiphase::tool
