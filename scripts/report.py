@@ -5,7 +5,7 @@
     report.py [--root ROOT] --check   fails if they are not what it would write
 
 The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
-documents of docs (figures.py); the programs that the README shows are those of examples. A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+documents of docs (figures.py); the programs and outputs that README and documents show are files of examples. A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
 import pathlib
@@ -132,8 +132,8 @@ def readme_with(text, block):
 
 
 def with_programs(text, root):
-    """The text with the programs it shows as they are in their files: <!-- program FILE --> stands before each."""
-    return re.sub(r"(<!-- program (\S+) -->\n```cpp\n).*?(```)", lambda match: match[1] + (root / match[2]).read_text() + match[3], text, flags=re.DOTALL)
+    """The text with the programs and outputs it shows as they are in their files: <!-- program FILE --> or <!-- output FILE --> stands before each."""
+    return re.sub(r"(<!-- (?:program|output) (\S+) -->\n```\w*\n).*?(```)", lambda match: match[1] + (root / match[2]).read_text() + match[3], text, flags=re.DOTALL)
 
 
 def main():
@@ -154,11 +154,12 @@ def main():
     pictures = options.root / "docs" / "pictures"
     for family in UNITS:
         made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.families() else None
-    documents = sorted((options.root / "docs").glob("*.md"))
+    made |= {path: with_programs(path.read_text(), options.root) for path in sorted((options.root / "docs").glob("*.md"))}
+    documents = [path for path in made if path.suffix == ".md" and path != readme]
     if report.results.figures:
         filler = figures.Figures(report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK)
         try:
-            made |= {path: filler.fill(path.read_text()) for path in documents}
+            made |= {path: filler.fill(made[path]) for path in documents}
         except results.BadResult as failure:
             print(f"report.py: docs: {failure}", file=sys.stderr)
             return 1
