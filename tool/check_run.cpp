@@ -27,7 +27,7 @@ std::vector<const checked_case*> chosen(const check_request& r) {
     if (!found) {
       std::string known;
       for (const checked_case& c : all) known += ", " + c.name;
-      throw bad_request(fmt::format("there is no kernel {}: expected all, gemm, scan or one of {}", quoted(name), known.substr(2)));
+      throw bad_request(fmt::format("there is no kernel {}: expected all, gemm, scan or one of {}", tool::quoted(name), known.substr(2)));
     }
   }
   std::vector<const checked_case*> cases;

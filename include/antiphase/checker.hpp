@@ -71,14 +71,14 @@ struct check_options {
   unsigned seed = 1;   // of the first run; the others count on from it
   int schedules = 20;  // runs
   // What alternates from run to run; empty: all of them.
-  std::vector<schedule> orders;
-  std::vector<landing> copies;
-  std::vector<int> resident_blocks;
-  int workers = 0;                  // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
-  std::string script;               // of those of order schedule::script
-  std::uint64_t exhaustive = 0;     // not 0: instead every schedule there is, up to so many; for tiny cases
-  bool shorten = true;              // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
-  std::optional<check_run> replay;  // exactly this run and no other
+  std::vector<schedule> orders = {};
+  std::vector<landing> copies = {};
+  std::vector<int> resident_blocks = {};
+  int workers = 0;               // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
+  std::string script = {};       // of those of order schedule::script
+  std::uint64_t exhaustive = 0;  // not 0: instead every schedule there is, up to so many; for tiny cases
+  bool shorten = true;           // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
+  std::optional<check_run> replay = {};  // exactly this run and no other
   device_limits limits = simulated_device();
 };
 
