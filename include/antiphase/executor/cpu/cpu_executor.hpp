@@ -18,9 +18,9 @@ enum class landing { early, late, mixed };
 // others in each of them, and one choice in a thousand is nobody's favourite, so that no thread waits for ever.
 enum class schedule { random, forward, reversed, starved, priority, script };
 
-// The decisions of a run: those to follow and those that were taken, whatever the schedule was. Threads are counted in forward order;
-// landings are decisions too: of a copy as it is issued (0: later, 1: at once) and of loads in flight. The launches of a run continue one
-// list; before the next run, clear `taken`. One launch at a time.
+// The decisions of a run: those to follow and those that were taken, whatever the schedule was. Threads are counted in forward order; those
+// before the one chosen are passed over and count last from then on. Landings are decisions too: of a copy as it is issued (0: later, 1: at
+// once) and of loads in flight. The launches of a run continue one list; before the next run, clear `taken`. One launch at a time.
 struct schedule_script {
   struct decision {
     std::uint32_t candidates;  // worth trying; not counted, though they can be chosen, are threads that would poll in vain once more
