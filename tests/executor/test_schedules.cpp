@@ -1,4 +1,6 @@
 // In which order the CPU executor runs threads: as the schedule says, replayable, different from seed to seed where it is drawn.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
@@ -9,6 +11,7 @@
 #include <set>
 
 #include "launcher.hpp"
+#include "src/executor/cpu/schedule.hpp"
 
 namespace antiphase::test {
 namespace {
@@ -38,12 +41,10 @@ struct diary {
     note();
   }
 };
-constexpr unsigned diary_blocks = 6, diary_size = 1 + diary_blocks * diary::threads * diary::entries;
-
-std::vector<std::uint32_t> diary_of(const executor& on) {
-  std::vector<std::uint32_t> out(diary_size);
-  launch<diary>(on, {out.data()}, {diary_blocks, 1, 1});
-  EXPECT_EQ(out[0], diary_size - 1);
+std::vector<std::uint32_t> diary_of(const executor& on, unsigned blocks = 6) {
+  std::vector<std::uint32_t> out(1 + blocks * diary::threads * diary::entries);
+  launch<diary>(on, {out.data()}, {blocks, 1, 1});
+  EXPECT_EQ(out[0], out.size() - 1);
   return out;
 }
 
@@ -175,9 +176,9 @@ TEST(schedules, keep_as_many_blocks_resident_as_asked) {
 constexpr schedule drawn_schedules[] = {schedule::random, schedule::starved, schedule::priority};
 constexpr schedule all_schedules[] = {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority};
 
-// With four blocks in flight, the fifth and the sixth follow where the first one ended.
-std::vector<std::uint32_t> diary_in_order(std::initializer_list<unsigned> blocks, std::vector<unsigned> order) {
-  std::vector<std::uint32_t> out{diary_size - 1};
+// Of three blocks, two in flight, the third follows where the first one ended.
+std::vector<std::uint32_t> diary_in_order(std::initializer_list<unsigned> blocks, const std::vector<unsigned>& order) {
+  std::vector<std::uint32_t> out{diary::threads * diary::entries * 3};
   for (const unsigned block : blocks)
     for (int entry = 0; entry < diary::entries; ++entry) {
       auto now = order;
@@ -192,11 +193,12 @@ const std::vector<unsigned> ascending = [] {
   return all;
 }();
 TEST(schedules, forward_runs_the_first_that_can) {
-  EXPECT_EQ(diary_of(*make_cpu_executor({.order = schedule::forward, .workers = 1})), diary_in_order({0, 4, 5, 1, 2, 3}, ascending));
+  const auto on = make_cpu_executor({.order = schedule::forward, .workers = 1, .resident_blocks = 2});
+  EXPECT_EQ(diary_of(*on, 3), diary_in_order({0, 2, 1}, ascending));
 }
 TEST(schedules, reversed_runs_the_last_that_can) {
-  EXPECT_EQ(diary_of(*make_cpu_executor({.order = schedule::reversed, .workers = 1})),
-            diary_in_order({3, 4, 5, 2, 1, 0}, {ascending.rbegin(), ascending.rend()}));
+  const auto on = make_cpu_executor({.order = schedule::reversed, .workers = 1, .resident_blocks = 2});
+  EXPECT_EQ(diary_of(*on, 3), diary_in_order({1, 2, 0}, {ascending.rbegin(), ascending.rend()}));
 }
 
 TEST(schedules, of_every_kind_repeat_themselves) {
@@ -396,6 +398,31 @@ TEST(schedules, report_who_waits_for_what) {
     EXPECT_THAT(failure_of<larger>(*make_cpu_executor({.order = order, .workers = 1}), {&out}, {9, 1, 1}),
                 HasSubstr("block (2, 0, 0): threads 0-89, 91-95 at the block barrier"));
   }
+}
+
+RC_GTEST_PROP(number_sets, count_and_find_in_order, ()) {
+  const std::size_t bound = *rc::gen::inRange<std::size_t>(1, 300);
+  const auto below = rc::gen::inRange<std::size_t>(0, bound);
+  const auto in = *rc::gen::container<std::set<std::size_t>>(below), others = *rc::gen::container<std::set<std::size_t>>(below);
+  cpu_detail::number_set set(bound), rest(bound), erased(bound);
+  for (const auto i : others) erased.insert(i);
+  for (const auto i : in) set.insert(i);
+  rest.assign_difference(set, erased);
+  std::size_t n = 0, left = 0;
+  for (const auto i : in) {
+    RC_ASSERT(set.has(i));
+    RC_ASSERT(set.rank(i) == n);
+    RC_ASSERT(set.nth(n++) == i);
+    RC_ASSERT(rest.has(i) == (others.count(i) == 0));
+    left += rest.has(i);
+  }
+  RC_ASSERT(set.size() == n);
+  RC_ASSERT(rest.size() == left);
+  for (const auto i : others) set.erase(i);
+  RC_ASSERT(set.size() == left);
+  set.take_all(erased);
+  RC_ASSERT(set.size() == left + others.size());
+  RC_ASSERT(erased.empty());
 }
 
 }  // namespace
