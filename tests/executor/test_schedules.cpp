@@ -390,6 +390,30 @@ TEST(schedules, show_pollers_what_lies_in_between) {
   EXPECT_EQ(out[2], 1u);
 }
 
+// The same where the step in between ends with a poll itself.
+struct flag_and_poll {
+  using params = numbers;
+  struct storage {};
+  static constexpr int threads = 3;
+  void operator()(const params& p) const {
+    if (thread_index() == 0) {
+      poll([&] { return load_acquire(p.out) > 0; });
+      p.out[2] = load_acquire(p.out + 1);
+    } else if (thread_index() == 1) {
+      store_release(p.out, 1u);
+      poll([&] { return load_acquire(p.out) > 1; });
+    } else {
+      store_release(p.out + 1, 1u);
+      store_release(p.out, 2u);
+    }
+  }
+};
+TEST(schedules, show_pollers_what_other_pollers_did) {
+  std::uint32_t out[3] = {0, 0, 7};
+  launch<flag_and_poll>(*make_cpu_executor({.order = schedule::forward, .workers = 1}), {out});
+  EXPECT_EQ(out[2], 0u);
+}
+
 TEST(schedules, report_who_waits_for_what) {
   for (const schedule order : all_schedules) {
     std::uint32_t out = 0;

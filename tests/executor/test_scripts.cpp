@@ -366,10 +366,14 @@ struct two_loads {
     s.landed[0].init(1);
     for (int i = 0; i < 2; ++i) bulk_load(s.bulk[i], p.in + 32 * i, 128, s.landed[0]);
     s.landed[0].arrive(bytes{256});
+    const auto look = [&](std::uint32_t weight) {
+      for (int i = 0; i < 2; ++i) p.out[i] += s.bulk[i][3] == p.in[32 * i + 3] ? weight : 0;
+    };
+    look(100);
     point();
-    for (int i = 0; i < 2; ++i) p.out[i] = s.bulk[i][3] == p.in[32 * i + 3];
+    look(10);
     s.landed[0].wait(0);
-    for (int i = 0; i < 2; ++i) p.out[i] += s.bulk[i][3] == p.in[32 * i + 3] ? 10 : 0;
+    look(1);
   }
 };
 TEST(exploring, decides_when_loads_land) {
@@ -391,9 +395,9 @@ TEST(exploring, decides_when_loads_land) {
     return seen;
   };
   using pairs = std::set<std::pair<std::uint32_t, std::uint32_t>>;
-  EXPECT_EQ(seen_with(landing::early), (pairs{{11, 11}}));
-  EXPECT_EQ(seen_with(landing::late), (pairs{{10, 10}}));
-  EXPECT_EQ(seen_with(landing::mixed), (pairs{{10, 10}, {10, 11}, {11, 10}, {11, 11}}));
+  EXPECT_EQ(seen_with(landing::early), (pairs{{111, 111}}));
+  EXPECT_EQ(seen_with(landing::late), (pairs{{1, 1}}));
+  EXPECT_EQ(seen_with(landing::mixed), (pairs{{1, 1}, {1, 11}, {1, 111}, {11, 1}, {11, 11}, {11, 111}, {111, 1}, {111, 11}, {111, 111}}));
 }
 
 // shortening ----------------------------------------------------------------------------------------------------------------------

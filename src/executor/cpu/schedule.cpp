@@ -63,8 +63,7 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
     priority_.resize(all);
     std::iota(priority_.begin(), priority_.end(), changes);
     for (std::size_t i = all; i > 1; --i) std::swap(priority_[i - 1], priority_[random.below(i)]);
-    // Where the length of the run is not known, every power of two is as likely as the next: a step s is hit with probability 1/(20 s) or
-    // more.
+    // Where the length of the run is not known, all powers of two are as likely: step s is hit with probability 1/(20 s) or more.
     for (unsigned i = 0; i < changes; ++i) {
       const std::uint64_t octave = std::uint64_t{1} << random.below(20);
       change_after_.push_back(options.expected_switches > 0 ? 1 + random.below(options.expected_switches) : octave + random.below(octave));
