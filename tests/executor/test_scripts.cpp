@@ -400,6 +400,41 @@ TEST(exploring, decides_when_loads_land) {
   EXPECT_EQ(seen_with(landing::mixed), (pairs{{1, 1}, {1, 11}, {1, 111}, {11, 1}, {11, 11}, {11, 111}, {111, 1}, {111, 11}, {111, 111}}));
 }
 
+// Waits for the first of two loads by polls, and looks at the second.
+struct polls_for_a_load {
+  using params = everything::params;
+  using storage = everything::storage;
+  static constexpr int threads = 1;
+  void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    for (int i = 0; i < 2; ++i) {
+      s.landed[i].init(1);
+      bulk_load(s.bulk[i], p.in + 32 * i, 128, s.landed[i]);
+      s.landed[i].arrive(bytes{128});
+    }
+    poll([&] { return s.landed[0].ended(0); });
+    p.out[0] = s.bulk[1][3] == p.in[32 + 3];
+    s.landed[1].wait(0);
+  }
+};
+TEST(exploring, lets_pollers_look_between_two_loads) {
+  alignas(16) std::uint32_t in[64];
+  for (unsigned i = 0; i < 64; ++i) in[i] = 1000 + 3 * i;
+  scripted s;
+  std::multiset<std::uint32_t> landed;
+  const auto all = explore(
+      *s.script,
+      [&] {
+        std::uint32_t out = 7;
+        launch<polls_for_a_load>(*s.on, {&out, in});
+        landed.insert(out);
+        return true;
+      },
+      100);
+  EXPECT_TRUE(all.complete);
+  EXPECT_EQ(landed, (std::multiset<std::uint32_t>{0, 1}));
+}
+
 // shortening ----------------------------------------------------------------------------------------------------------------------
 
 TEST(shortening, leaves_only_what_matters) {
