@@ -132,8 +132,13 @@ def readme_with(text, block):
 
 
 def with_programs(text, root):
-    """The text with the programs and outputs it shows as they are in their files: <!-- program FILE --> or <!-- output FILE --> stands before each."""
-    return re.sub(r"(<!-- (?:program|output) (\S+) -->\n```\w*\n).*?(```)", lambda match: match[1] + (root / match[2]).read_text() + match[3], text, flags=re.DOTALL)
+    """The text with the programs and outputs it shows as they are in their files: <!-- program FILE --> or <!-- output FILE --> stands before each, FILE perhaps
+    followed by the lines shown (FIRST-LAST)."""
+    def filled(match):
+        lines = (root / match["file"]).read_text().splitlines(keepends=True)
+        first, last = (int(match["first"]), int(match["last"])) if match["first"] else (1, len(lines))
+        return match["before"] + "".join(lines[first - 1:last]) + "```"
+    return re.sub(r"(?P<before><!-- (?:program|output) (?P<file>\S+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n```\w*\n).*?```", filled, text, flags=re.DOTALL)
 
 
 def main():

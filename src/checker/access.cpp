@@ -250,6 +250,7 @@ void model::free(void* p) {
 // A copy by the host's order is a launch of its own, of one thread.
 bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
   if (bytes == 0) return true;
+  std::string launched = kernel_;
   begin_launch(what, nullptr, 0, on);
   blocks_.emplace_back().threads = 1;
   static stamp time = 1;
@@ -277,6 +278,7 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
     });
   blocks_.back().ended = true;
   end_launch();
+  kernel_ = std::move(launched);
   return exists;
 }
 

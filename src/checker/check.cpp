@@ -146,23 +146,29 @@ void add(check_report& report, outcome&& from) {
 constexpr std::size_t longest_script = 200;  // characters; a seed says the rest better
 
 // A simpler run that shows the same: the threads in their order if that does it, else few deviations from it. What every run shows needs
-// no search. `runs_left` bounds the effort.
+// no search. The finding is then told as that run shows it. `runs_left` bounds the effort.
 void shorten(finding& f, const std::function<void(const context&)>& program, const check_options& options, model& m, int& runs_left) {
+  finding shown;
   const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
     --runs_left;
     const outcome o = run_once(program, options, how, std::move(script), m);
-    return std::any_of(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
+    const auto at = std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
+    if (at == o.findings.end()) return false;
+    shown = *at;
+    return true;
+  };
+  const auto tell_as_shown = [&] {
+    shown.times = f.times;
+    f = shown;
   };
   if (f.first.order == schedule::forward || runs_left < 3) return;
   check_run simple = f.first;
   simple.order = schedule::forward;
   simple.resident_blocks = 1;
+  simple.script.clear();
   for (const landing copies : {landing::late, landing::early}) {
     simple.copies = copies;
-    if (shows(simple, nullptr)) {
-      f.first = simple;
-      return;
-    }
+    if (shows(simple, nullptr)) return tell_as_shown();
   }
   // Written down while it runs as it did, then followed with fewer and fewer deviations.
   auto script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(f.first.script), {}});
@@ -175,7 +181,7 @@ void shorten(finding& f, const std::function<void(const context&)>& program, con
   cpu_detail::shorten(
       *script, [&] { return !shows(scripted, script); }, static_cast<unsigned>(std::max(1, runs_left)));
   scripted.script = cpu_detail::to_text(script->choices);
-  if (scripted.script.size() <= longest_script) f.first = scripted;
+  if (scripted.script.size() <= longest_script && shows(scripted, nullptr)) tell_as_shown();
 }
 
 // The runs of the plan, several at a time. The report does not depend on how many.

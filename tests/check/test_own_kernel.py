@@ -41,6 +41,8 @@ class OwnKernel(unittest.TestCase):
         reads, copies = line_of("v[t] + v[t + 1]"), line_of("copy_async<4>(")
         for line in (reads, copies):
             self.assertIn(f"smooth.cuh:{line}", said)
+        for kind in ("read before landing", "overwritten in use", "wrong result"):
+            self.assertIn(f". {kind}: kernel smooth without its last barrier", said)
 
     def test_replay(self):
         _, said, _ = run("broken")

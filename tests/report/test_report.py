@@ -172,14 +172,14 @@ class Report(unittest.TestCase):
     def test_programs_and_outputs_in_documents(self):
         self.write("README.md", README)
         self.write("examples/CMakeLists.txt", "project(a)\n")
-        self.write("examples/output.txt", "1 finding\n")
+        self.write("examples/output.txt", "1 finding\nhere\nand there\n")
         for results in range(2):  # documents without a figure are kept too, whether there are results or not
-            self.write("docs/a.md", "<!-- program examples/CMakeLists.txt -->\n```cmake\n```\nand\n<!-- output examples/output.txt -->\n```\nold\n```\nEnd.")
+            self.write("docs/a.md", "<!-- program examples/CMakeLists.txt -->\n```cmake\n```\nand\n<!-- output examples/output.txt 1-2 -->\n```\nold\n```\nEnd.")
             if results:
                 self.ladder()
             self.run_report()
             self.assertIn("```cmake\nproject(a)\n```\nand\n", self.read("docs/a.md"))
-            self.assertIn("```\n1 finding\n```\nEnd.", self.read("docs/a.md"))
+            self.assertIn("```\n1 finding\nhere\n```\nEnd.", self.read("docs/a.md"))
             self.run_report("--check")
 
     def test_figures_in_documents(self):
