@@ -22,10 +22,9 @@ def line_of(text):
 
 
 def normalised(text):
-    """Without what depends on folders and on the compiler: how many accesses there are and how often a race shows."""
+    """Without what depends on folders and on the compiler: which of a race's accesses comes first, and how many there are."""
     text = re.sub(r"[^ \n]*(smooth\.cuh|check_smooth)", r"\1", text)
-    text = re.sub(r"\d+ accesses", "N accesses", text)
-    return re.sub(r"\d+ times?", "N times", text)
+    return re.sub(r"((?:byte|thread) )?\d+( accesses| times?)?", lambda match: f"{match[1] or ''}N{match[2] or ''}" if match[1] or match[2] else match[0], text)
 
 
 class OwnKernel(unittest.TestCase):
