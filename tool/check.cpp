@@ -9,9 +9,9 @@ namespace {
 constexpr const char* examples =
     "Runs kernels thread by thread, without a GPU, under many schedules, and reports every race, missing wait, access outside memory,\n"
     "deadlock and misused barrier, with the lines of the kernel on both sides. Shapes are small and odd; results are verified too.\n"
-    "Schedules: --policy random, forward, reversed, starved (one warp waits), priority (few changes at telling moments); --landing says\n"
+    "Schedules: --policy random, forward, reversed, starved (one warp waits), priority (few changes at drawn moments); --landing says\n"
     "when asynchronous copies land: early, late or mixed; --resident, how many blocks run at a time. Each may be a list with commas;\n"
-    "what is left away alternates. The report gives, for each finding, a command that runs its schedule again, step by step.\n"
+    "what is left away alternates. The report gives, for each finding, a command that runs its schedule again.\n"
     "Exit code 5: something was found. How to check a kernel of one's own: docs/checking.md.\n"
     "\n"
     "Examples:\n"
