@@ -41,7 +41,7 @@ constexpr operands layouts[] = {{"row-major A, row-major B", lie::rows, lie::row
                                 {"column-major A, column-major B", lie::columns, lie::columns, 0}};
 std::span<const operands> layouts_of(const mm::step& how) {
   const std::span<const operands> all = layouts;
-  return how.how.a.along == contiguous::neither ? all.first(2) : all;
+  return how.how.a.along == mm::contiguous::neither ? all.first(2) : all;
 }
 
 // A matrix in host memory that is otherwise full of NaN: reading padding spoils a result, writing it shows.

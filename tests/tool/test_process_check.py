@@ -3,12 +3,14 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import unittest
 
 from process import TOOL, ToolTest, main
 
-HAS_CHECKER = os.environ["ANTIPHASE_CHECKER"] == "1"
+BROKEN = os.environ["ANTIPHASE_BROKEN_TOOL"]  # empty: this build has no checker
+HAS_CHECKER = BROKEN != ""
 QUICK = ("--schedules", "2")
 
 
@@ -99,6 +101,51 @@ class Check(ToolTest):
             os.close(controller)
             self.assertEqual("checking scan/double-buffer" in text, expected, text)
             self.assertIsNone(re.search("\x1b", text))
+
+
+@unittest.skipUnless(HAS_CHECKER, "this build has no checker")
+class Findings(ToolTest):
+    """broken_tool.cpp: the same subcommand with a kernel that only some schedules show to be wrong."""
+
+    def run_broken(self, *arguments, code=5):
+        done = subprocess.run([BROKEN, "check", *arguments], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def test_text(self):
+        done = self.run_broken()
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[0], r"^ticket/right +no finding in 20 schedules +\d+\.\d s$")
+        self.assertRegex(lines[1], r"^ticket/broken +1 finding in 20 schedules +\d+\.\d s$")
+        self.assertRegex(lines[2], r"^1\. race: kernel relaxed ticket, global memory, ")
+        self.assertEqual(done.stderr, "antiphase: the checker has found faults in ticket/broken\n")
+        self.run_broken("ticket/right", code=0)
+        self.run_broken("ticket/broken", "--policy", "forward", code=0)
+
+    def test_replay(self):
+        program, *arguments = shlex.split(re.search(r"replay +(.*)", self.run_broken().stdout)[1])
+        self.assertEqual((program, arguments[:2]), ("antiphase", ["check", "ticket/broken"]))
+        self.assertEqual(arguments[-2:], ["--schedules", "1"])
+        again = self.run_broken(*arguments[1:]).stdout
+        self.assertIn("1 finding in 1 schedule ", again)
+        self.assertEqual(shlex.split(re.search(r"replay +(.*)", again)[1]), [program, *arguments])
+
+    def test_json(self):
+        kernel, = json.loads(self.run_broken("ticket/broken", "--json").stdout)["kernels"]
+        finding, = kernel["findings"]
+        self.assertEqual(set(finding), {"kind", "kernel", "memory", "access", "earlier", "missing", "times", "run", "replay"})
+        self.assertEqual(finding["kind"], "race")
+        self.assertTrue(finding["replay"].startswith("antiphase check ticket/broken --seed "))
+        for side in ("access", "earlier"):
+            self.assertEqual(set(finding[side]), {"action", "at", "through", "block", "thread", "when"})
+            self.assertTrue(finding[side]["at"]["file"].endswith("tests/check/kernels_ticket.cuh"))
+            self.assertGreater(finding[side]["at"]["line"], 10)
+        self.assertEqual(finding["run"]["policy"], "script")
+        self.assertLess(finding["times"], 20)
+
+    def test_exhaustive(self):
+        for name, words, code in (("ticket/right", "no finding", 0), ("ticket/broken", "1 finding", 5)):
+            self.assertRegex(self.run_broken(name, "--exhaustive", "1000", code=code).stdout, words + r" in \d+ schedules, all there are ")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+// The subcommand check as the tool has it, of a kernel that is broken and of one that is not.
+#include <antiphase/checker.hpp>
+#include <tests/check/support.hpp>
+
+#include "tool/check_cases.hpp"
+#include "tool/command.hpp"
+#include "tool/console.hpp"
+#include "tool/provenance.hpp"
+
+namespace antiphase::tool {
+
+std::string_view built_from() { return "a test"; }
+
+const std::vector<checked_case>& checked_cases() {
+  static const std::vector<checked_case> all{{"ticket/right", "", test::ticket_program(test::publishing::right)},
+                                             {"ticket/broken", "", test::ticket_program(test::publishing::relaxed_by_thread_1)}};
+  return all;
+}
+
+}  // namespace antiphase::tool
+
+int main(int argc, char** argv) {
+  using namespace antiphase::tool;
+  return exit_code_of([&] {
+    CLI::App program{"", "antiphase"};
+    action chosen;
+    add_check(program, chosen);
+    program.parse(argc, argv);
+    chosen();
+  });
+}
