@@ -22,6 +22,8 @@ std::uintptr_t code_base() {
 
 constexpr place_number far_code = 0x40000000u;  // an entry of far_code_
 
+constexpr const char* proxy_fence_missing = "fence_async by the thread that wrote it, before the barrier that orders the two";
+
 }  // namespace
 
 // places ------------------------------------------------------------------------------------------------------------------------------
@@ -85,7 +87,8 @@ void model::visit(const who& w, const void* p, std::size_t bytes) {
     return;
   }
   const block_record& own = blocks_[w.thread.block];
-  if (offset < shadow::shared_bytes && (offset < own.lowest || offset + bytes > own.highest)) {
+  if (offset < shadow::shared_bytes && (offset < own.lowest || offset + bytes > own.highest) &&
+      owner_of(w.thread.block, offset, bytes) == nullptr) {
     report(w, finding_kind::outside_memory, offset, nullptr, nullptr,
            fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest));
     return;
@@ -106,12 +109,31 @@ void model::visit(const who& w, const void* p, std::size_t bytes) {
   });
 }
 
-namespace {
-// Atomic operations on the same memory do not race if each reaches the other.
-bool strong(scope a, block_number block_a, scope b, block_number block_b) {
-  return a != scope{} && b != scope{} && (block_a == block_b || (a >= scope::device && b >= scope::device));
+// The block of the same cluster, still running, whose shared memory that is; null: none.
+const block_record* model::owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const {
+  const std::uint32_t cluster = blocks_[of_cluster].cluster;
+  for (const auto& b : alive_) {
+    const block_record& r = blocks_[b->number];
+    if (cluster != 0 && r.cluster == cluster && offset >= r.lowest && offset + bytes <= r.highest) return &r;
+  }
+  return nullptr;
 }
-}  // namespace
+
+// Atomic operations on the same memory do not race if each reaches the other.
+bool model::strong(scope a, block_number block_a, scope b, block_number block_b) const {
+  if (a == scope{} || b == scope{}) return false;
+  const scope narrower = std::min(a, b);
+  if (block_a == block_b || narrower >= scope::device) return true;
+  return narrower == scope::cluster && blocks_[block_a].cluster != 0 && blocks_[block_a].cluster == blocks_[block_b].cluster;
+}
+
+// The engines behind bulk copies and Tensor Cores see ordinary writes, which threads and cp.async do, through a fence only.
+bool model::needs_fence(const who& w, const cell& c) const {
+  if (!w.behind_proxy() || c.block == 0) return false;
+  const block_record& r = blocks_[c.block];
+  const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
+  return ordinary && !knows_fenced(w.thread, c.block, c.writer, c.time);
+}
 
 void model::read_cell(const who& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
@@ -120,16 +142,13 @@ void model::read_cell(const who& w, cell& c, std::size_t offset) {
   } else if (!knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
-  } else if (w.behind_proxy() && c.block != 0) {
-    const block_record& r = blocks_[c.block];
-    const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
-    if (ordinary && !knows_fenced(t, c.block, c.writer, c.time))
-      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
-             "fence_async by the thread that wrote it, before the barrier that orders the two");
+  } else if (needs_fence(w, c)) {
+    report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
   }
-  if (c.more != 0 && w.reach == scope{})
+  if (c.more != 0 && c.scope != 0)
     for (const reader& r : memory_.readers(c.more))
-      if (r.lanes != 0 && r.kind == warp_wrote && !knows(t, r)) report(w, finding_kind::race, offset, nullptr, &r, {});
+      if (r.lanes != 0 && r.wrote() && !strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
+        report(w, finding_kind::race, offset, nullptr, &r, {});
   add_reader(w, c);
 }
 
@@ -137,9 +156,9 @@ void model::check_readers(const who& w, cell& c, std::size_t offset) {
   thread_model& t = w.thread;
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
-    if (r.kind != copy_reads && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
+    if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
     if (strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
-    if (!knows(t, r)) report(w, r.kind == warp_wrote ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
+    if (!knows(t, r)) report(w, r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
   };
   check(c.first);
   if (c.more == 0) return;
@@ -150,28 +169,56 @@ void model::check_readers(const who& w, cell& c, std::size_t offset) {
 void model::write_cell(const who& w, cell& c, std::size_t offset) {
   thread_model& t = w.thread;
   check_readers(w, c, offset);
-  bool covers_atomic = false;
   if (c.state == cell_state::written || c.state == cell_state::copied) {
     if (!knows(t, c.block, c.writer, c.time)) {
-      covers_atomic = strong(static_cast<scope>(c.scope), c.block, w.reach, t.block);
-      if (!covers_atomic)
+      if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
         report(w, c.state == cell_state::copied ? finding_kind::overwritten_in_use : finding_kind::race, offset, &c, nullptr, {});
-    } else if (w.behind_proxy() && c.block != 0 && c.state == cell_state::written && !knows_fenced(t, c.block, c.writer, c.time)) {
-      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
-             "fence_async by the thread that wrote it, before the barrier that orders the two");
+    } else if (needs_fence(w, c)) {
+      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
     }
   }
-  const reader covered{c.block, static_cast<std::uint16_t>(c.writer / 32), c.scope, warp_wrote, c.time, 1u << c.writer % 32, c.place};
-  if (!covers_atomic) memory_.clear_readers(c);
+  if (w.reach == scope{})
+    memory_.clear_readers(c);
+  else
+    cover(w, c);
   c.block = t.block;
   c.writer = w.as();
   c.state = w.asynchronous() ? cell_state::copied : cell_state::written;
   c.scope = static_cast<std::uint8_t>(w.reach);
   c.time = w.time();
   c.place = w.place;
-  if (!covers_atomic) return;
+}
+
+// Who is ordered behind an ordinary write is behind all that came before it, and who is not races with it. Not so with an atomic write,
+// about to happen: others may reach it unordered, and race with what came before. All of that is remembered, but for what whoever reaches
+// the write reaches too.
+void model::cover(const who& w, cell& c) {
+  const thread_model& t = w.thread;
+  const auto hidden = [&](const reader& r) {
+    return r.block < first_visible_ || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
+  };
+  if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
+  if (c.more != 0)
+    for (reader& r : memory_.readers(c.more))
+      if (r.lanes != 0 && hidden(r)) r.lanes = 0;
+  if (c.state != cell_state::written && c.state != cell_state::copied) return;
+  reader last{c.block, c.writer, c.scope, copy_wrote, c.time, 1, c.place};
+  if (c.writer < blocks_[c.block].threads) {
+    last.unit = c.writer / 32;
+    last.kind = warp_wrote;
+    last.lanes = 1u << c.writer % 32;
+  }
+  if (hidden(last)) return;
   if (c.more == 0) c.more = memory_.new_table();
-  enter(memory_.readers(c.more), covered);
+  reader_table& table = memory_.readers(c.more);
+  for (reader& r : table) {
+    if (r.lanes == 0 || !r.same_group(last)) continue;
+    r.lanes &= ~last.lanes;  // the later write of a lane stands for its earlier one
+    if (r.time != last.time || r.lanes == 0) continue;
+    last.lanes |= r.lanes;
+    r.lanes = 0;
+  }
+  enter(table, last);
 }
 
 reader model::warp_reader(const thread_model& t, place_number place) const {
@@ -234,16 +281,17 @@ void model::enter(reader_table& table, const reader& r) {
   }
 }
 
-// Makes room. Of blocks that have ended without ever telling others how far they were, one reader stands for all: nobody who comes can
-// know of any of them.
+// Makes room. Of blocks that have ended without ever telling others how far they were, one reader stands for all of its kind: nobody who
+// comes can know of any of them.
 void model::purge(reader_table& table) {
   reader_table kept;
-  bool has_lost = false;
+  std::array<std::array<bool, 5>, 4> has_lost{};  // by kind and scope
   for (const reader& r : table) {
     const block_record& from = blocks_[r.block];
     const bool lost = r.block >= launch_first_ && from.ended && !from.published;
-    if (r.lanes == 0 || (lost && has_lost)) continue;
-    has_lost |= lost;
+    bool& standing = has_lost[r.kind][r.scope];
+    if (r.lanes == 0 || (lost && standing)) continue;
+    standing |= lost;
     kept.push_back(r);
   }
   std::size_t size = 8;
@@ -359,9 +407,9 @@ finding_side model::side_of_write(const cell& c) const {
 finding_side model::side_of_reader(const reader& r) const {
   const block_record& b = blocks_[r.block];
   finding_side side{.action = {}, .at = {}, .through = {}, .block = b.index, .thread = 0, .when = {}};
-  if (r.kind == copy_reads) {
+  if (r.by_copy()) {
     const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
-    side.action = fmt::format("{} from it", copy_name(a.kind));
+    side.action = fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from");
     side.thread = a.thread;
     side.when = fmt::format("in group {}", r.time);
   } else {
@@ -376,7 +424,7 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
   const block_number other = write != nullptr ? write->block : read->block;
   const block_record& r = blocks_[other];
   if (other < launch_first_) return "the launches are on different streams, and nobody synchronised them";
-  const actor a = write != nullptr ? write->writer : read->kind == copy_reads ? read->unit : static_cast<actor>(read->unit * 32);
+  const actor a = write != nullptr ? write->writer : read->by_copy() ? read->unit : static_cast<actor>(read->unit * 32);
   const auto theirs = static_cast<scope>(write != nullptr ? write->scope : read->scope);
   if (a >= r.threads) {
     const actor_record& c = r.actors[static_cast<std::size_t>(a - r.threads)];
@@ -392,9 +440,15 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
       case actor_kind::thread: break;
     }
   }
-  if (theirs != scope{} && w.reach != scope{} && other != t.block) return "block scope does not reach another block: device scope";
+  const bool one_cluster = r.cluster != 0 && r.cluster == blocks_[t.block].cluster;
+  if (theirs != scope{} && w.reach != scope{} && other != t.block) {
+    const bool block_scope = std::min(theirs, w.reach) == scope::block;
+    return fmt::format("{} scope does not reach another {}: {} scope", block_scope ? "block" : "cluster", block_scope ? "block" : "cluster",
+                       one_cluster ? "cluster" : "device");
+  }
+  if (other != t.block && one_cluster) return "a cluster barrier, or a release and an acquire at cluster scope, between the two";
   if (other != t.block) return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
-  if (read != nullptr) return "a barrier between their reading and this: the slot has not been released";
+  if (read != nullptr && !read->wrote()) return "a barrier between their reading and this: the slot has not been released";
   return "a block barrier, or another barrier that both take part in, between the two";
 }
 
@@ -405,6 +459,8 @@ std::string model::describe_memory(const who& w, std::size_t offset) const {
     if (offset >= own.lowest && offset < own.highest) return fmt::format("shared memory, byte {}", offset - own.lowest);
     if (offset >= own.highest && offset - own.highest < 1024)
       return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
+    if (const block_record* r = owner_of(w.thread.block, offset, 1))
+      return fmt::format("shared memory of block ({}, {}, {}), byte {}", r->index.x, r->index.y, r->index.z, offset - r->lowest);
     return "shared memory of another block, or of none";
   }
   const void* start = memory_.allocation_of(reinterpret_cast<const void*>(memory_.lowest() + offset));
