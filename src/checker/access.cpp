@@ -195,7 +195,7 @@ void model::write_cell(const who& w, cell& c, std::size_t offset) {
 void model::cover(const who& w, cell& c) {
   const thread_model& t = w.thread;
   const auto hidden = [&](const reader& r) {
-    return r.block < first_visible_ || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
+    return r.block < first_pending_ || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
   };
   if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
   if (c.more != 0)
@@ -254,7 +254,7 @@ void model::add_reader(const who& w, cell& c) {
     old.place = r.place;
     return true;
   };
-  if (c.first.lanes == 0 || (c.first.kind == warp_reads && c.first.block != t.block && c.first.block < first_visible_)) {
+  if (c.first.lanes == 0 || (c.first.kind == warp_reads && c.first.block != t.block && c.first.block < first_pending_)) {
     c.first = r;
     return;
   }

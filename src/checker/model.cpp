@@ -20,7 +20,7 @@ void model::reset() {
   for (auto& b : alive_) idle_.push_back(std::move(b));
   alive_.clear();
   blocks_.assign(1, {});
-  launch_first_ = first_visible_ = 1;
+  launch_first_ = first_visible_ = first_pending_ = 1;
   launch_stream_ = nullptr;
   unordered_.clear();
   pending_.clear();
@@ -38,6 +38,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   params_high_ = params_low_ + params_bytes;
   launch_stream_ = on;
   launch_first_ = first_visible_ = static_cast<block_number>(blocks_.size());
+  first_pending_ = pending_.empty() ? launch_first_ : pending_.front().first;
   unordered_.clear();
   for (const past_launch& p : pending_)
     if (on != nullptr && p.on != nullptr && p.on != on) {
@@ -292,7 +293,7 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
     fence_view->copies = fences->own->copies;
     for (const thread_model* t : threads)
       if (t->fence_known != nullptr) {
-        set_thread(*fence_view, *t, count, t->fence_time);
+        raise(fence_view->threads, static_cast<std::size_t>(t->index), t->fence_time);  // another's fence may reach further
         if (t->copies.number != 0) raise(fence_view->copies, static_cast<std::size_t>(t->copies.number - count), t->fence_copies);
       }
     auto passed = boost::intrusive_ptr<knowledge>(new knowledge);

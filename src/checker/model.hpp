@@ -87,7 +87,7 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on);
   void end_launch();
   void synchronize(stream on);  // null: all
-  // Blocks of one cluster, which is any number but 0, reach each other's shared memory.
+  // Blocks of one cluster, a number that no other has in the run and that is not 0, reach each other's shared memory.
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
   void end_thread(thread_model& t);
@@ -222,7 +222,9 @@ class model {
   std::size_t current_threads_ = 0;  // of its block
   std::deque<block_record> blocks_;  // by number; 0 is the host
   std::vector<std::unique_ptr<block_model>> alive_, idle_;
-  block_number launch_first_ = 1, first_visible_ = 1;
+  block_number launch_first_ = 1;
+  block_number first_visible_ = 1;  // all before it are known to the whole launch
+  block_number first_pending_ = 1;  // and all before this one to any launch to come
   stream launch_stream_ = nullptr;
   std::vector<past_launch> unordered_, pending_;
   std::string kernel_;
