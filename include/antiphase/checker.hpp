@@ -51,7 +51,7 @@ struct check_run {
   schedule order = schedule::random;
   landing copies = landing::late;
   int resident_blocks = 1;
-  std::string script;  // of order schedule::script
+  std::string script = {};  // of order schedule::script
 };
 
 struct finding {
@@ -69,12 +69,12 @@ struct check_options {
   unsigned seed = 1;   // of the first run; the others count on from it
   int schedules = 20;  // runs
   // What alternates from run to run; empty: all of them.
-  std::vector<schedule> orders;
-  std::vector<landing> copies;
-  std::vector<int> resident_blocks;
-  int workers = 0;                  // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
-  bool shorten = true;              // look for a simpler schedule that shows a finding which only some schedules show
-  std::optional<check_run> replay;  // exactly this run and no other
+  std::vector<schedule> orders = {};
+  std::vector<landing> copies = {};
+  std::vector<int> resident_blocks = {};
+  int workers = 0;                       // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
+  bool shorten = true;                   // look for a simpler schedule that shows a finding which only some schedules show
+  std::optional<check_run> replay = {};  // exactly this run and no other
   device_limits limits = simulated_device();
 };
 
