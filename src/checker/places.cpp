@@ -48,8 +48,9 @@ std::vector<code_place> lines_of(const void* return_address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(d.get(), address, &bias);
   if (unit == nullptr) return all;
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes(unit, address - bias, &scopes);
+  Dwarf_Die *innermost = nullptr, *scopes = nullptr;
+  if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return all;
+  const int count = dwarf_getscopes_die(innermost, &scopes);  // the others that getscopes tells of are where the function was declared
   Dwarf_Files* files = nullptr;
   dwarf_getsrcfiles(unit, &files, nullptr);
   for (int i = 0; i < count; ++i) {
@@ -62,6 +63,7 @@ std::vector<code_place> lines_of(const void* return_address) {
     if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) all.push_back({shown(name), static_cast<int>(line)});
   }
   std::free(scopes);  // libdw allocates them with malloc
+  std::free(innermost);
   return all;
 }
 
