@@ -23,8 +23,11 @@ function(antiphase_checked_kernels target)
     add_library(${library} OBJECT ${stubs})
     target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_link_libraries(${library} PRIVATE antiphase::device)
-    # Calls of memcpy and its like must remain calls, which the prelude leads to the checker. -g1: lines for the reports.
-    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -fno-builtin "SHELL:--param tsan-instrument-func-entry-exit=0"
+    # Calls of memcpy and its like must remain calls, which the prelude leads to the checker. -g1: lines for the reports. -fno-weak: an
+    # inline function or template that was not inlined becomes the object's own; with a weak symbol, one that another object defines
+    # without instrumentation might take its place. The compiler warns that constants are then the object's own too, hence -w; the other
+    # targets' compilations of the same sources show their warnings.
+    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -fno-builtin -fno-weak -w "SHELL:--param tsan-instrument-func-entry-exit=0"
                                               "SHELL:-include antiphase/executor/cpu/checked_prelude.hpp")
     target_compile_definitions(${library} PRIVATE AP_CHECKED)
     if(COMMAND antiphase_options)

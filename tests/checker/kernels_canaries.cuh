@@ -8,6 +8,7 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/shared.cuh>
 #include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -256,6 +257,42 @@ constexpr int behind_all = __COUNTER__;
      return 1;
    }
  };
+ // A race that only some schedules show: thread 0 runs into thread 40's write if it sees the flag, which nothing orders.
+ struct sometimes {
+   using params = canary_params;
+   struct storage {
+     uint32_t flag, value;
+   };
+   static constexpr int threads = 64;
+   void operator()(const params&) const {
+     storage& s = shared<storage, shared_of<sometimes>>();
+     if (thread_index() == 0) s.flag = 0;
+     block_barrier();
+     for (int i = 0; i < 3; ++i) warp_sync();
+     if (thread_index() == 40) {
+       s.value = 1;
+       store_relaxed<scope::block>(&s.flag, 1);
+     }
+     if (thread_index() == 0 && load_relaxed<scope::block>(&s.flag) == 1) s.value = 2;
+   }
+ };
+
+ // Writes down in which order its threads came.
+ struct tickets {
+   using params = canary_params;
+   struct storage {
+     uint32_t next;
+   };
+   static constexpr int threads = 32;
+   void operator()(const params& p) const {
+     storage& s = shared<storage, shared_of<tickets>>();
+     if (thread_index() == 0) s.next = 0;
+     block_barrier();
+     p.out[atomic_add<scope::block>(&s.next, 1)] = static_cast<uint64_t>(thread_index());
+   }
+ };
+ kernel sometimes_kernel() { return kernel_of<sometimes>("sometimes"); }
+ kernel tickets_kernel() { return kernel_of<tickets>("tickets"); }
  kernel atomic_values_kernel() { return kernel_of<atomic_values>("atomic values"); }
 
  }  // namespace AP_TARGET
