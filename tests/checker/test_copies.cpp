@@ -165,6 +165,17 @@ TEST_F(Mbarriers, OrderArrivalsBeforeThoseWhoWaitForThePhase) {
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 3, 4}));
 }
 
+TEST_F(Mbarriers, EveryPhaseOrders) {
+  for (int phase = 0; phase < 3; ++phase) {
+    t.write(2, slot + 4 * phase);
+    t.arrive(word);
+    end_phase();
+    other.await(word);
+    other.write(3, slot + 4 * phase);
+  }
+  EXPECT_THAT(s.found(), IsEmpty());
+}
+
 TEST_F(Mbarriers, WhoWaitedForThePhaseBeforeLearnsNothingOfThis) {
   t.arrive(word);
   end_phase();
@@ -340,6 +351,20 @@ TEST(ProxyFences, ArePassedOnWithWhatTheyFollow) {  // writer, barrier, fence by
   third.proxy_fence();
   third.store(2, s.g + 64, order::release, scope::block);
   issuer.load(3, s.g + 64, order::acquire, scope::block);
+  issuer.store_bulk(4, s.g, s.shared(0));
+  EXPECT_THAT(s.found(), IsEmpty());
+}
+
+TEST(ProxyFences, OfAnotherThreadCountForWhatCameAfterOnesOwn) {
+  scene s;
+  block_model& b = s.block();
+  actor_thread writer = s.thread(b, 40), issuer = s.thread(b, 0);
+  writer.proxy_fence();
+  writer.write(1, s.shared(0), 16);
+  writer.store(2, s.g + 64, order::release, scope::block);
+  issuer.load(3, s.g + 64, order::acquire, scope::block);
+  issuer.proxy_fence();
+  s.block_barrier(b);
   issuer.store_bulk(4, s.g, s.shared(0));
   EXPECT_THAT(s.found(), IsEmpty());
 }
