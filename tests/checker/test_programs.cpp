@@ -491,8 +491,6 @@ RC_GTEST_PROP(Programs, TheModelAndTheOracleFindTheSameFirstConflict, ()) {
     program p;
     std::size_t done = 0;
     while (done < steps.size() && p.perform(steps[done])) ++done;
-    RC_CLASSIFY(p.conflicts_seen() != 0, "with a conflict");
-    RC_CLASSIFY(done > 100, "more than 100 steps");
   }
 }
 
