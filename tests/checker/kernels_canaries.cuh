@@ -257,19 +257,19 @@ constexpr int behind_all = __COUNTER__;
      return 1;
    }
  };
- // A race that only some schedules show: thread 0 runs into thread 40's write if it sees the flag, which nothing orders.
+ // A race that only some schedules show: thread 0 runs into thread 1's write if it sees the flag, which nothing orders.
  struct sometimes {
    using params = canary_params;
    struct storage {
      uint32_t flag, value;
    };
-   static constexpr int threads = 64;
+   static constexpr int threads = 2;
    void operator()(const params&) const {
      storage& s = shared<storage, shared_of<sometimes>>();
      if (thread_index() == 0) s.flag = 0;
      block_barrier();
      for (int i = 0; i < 3; ++i) warp_sync();
-     if (thread_index() == 40) {
+     if (thread_index() == 1) {
        s.value = 1;
        store_relaxed<scope::block>(&s.flag, 1);
      }
