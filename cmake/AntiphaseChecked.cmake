@@ -24,8 +24,11 @@ function(antiphase_checked_kernels target)
     target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_link_libraries(${library} PRIVATE antiphase::device)
     # Calls of memcpy and its like must remain calls, which the prelude leads to the checker; a hook's return address is the place of the
-    # access, so hooks must not be left by a jump; fences have a hook of ours (libtsan has none, hence the warning). -g1: lines for reports.
-    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -Wno-tsan -fno-builtin -fno-optimize-sibling-calls
+    # access, so hooks must not be left by a jump. -g1: lines for the reports. -fno-weak: an inline function or template that was not inlined
+    # becomes the object's own; with a weak symbol, one that another object defines without instrumentation might take its place. The compiler
+    # warns that constants are then the object's own too, and that libtsan knows no fences, hence -w; the other targets' compilations of the
+    # same sources show their warnings.
+    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -fno-builtin -fno-optimize-sibling-calls -fno-weak -w
                                               "SHELL:--param tsan-instrument-func-entry-exit=0"
                                               "SHELL:-include antiphase/executor/cpu/checked_prelude.hpp")
     target_compile_definitions(${library} PRIVATE AP_CHECKED)

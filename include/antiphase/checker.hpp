@@ -53,7 +53,7 @@ struct check_run {
   schedule order = schedule::random;
   landing copies = landing::late;
   int resident_blocks = 1;
-  std::string script;  // of order schedule::script
+  std::string script = {};  // of order schedule::script
 };
 
 struct finding {

@@ -17,6 +17,8 @@ std::uintptr_t find_code_base() {
   return reinterpret_cast<std::uintptr_t>(info.dli_fbase);
 }
 
+constexpr const char* proxy_fence_missing = "fence_async by the thread that wrote it, before the barrier that orders the two";
+
 }  // namespace
 
 const std::uintptr_t code_base = find_code_base();
@@ -82,7 +84,8 @@ void model::visit(const who& w, const void* p, std::size_t bytes) {
     return;
   }
   const block_record& own = blocks_[w.thread.block];
-  if (offset < shadow::shared_bytes && (offset < own.lowest || offset + bytes > own.highest)) {
+  if (offset < shadow::shared_bytes && (offset < own.lowest || offset + bytes > own.highest) &&
+      owner_of(w.thread.block, offset, bytes) == nullptr) {
     report(w, finding_kind::outside_memory, offset, nullptr, nullptr,
            fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest));
     return;
@@ -107,8 +110,8 @@ void model::visit(const who& w, const void* p, std::size_t bytes) {
 template <class Do> void model::each_reader(const cell& c, Do f) {
   for (std::uint32_t number = c.more; number != 0; number = memory_.group(number).next) {
     reader r = memory_.group(number).of;
-    if (r.kind == copy_reads) {
-      r.lanes = 1;
+    if (r.by_copy()) {
+      r.lanes = memory_.group(number).lanes[0];
       f(r);
       continue;
     }
@@ -121,12 +124,31 @@ template <class Do> void model::each_reader(const cell& c, Do f) {
   }
 }
 
-namespace {
-// Atomic operations on the same memory do not race if each reaches the other.
-bool strong(scope a, block_number block_a, scope b, block_number block_b) {
-  return a != scope{} && b != scope{} && (block_a == block_b || (a >= scope::device && b >= scope::device));
+// The block of the same cluster, still running, whose shared memory that is; null: none.
+const block_record* model::owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const {
+  const std::uint32_t cluster = blocks_[of_cluster].cluster;
+  for (const auto& b : alive_) {
+    const block_record& r = blocks_[b->number];
+    if (cluster != 0 && r.cluster == cluster && offset >= r.lowest && offset + bytes <= r.highest) return &r;
+  }
+  return nullptr;
 }
-}  // namespace
+
+// Atomic operations on the same memory do not race if each reaches the other.
+bool model::strong(scope a, block_number block_a, scope b, block_number block_b) const {
+  if (a == scope{} || b == scope{}) return false;
+  const scope narrower = std::min(a, b);
+  if (block_a == block_b || narrower >= scope::device) return true;
+  return narrower == scope::cluster && blocks_[block_a].cluster != 0 && blocks_[block_a].cluster == blocks_[block_b].cluster;
+}
+
+// The engines behind bulk copies and Tensor Cores see ordinary writes, which threads and cp.async do, through a fence only.
+bool model::needs_fence(const who& w, const cell& c) const {
+  if (!w.behind_proxy() || c.block == 0) return false;
+  const block_record& r = blocks_[c.block];
+  const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
+  return ordinary && !knows_fenced(w.thread, c.block, c.writer, c.time);
+}
 
 void model::read_cell(const who& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
@@ -135,16 +157,13 @@ void model::read_cell(const who& w, cell& c, std::size_t offset) {
   } else if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
-  } else if (w.behind_proxy() && c.block != 0) {
-    const block_record& r = blocks_[c.block];
-    const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
-    if (ordinary && !knows_fenced(t, c.block, c.writer, c.time))
-      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
-             "fence_async by the thread that wrote it, before the barrier that orders the two");
+  } else if (needs_fence(w, c)) {
+    report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
   }
-  if (w.reach == scope{} && c.more != 0)
+  if (c.more != 0 && c.scope != 0)
     each_reader(c, [&](const reader& r) {
-      if (r.kind == warp_wrote && !knows(t, r)) report(w, finding_kind::race, offset, nullptr, &r, {});
+      if (r.wrote() && !strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
+        report(w, finding_kind::race, offset, nullptr, &r, {});
     });
   add_reader(w, c);
 }
@@ -154,9 +173,9 @@ void model::check_readers(const who& w, cell& c, std::size_t offset) {
   if (surely_knows_readers(t, c)) return;
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
-    if (r.kind != copy_reads && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
+    if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
     if (strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
-    if (!knows(t, r)) report(w, r.kind == warp_wrote ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
+    if (!knows(t, r)) report(w, r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
   };
   check(c.first);
   each_reader(c, check);
@@ -165,27 +184,69 @@ void model::check_readers(const who& w, cell& c, std::size_t offset) {
 void model::write_cell(const who& w, cell& c, std::size_t offset) {
   thread_model& t = w.thread;
   check_readers(w, c, offset);
-  bool covers_atomic = false;
   if (c.state == cell_state::written || c.state == cell_state::copied) {
     if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
-      covers_atomic = strong(static_cast<scope>(c.scope), c.block, w.reach, t.block);
-      if (!covers_atomic)
+      if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
         report(w, c.state == cell_state::copied ? finding_kind::overwritten_in_use : finding_kind::race, offset, &c, nullptr, {});
-    } else if (w.behind_proxy() && c.block != 0 && c.state == cell_state::written && !knows_fenced(t, c.block, c.writer, c.time)) {
-      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
-             "fence_async by the thread that wrote it, before the barrier that orders the two");
+    } else if (needs_fence(w, c)) {
+      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
     }
   }
-  const reader covered{c.block, static_cast<std::uint16_t>(c.writer / 32), c.scope, warp_wrote, c.time, 1u << c.writer % 32, c.place};
-  if (!covers_atomic) memory_.clear_readers(c);
+  if (w.reach == scope{})
+    memory_.clear_readers(c);
+  else
+    cover(w, c);
   c.block = t.block;
   c.writer = w.as();
   c.state = w.asynchronous() ? cell_state::copied : cell_state::written;
   c.scope = static_cast<std::uint8_t>(w.reach);
   c.time = w.time();
   c.place = w.place;
-  if (!covers_atomic) return;
-  memory_.add_group(c, covered).lanes[covered.unit] = covered.lanes;
+}
+
+// Who is ordered behind an ordinary write is behind all that came before it, and who is not races with it. Not so with an atomic write,
+// about to happen: others may reach it unordered, and race with what came before. All of that is remembered, but for what whoever reaches
+// the write reaches too.
+void model::cover(const who& w, cell& c) {
+  const thread_model& t = w.thread;
+  const auto hidden = [&](const reader& r) {
+    return r.block < first_pending_ || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
+  };
+  if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
+  reader last{c.block, c.writer, c.scope, copy_wrote, c.time, 1, c.place};
+  if (c.writer < blocks_[c.block].threads) {
+    last.unit = c.writer / 32;
+    last.kind = warp_wrote;
+    last.lanes = 1u << c.writer % 32;
+  }
+  const bool covers = (c.state == cell_state::written || c.state == cell_state::copied) && !hidden(last);
+  reader_group* with = nullptr;  // the last write belongs to it
+  for (std::uint32_t* link = &c.more; *link != 0;) {
+    reader_group& g = memory_.group(*link);
+    bool any = false;
+    for (std::size_t warp = 0; warp < std::size(g.lanes); ++warp) {
+      reader r = g.of;
+      if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
+      r.lanes = g.lanes[warp];
+      if (r.lanes == 0) continue;
+      if (covers && r.same_group(last)) r.lanes &= ~last.lanes;  // the later write of a lane stands for its earlier one
+      g.lanes[warp] = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
+      any |= g.lanes[warp] != 0;
+    }
+    const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote && g.of.block == last.block &&
+                      g.of.scope == last.scope && g.of.time == last.time && g.of.place == last.place;
+    if (same) with = &g;
+    if (any || same) {
+      link = &g.next;
+      continue;
+    }
+    const std::uint32_t gone = std::exchange(*link, g.next);
+    g.next = 0;
+    memory_.drop_groups(gone);
+  }
+  if (!covers) return;
+  const std::size_t warp = last.by_copy() ? 0 : last.unit;
+  (with != nullptr ? *with : memory_.add_group(c, last)).lanes[warp] |= last.lanes;
 }
 
 reader model::warp_reader(const thread_model& t, place_number place) const {
@@ -208,7 +269,7 @@ void model::add_reader(const who& w, cell& c) {
     if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read stands for it
     if (r.kind == copy_reads || (first.lanes != 0 && knows(t, first))) first.lanes = 0;
   }
-  if (first.lanes == 0 || (first.kind != warp_wrote && first.block < first_visible_)) {
+  if (first.lanes == 0 || (!first.wrote() && first.block < first_pending_)) {
     first = r;
     return;
   }
@@ -217,7 +278,7 @@ void model::add_reader(const who& w, cell& c) {
     return;
   }
   const std::size_t warp = r.kind == copy_reads ? 0 : r.unit;
-  bool has_lost = false;
+  bool has_lost[4][5] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     const bool alike =
@@ -226,17 +287,19 @@ void model::add_reader(const who& w, cell& c) {
       g.lanes[warp] |= r.lanes;
       return;
     }
-    // Of blocks that have ended without ever telling others how far they were, one reader stands for all: nobody who comes can know of any.
+    // Of blocks that have ended without ever telling others how far they were, one reader stands for all of its kind: nobody who comes can
+    // know of any of them.
     const block_record& from = blocks_[g.of.block];
-    const bool lost = g.of.block >= launch_first_ && from.ended && !from.published && g.of.kind != warp_wrote;
-    const bool known = g.of.kind == warp_reads && (g.of.block < first_visible_ || (g.of.block == t.block && g.of.time <= t.floor));
-    if (known || (lost && has_lost) || (alike && r.kind == copy_reads)) {
+    const bool lost = g.of.block >= launch_first_ && from.ended && !from.published;
+    bool& standing = has_lost[g.of.kind][g.of.scope];
+    const bool known = g.of.kind == warp_reads && (g.of.block < first_pending_ || (g.of.block == t.block && g.of.time <= t.floor));
+    if (known || (lost && standing) || (alike && r.kind == copy_reads)) {
       const std::uint32_t gone = std::exchange(*link, g.next);
       g.next = 0;
       memory_.drop_groups(gone);
       continue;
     }
-    has_lost |= lost;
+    standing |= lost;
     link = &g.next;
   }
   memory_.add_group(c, r).lanes[warp] = r.lanes;
@@ -351,9 +414,9 @@ finding_side model::side_of_write(const cell& c) const {
 finding_side model::side_of_reader(const reader& r) const {
   const block_record& b = blocks_[r.block];
   finding_side side{.action = {}, .at = {}, .through = {}, .block = b.index, .thread = 0, .when = {}};
-  if (r.kind == copy_reads) {
+  if (r.by_copy()) {
     const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
-    side.action = fmt::format("{} from it", copy_name(a.kind));
+    side.action = fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from");
     side.thread = a.thread;
     side.when = fmt::format("in group {}", r.time);
   } else {
@@ -368,7 +431,7 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
   const block_number other = write != nullptr ? write->block : read->block;
   const block_record& r = blocks_[other];
   if (other < launch_first_) return "the launches are on different streams, and nobody synchronised them";
-  const actor a = write != nullptr ? write->writer : read->kind == copy_reads ? read->unit : static_cast<actor>(read->unit * 32);
+  const actor a = write != nullptr ? write->writer : read->by_copy() ? read->unit : static_cast<actor>(read->unit * 32);
   const auto theirs = static_cast<scope>(write != nullptr ? write->scope : read->scope);
   if (a >= r.threads) {
     const actor_record& c = r.actors[static_cast<std::size_t>(a - r.threads)];
@@ -384,9 +447,15 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
       case actor_kind::thread: break;
     }
   }
-  if (theirs != scope{} && w.reach != scope{} && other != t.block) return "block scope does not reach another block: device scope";
+  const bool one_cluster = r.cluster != 0 && r.cluster == blocks_[t.block].cluster;
+  if (theirs != scope{} && w.reach != scope{} && other != t.block) {
+    const bool block_scope = std::min(theirs, w.reach) == scope::block;
+    return fmt::format("{} scope does not reach another {}: {} scope", block_scope ? "block" : "cluster", block_scope ? "block" : "cluster",
+                       one_cluster ? "cluster" : "device");
+  }
+  if (other != t.block && one_cluster) return "a cluster barrier, or a release and an acquire at cluster scope, between the two";
   if (other != t.block) return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
-  if (read != nullptr) return "a barrier between their reading and this: the slot has not been released";
+  if (read != nullptr && !read->wrote()) return "a barrier between their reading and this: the slot has not been released";
   return "a block barrier, or another barrier that both take part in, between the two";
 }
 
@@ -397,6 +466,8 @@ std::string model::describe_memory(const who& w, std::size_t offset) const {
     if (offset >= own.lowest && offset < own.highest) return fmt::format("shared memory, byte {}", offset - own.lowest);
     if (offset >= own.highest && offset - own.highest < 1024)
       return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
+    if (const block_record* r = owner_of(w.thread.block, offset, 1))
+      return fmt::format("shared memory of block ({}, {}, {}), byte {}", r->index.x, r->index.y, r->index.z, offset - r->lowest);
     return "shared memory of another block, or of none";
   }
   const void* start = memory_.allocation_of(reinterpret_cast<const void*>(memory_.lowest() + offset));

@@ -149,6 +149,12 @@ void* antiphase_checked_memset(void* to, int value, std::size_t bytes) {
   return std::memset(to, value, bytes);
 }
 
+int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
+  any(a, bytes, access_kind::read, CODE);
+  any(b, bytes, access_kind::read, CODE);
+  return std::memcmp(a, b, bytes);
+}
+
 // The hook performs the operation.
 #define FETCH(bits, type, name, operation)                                         \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \

@@ -20,7 +20,7 @@ void model::reset() {
   for (auto& b : alive_) idle_.push_back(std::move(b));
   alive_.clear();
   blocks_.assign(1, {});
-  launch_first_ = first_visible_ = 1;
+  launch_first_ = first_visible_ = first_pending_ = 1;
   launch_stream_ = nullptr;
   unordered_.clear();
   pending_.clear();
@@ -38,6 +38,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   params_high_ = params_low_ + params_bytes;
   launch_stream_ = on;
   launch_first_ = first_visible_ = static_cast<block_number>(blocks_.size());
+  first_pending_ = pending_.empty() ? launch_first_ : pending_.front().first;
   unordered_.clear();
   for (const past_launch& p : pending_)
     if (on != nullptr && p.on != nullptr && p.on != on) {
@@ -65,7 +66,7 @@ bool model::ordered_launch(block_number b) const {
   return std::none_of(unordered_.begin(), unordered_.end(), [&](const past_launch& p) { return b >= p.first && b < p.last; });
 }
 
-block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes) {
+block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster) {
   std::unique_ptr<block_model> b;
   if (!idle_.empty()) {
     b = std::move(idle_.back());
@@ -78,6 +79,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
   block_record& r = blocks_.emplace_back();
   r.index = index;
   r.threads = threads;
+  r.cluster = cluster;
   r.lowest = low;
   r.highest = low + static_cast<std::uint32_t>(shared_bytes);
   cell fresh;
@@ -106,7 +108,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 void model::end_block(block_model& b) {
   block_record& r = record(b.number);
   r.ended = true;
-  barriers_.erase(barriers_.lower_bound({b.number, 0}), barriers_.lower_bound({b.number + 1, 0}));
+  barriers_.erase(barriers_.lower_bound(r.lowest), barriers_.lower_bound(r.highest));
   const auto at = std::find_if(alive_.begin(), alive_.end(), [&](const auto& p) { return p.get() == &b; });
   idle_.push_back(std::move(*at));
   alive_.erase(at);
@@ -164,7 +166,7 @@ bool model::knows_fenced(const thread_model& t, block_number block, actor a, sta
 }
 
 bool model::knows(const thread_model& t, const reader& r) const {
-  if (r.kind == copy_reads) return knows(t, r.block, r.unit, r.time);
+  if (r.by_copy()) return knows(t, r.block, r.unit, r.time);
   if (r.block < first_visible_) return true;
   if (r.block == t.block && r.time <= t.floor) return true;
   for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
@@ -233,7 +235,7 @@ knowledge_ptr model::publish(thread_model& t) {
   return k;
 }
 
-void model::release(thread_model& t, knowledge_ptr& into) { into = join(into, publish(t), t.block); }
+void model::release(thread_model& t, knowledge_ptr& into) { into = join(into, publish(t), into != nullptr ? into->block : t.block); }
 void model::acquire(thread_model& t, const knowledge_ptr& from) {
   if (from != nullptr) learn(t, joined(t.known, from, t.block));
 }
@@ -292,7 +294,7 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
     fence_view->copies = fences->own->copies;
     for (const thread_model* t : threads)
       if (t->fence_known != nullptr) {
-        set_thread(*fence_view, *t, count, t->fence_time);
+        raise(fence_view->threads, static_cast<std::size_t>(t->index), t->fence_time);  // another's fence may reach further
         if (t->copies.number != 0) raise(fence_view->copies, static_cast<std::size_t>(t->copies.number - count), t->fence_copies);
       }
     auto passed = boost::intrusive_ptr<knowledge>(new knowledge);
@@ -362,26 +364,39 @@ void model::wait_stores(thread_model& t, int groups_left, bool written) {
   if (written) wait_groups(t.stores_written, groups_left);
 }
 
+// The operations of a warpgroup are one actor, of which each of its threads knows what it has waited for.
+void model::join_warpgroup(thread_model& t) {
+  if (t.matrix.number != 0) return;
+  auto& actors = record(t.block).actors;
+  const auto at = std::find_if(actors.begin(), actors.end(),
+                               [&](const actor_record& a) { return a.kind == actor_kind::matrix && a.thread / 128 == t.index / 128; });
+  t.matrix.number = static_cast<actor>(record(t.block).threads + static_cast<int>(at - actors.begin()));
+  if (at == actors.end()) actors.push_back({actor_kind::matrix, t.index, 0});
+}
+
 void model::issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at) {
+  join_warpgroup(t);
   const stamp group = open_group(t, t.matrix, actor_kind::matrix, at);
   who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::matrix, t.matrix.number, group);
   visit(w, from, bytes);
 }
-void model::commit_matrix(thread_model& t) { close_group(t.matrix); }
+void model::commit_matrix(thread_model& t) {
+  join_warpgroup(t);
+  close_group(t.matrix);
+}
 void model::wait_matrix(thread_model& t, int groups_left) { wait_groups(t.matrix, groups_left); }
 
 // barriers in shared memory -----------------------------------------------------------------------------------------------------------
 
-model::mbarrier_model& model::barrier(block_number block, const void* word) {
-  const auto offset = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - memory_.lowest());
-  return barriers_[{block, offset}];
+model::mbarrier_model& model::barrier(const void* word) {
+  return barriers_[static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - memory_.lowest())];
 }
 
 void model::init_barrier(thread_model& t, const void* word, place_number at) {
   who w{.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)};
   visit(w, word, sizeof(std::uint64_t));
-  mbarrier_model& b = barrier(t.block, word);
+  mbarrier_model& b = barrier(word);
   const actor loads = b.loads;
   const stamp phase = b.phase;
   b = {};
@@ -396,32 +411,30 @@ void model::touch_barrier(thread_model& t, const void* word, place_number at) {
   visit(w, word, sizeof(std::uint64_t));
 }
 
-void model::arrive_barrier(thread_model& t, const void* word) { release(t, barrier(t.block, word).arrived); }
+void model::arrive_barrier(thread_model& t, const void* word) {
+  record(t.block).published |= record(t.block).cluster != 0;  // the barrier may be another block's
+  release(t, barrier(word).arrived);
+}
 
 void model::end_phase(block_model& block, const void* word) {
-  mbarrier_model& b = barrier(block.number, word);
+  mbarrier_model& b = barrier(word);
   ++b.phase;
   if (b.loads != 0 && b.arrived != nullptr) {
     const int threads = record(block.number).threads;
-    auto v = boost::intrusive_ptr<view>(new view);
-    v->floor = b.arrived->own->floor;
-    v->threads = b.arrived->own->threads;
-    v->copies = b.arrived->own->copies;
-    raise(v->copies, static_cast<std::size_t>(b.loads - threads), b.phase);
+    auto landed = boost::intrusive_ptr<view>(new view);
+    raise(landed->copies, static_cast<std::size_t>(b.loads - threads), b.phase);
     auto k = boost::intrusive_ptr<knowledge>(new knowledge);
     k->block = block.number;
-    k->own = v;
-    k->others = b.arrived->others;
-    k->fenced = b.arrived->fenced;
-    b.arrived = k;
+    k->own = landed;
+    b.arrived = join(b.arrived, k, b.arrived->block);
   }
   b.ended = b.arrived;
 }
 
-void model::wait_barrier(thread_model& t, const void* word) { acquire(t, barrier(t.block, word).ended); }
+void model::wait_barrier(thread_model& t, const void* word) { acquire(t, barrier(word).ended); }
 
 void model::issue_load(thread_model& t, const void* to, const void* from, std::size_t bytes, const void* word, place_number at) {
-  mbarrier_model& b = barrier(t.block, word);
+  mbarrier_model& b = barrier(word);
   if (b.loads == 0) {
     block_record& r = record(t.block);
     b.loads = static_cast<actor>(r.threads + static_cast<int>(r.actors.size()));
@@ -440,38 +453,47 @@ void model::issue_load(thread_model& t, const void* to, const void* from, std::s
 
 // atomic operations and fences ------------------------------------------------------------------------------------------------------
 
+namespace {
+std::size_t circles_of(scope reach) { return std::min<std::size_t>(static_cast<std::size_t>(reach), 3); }
+}  // namespace
+
 void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   thread_model& t = *current_;
   who w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
   if (!reachable(w, p, bytes)) return;
-  if (reads) visit(w, p, bytes);
-  w.kind = access_kind::write;
-  if (writes) visit(w, p, bytes);
 
+  // Whom it reaches: the threads of its block and, by its scope, those of its cluster and all.
+  const std::uint32_t cluster = record(t.block).cluster;
+  const std::array<std::pair<std::size_t, std::uint32_t>, 3> circles{{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
   atomic_state& a = atomics_[reinterpret_cast<std::uintptr_t>(p)];
-  const auto strong = [&](scope other, block_number block) {
-    return block == t.block || (reach >= scope::device && other >= scope::device);
-  };
-  if (reads && a.released != nullptr && strong(a.reach, a.block)) {
-    if (how == order::acquire || how == order::both)
-      acquire(t, a.released);
-    else
-      t.acquirable = t.acquirable == nullptr ? join(nullptr, a.released, t.block) : join(t.acquirable, a.released, t.block);
-  }
+  const cell& last = memory_.byte(reinterpret_cast<std::uintptr_t>(p) - memory_.lowest());
+  if (!reads || last.scope == 0)
+    a.clear();  // a store ends the sequence that an earlier release headed; a read-modify-write goes on with it
+  if (reads)
+    for (std::size_t i = 0; i < circles_of(reach); ++i) {
+      const auto seen = a.find(circles[i]);
+      if (seen == a.end()) continue;
+      if (how == order::acquire || how == order::both)
+        acquire(t, seen->second);  // before the access itself, which comes after what it has seen
+      else
+        t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
+    }
+  if (reads) visit(w, p, bytes);
   if (!writes) return;
-  const bool releases = how == order::release || how == order::both;
-  if (!reads) a = {};  // a plain store ends the sequence that an earlier release headed; a read-modify-write goes on with it
-  if (releases) {
+  w.kind = access_kind::write;
+  visit(w, p, bytes);
+  knowledge_ptr now;
+  if (how == order::release || how == order::both) {
     if (reach > scope::block) record(t.block).published = true;
-    a.released = a.released == nullptr ? publish(t) : join(a.released, publish(t), a.released->block);
-    a.reach = reach;
-    a.block = t.block;
-  } else if (t.released != nullptr) {
-    a.released = a.released == nullptr ? t.released : join(a.released, t.released, a.released->block);
-    a.reach = std::min(reach, t.released_scope);
-    a.block = t.block;
+    now = publish(t);
+  }
+  for (std::size_t i = 0; i < circles_of(reach); ++i) {
+    const knowledge_ptr& what = now != nullptr ? now : t.released[i];
+    if (what == nullptr) continue;
+    knowledge_ptr& into = a[circles[i]];
+    into = join(into, what, into != nullptr ? into->block : what->block);
   }
 }
 
@@ -479,14 +501,11 @@ void model::fence(order how) {
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   thread_model& t = *current_;
-  if (how != order::release && t.acquirable != nullptr) {
-    acquire(t, t.acquirable);
-    t.acquirable = nullptr;
-  }
+  if (how != order::release)
+    for (std::size_t i = 0; i < circles_of(reach); ++i) acquire(t, std::exchange(t.acquirable[i], nullptr));
   if (how != order::acquire) {
     if (reach > scope::block) record(t.block).published = true;
-    t.released = publish(t);
-    t.released_scope = reach;
+    std::fill_n(t.released.begin(), circles_of(reach), publish(t));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -28,6 +29,7 @@ struct actor_record {
 struct block_record {
   extent3 index;
   int threads = 0;
+  std::uint32_t cluster = 0;  // 0: of its own
   bool ended = false;
   bool published = false;  // others can know of it: a release at more than block scope
   std::vector<actor_record> actors;
@@ -44,6 +46,8 @@ struct own_actor {
   place_number last_place = 0;
 };
 
+using by_reach = std::array<knowledge_ptr, 3>;  // of block, cluster, and device scope or wider
+
 struct thread_model {
   // What every access looks at comes first.
   block_number block = 0;
@@ -58,9 +62,8 @@ struct thread_model {
   knowledge_ptr fence_known;  // what it knew at its last proxy fence; null: there was none
   stamp fence_time = 0;       // and how far it was itself
   stamp fence_copies = 0;     // and its copies
-  knowledge_ptr released;     // by a fence, for relaxed stores to come
-  scope released_scope = scope::block;
-  knowledge_ptr acquirable;  // read by relaxed loads, for a fence to come
+  by_reach released;          // by fences, for relaxed stores to come
+  by_reach acquirable;        // read by relaxed loads, for a fence to come
   own_actor copies, stores_read, stores_written, matrix;
   int barriers = 0;  // of the block, passed
 };
@@ -68,8 +71,7 @@ struct thread_model {
 struct block_model {
   block_number number = 0;
   std::vector<thread_model> threads;
-  std::vector<stamp> times;                                  // by warp
-  std::unordered_map<std::uint32_t, std::size_t> mbarriers;  // by offset in shared memory
+  std::vector<stamp> times;  // by warp
 };
 
 enum class access_kind : std::uint8_t { read, write };
@@ -86,7 +88,8 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on);
   void end_launch();
   void synchronize(stream on);  // null: all
-  block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes);
+  // Blocks of one cluster, a number that no other has in the run and that is not 0, reach each other's shared memory.
+  block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
   void end_thread(thread_model& t);
   void set_current(thread_model* t) { current_ = t; }
@@ -105,7 +108,7 @@ class model {
   void fence(order how);
 
   // order among threads -------------------------------------------------------------------------------------------------------------
-  void meet(std::span<thread_model* const> threads, bool whole_block);  // a block's, or a cluster's
+  void meet(std::span<thread_model* const> threads, bool whole_block);  // of a block, or of a cluster
   void release(thread_model& t, knowledge_ptr& into);
   void acquire(thread_model& t, const knowledge_ptr& from);
   void proxy_fence(thread_model& t);
@@ -128,8 +131,8 @@ class model {
   void commit_stores(thread_model& t);
   void wait_stores(thread_model& t, int groups_left, bool written);
 
-  // Tensor Core operations that read shared memory until they have been waited for (wgmma). All threads of the warpgroup call these
-  // together; `reads` is what one of them reports of the operands.
+  // Tensor Core operations that read shared memory until they have been waited for (wgmma). One thread of the warpgroup reports the
+  // operands; all of them commit and wait together. Accumulators are registers, of which the model knows nothing.
   void issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at);
   void commit_matrix(thread_model& t);
   void wait_matrix(thread_model& t, int groups_left);
@@ -167,11 +170,8 @@ class model {
     actor loads = 0;        // the actor of the copies it counts
     stamp phase = 0;        // phases ended
   };
-  struct atomic_state {
-    knowledge_ptr released;
-    scope reach = scope::block;
-    block_number block = 0;
-  };
+  // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
+  using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
   struct past_launch {
     block_number first, last;
     stream on;
@@ -181,6 +181,7 @@ class model {
   block_record& record(block_number b) { return blocks_[b]; }
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
+  bool needs_fence(const who& w, const cell& c) const;
   bool knows(const thread_model& t, const reader& r) const;
   // Cheap answers for what happens most; false: ask knows().
   [[gnu::always_inline]] bool surely_knows_writer(const thread_model& t, const cell& c) const {
@@ -207,15 +208,19 @@ class model {
   static void close_group(own_actor& a);
   void learn(thread_model& t, knowledge_ptr known);
   static void wait_groups(own_actor& a, int groups_left);
+  void join_warpgroup(thread_model& t);
 
   void visit(const who& w, const void* p, std::size_t bytes);
   void read_cell(const who& w, cell& c, std::size_t offset);
   void write_cell(const who& w, cell& c, std::size_t offset);
   void add_reader(const who& w, cell& c);
   void check_readers(const who& w, cell& c, std::size_t offset);
+  void cover(const who& w, cell& c);
+  bool strong(scope a, block_number block_a, scope b, block_number block_b) const;
+  const block_record* owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
   bool reachable(const who& w, const void* p, std::size_t bytes);
   template <class Do> void each_reader(const cell& c, Do f);
-  mbarrier_model& barrier(block_number block, const void* word);
+  mbarrier_model& barrier(const void* word);
   reader warp_reader(const thread_model& t, place_number place) const;
 
   void report(const who& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
@@ -231,12 +236,14 @@ class model {
   thread_model* current_ = nullptr;
   std::deque<block_record> blocks_;  // by number; 0 is the host
   std::vector<std::unique_ptr<block_model>> alive_, idle_;
-  block_number launch_first_ = 1, first_visible_ = 1;
+  block_number launch_first_ = 1;
+  block_number first_visible_ = 1;  // all before it are known to the whole launch
+  block_number first_pending_ = 1;  // and all before this one to any launch to come
   stream launch_stream_ = nullptr;
   std::vector<past_launch> unordered_, pending_;
   std::string kernel_;
   std::uintptr_t params_low_ = 0, params_high_ = 0;
-  std::map<std::pair<block_number, std::uint32_t>, mbarrier_model> barriers_;
+  std::map<std::uint32_t, mbarrier_model> barriers_;  // by their place in shared memory
   std::unordered_map<std::uintptr_t, atomic_state> atomics_;
   std::vector<source> sources_;
   std::unordered_map<place_number, source> also_;  // places known by both

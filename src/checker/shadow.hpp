@@ -12,6 +12,9 @@ namespace antiphase::checker_detail {
 // Where in the program: an offset into the code of this binary, or, with the highest bit set, an entry of the model's table of places.
 using place_number = std::uint32_t;
 
+// The last two: writes that an atomic one has covered.
+enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote, copy_wrote };
+
 // Who read: some lanes of a warp at one time, or an asynchronous actor.
 struct reader {
   block_number block = 0;
@@ -22,9 +25,10 @@ struct reader {
   std::uint32_t lanes = 0;  // 0: no such reader
   place_number place = 0;
 
+  bool by_copy() const { return kind == copy_reads || kind == copy_wrote; }
+  bool wrote() const { return kind == warp_wrote || kind == copy_wrote; }
   bool same_group(const reader& r) const { return block == r.block && unit == r.unit && scope == r.scope && kind == r.kind; }
 };
-enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote };  // the last: an atomic write that a later one has covered
 
 enum class cell_state : std::uint8_t {
   nobodys,        // not allocated
@@ -81,6 +85,7 @@ class shadow {
   std::size_t size() const { return shared_bytes + global_bytes; }
   cell& at(std::size_t offset) { return cells_[offset / 4]; }
   cell* cells() { return cells_; }
+  const cell& byte(std::size_t offset) { return at(offset).state == cell_state::split ? split_[at(offset).more][offset % 4] : at(offset); }
 
   // Every byte of the range starts anew.
   void set(const void* memory, std::size_t bytes, const cell& as);

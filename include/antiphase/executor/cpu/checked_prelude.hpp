@@ -1,5 +1,6 @@
 // Comes first in every instrumented unit (-include): the compiler instruments accesses that it sees, but not what the C library does for
-// it. With these declarations every call of the three, written or made up by the compiler, goes to the checker.
+// it. With these declarations every call of the four, written or made up by the compiler, goes to the checker. Headers of the standard
+// library call the builtins, which no option turns into calls.
 #pragma once
 #include <stddef.h>
 
@@ -7,4 +8,9 @@ extern "C" {
 void* memcpy(void*, const void*, size_t) noexcept __asm__("antiphase_checked_memcpy");
 void* memmove(void*, const void*, size_t) noexcept __asm__("antiphase_checked_memmove");
 void* memset(void*, int, size_t) noexcept __asm__("antiphase_checked_memset");
+int memcmp(const void*, const void*, size_t) noexcept __asm__("antiphase_checked_memcmp");
 }
+#define __builtin_memcpy ::memcpy
+#define __builtin_memmove ::memmove
+#define __builtin_memset ::memset
+#define __builtin_memcmp ::memcmp

@@ -1,0 +1,85 @@
+// What the checker's model must say, worked out naively: every step of a run is a node, and of each node all nodes before it are known.
+#pragma once
+#include <antiphase/core/scope.hpp>
+#include <bitset>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace antiphase::test {
+
+// Steps come in an order in which they could have happened, so edges lead to the newest node only.
+class oracle {
+ public:
+  static constexpr std::size_t most = 1024;
+  using nodes = std::bitset<most>;
+  enum class by { thread, copy, engine };  // engine: bulk copies and Tensor Cores
+
+  struct touch {
+    int node = 0;
+    std::size_t start = 0, end = 0;
+    bool writes = false;
+    scope reach{};  // of an atomic operation
+    int block = 0;
+    by actor = by::thread;
+  };
+
+  int add(std::initializer_list<int> after) {
+    before_.emplace_back();
+    for (int n : after) follow(n);
+    return newest();
+  }
+  void follow(int n) {  // the newest comes after n; below 0: nobody
+    if (n < 0) return;
+    before_.back() |= before_[static_cast<std::size_t>(n)];
+    before_.back().set(static_cast<std::size_t>(n));
+  }
+  // The newest has waited for the asynchronous n: for what that did, not for what its issuer had done before.
+  void landed(int n) { before_.back().set(static_cast<std::size_t>(n)); }
+  void drop() { before_.pop_back(); }
+  int newest() const { return static_cast<int>(before_.size()) - 1; }
+  bool ordered(int a, int b) const { return before_[static_cast<std::size_t>(b)].test(static_cast<std::size_t>(a)); }
+  void proxy_fence(int n) { fences_.push_back(n); }
+  void cluster_of(int block, int cluster) { clusters_.emplace_back(block, cluster); }
+
+  // Accesses so far that a new one conflicts with.
+  enum class fault { none, unordered, unfenced };
+  fault judge(const touch& earlier, const touch& now) const {
+    if (earlier.end <= now.start || now.end <= earlier.start || !(earlier.writes || now.writes)) return fault::none;
+    if (!ordered(earlier.node, now.node)) return reach_each_other(earlier, now) ? fault::none : fault::unordered;
+    if (now.actor != by::engine || earlier.actor == by::engine || !earlier.writes) return fault::none;
+    for (int f : fences_)
+      if (ordered(earlier.node, f) && ordered(f, now.node)) return fault::none;
+    return earlier.block == 0 || earlier.block < launch_first_block ? fault::none : fault::unfenced;
+  }
+  std::vector<std::pair<int, fault>> conflicts(const touch& now) const {
+    std::vector<std::pair<int, fault>> all;
+    for (const touch& t : touches_)
+      if (const fault f = judge(t, now); f != fault::none) all.emplace_back(t.node, f);
+    return all;
+  }
+  void remember(const touch& t) { touches_.push_back(t); }
+
+  bool reach_each_other(scope a, int block_a, scope b, int block_b) const {
+    if (a == scope{} || b == scope{}) return false;
+    if (block_a == block_b) return true;
+    if (a >= scope::device && b >= scope::device) return true;
+    return a >= scope::cluster && b >= scope::cluster && cluster(block_a) != 0 && cluster(block_a) == cluster(block_b);
+  }
+  int launch_first_block = 1;
+
+ private:
+  bool reach_each_other(const touch& a, const touch& b) const { return reach_each_other(a.reach, a.block, b.reach, b.block); }
+  int cluster(int block) const {
+    for (auto [b, c] : clusters_)
+      if (b == block) return c;
+    return 0;
+  }
+
+  std::vector<nodes> before_;
+  std::vector<int> fences_;
+  std::vector<touch> touches_;
+  std::vector<std::pair<int, int>> clusters_;
+};
+
+}  // namespace antiphase::test

@@ -1,0 +1,7 @@
+// A template outside of AP_TARGET, not inlined: compiled with instrumentation and without, it has one symbol.
+namespace antiphase::test {
+
+template <class T> [[gnu::noinline]] void add_one(T* to) { ++*to; }
+template void add_one(int*);
+
+}  // namespace antiphase::test

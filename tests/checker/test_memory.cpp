@@ -1,0 +1,219 @@
+// Bytes, readers and bounds.
+#include "scene.hpp"
+
+namespace antiphase::test {
+namespace {
+
+using enum finding_kind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct two_threads : testing::Test {
+  scene s;
+  block_model& b = s.block();
+  actor_thread t = s.thread(b, 0), other = s.thread(b, 33);
+};
+using Bytes = two_threads;
+using Bounds = two_threads;
+
+TEST(BytesOfAll, WidthsAndPlacesConflictIfTheyShareAByte) {
+  for (const std::size_t width : {1u, 2u, 4u, 8u, 16u})
+    for (const std::size_t other_width : {1u, 2u, 3u, 4u, 8u, 16u})
+      for (std::size_t at = 0; at < 40; ++at) {
+        constexpr std::size_t start = 17;  // nothing is aligned
+        const bool shares = at < start + width && start < at + other_width;
+        scene s;
+        block_model& b = s.block();
+        s.thread(b, 0).write(1, s.g + start, width);
+        s.thread(b, 33).read(2, s.g + at, other_width);
+        ASSERT_EQ(s.found(), shares ? (seen_list{{race, 1, 2}}) : seen_list{}) << width << " and " << other_width << " at " << at;
+      }
+}
+
+TEST_F(Bytes, OfASplitWordHaveWritersOfTheirOwn) {
+  t.write(1, s.g + 1, 1);
+  other.write(2, s.g + 2, 1);
+  t.read(3, s.g + 1, 1);
+  EXPECT_THAT(s.found(), IsEmpty());
+  t.read(4, s.g, 4);
+  EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 4}));
+}
+
+TEST_F(Bytes, OfASplitWordAreOneAgainForAWholeWrite) {
+  t.write(1, s.g + 1, 1);
+  s.block_barrier(b);
+  other.write(2, s.g, 4);
+  EXPECT_THAT(s.found(), IsEmpty());
+  t.read(3, s.g + 3, 1);
+  t.read(4, s.g + 1, 1);
+  EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 3}, seen{race, 2, 4}));
+}
+
+TEST_F(Bytes, KeepTheReadersOfTheWordThatIsSplit) {
+  other.read(1, s.g, 4);
+  s.thread(b, 40).read(2, s.g, 4);
+  s.thread(b, 7).read(3, s.g, 4);
+  t.write(4, s.g + 4, 1);  // a neighbour
+  EXPECT_THAT(s.found(), IsEmpty());
+  t.write(5, s.g + 3, 1);
+  s.meet({t, other, s.thread(b, 40)});
+  t.write(6, s.g + 2, 1);
+  EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 2, 5}, seen{overwritten_in_use, 3, 5}, seen{overwritten_in_use, 3, 6}));
+}
+
+TEST_F(Bytes, AreInitialisedOneByOne) {
+  t.write(1, s.shared(0) + 3, 2);
+  t.read(2, s.shared(0) + 3, 2);
+  EXPECT_THAT(s.found(), IsEmpty());
+  t.read(3, s.shared(0) + 3, 3);
+  t.read(4, s.shared(0) + 2, 2);
+  EXPECT_THAT(s.found(), ElementsAre(seen{uninitialised, 0, 3}, seen{uninitialised, 0, 4}));
+}
+
+TEST(Uninitialised, IsTheSharedMemoryOfEveryNewBlockAndFreshGlobalMemory) {
+  scene s;
+  unsigned char* fresh = static_cast<unsigned char*>(s.m.allocate(64));
+  block_model& before = s.block();
+  s.thread(before, 0).write(1, s.shared(0));
+  s.m.end_block(before);
+  block_model& next = *s.m.begin_block({9}, 64, s.shared(0), scene::shared_each);
+  s.thread(next, 0).read(2, s.shared(0));
+  s.thread(next, 0).read(3, fresh);
+  EXPECT_THAT(s.found(), ElementsAre(seen{uninitialised, 0, 2}, seen{uninitialised, 0, 3}));
+}
+
+// readers
+// -----------------------------------------------------------------------------------------------------------------------------------
+
+// 1,024 threads read; all but one are ordered before the write.
+TEST(Readers, AreAllRemembered) {
+  for (const std::size_t left_out : {0u, 1u, 31u, 32u, 500u, 1022u, 1024u}) {  // the last: none
+    scene s;
+    block_model& b = s.block(1024);
+    const std::size_t writer = left_out == 1023 ? 0 : 1023;
+    for (std::size_t i = 0; i < 1024; ++i) s.thread(b, i).read(1 + static_cast<int>(i), s.g);
+    knowledge_ptr arrivals;
+    for (std::size_t i = 0; i < 1024; ++i)
+      if (i != left_out) s.m.release(*s.thread(b, i), arrivals);
+    s.m.acquire(*s.thread(b, writer), arrivals);
+    s.thread(b, writer).write(2000, s.g);
+    ASSERT_EQ(s.found().size(), left_out < 1024 ? 1u : 0u) << left_out;
+    if (left_out == 1024) continue;
+    EXPECT_EQ(s.found().front().kind, overwritten_in_use);
+    EXPECT_EQ(s.m.findings().front().what.earlier->thread / 32, static_cast<int>(left_out / 32));  // places are kept by warp
+  }
+}
+
+TEST(Readers, AtDifferentTimesAreAllRemembered) {
+  for (const std::size_t left_out : {3u, 40u, 95u, 96u}) {
+    scene s;
+    block_model& b = s.block(96);
+    knowledge_ptr arrivals, nobody;
+    for (int round = 0; round < 3; ++round)
+      for (std::size_t i = 0; i < 96; ++i) {
+        s.thread(b, i).read(1 + static_cast<int>(i), s.g);
+        s.m.release(*s.thread(b, i), nobody = nullptr);  // time goes on in its warp
+      }
+    for (std::size_t i = 0; i < 96; ++i)
+      if (i != left_out) s.m.release(*s.thread(b, i), arrivals);
+    actor_thread writer = s.thread(b, left_out == 0 ? 1 : 0);
+    s.m.acquire(*writer, arrivals);
+    writer.write(2000, s.g);
+    EXPECT_EQ(s.found(), left_out < 96 ? (seen_list{{overwritten_in_use, 1 + static_cast<int>(left_out), 2000}}) : seen_list{});
+  }
+}
+
+// Many blocks read the same word and end. The table is purged again and again, and nobody who matters is lost.
+TEST(Readers, SurviveManyBlocksThatEnd) {
+  for (const int matters : {-1, 0, 1}) {  // whose read is not ordered before the write: a block's that ended, nobody's, a live one's
+    scene s;
+    block_model &live = s.block(32), &writer = s.block(32);
+    s.thread(live, 9).read(1, s.g);
+    for (int i = 0; i < 300; ++i) {
+      block_model& passing = *s.m.begin_block({static_cast<unsigned>(10 + i)}, 32, s.shared(5), scene::shared_each);
+      actor_thread t = s.thread(passing, static_cast<std::size_t>(i % 32));
+      t.read(2, s.g);
+      if (matters != -1 || i != 150) t.store(3, s.g + 64, order::release, scope::device);
+      if (matters != -1 || i != 150) s.thread(writer, 0).load(4, s.g + 64, order::acquire, scope::device);
+      s.m.end_block(passing);
+    }
+    if (matters != 1) {
+      s.thread(live, 9).store(5, s.g + 64, order::release, scope::device);
+      s.thread(writer, 0).load(6, s.g + 64, order::acquire, scope::device);
+    }
+    s.thread(writer, 0).write(7, s.g);
+    EXPECT_EQ(s.found(), matters == 0 ? seen_list{} : (seen_list{{overwritten_in_use, matters == 1 ? 1 : 2, 7}})) << matters;
+  }
+}
+
+// Of blocks that ended unheard, one stands for all, but not an atomic reader for an ordinary one.
+TEST(Readers, OfEndedBlocksStandForTheirKindOnly) {
+  scene s;
+  for (int i = 0; i < 100; ++i) {
+    block_model& passing = *s.m.begin_block({static_cast<unsigned>(10 + i)}, 32, s.shared(5), scene::shared_each);
+    if (i == 50)
+      s.thread(passing, 3).read(1, s.g);
+    else
+      s.thread(passing, 3).load(2, s.g, order::relaxed, scope::device);
+    s.m.end_block(passing);
+  }
+  s.thread(s.block(), 0).store(3, s.g, order::relaxed, scope::device);
+  EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 1, 3}));
+}
+
+// bounds
+// ------------------------------------------------------------------------------------------------------------------------------------
+
+TEST_F(Bounds, OfSharedMemoryAreExact) {
+  unsigned char *start = s.shared(0), *end = start + scene::shared_each;
+  t.write(1, start, 1);
+  t.write(2, end - 1, 1);
+  EXPECT_THAT(s.found(), IsEmpty());
+  t.write(3, end, 1);
+  t.read(4, end - 3, 4);
+  t.write(5, start - 1, 1);
+  EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4}, seen{outside_memory, 0, 5}));
+}
+
+TEST_F(Bounds, OfAnotherBlocksSharedMemoryAreNotOurs) {
+  block_model& neighbour = s.block();
+  s.thread(neighbour, 0).write(1, s.shared(1));
+  t.read(2, s.shared(1));
+  EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 2}));
+}
+
+TEST(BoundsOfAll, GlobalAllocationsAreExact) {
+  for (const std::size_t bytes : {1u, 5u, 64u, 255u, 256u}) {
+    scene s;
+    auto* p = static_cast<unsigned char*>(s.m.allocate(bytes));
+    block_model& b = s.block();
+    s.thread(b, 0).write(1, p, 1);
+    s.thread(b, 0).write(2, p + bytes - 1, 1);
+    ASSERT_THAT(s.found(), IsEmpty()) << bytes;
+    s.thread(b, 0).read(3, p - 1, 1);
+    s.thread(b, 0).write(4, p + bytes, 1);
+    s.thread(b, 0).read(5, p + bytes - 1, 2);
+    ASSERT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4}, seen{outside_memory, 0, 5})) << bytes;
+    EXPECT_THAT(s.m.findings()[1].what.memory, HasSubstr("0 bytes behind the end of " + std::to_string(bytes)));
+  }
+}
+
+TEST_F(Bounds, MemoryGivenBackIsNobodys) {
+  auto* p = static_cast<unsigned char*>(s.m.allocate(8));
+  t.write(1, p, 8);
+  s.m.free(p);
+  t.read(2, p + 7, 1);
+  EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 2}));
+  EXPECT_EQ(s.missing(), "the memory has been given back");
+}
+
+TEST_F(Bounds, CopiesKeepThemToo) {
+  t.write(1, s.shared(0), 16);
+  t.copy(2, s.shared(0) + scene::shared_each - 8, s.g, 16);
+  t.copy(3, s.shared(0) + 32, s.g + 248, 16);
+  EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 2}, seen{outside_memory, 0, 3}));
+}
+
+}  // namespace
+}  // namespace antiphase::test
