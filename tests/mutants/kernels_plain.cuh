@@ -243,7 +243,7 @@ template <bound F> struct stencil : on_numbers {
     else
       s.word[t + 1] = load(p, at);
     if (t == 0 && F != bound::halo_not_zeroed) s.word[0] = F == bound::read_before_first ? p.in[at - 1] : load(p, at - 1);
-    if (t == threads - 1) s.word[threads + (F == bound::shared_write_too_far ? 2 : 1)] = load(p, at + 1);
+    if (t == threads - 1) s.word[threads + 1 + (F == bound::shared_write_too_far && p.size > 0)] = load(p, at + 1);
     block_barrier();
     const std::uint32_t left = s.word[t], right = s.word[t + (F == bound::shared_read_too_far ? 3 : 2)];
     if constexpr (F == bound::result_in_place) {

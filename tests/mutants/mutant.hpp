@@ -4,6 +4,7 @@
 #include <antiphase/core/portable.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct numbers {
   int size;             // of `in` and `out`
 };
 AP_FN constexpr std::uint32_t input(int i) { return static_cast<std::uint32_t>(i) * 40503u + 77u; }
+
+inline void PrintTo(const mutant& m, std::ostream* out) { *out << m.name; }
 
 // Runs it once; returns what is wrong with the numbers, or nothing.
 std::string run(const context& where, const mutant& m);

@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/mutants/checks.hpp"
@@ -19,11 +21,15 @@ std::vector<mutant> all();
 namespace {
 
 check_report checked_run(const mutant& m, int schedules) {
+  check_options how;
+  how.schedules = schedules;
+  how.workers = 1;
+  how.shorten = false;
   return check(
       [&](const context& where) {
         if (const std::string wrong = run(where, m); !wrong.empty()) throw device_error(wrong);
       },
-      {.schedules = schedules, .workers = 1, .shorten = false});
+      how);
 }
 // A finding in words that stay the same when lines move.
 std::string text(const finding& f) {
