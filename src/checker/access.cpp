@@ -11,18 +11,15 @@
 namespace antiphase::checker_detail {
 namespace {
 
-std::uintptr_t code_base() {
-  static const std::uintptr_t base = [] {
-    Dl_info info{};
-    dladdr(reinterpret_cast<const void*>(&code_base), &info);
-    return reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  }();
-  return base;
+std::uintptr_t find_code_base() {
+  Dl_info info{};
+  dladdr(reinterpret_cast<const void*>(&find_code_base), &info);
+  return reinterpret_cast<std::uintptr_t>(info.dli_fbase);
 }
 
-constexpr place_number far_code = 0x40000000u;  // an entry of far_code_
-
 }  // namespace
+
+const std::uintptr_t code_base = find_code_base();
 
 // places ------------------------------------------------------------------------------------------------------------------------------
 
@@ -34,7 +31,7 @@ place_number model::number_of(source where) {
 }
 
 place_number model::number_of_code(const void* code) {
-  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(code) - code_base();
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(code) - code_base;
   if (offset < far_code) return static_cast<place_number>(offset);
   const auto at = std::find(far_code_.begin(), far_code_.end(), code);
   if (at == far_code_.end()) far_code_.push_back(code);
@@ -50,7 +47,7 @@ place_number model::number_of(const void* code, source where) {
 std::vector<code_place> model::lines(place_number p) const {
   const auto line_of = [](const source& s) { return std::vector<code_place>{{shown(s.file_name()), static_cast<int>(s.line())}}; };
   if ((p & from_source) != 0) return line_of(sources_[p & ~from_source]);
-  auto all = lines_of((p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base() + p));
+  auto all = lines_of((p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base + p));
   if (const auto at = also_.find(p); all.empty() && at != also_.end()) return line_of(at->second);
   return all;
 }
@@ -106,6 +103,24 @@ void model::visit(const who& w, const void* p, std::size_t bytes) {
   });
 }
 
+// A reader for each warp or actor of the cell's groups.
+template <class Do> void model::each_reader(const cell& c, Do f) {
+  for (std::uint32_t number = c.more; number != 0; number = memory_.group(number).next) {
+    reader r = memory_.group(number).of;
+    if (r.kind == copy_reads) {
+      r.lanes = 1;
+      f(r);
+      continue;
+    }
+    const auto warps = static_cast<std::size_t>((blocks_[r.block].threads + 31) / 32);
+    for (std::size_t warp = 0; warp < warps; ++warp) {
+      r.unit = static_cast<std::uint16_t>(warp);
+      r.lanes = memory_.group(number).lanes[warp];
+      if (r.lanes != 0) f(r);
+    }
+  }
+}
+
 namespace {
 // Atomic operations on the same memory do not race if each reaches the other.
 bool strong(scope a, block_number block_a, scope b, block_number block_b) {
@@ -127,9 +142,10 @@ void model::read_cell(const who& w, cell& c, std::size_t offset) {
       report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
              "fence_async by the thread that wrote it, before the barrier that orders the two");
   }
-  if (c.more != 0 && w.reach == scope{})
-    for (const reader& r : memory_.readers(c.more))
-      if (r.lanes != 0 && r.kind == warp_wrote && !knows(t, r)) report(w, finding_kind::race, offset, nullptr, &r, {});
+  if (w.reach == scope{})
+    each_reader(c, [&](const reader& r) {
+      if (r.kind == warp_wrote && !knows(t, r)) report(w, finding_kind::race, offset, nullptr, &r, {});
+    });
   add_reader(w, c);
 }
 
@@ -142,9 +158,7 @@ void model::check_readers(const who& w, cell& c, std::size_t offset) {
     if (!knows(t, r)) report(w, r.kind == warp_wrote ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
   };
   check(c.first);
-  if (c.more == 0) return;
-  const std::uint32_t more = c.more;
-  for (std::size_t i = 0; i < memory_.readers(more).size(); ++i) check(memory_.readers(more)[i]);
+  each_reader(c, check);
 }
 
 void model::write_cell(const who& w, cell& c, std::size_t offset) {
@@ -170,18 +184,12 @@ void model::write_cell(const who& w, cell& c, std::size_t offset) {
   c.time = w.time();
   c.place = w.place;
   if (!covers_atomic) return;
-  if (c.more == 0) c.more = memory_.new_table();
-  enter(memory_.readers(c.more), covered);
+  memory_.add_group(c, covered).lanes[covered.unit] = covered.lanes;
 }
 
 reader model::warp_reader(const thread_model& t, place_number place) const {
   return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
 }
-
-namespace {
-// Tables are as long as a power of two. Where all warps of a block read the same, each is found at once.
-std::size_t slot_of(const reader& r, std::size_t step, std::size_t size) { return (r.unit + r.block * 5u + step) & (size - 1); }
-}  // namespace
 
 // Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one is behind them too.
 void model::add_reader(const who& w, cell& c) {
@@ -194,62 +202,43 @@ void model::add_reader(const who& w, cell& c) {
     r.time = w.group;
     r.lanes = 1;
   }
-  const auto merge = [&](reader& old) {
-    if (old.lanes == 0 || !old.same_group(r)) return false;
-    if (old.time != r.time) {
-      if (r.kind == warp_reads) old.lanes &= ~r.lanes;  // the lane's own later read stands for it
-      const bool ordered = r.kind == copy_reads || old.lanes == 0 || knows(t, old);
-      if (!ordered) return false;
-      old.lanes = 0;
-      old.time = r.time;
-    }
-    old.lanes |= r.lanes;
-    old.place = r.place;
-    return true;
-  };
-  if (c.first.lanes == 0 || (c.first.kind == warp_reads && c.first.block != t.block && c.first.block < first_visible_)) {
-    c.first = r;
+  reader& first = c.first;
+  if (first.lanes != 0 && first.same_group(r) && first.time != r.time) {
+    if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read stands for it
+    if (r.kind == copy_reads || (first.lanes != 0 && knows(t, first))) first.lanes = 0;
+  }
+  if (first.lanes == 0 || (first.kind != warp_wrote && first.block < first_visible_)) {
+    first = r;
     return;
   }
-  if (merge(c.first)) return;
-  if (c.more == 0) c.more = memory_.new_table();
-  reader_table& table = memory_.readers(c.more);
-  for (std::size_t step = 0; step < table.size(); ++step) {
-    reader& at = table[slot_of(r, step, table.size())];
-    if (at.lanes != 0 && merge(at)) return;
-    if (at.lanes == 0 && at.time == 0) break;  // never used: nothing lies behind it
+  if (first.same_group(r) && first.time == r.time && first.place == r.place) {
+    first.lanes |= r.lanes;
+    return;
   }
-  enter(table, r);
-}
-
-void model::enter(reader_table& table, const reader& r) {
-  for (;;) {
-    for (std::size_t step = 0; step < table.size(); ++step) {
-      reader& at = table[slot_of(r, step, table.size())];
-      if (at.lanes != 0) continue;
-      at = r;
+  const std::size_t warp = r.kind == copy_reads ? 0 : r.unit;
+  bool has_lost = false;
+  for (std::uint32_t* link = &c.more; *link != 0;) {
+    reader_group& g = memory_.group(*link);
+    const bool alike =
+        g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.unit == r.unit);
+    if (alike && g.of.time == r.time && g.of.place == r.place) {
+      g.lanes[warp] |= r.lanes;
       return;
     }
-    purge(table);
-  }
-}
-
-// Makes room. Of blocks that have ended without ever telling others how far they were, one reader stands for all: nobody who comes can
-// know of any of them.
-void model::purge(reader_table& table) {
-  reader_table kept;
-  bool has_lost = false;
-  for (const reader& r : table) {
-    const block_record& from = blocks_[r.block];
-    const bool lost = r.block >= launch_first_ && from.ended && !from.published;
-    if (r.lanes == 0 || (lost && has_lost)) continue;
+    // Of blocks that have ended without ever telling others how far they were, one reader stands for all: nobody who comes can know of any.
+    const block_record& from = blocks_[g.of.block];
+    const bool lost = g.of.block >= launch_first_ && from.ended && !from.published && g.of.kind != warp_wrote;
+    const bool known = g.of.kind == warp_reads && (g.of.block < first_visible_ || (g.of.block == t.block && g.of.time <= t.floor));
+    if (known || (lost && has_lost) || (alike && r.kind == copy_reads)) {
+      const std::uint32_t gone = std::exchange(*link, g.next);
+      g.next = 0;
+      memory_.drop_groups(gone);
+      continue;
+    }
     has_lost |= lost;
-    kept.push_back(r);
+    link = &g.next;
   }
-  std::size_t size = 8;
-  while (size < 2 * kept.size()) size *= 2;
-  table.assign(size, {});
-  for (const reader& r : kept) enter(table, r);
+  memory_.add_group(c, r).lanes[warp] = r.lanes;
 }
 
 // by the host ---------------------------------------------------------------------------------------------------------------------------

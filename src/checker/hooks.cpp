@@ -6,37 +6,70 @@
 
 namespace antiphase::checker_detail {
 
-// Most accesses read what has been read before at the same time, by the same warp or another of the block: these need no more than this.
+// Most accesses need no more than this: reads of what has been read before at the same time and place, by the same warp or another of the
+// block, and writes to what all know that touched it before. Everything else, and every finding, is the model's.
 struct hook_access {
-  template <std::size_t Bytes> static bool quick_read(model& m, std::uintptr_t address, const void* code) {
+  [[gnu::always_inline]] static inline bool quick_read(model& m, std::uintptr_t address, std::size_t words, const void* code) {
     const std::size_t offset = address - m.memory_.lowest();
     if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high;
-    if (offset % 4 != 0) return false;
-    thread_model& t = *m.current_;
-    const place_number place = m.number_of_code(code);
+    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
+    if (offset % 4 != 0 || place >= model::far_code) return false;
+    const thread_model& t = *m.current_;
+    const stamp now = *t.time;
     cell* c = m.memory_.cells() + offset / 4;
-    for (std::size_t word = 0; word < Bytes / 4; ++word, ++c) {
-      reader* r = &c->first;
-      if (r->block != t.block || r->unit != t.warp) {
+    for (const cell* end = c + words; c < end; ++c) {
+      reader& r = c->first;
+      const bool first =
+          r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 && r.time == now && r.place == place;
+      reader_group* g = nullptr;
+      if (!first || r.lanes == 0) {
         if (c->more == 0 || c->state == cell_state::split) return false;
-        const reader_table& table = m.memory_.readers(c->more);
-        r = const_cast<reader*>(&table[(t.warp + t.block * 5u) & (table.size() - 1)]);
-        if (r->block != t.block || r->unit != t.warp) return false;
+        g = &m.memory_.group(c->more);
+        if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
       }
-      if (r->kind != warp_reads || r->scope != 0 || r->time != *t.time || r->lanes == 0) return false;
       if (!written_before(m, t, *c)) return false;
-      r->lanes |= t.lane;
-      r->place = place;
+      (g != nullptr ? g->lanes[t.warp] : r.lanes) |= t.lane;
     }
     ++m.accesses_;
     return true;
   }
-  static bool written_before(const model& m, const thread_model& t, const cell& c) {
+
+  [[gnu::always_inline]] static inline bool quick_write(model& m, std::uintptr_t address, std::size_t words, const void* code) {
+    const std::size_t offset = address - m.memory_.lowest();
+    if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high;
+    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
+    if (offset % 4 != 0 || place >= model::far_code) return false;
+    const thread_model& t = *m.current_;
+    cell* const start = m.memory_.cells() + offset / 4;
+    for (const cell* c = start; c < start + words; ++c) {
+      if (!written_before(m, t, *c)) return false;
+      const reader& r = c->first;
+      if (r.lanes != 0 && (r.block != t.block || r.time > t.floor || r.kind != warp_reads)) return false;
+      for (std::uint32_t more = c->more; more != 0; more = m.memory_.group(more).next) {
+        const reader& of = m.memory_.group(more).of;
+        if (of.block != t.block || of.time > t.floor || of.kind != warp_reads) return false;
+      }
+    }
+    for (cell* c = start; c < start + words; ++c) {
+      m.memory_.clear_readers(*c);
+      c->block = t.block;
+      c->writer = static_cast<actor>(t.index);
+      c->state = cell_state::written;
+      c->scope = 0;
+      c->time = *t.time;
+      c->place = static_cast<place_number>(place);
+    }
+    ++m.accesses_;
+    return true;
+  }
+
+ private:
+  [[gnu::always_inline]] static inline bool written_before(const model& m, const thread_model& t, const cell& c) {
     if (c.scope != 0) return false;
     if (c.state == cell_state::written)
       return c.block < m.first_visible_ || (c.block == t.block && (c.time <= t.floor || c.writer == t.index));
     if (c.state != cell_state::copied || c.block != t.block) return false;
-    const std::size_t copies = c.writer - m.current_threads_;
+    const std::size_t copies = static_cast<std::size_t>(c.writer - t.block_threads);
     return copies < t.known->own->copies.size() && c.time <= t.known->own->copies[copies];
   }
 };
@@ -46,12 +79,27 @@ namespace {
 template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr || m->current() == nullptr) return;
-  if constexpr (Bytes >= 4)
-    if (hook_access::quick_read<Bytes>(*m, reinterpret_cast<std::uintptr_t>(p), code)) return;
+  if (Bytes >= 4 && hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
   m->access(p, Bytes, access_kind::read, code);
+}
+template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void* p, const void* code) {
+  model* m = active;
+  if (m == nullptr || m->current() == nullptr) return;
+  if (Bytes >= 4 && hook_access::quick_write(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
+  m->access(p, Bytes, access_kind::write, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   if (model* m = active) m->access(p, bytes, kind, code);
+}
+
+void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
+  model* m = active;
+  if (m == nullptr || m->current() == nullptr) return;
+  const bool whole = bytes % 4 == 0;
+  if (!whole || !hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(from), bytes / 4, code))
+    m->access(from, bytes, access_kind::read, code);
+  if (!whole || !hook_access::quick_write(*m, reinterpret_cast<std::uintptr_t>(to), bytes / 4, code))
+    m->access(to, bytes, access_kind::write, code);
 }
 
 order of(int memory_order) {
@@ -73,6 +121,7 @@ void atomic(const volatile void* p, std::size_t bytes, bool reads, bool writes, 
 using antiphase::checker_detail::access_kind;
 using antiphase::checker_detail::any;
 using antiphase::checker_detail::atomic;
+using antiphase::checker_detail::copied;
 
 #define CODE __builtin_return_address(0)
 
@@ -104,13 +153,11 @@ void __tsan_vptr_read(void** p) { any(p, sizeof *p, access_kind::read, CODE); }
 
 // Instrumented units call these instead of the library's; see checked_prelude.hpp.
 void* antiphase_checked_memcpy(void* to, const void* from, std::size_t bytes) {
-  any(from, bytes, access_kind::read, CODE);
-  any(to, bytes, access_kind::write, CODE);
+  copied(to, from, bytes, CODE);
   return std::memcpy(to, from, bytes);
 }
 void* antiphase_checked_memmove(void* to, const void* from, std::size_t bytes) {
-  any(from, bytes, access_kind::read, CODE);
-  any(to, bytes, access_kind::write, CODE);
+  copied(to, from, bytes, CODE);
   return std::memmove(to, from, bytes);
 }
 void* antiphase_checked_memset(void* to, int value, std::size_t bytes) {

@@ -96,6 +96,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
     t.lane = 1u << i % 32;
     t.time = &b->times[static_cast<std::size_t>(i / 32)];
     t.index = i;
+    t.block_threads = threads;
     learn(t, start);
   }
   alive_.push_back(std::move(b));

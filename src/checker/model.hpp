@@ -51,8 +51,9 @@ struct thread_model {
   std::uint32_t lane = 0;  // its bit
   stamp floor = 0;         // known->own->floor
   stamp* time = nullptr;   // the warp's
-
+  int block_threads = 0;
   int index = 0;
+
   knowledge_ptr known;
   knowledge_ptr fence_known;  // what it knew at its last proxy fence; null: there was none
   stamp fence_time = 0;       // and how far it was itself
@@ -88,10 +89,7 @@ class model {
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes);
   void end_block(block_model& b);
   void end_thread(thread_model& t);
-  void set_current(thread_model* t) {
-    current_ = t;
-    if (t != nullptr) current_threads_ = static_cast<std::size_t>(blocks_[t->block].threads);
-  }
+  void set_current(thread_model* t) { current_ = t; }
   thread_model* current() { return current_; }
 
   // memory of the device, by the host: `on` says after what it comes
@@ -160,7 +158,8 @@ class model {
 
  private:
   friend struct hook_access;
-  static constexpr place_number from_source = 0x80000000u;
+  static constexpr place_number from_source = 0x80000000u;  // an entry of sources_
+  static constexpr place_number far_code = 0x40000000u;     // an entry of far_code_
 
   struct mbarrier_model {
     knowledge_ptr arrived;  // by all arrivals so far
@@ -198,8 +197,7 @@ class model {
   void add_reader(const who& w, cell& c);
   void check_readers(const who& w, cell& c, std::size_t offset);
   bool reachable(const who& w, const void* p, std::size_t bytes);
-  void enter(reader_table& table, const reader& r);
-  void purge(reader_table& table);
+  template <class Do> void each_reader(const cell& c, Do f);
   mbarrier_model& barrier(block_number block, const void* word);
   reader warp_reader(const thread_model& t, place_number place) const;
 
@@ -214,7 +212,6 @@ class model {
 
   shadow memory_;
   thread_model* current_ = nullptr;
-  std::size_t current_threads_ = 0;  // of its block
   std::deque<block_record> blocks_;  // by number; 0 is the host
   std::vector<std::unique_ptr<block_model>> alive_, idle_;
   block_number launch_first_ = 1, first_visible_ = 1;
@@ -236,6 +233,9 @@ class model {
     knowledge_ptr a, b, both;
   } last_join_;
 };
+
+// Where the code of this binary starts: places of instrumented code are offsets from here.
+extern const std::uintptr_t code_base;
 
 // The model of the run on this OS thread; null: nothing is followed.
 extern thread_local constinit model* active [[gnu::tls_model("initial-exec")]];

@@ -46,8 +46,8 @@ void shadow::reset() {
   allocations_.clear();
   split_.assign(1, {});  // number 0 means none
   free_splits_.clear();
-  tables_.assign(1, {});
-  free_tables_.clear();
+  groups_.assign(1, {});
+  free_group_ = 0;
 }
 
 void* shadow::allocate(std::size_t bytes) {
@@ -120,42 +120,43 @@ void shadow::split(cell& c) {
   }
   for (cell& b : split_[index]) {
     b = c;
-    if (c.more == 0) continue;
-    b.more = new_table();
-    tables_[b.more] = tables_[c.more];
+    b.more = 0;
+    for (std::uint32_t g = c.more; g != 0; g = groups_[g].next) {
+      const reader_group copy = groups_[g];
+      std::copy(std::begin(copy.lanes), std::end(copy.lanes), add_group(b, copy.of).lanes);
+    }
   }
-  if (c.more != 0) drop_table(c.more);
+  if (c.more != 0) drop_groups(c.more);
   c = {};
   c.state = cell_state::split;
   c.more = index;
 }
 
-std::uint32_t shadow::new_table() {
-  if (!free_tables_.empty()) {
-    const std::uint32_t index = free_tables_.back();
-    free_tables_.pop_back();
-    return index;
+reader_group& shadow::add_group(cell& c, const reader& of) {
+  std::uint32_t number = free_group_;
+  if (number == 0) {
+    number = static_cast<std::uint32_t>(groups_.size());
+    groups_.emplace_back();
+  } else {
+    free_group_ = groups_[number].next;
+    groups_[number] = {};
   }
-  tables_.emplace_back();
-  return static_cast<std::uint32_t>(tables_.size() - 1);
+  reader_group& g = groups_[number];
+  g.of = of;
+  g.next = c.more;
+  c.more = number;
+  return g;
 }
 
-void shadow::drop_table(std::uint32_t more) {
-  tables_[more].clear();
-  free_tables_.push_back(more);
-}
-
-void shadow::clear_readers(cell& c) {
-  c.first.lanes = 0;
-  if (c.more == 0) return;
-  drop_table(c.more);
-  c.more = 0;
+void shadow::drop_groups(std::uint32_t first) {
+  std::uint32_t last = first;
+  while (groups_[last].next != 0) last = groups_[last].next;
+  groups_[last].next = free_group_;
+  free_group_ = first;
 }
 
 std::uint64_t shadow::bytes_kept() const {
-  std::uint64_t bytes = bytes_tracked() / 4 * sizeof(cell) + split_.capacity() * sizeof split_[0] + tables_.capacity() * sizeof tables_[0];
-  for (const auto& t : tables_) bytes += t.capacity() * sizeof(reader);
-  return bytes;
+  return bytes_tracked() / 4 * sizeof(cell) + split_.size() * sizeof split_[0] + groups_.size() * sizeof groups_[0];
 }
 
 std::uint64_t shadow::bytes_tracked() const {

@@ -47,8 +47,17 @@ struct cell {
   std::uint32_t more = 0;  // further readers, or the bytes of a split cell; 0: none
 };
 
-// Further readers of a cell. Lookup starts at the reader's unit, so that a tile read by all warps of a block is found at once.
-using reader_table = std::vector<reader>;
+// Further readers of a cell, in a list: of one block at one time and place, whichever warps they belong to. Where all warps of a block read
+// the same between two barriers, that is one entry, in front of the list.
+struct reader_group {
+  std::uint32_t next = 0;        // 0: the last
+  reader of;                     // `unit` is an actor's number or unused, `lanes` unused
+  std::uint32_t lanes[32] = {};  // by warp; of an actor, the first is 1
+
+  bool at(block_number block, stamp time, place_number place) const {
+    return of.block == block && of.time == time && of.place == place && of.kind == warp_reads && of.scope == 0;
+  }
+};
 
 class shadow {
  public:
@@ -79,10 +88,13 @@ class shadow {
   // One function call for each cell that covers a part of [offset, offset + bytes): whole words where they are not split.
   template <class Visit> void visit(std::size_t offset, std::size_t bytes, Visit visit);
 
-  reader_table& readers(std::uint32_t more) { return tables_[more]; }
-  std::uint32_t new_table();
-  void drop_table(std::uint32_t more);
-  void clear_readers(cell& c);
+  reader_group& group(std::uint32_t number) { return groups_[number]; }
+  reader_group& add_group(cell& c, const reader& of);  // in front of the cell's list
+  void drop_groups(std::uint32_t first);
+  void clear_readers(cell& c) {
+    c.first.lanes = 0;
+    if (c.more != 0) drop_groups(std::exchange(c.more, 0));
+  }
 
   std::uint64_t bytes_kept() const;     // by the checker
   std::uint64_t bytes_tracked() const;  // shared and global, at most so far
@@ -98,8 +110,8 @@ class shadow {
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;
   std::vector<std::uint32_t> free_splits_;
-  std::vector<reader_table> tables_;
-  std::vector<std::uint32_t> free_tables_;
+  std::vector<reader_group> groups_;
+  std::uint32_t free_group_ = 0;  // of a list
 };
 
 template <class Visit> void shadow::visit(std::size_t offset, std::size_t bytes, Visit visit) {
