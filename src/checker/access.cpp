@@ -383,7 +383,7 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
   }
   if (theirs != scope{} && w.reach != scope{} && other != t.block) return "block scope does not reach another block: device scope";
   if (other != t.block) return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
-  if (read != nullptr) return "a barrier between their reading and this: the slot has not been released";
+  if (read != nullptr && read->kind != warp_wrote) return "a barrier between their reading and this: the slot has not been released";
   return "a block barrier, or another barrier that both take part in, between the two";
 }
 
