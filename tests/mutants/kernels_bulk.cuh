@@ -249,8 +249,7 @@ std::vector<mutant> bulk_copies() {
 
       roles<3, slip::nothing>("ring"),
       roles<1, slip::nothing>("ring-one-stage"),
-      roles<3, slip::loader_takes_without_acquire>("ring-no-acquire", "loads into slots that are still used", overwritten_in_use,
-                                                   not_released),
+      roles<3, slip::loader_takes_without_acquire>("ring-no-acquire", "loads into slots that are still used", overwritten_in_use, phase),
       roles<3, slip::loader_starts_in_the_other_round>("ring-loader-in-other-round", "the loader waits for a round that never was",
                                                        deadlock, waits),
       roles<3, slip::computer_does_not_wait>("ring-no-wait", "uses a slot without waiting for the load", read_before_landing, phase),
@@ -267,7 +266,7 @@ std::vector<mutant> bulk_copies() {
       roles<3, slip::bytes_too_many>("ring-bytes-too-many", "announces 16 bytes too many", deadlock, "16 bytes missing"),
 
       copied<without_storer, bulk::none>("bulk"),
-      copied<without_storer, bulk::no_acquire>("bulk-no-acquire", "loads into slots that are still used", overwritten_in_use, not_released),
+      copied<without_storer, bulk::no_acquire>("bulk-no-acquire", "loads into slots that nobody has given back", overwritten_in_use, phase),
       copied<without_storer, bulk::no_full_commit>("bulk-no-commit", "the loader never commits", deadlock, waits),
       copied<without_storer, bulk::no_full_wait>("bulk-no-wait", "uses a slot without waiting for the load", read_before_landing, phase),
       copied<without_storer, bulk::no_computed_commit>("bulk-no-release", "nobody gives a slot back", deadlock, waits),
@@ -287,11 +286,11 @@ std::vector<mutant> bulk_copies() {
       copied<without_storer, bulk::no_barrier_after_init>("bulk-no-barrier-after-init", "uses the barriers before the others know them",
                                                           race, no_barrier),
       copied<without_storer, bulk::tail_loaded_too_far>("bulk-tail-loaded-too-far", "loads one number past the end", outside_memory,
-                                                        "global memory, 0 bytes behind"),
+                                                        "bytes behind the end"),
       copied<without_storer, bulk::tail_stored_too_far>("bulk-tail-stored-too-far", "stores one number past the end", outside_memory,
-                                                        "global memory, 0 bytes behind"),
+                                                        "bytes behind the end"),
       copied<without_storer, bulk::packet_too_far>("bulk-packet-too-far", "rounds the size of the last load up", outside_memory,
-                                                   "global memory, 0 bytes behind"),
+                                                   "bytes behind the end"),
       copied<without_storer, bulk::misaligned>("bulk-misaligned", "loads to an address that is no multiple of 16", bad_copy,
                                                "multiples of 16"),
 

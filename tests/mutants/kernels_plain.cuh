@@ -527,7 +527,8 @@ std::vector<mutant> plain() {
 
       made<role::none>("roles"),
       made<role::full_before_write>("roles-full-before-write", "says that the words are there before it writes them", race, no_barrier),
-      made<role::empty_before_read>("roles-empty-before-read", "gives the words back before it reads them", race, ""),
+      made<role::empty_before_read>("roles-empty-before-read", "gives the words back before it reads them", overwritten_in_use,
+                                    not_released),
       made<role::no_wait_for_full>("roles-no-wait-for-full", "does not wait for the words", race, no_barrier),
       made<role::no_wait_for_empty>("roles-no-wait-for-empty", "does not wait for the words to be given back", overwritten_in_use,
                                     not_released),

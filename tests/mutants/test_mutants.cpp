@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <antiphase/core/error.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -20,16 +18,8 @@ std::vector<mutant> all();
 }
 namespace {
 
-check_report checked_run(const mutant& m, int schedules) {
-  check_options how;
-  how.schedules = schedules;
-  how.workers = 1;
-  how.shorten = false;
-  return check(
-      [&](const context& where) {
-        if (const std::string wrong = run(where, m); !wrong.empty()) throw device_error(wrong);
-      },
-      how);
+check_report check_mutant(const mutant& m, int schedules) {
+  return checked_run([&](const context& where) { return run(where, m); }, schedules);
 }
 // A finding in words that stay the same when lines move.
 std::string text(const finding& f) {
@@ -41,7 +31,7 @@ class mutants : public testing::TestWithParam<mutant> {};
 TEST_P(mutants, are_found) {
   const mutant& m = GetParam();
   const auto start = std::chrono::steady_clock::now();
-  const check_report report = checked_run(m, m.broken == nullptr ? clean_schedules() : 20);
+  const check_report report = check_mutant(m, m.broken == nullptr ? clean_schedules() : 20);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (m.broken == nullptr) {
     EXPECT_TRUE(report.clean()) << "nothing is broken, but found:\n" << to_text(report);
@@ -49,10 +39,11 @@ TEST_P(mutants, are_found) {
   }
   EXPECT_LT(took.count(), 10);
   const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
-  ASSERT_NE(found, report.findings.end()) << m.broken << ": expected " << name(m.by) << " (" << m.says << ") among\n" << to_text(report);
-  if (m.by == finding_kind::deadlock || m.by == finding_kind::wrong_result) return;  // these have no single place
-  EXPECT_THAT(found->access.at.file, testing::AnyOf(testing::HasSubstr("tests/"), testing::HasSubstr("antiphase/gemm/"),
-                                                    testing::HasSubstr("antiphase/scan/"), testing::HasSubstr("programs.cpp")));
+  ASSERT_TRUE(found != report.findings.end()) << m.broken << ": expected " << name(m.by) << " (" << m.says << ") among\n"
+                                              << to_text(report);
+  if (m.by == finding_kind::deadlock || m.by == finding_kind::wrong_result || m.how == program::read_back_unordered) return;  // no place
+  using testing::HasSubstr;
+  EXPECT_THAT(found->access.at.file, testing::AnyOf(HasSubstr("tests/"), HasSubstr("antiphase/gemm/"), HasSubstr("antiphase/scan/")));
   EXPECT_GT(found->access.at.line, 0);
 }
 std::string name_of(const testing::TestParamInfo<mutant>& info) {
@@ -77,7 +68,7 @@ TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
 void write_json(const char* path) {
   nlohmann::json all = nlohmann::json::array();
   for (const mutant& m : checked::all()) {
-    const check_report report = checked_run(m, 20);
+    const check_report report = check_mutant(m, 20);
     std::vector<std::string> kinds;
     for (const finding& f : report.findings)
       if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
