@@ -142,7 +142,7 @@ mutant scan(const char* name, std::string_view fault, const char* what = nullptr
   return {.family = "Kogge-Stone scans", .name = name, .broken = "not found in tests/scan/mutants.cuh"};
 }
 
-std::vector<mutant> async() {
+std::vector<mutant> asynchronous() {
   using enum finding_kind;
   constexpr const char* no_barrier = "a block barrier, or another barrier that both take part in";
   constexpr const char* not_released = "the slot has not been released";

@@ -66,22 +66,22 @@ TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
 
 // For scripts/who_finds_what.py: what the checker says about each.
 void write_json(const char* path) {
-  nlohmann::json all = nlohmann::json::array();
+  std::string lines;
   for (const mutant& m : checked::all()) {
     const check_report report = check_mutant(m, 20);
     std::vector<std::string> kinds;
     for (const finding& f : report.findings)
       if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
     const bool as_told = std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
-    nlohmann::json one{{"name", m.name},
-                       {"family", m.family},
-                       {"broken", m.broken == nullptr ? "" : m.broken},
-                       {"kinds", kinds},
-                       {"gpu", !needs_checker(m.how)}};
-    one["by"] = as_told ? nlohmann::json(name(m.by)) : nlohmann::json();
-    all.push_back(std::move(one));
+    const nlohmann::json one{{"name", m.name},
+                             {"family", m.family},
+                             {"broken", m.broken == nullptr ? "" : m.broken},
+                             {"by", as_told ? nlohmann::json(name(m.by)) : nlohmann::json()},
+                             {"kinds", kinds},
+                             {"gpu", !needs_checker(m.how)}};
+    lines += (lines.empty() ? "  " : ",\n  ") + one.dump();
   }
-  std::ofstream(path) << nlohmann::json{{"schema", 1}, {"schedules", 20}, {"mutants", std::move(all)}}.dump(1) << '\n';
+  std::ofstream(path) << "{\"schema\": 1, \"schedules\": 20, \"mutants\": [\n" << lines << "\n]}\n";
 }
 
 }  // namespace
