@@ -190,8 +190,11 @@ def read(path):
     return content
 
 
-def tool_cell(said):
-    return {"found": "**found**", "nothing": "–", "hangs": "hangs", "failed": "failed", "no time": ""}[said["result"]] if said else ""
+def tool_cell(said, alarm):
+    if not said:
+        return ""
+    found = "reports" if alarm else "**found**"
+    return {"found": found, "nothing": "–", "hangs": "hangs", "failed": "failed", "no time": ""}[said["result"]]
 
 
 def plain_cell(said):
@@ -204,24 +207,29 @@ def block(found, on_gpu):
     mutants = found["mutants"]
     broken = [m for m in mutants if m["broken"]]
 
-    def count(tool, *results):
-        return sum(runs.get(m["name"], {}).get(tool, {}).get("result") in results for m in broken)
+    def said(m, tool):
+        return runs.get(m["name"], {}).get(tool, {})
+
+    # What a tool says of a family whose right kernels it reports too, tells nothing.
+    alarms = {(m["family"], tool) for m in mutants if not m["broken"] for tool in TOOLS if said(m, tool).get("result") == "found"}
+
+    def count(tool, result):
+        return sum(said(m, tool).get("result") == result and (m["family"], tool) not in alarms for m in broken)
 
     by_numbers = sum(m["by"] == "wrong result" for m in broken)
     parts = [f"Of {len(broken)} broken kernels the checker finds {sum(m['by'] is not None for m in broken)}, within {found['schedules']} "
              f"schedules each, {by_numbers} of them only because the program checks its numbers; of {len(mutants) - len(broken)} right ones it "
              f"reports {sum(bool(m['kinds']) for m in mutants if not m['broken'])}."]
     if on_gpu:
-        there = [m for m in mutants if m["name"] in runs]
-        broken_there = [m for m in there if m["broken"]]
-        alarms = [f"{tool} {n}" for tool in TOOLS
-                  if (n := sum(runs[m["name"]].get(tool, {}).get("result") == "found" for m in there if not m["broken"]))]
+        broken_there = [m for m in broken if m["name"] in runs]
+        right_reported = [f"{tool} {n}" for tool in TOOLS if (n := sum(said(m, tool).get("result") == "found" for m in mutants if not m["broken"]))]
         parts[0] += (f" {len(broken_there)} of the broken ones were run on one {on_gpu['device']} (driver {on_gpu['driver']}, CUDA "
                      f"{on_gpu['toolkit']}, compute-sanitizer {on_gpu['sanitizer']}, {on_gpu['date']}): racecheck finds "
                      f"{count('racecheck', 'found')}, synccheck {count('synccheck', 'found')}, memcheck {count('memcheck', 'found')}; without a "
                      f"tool {count('plain', 'wrong')} give wrong numbers, {count('plain', 'failed')} fail, {count('plain', 'hangs')} do not end "
                      f"within {on_gpu['limit_seconds']:g} s, {count('plain', 'right')} give right numbers."
-                     f"{' Reports on right kernels: ' + ', '.join(alarms) + '.' if alarms else ''}")
+                     + (f" Reports on right kernels: {', '.join(right_reported)}; what the tool reports of that family does not count."
+                        if right_reported else ""))
     else:
         parts[0] += " The columns of the GPU are empty: nobody has run them yet."
     parts.append("A dash: nothing is found, or the numbers are right. Empty: not run, because the kernel needs what only the checker has.")
@@ -232,7 +240,8 @@ def block(found, on_gpu):
             of_it = runs.get(m["name"], {})
             ours = m["by"] if m["broken"] else ", ".join(m["kinds"]) or "–"
             what = f"`{m['name']}` {m['broken']}" if m["broken"] else f"`{m['name']}` *nothing is broken*"
-            rows.append([what, ours or "not found", *(tool_cell(of_it.get(tool)) for tool in TOOLS), plain_cell(of_it.get("plain"))])
+            cells = [tool_cell(of_it.get(tool), (family, tool) in alarms) for tool in TOOLS]
+            rows.append([what, ours or "not found", *cells, plain_cell(of_it.get("plain"))])
         parts.append("\n".join("| " + " | ".join(row) + " |" for row in rows))
     return "\n\n".join(parts)
 

@@ -27,12 +27,13 @@ enum class uni {
   not_initialised,
   no_barrier_after_init,
   one_stage_too_few,
+  slot_not_advanced,
 };
 template <int N, uni F> struct unified {
   using params = test::ring_params;
   static constexpr int threads = test::ring_threads;
   static constexpr int parties = threads + (F == uni::one_party_too_many) - (F == uni::one_party_too_few);
-  static constexpr int slots = N - (F == uni::one_stage_too_few);
+  static constexpr int slots = F == uni::slot_not_advanced ? 1 : N - (F == uni::one_stage_too_few);
   struct storage {
     std::uint32_t word[N][threads];
     channel<mbarrier, N, antiphase::threads(parties), antiphase::threads(threads)> ring;
@@ -120,6 +121,7 @@ enum class bulk {
   no_wait_read,
   wait_read_short,
   no_store_commit,
+  never_waited,
   tail_loaded_too_far,
   tail_stored_too_far,
   packet_too_far,
@@ -187,10 +189,11 @@ template <bulk_copy_policy P, bulk F> struct broken_bulk_copy {
                 if (size > 0) bulk_store(p.to + first, slot, static_cast<std::uint32_t>(size));
                 for (int i = whole; i < length; ++i) p.to[first + i] = slot[i];
                 if constexpr (F != bulk::no_store_commit) bulk_commit();
-                if constexpr (F != bulk::no_wait_read) bulk_wait_read<F == bulk::wait_read_short ? 1 : 0>();
+                const bool last = first + P.tile * grid_extent().x >= p.size;
+                if (F != bulk::no_wait_read && !(F == bulk::never_waited && last)) bulk_wait_read<F == bulk::wait_read_short ? 1 : 0>();
                 if constexpr (F != bulk::no_release) s.ring.release(at);
               });
-    bulk_wait<0>();
+    if constexpr (F != bulk::never_waited) bulk_wait<0>();
   }
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
@@ -246,6 +249,7 @@ std::vector<mutant> bulk_copies() {
       made<3, uni::no_barrier_after_init>("unified-no-barrier-after-init", "uses the barriers before the others know them", race,
                                           no_barrier),
       made<3, uni::one_stage_too_few>("unified-one-stage-too-few", "two slots for three stages", overwritten_in_use, not_released),
+      made<3, uni::slot_not_advanced>("unified-slot-not-advanced", "all steps use the first slot", overwritten_in_use, not_released),
 
       roles<3, slip::nothing>("ring"),
       roles<1, slip::nothing>("ring-one-stage"),
@@ -296,6 +300,8 @@ std::vector<mutant> bulk_copies() {
 
       copied<with_storer, bulk::none>("bulk-store"),
       copied<with_storer, bulk::no_acquire>("bulk-store-no-acquire", "loads into slots that are still stored from", overwritten_in_use, ""),
+      copied<with_storer, bulk::no_full_wait>("bulk-store-no-load-wait", "computes in a slot without waiting for the load",
+                                              read_before_landing, phase),
       copied<with_storer, bulk::no_computed_wait>("bulk-store-no-wait", "stores before the results are there", read_before_landing, phase),
       copied<with_storer, bulk::no_computed_commit>("bulk-store-no-commit", "the computing warps never commit", deadlock, waits),
       copied<with_storer, bulk::no_release>("bulk-store-no-release", "the storing warp gives no slot back", deadlock, waits),
@@ -313,6 +319,8 @@ std::vector<mutant> bulk_copies() {
                                                  "bulk_wait_read"),
       copied<with_storer, bulk::no_store_commit>("bulk-store-no-group", "stores belong to no group: there is nothing to wait for",
                                                  overwritten_in_use, "bulk_wait_read"),
+      copied<with_storer, bulk::never_waited>("bulk-store-never-waited", "ends before its last store has read the slot", never_waited_for,
+                                              "bulk_commit and bulk_wait"),
   };
 }
 

@@ -132,6 +132,16 @@ class WhoFindsWhat(unittest.TestCase):
         self.assertIn("racecheck finds 1, synccheck 0", text)
         self.run_script("table", "--check")
 
+    def test_a_tool_that_reports_the_right_kernel_too_finds_nothing(self):
+        file, _ = self.on_gpu()
+        file["mutants"]["fine"]["racecheck"] = {"result": "found"}
+        self.store(gpu=file)
+        self.make_table()
+        self.assertEqual(self.row("broken")[2], "reports")
+        self.assertEqual(self.row("fine")[2], "reports")
+        self.assertIn("racecheck finds 0", self.document())
+        self.assertIn("Reports on right kernels: racecheck 1;", self.document())
+
     def test_without_a_gpu_the_columns_are_empty(self):
         self.make_table()
         self.assertEqual(self.row("broken")[1:], ["race", "", "", "", ""])
