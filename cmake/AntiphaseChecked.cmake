@@ -23,9 +23,10 @@ function(antiphase_checked_kernels target)
     add_library(${library} OBJECT ${stubs})
     target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_link_libraries(${library} PRIVATE antiphase::device)
-    # Calls of memcpy and its like must remain calls, which the prelude leads to the checker. -g1: lines for the reports. -Wno-tsan: g++
-    # warns of fences because libtsan ignores them; the checker follows them.
-    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -Wno-tsan -fno-builtin "SHELL:--param tsan-instrument-func-entry-exit=0"
+    # Calls of memcpy and its like must remain calls, which the prelude leads to the checker; a hook's return address is the place of the
+    # access, so hooks must not be left by a jump; fences have a hook of ours (libtsan has none, hence the warning). -g1: lines for reports.
+    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -Wno-tsan -fno-builtin -fno-optimize-sibling-calls
+                                              "SHELL:--param tsan-instrument-func-entry-exit=0"
                                               "SHELL:-include antiphase/executor/cpu/checked_prelude.hpp")
     target_compile_definitions(${library} PRIVATE AP_CHECKED)
     if(COMMAND antiphase_options)

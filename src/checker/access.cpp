@@ -132,7 +132,7 @@ void model::read_cell(const who& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
   if (c.state == cell_state::uninitialised) {
     report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
-  } else if (!knows(t, c.block, c.writer, c.time)) {
+  } else if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
   } else if (w.behind_proxy() && c.block != 0) {
@@ -142,7 +142,7 @@ void model::read_cell(const who& w, cell& c, std::size_t offset) {
       report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr,
              "fence_async by the thread that wrote it, before the barrier that orders the two");
   }
-  if (w.reach == scope{})
+  if (w.reach == scope{} && c.more != 0)
     each_reader(c, [&](const reader& r) {
       if (r.kind == warp_wrote && !knows(t, r)) report(w, finding_kind::race, offset, nullptr, &r, {});
     });
@@ -151,6 +151,7 @@ void model::read_cell(const who& w, cell& c, std::size_t offset) {
 
 void model::check_readers(const who& w, cell& c, std::size_t offset) {
   thread_model& t = w.thread;
+  if (surely_knows_readers(t, c)) return;
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
     if (r.kind != copy_reads && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
@@ -166,7 +167,7 @@ void model::write_cell(const who& w, cell& c, std::size_t offset) {
   check_readers(w, c, offset);
   bool covers_atomic = false;
   if (c.state == cell_state::written || c.state == cell_state::copied) {
-    if (!knows(t, c.block, c.writer, c.time)) {
+    if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
       covers_atomic = strong(static_cast<scope>(c.scope), c.block, w.reach, t.block);
       if (!covers_atomic)
         report(w, c.state == cell_state::copied ? finding_kind::overwritten_in_use : finding_kind::race, offset, &c, nullptr, {});

@@ -14,12 +14,12 @@ using cpu_detail::thread_state;
 
 thread_model& model_of(const thread_state& t) { return *static_cast<thread_model*>(t.watched); }
 
-// What the machine hands to kernels: their place in the grid, and what a warp exchanged.
+// What the machine hands to kernels: their place in the grid, what a warp exchanged, and where verbs leave a word for it.
 bool machine_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   const auto within = [&](const void* start, std::size_t size) {
     return address - reinterpret_cast<std::uintptr_t>(start) < size && bytes <= size;
   };
-  if (within(&machine::next_scope, sizeof machine::next_scope)) return true;  // written before an atomic operation
+  if (within(&machine::next_scope, sizeof machine::next_scope)) return true;
   if (kind == access_kind::write) return false;
   if (within(&machine::current, sizeof machine::current)) return true;
   const thread_state& t = cpu_detail::here();

@@ -27,7 +27,7 @@ struct hook_access {
         g = &m.memory_.group(c->more);
         if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
       }
-      if (!written_before(m, t, *c)) return false;
+      if (!m.surely_knows_writer(t, *c)) return false;
       (g != nullptr ? g->lanes[t.warp] : r.lanes) |= t.lane;
     }
     ++m.accesses_;
@@ -42,13 +42,7 @@ struct hook_access {
     const thread_model& t = *m.current_;
     cell* const start = m.memory_.cells() + offset / 4;
     for (const cell* c = start; c < start + words; ++c) {
-      if (!written_before(m, t, *c)) return false;
-      const reader& r = c->first;
-      if (r.lanes != 0 && (r.block != t.block || r.time > t.floor || r.kind != warp_reads)) return false;
-      for (std::uint32_t more = c->more; more != 0; more = m.memory_.group(more).next) {
-        const reader& of = m.memory_.group(more).of;
-        if (of.block != t.block || of.time > t.floor || of.kind != warp_reads) return false;
-      }
+      if (!m.surely_knows_writer(t, *c) || !m.surely_knows_readers(t, *c)) return false;
     }
     for (cell* c = start; c < start + words; ++c) {
       m.memory_.clear_readers(*c);
@@ -61,16 +55,6 @@ struct hook_access {
     }
     ++m.accesses_;
     return true;
-  }
-
- private:
-  [[gnu::always_inline]] static inline bool written_before(const model& m, const thread_model& t, const cell& c) {
-    if (c.scope != 0) return false;
-    if (c.state == cell_state::written)
-      return c.block < m.first_visible_ || (c.block == t.block && (c.time <= t.floor || c.writer == t.index));
-    if (c.state != cell_state::copied || c.block != t.block) return false;
-    const std::size_t copies = static_cast<std::size_t>(c.writer - t.block_threads);
-    return copies < t.known->own->copies.size() && c.time <= t.known->own->copies[copies];
   }
 };
 

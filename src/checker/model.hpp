@@ -182,6 +182,23 @@ class model {
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows(const thread_model& t, const reader& r) const;
+  // Cheap answers for what happens most; false: ask knows().
+  [[gnu::always_inline]] bool surely_knows_writer(const thread_model& t, const cell& c) const {
+    if (c.scope != 0) return false;
+    if (c.state == cell_state::written)
+      return c.block < first_visible_ || (c.block == t.block && (c.time <= t.floor || c.writer == t.index));
+    if (c.state != cell_state::copied || c.block != t.block) return false;
+    const std::vector<stamp>& copies = t.known->own->copies;
+    const auto at = static_cast<std::size_t>(c.writer - t.block_threads);
+    return at < copies.size() && c.time <= copies[at];
+  }
+  [[gnu::always_inline]] bool surely_knows_readers(const thread_model& t, const cell& c) {
+    const auto levelled = [&](const reader& r) { return r.block == t.block && r.time <= t.floor && r.kind == warp_reads; };
+    if (c.first.lanes != 0 && !levelled(c.first)) return false;
+    for (std::uint32_t more = c.more; more != 0; more = memory_.group(more).next)
+      if (!levelled(memory_.group(more).of)) return false;
+    return true;
+  }
   bool ordered_launch(block_number b) const;
   knowledge_ptr publish(thread_model& t);
   knowledge_ptr fenced_by(const thread_model& t) const;

@@ -44,15 +44,13 @@ std::vector<code_place> lines_of(const void* return_address) {
     int number = 0;
     if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) all.push_back({shown(file), number});
   }
-  // Each function inlined here says where it was called from. The scopes of an address are, from the innermost function on, those of where
-  // that function was written; the functions it was inlined into are those around its entry.
+  // Each function inlined here says where it was called from.
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(d.get(), address, &bias);
   if (unit == nullptr) return all;
-  Dwarf_Die *innermost = nullptr, *scopes = nullptr;
-  if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return all;
-  const int count = dwarf_getscopes_die(innermost, &scopes);
-  std::free(innermost);  // libdw allocates them with malloc
+  // The innermost scope at the address, and what encloses it in the tree: the functions that inlined it, not where those were declared.
+  Dwarf_Die *at_address = nullptr, *scopes = nullptr;
+  const int count = dwarf_getscopes(unit, address - bias, &at_address) > 0 ? dwarf_getscopes_die(at_address, &scopes) : 0;
   Dwarf_Files* files = nullptr;
   dwarf_getsrcfiles(unit, &files, nullptr);
   for (int i = 0; i < count; ++i) {
@@ -64,7 +62,8 @@ std::vector<code_place> lines_of(const void* return_address) {
       continue;
     if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) all.push_back({shown(name), static_cast<int>(line)});
   }
-  std::free(scopes);
+  std::free(scopes);  // libdw allocates both with malloc
+  std::free(at_address);
   return all;
 }
 

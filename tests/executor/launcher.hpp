@@ -5,6 +5,7 @@
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/device/kernel.cuh>
+#include <antiphase/device/warp.cuh>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <memory>
 #include <string>
@@ -20,6 +21,9 @@ using testing::MatchesRegex;
 struct numbers {
   std::uint32_t* out;
 };
+
+// Where any other thread may go first.
+inline void point() { warp_sync(1u << lane_index()); }
 
 using shared_executor = std::shared_ptr<const executor>;
 

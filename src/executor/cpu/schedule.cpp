@@ -25,14 +25,12 @@ std::size_t number_set::nth(std::size_t n) const {
   return w * 64 + static_cast<std::size_t>(std::countr_zero(left));
 }
 
-number_set number_set::without(const number_set& others) const {
-  number_set rest = *this;
-  rest.count_ = 0;
+void number_set::assign_difference(const number_set& of, const number_set& without) {
+  count_ = 0;
   for (std::size_t w = 0; w < words_.size(); ++w) {
-    rest.words_[w] &= ~others.words_[w];
-    rest.count_ += static_cast<std::size_t>(std::popcount(rest.words_[w]));
+    words_[w] = of.words_[w] & ~without.words_[w];
+    count_ += static_cast<std::size_t>(std::popcount(words_[w]));
   }
-  return rest;
 }
 
 void number_set::take_all(number_set& others) {
@@ -50,9 +48,12 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
   if (!tracks_) return;
   const std::size_t all = threads * resident;
   candidates_ = vain_ = polling_ = number_set(all);
-  fair_every_ = 1024 + 4 * all;  // everybody who polls has done so once in between
+  if (script_ != nullptr) {
+    place_.resize(all);
+    std::iota(place_.begin(), place_.end(), 0);
+  }
   if (order_ == schedule::starved) {
-    starved_ = number_set(all);
+    starved_ = fed_ = number_set(all);
     for (std::size_t slot = 0; slot < resident; ++slot) {
       const std::size_t first = random.below((threads + 31) / 32) * std::size_t{32};
       for (std::size_t i = first; i < std::min(first + 32, threads); ++i) starved_.insert(slot * threads + i);
@@ -62,8 +63,7 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
     priority_.resize(all);
     std::iota(priority_.begin(), priority_.end(), changes);
     for (std::size_t i = all; i > 1; --i) std::swap(priority_[i - 1], priority_[random.below(i)]);
-    // Where the length of the run is not known, every power of two is as likely as the next: a step s is hit with probability 1/(20 s) or
-    // more.
+    // Where the length of the run is not known, all powers of two are as likely: step s is hit with probability 1/(20 s) or more.
     for (unsigned i = 0; i < changes; ++i) {
       const std::uint64_t octave = std::uint64_t{1} << random.below(20);
       change_after_.push_back(options.expected_switches > 0 ? 1 + random.below(options.expected_switches) : octave + random.below(octave));
@@ -92,22 +92,24 @@ std::uint32_t scheduler::settle(std::size_t all, std::size_t worth, std::size_t 
   return chosen;
 }
 
-// On a fair turn forward order starts at another thread.
-std::size_t scheduler::shift() const {
-  if (!is_fair_turn()) return 0;
-  return random_source(steps_).below(candidates_.size());
+std::size_t scheduler::place_in_line(const number_set& line, std::size_t thread) const {
+  if (skips_ == 0) return line.rank(thread);
+  std::size_t before = 0;
+  line.for_each([&](std::size_t i) { before += place_[i] < place_[thread]; });
+  return before;
 }
 
-std::size_t scheduler::position(std::size_t thread) const {
-  const std::size_t n = candidates_.size();
-  if (!candidates_.has(thread)) return n + vain_.rank(thread);
-  return (candidates_.rank(thread) + n - shift()) % n;
+std::size_t scheduler::in_line(const number_set& line, std::size_t n) {
+  if (skips_ == 0) return line.nth(n);
+  sorted_.clear();
+  line.for_each([&](std::size_t i) { sorted_.push_back(place_[i]); });
+  const auto nth = sorted_.begin() + static_cast<std::ptrdiff_t>(n);
+  std::nth_element(sorted_.begin(), nth, sorted_.end());
+  return *nth & 0xFFFFFFFF;
 }
 
-std::size_t scheduler::at(std::size_t position) const {
-  const std::size_t n = candidates_.size();
-  return position < n ? candidates_.nth((position + shift()) % n) : vain_.nth(position - n);
-}
+// Where the candidates begin. Now and then it is another one's turn.
+std::size_t scheduler::start() const { return is_fair_turn() ? random_source(steps_).below(candidates_.size()) : 0; }
 
 std::size_t scheduler::highest() {
   for (; changed_ < change_after_.size() && change_after_[changed_] <= steps_; ++changed_)
@@ -119,22 +121,45 @@ std::size_t scheduler::highest() {
   return best;
 }
 
-std::size_t scheduler::propose() {
-  switch (order_) {
-    case schedule::reversed: return candidates_.size() - 1;
-    case schedule::starved: {
-      if (is_fair_turn()) return 0;
-      const number_set fed = candidates_.without(starved_);
-      const number_set& from = fed.empty() ? candidates_ : fed;
-      return position(from.nth(random.below(from.size())));
-    }
-    case schedule::priority: return is_fair_turn() ? 0 : position(highest());
-    default: return 0;
+std::size_t scheduler::choose() {
+  const std::size_t n = candidates_.size();
+  if (order_ == schedule::reversed) return candidates_.nth((start() + n - 1) % n);
+  if (is_fair_turn()) return candidates_.nth(start());
+  if (order_ == schedule::starved) {
+    fed_.assign_difference(candidates_, starved_);
+    const number_set& from = fed_.empty() ? candidates_ : fed_;
+    return from.nth(random.below(from.size()));
   }
+  return order_ == schedule::priority ? highest() : candidates_.nth(0);
 }
 
-std::size_t scheduler::take_at(std::size_t proposed) {
-  const std::size_t thread = at(settle(candidates_.size() + vain_.size(), candidates_.size(), proposed));
+// As the script says, where there is one, or as it writes down.
+std::size_t scheduler::scripted(std::size_t thread) {
+  const std::size_t n = candidates_.size(), from = start();
+  std::size_t proposed = 0;
+  if (order_ != schedule::script)
+    proposed = candidates_.has(thread) ? (place_in_line(candidates_, thread) + n - from) % n : n + place_in_line(vain_, thread);
+  const std::size_t position = settle(n + vain_.size(), n, proposed);
+  if (position >= n) return in_line(vain_, position - n);
+  thread = in_line(candidates_, (position + from) % n);
+  if (position > 0 && !is_fair_turn()) {
+    const std::uint64_t last = std::uint64_t{++skips_} << 32;
+    const std::uint64_t before = place_[thread];
+    candidates_.for_each([&](std::size_t i) {
+      if (place_[i] < before) place_[i] = last | i;
+    });
+  }
+  return thread;
+}
+
+std::size_t scheduler::take() {
+  if (candidates_.empty()) memory_changed();
+  return took(order_ == schedule::script ? 0 : choose());
+}
+
+std::size_t scheduler::took(std::size_t thread) {
+  if (candidates_.empty()) memory_changed();
+  if (script_ != nullptr) thread = scripted(thread);
   last_ = thread;
   last_polled_ = polling_.has(thread);
   candidates_.erase(thread);
@@ -142,16 +167,6 @@ std::size_t scheduler::take_at(std::size_t proposed) {
   polling_.erase(thread);
   ++steps_;
   return thread;
-}
-
-std::size_t scheduler::take() {
-  if (candidates_.empty()) memory_changed();
-  return take_at(propose());
-}
-
-void scheduler::took(std::size_t thread) {
-  if (candidates_.empty()) memory_changed();
-  take_at(position(thread));
 }
 
 // In the order of a script: where somebody may get on, none first; where all poll in vain, a load first, so that 0 always leads on.

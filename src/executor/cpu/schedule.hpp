@@ -38,10 +38,10 @@ class number_set {
   }
   std::size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
-  std::size_t rank(std::size_t i) const;  // how many are less than i
-  std::size_t nth(std::size_t n) const;   // the one of rank n
-  number_set without(const number_set& others) const;
-  void take_all(number_set& others);  // they are empty then
+  std::size_t rank(std::size_t i) const;                                    // how many are less than i
+  std::size_t nth(std::size_t n) const;                                     // the one of rank n
+  void assign_difference(const number_set& of, const number_set& without);  // of the same bound
+  void take_all(number_set& others);                                        // they are empty then
   template <class Do> void for_each(Do f) const {
     for (std::size_t w = 0; w < words_.size(); ++w)
       for (std::uint64_t left = words_[w]; left != 0; left &= left - 1) f(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
@@ -75,7 +75,7 @@ class scheduler {
   bool any_candidate() const { return !candidates_.empty(); }
   bool all_in_vain() const { return candidates_.empty() && !vain_.empty(); }
   std::size_t take();
-  void took(std::size_t thread);
+  std::size_t took(std::size_t thread);
 
   // Landings. Loads in flight may land where they have to (only pollers can run) or where that is mixed.
   bool may_land() const { return landings_ == landing::mixed || candidates_.size() + vain_.size() == polling_.size(); }
@@ -84,27 +84,32 @@ class scheduler {
   std::size_t landing_of(std::size_t loads, std::size_t drawn_load);  // the same, where the worker has drawn
 
  private:
-  static constexpr unsigned changes = 3;  // PCT's d - 1: bugs that need up to four ordered events
+  static constexpr unsigned changes = 3;  // of priorities
+  static constexpr std::uint64_t fair_every = 1024;
 
   std::uint32_t settle(std::size_t all, std::size_t worth, std::size_t proposed);
-  std::size_t propose();
+  bool is_fair_turn() const { return steps_ % fair_every == fair_every - 1; }
+  std::size_t start() const;
+  std::size_t choose();
   std::size_t highest();
-  bool is_fair_turn() const { return steps_ % fair_every_ == fair_every_ - 1; }
-  std::size_t shift() const;
-  std::size_t position(std::size_t thread) const;
-  std::size_t at(std::size_t position) const;
-  std::size_t take_at(std::size_t position);
+  std::size_t scripted(std::size_t thread);
+  std::size_t place_in_line(const number_set& line, std::size_t thread) const;
+  std::size_t in_line(const number_set& line, std::size_t n);
 
   schedule order_ = schedule::random;
   landing landings_ = landing::late;
   bool tracks_ = false;
   schedule_script* script_ = nullptr;
+  // The order in which a script counts threads: who has been passed over goes to the end of the line. So one deviation has a thread, or
+  // many, wait for as long as others can run, and a bug needs few.
+  std::vector<std::uint64_t> place_, sorted_;
+  std::uint32_t skips_ = 0;
   number_set candidates_, vain_;  // vain: polled, and nothing has happened since
   number_set polling_;            // among both
-  std::uint64_t steps_ = 0, fair_every_ = 1;
+  std::uint64_t steps_ = 0;
   std::size_t last_ = 0;
   bool last_polled_ = false;
-  number_set starved_;
+  number_set starved_, fed_;
   std::vector<std::uint32_t> priority_;      // of each thread, distinct
   std::vector<std::uint64_t> change_after_;  // steps, in order
   std::size_t changed_ = 0;

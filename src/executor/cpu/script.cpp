@@ -35,6 +35,80 @@ bool runs_well(schedule_script& script, const scripted_run& run) {
   return run();
 }
 
+struct shortening {
+  schedule_script& script;
+  const scripted_run& run;
+  unsigned limit, runs = 0;
+  schedule_script best;  // the last that failed: only tried with fewer deviations, so it is the one with fewest
+
+  shortening(schedule_script& s, const scripted_run& r, unsigned most) : script(s), run(r), limit(most) {}
+
+  // What was taken differs from the choices where these were too large or too many; it has no deviation that they lack.
+  bool fails(script_choices choices) {
+    ++runs;
+    script.choices = std::move(choices);
+    if (runs_well(script, run)) return false;
+    best.choices = taken(script);
+    drop_zeros(best.choices);
+    best.taken = script.taken;
+    return true;
+  }
+  bool spent() const { return runs >= limit; }
+
+  script_choices before(std::size_t decision) const {
+    return {best.choices.begin(), best.choices.begin() + static_cast<std::ptrdiff_t>(decision)};
+  }
+  std::vector<std::size_t> deviations(std::size_t from = 0) const {
+    std::vector<std::size_t> at;
+    for (std::size_t i = from; i < best.choices.size(); ++i)
+      if (best.choices[i] != 0) at.push_back(i);
+    return at;
+  }
+
+  void drop_tail() {
+    for (std::size_t needed = 0; needed < best.choices.size() && !spent();) {
+      const std::size_t middle = needed + (best.choices.size() - needed) / 2;
+      if (!fails(before(middle))) needed = middle + 1;
+    }
+  }
+
+  void drop_chunks() {
+    std::size_t chunk = deviations().size();
+    for (bool found = true; !spent() && (found || chunk > 1);) {
+      found = false;
+      chunk = std::max<std::size_t>(chunk / 2, 1);
+      for (std::size_t tried = 0; !spent();) {  // all deviations before this decision
+        const auto at = deviations(tried);
+        if (at.empty()) break;
+        script_choices fewer = best.choices;
+        const std::size_t end = std::min(chunk, at.size());
+        for (std::size_t i = 0; i < end; ++i) fewer[at[i]] = 0;
+        if (fails(std::move(fewer)))
+          found = true;
+        else
+          tried = at[end - 1] + 1;
+      }
+    }
+  }
+
+  // One large deviation instead of several small ones: threads that were passed over a few at a time, all at once.
+  bool merge() {
+    auto at = deviations();
+    if (at.size() < 2) return false;
+    at.pop_back();  // the last one replaces no other
+    if (at[0] != 0) at.insert(at.begin(), 0);
+    for (const std::size_t decision : at) {
+      const std::uint32_t most = best.taken[decision].candidates;
+      for (std::uint32_t choice = 1; choice < most && !spent(); choice *= 2) {
+        script_choices fewer = before(decision);
+        fewer.push_back(choice);
+        if (fails(std::move(fewer))) return true;
+      }
+    }
+    return false;
+  }
+};
+
 }  // namespace
 
 script_choices taken(const schedule_script& script) {
@@ -89,50 +163,13 @@ exploration explore(schedule_script& script, const scripted_run& run, std::uint6
 }
 
 unsigned shorten(schedule_script& script, const scripted_run& run, unsigned limit) {
-  unsigned runs = 0;
-  schedule_script best = script;
-  // What was taken differs from the choices where these meant nothing; it has no deviation that they lack.
-  const auto fails = [&](script_choices choices) {
-    ++runs;
-    script.choices = std::move(choices);
-    if (runs_well(script, run)) return false;
-    best.choices = taken(script);
-    drop_zeros(best.choices);
-    best.taken = script.taken;
-    return true;
-  };
-  if (!fails(script.choices)) throw bad_request("shorten: the script does not fail");
-  const auto prefix = [&](std::size_t n) {
-    return script_choices(best.choices.begin(), best.choices.begin() + static_cast<std::ptrdiff_t>(n));
-  };
-  for (std::size_t passes = 0; passes < best.choices.size() && runs < limit;) {
-    const std::size_t middle = passes + (best.choices.size() - passes) / 2;
-    if (!fails(prefix(middle))) passes = middle + 1;
-  }
-  const auto deviations = [&](std::size_t from) {
-    std::vector<std::size_t> at;
-    for (std::size_t i = from; i < best.choices.size(); ++i)
-      if (best.choices[i] != 0) at.push_back(i);
-    return at;
-  };
-  std::size_t chunk = deviations(0).size();
-  for (bool found = true; runs < limit && (found || chunk > 1);) {
-    found = false;
-    chunk = std::max<std::size_t>(chunk / 2, 1);
-    for (std::size_t tried = 0; runs < limit;) {  // all deviations before this decision
-      const auto at = deviations(tried);
-      if (at.empty()) break;
-      script_choices fewer = best.choices;
-      const std::size_t end = std::min(chunk, at.size());
-      for (std::size_t i = 0; i < end; ++i) fewer[at[i]] = 0;
-      if (fails(std::move(fewer)))
-        found = true;
-      else
-        tried = at[end - 1] + 1;
-    }
-  }
-  script = best;
-  return runs;
+  shortening s(script, run, limit);
+  if (!s.fails(script.choices)) throw bad_request("shorten: the script does not fail");
+  s.drop_tail();
+  do s.drop_chunks();
+  while (s.merge());
+  script = s.best;
+  return s.runs;
 }
 
 }  // namespace antiphase::cpu_detail

@@ -11,16 +11,17 @@ namespace antiphase {
 // rules allow, which shows a missing wait. Mixed: each copy one or the other, drawn from the seed.
 enum class landing { early, late, mixed };
 
-// Which of the threads that can run goes on, wherever one stops. Each is a function of the options and the launch alone. Random: drawn from
-// the seed. Forward, reversed: the first or last by block and thread. Starved: drawn, but one warp of each resident block, also drawn, runs
-// only when nobody else can. Priority: the highest of priorities drawn for the threads, and at three drawn moments the running thread falls
-// below all others (PCT: Burckhardt et al., ASPLOS 2010). Script: as written down, then forward. Who polls in vain makes room for the
-// others in each of them, and one choice in a thousand is nobody's favourite, so that no thread waits for ever.
+// Which of the threads that can run goes on, wherever one stops. With one worker it depends on the options and the launch alone.
+// Random: drawn from the seed. Forward, reversed: the first or last by block and thread. Starved: drawn, but one warp of each resident
+// block, also drawn, runs only when nobody else can. Priority: the highest of priorities drawn for the threads, and at three drawn moments
+// the running thread falls below all others (PCT: Burckhardt et al., ASPLOS 2010). Script: as written down, then forward. No thread waits
+// for ever: who polls in vain lets others go first, and but for random, one choice in 1024 starts at a thread that the schedule may not
+// favour.
 enum class schedule { random, forward, reversed, starved, priority, script };
 
-// The decisions of a run: those to follow and those that were taken, whatever the schedule was. Threads are counted in forward order;
-// landings are decisions too: of a copy as it is issued (0: later, 1: at once) and of loads in flight. The launches of a run continue one
-// list; before the next run, clear `taken`. One launch at a time.
+// The decisions of a run: those to follow and those that were taken, whatever the schedule was. Threads are counted in forward order; those
+// before the one chosen are passed over and count last from then on. Landings are decisions too: of a copy as it is issued (0: later, 1: at
+// once) and of loads in flight. The launches of a run continue one list; before the next run, clear `taken`. One launch at a time.
 struct schedule_script {
   struct decision {
     std::uint32_t candidates;  // worth trying; not counted, though they can be chosen, are threads that would poll in vain once more
