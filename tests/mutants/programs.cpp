@@ -53,7 +53,7 @@ std::string run_numbers(const context& where, const mutant& m) {
   return compared(out.to_host(), m.expected);
 }
 
-// The checking executor looks at nothing but the address of a stream.
+// The checking executor looks at nothing but the address of a stream: any two that differ will do.
 stream some_stream(int number) {
   static int streams[2];
   return reinterpret_cast<stream>(&streams[number]);
@@ -81,7 +81,7 @@ std::string run_ring(const context& where, const mutant& m) {
   return compared(out.to_host(), [](int t) { return test::expected_of_ring(t, test::all_units); });
 }
 
-// Each block has five tiles of 64, the last one of 35: two bytes more than whole packets, and the end of the memory.
+// Five tiles for each of two blocks; the last has 35 numbers, three more than whole packets, and ends where the memory does.
 std::string run_bulk_copy(const context& where, const mutant& m) {
   constexpr int size = 9 * 64 + 35;
   const auto value = [](int i) { return static_cast<float>(i * 7919 % 1'000'003); };
