@@ -10,7 +10,6 @@ namespace antiphase::checker_detail {
 namespace {
 
 constexpr std::size_t alignment = 256;
-constexpr std::size_t gap = 4096;  // nobody's memory after every allocation
 
 void* reserve(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -41,7 +40,7 @@ void shadow::reset() {
   forget(base_ + shared_bytes, next_ - shared_bytes);
   const std::size_t first = shared_bytes / 4 * sizeof(cell), last = next_ / 4 * sizeof(cell);
   forget(reinterpret_cast<unsigned char*>(cells_) + first, (last - first + 4095) / 4096 * 4096);
-  next_ = shared_bytes;
+  next_ = shared_bytes + gap;
   shared_used_ = 0;
   allocations_.clear();
   split_.assign(1, {});  // number 0 means none

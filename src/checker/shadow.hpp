@@ -68,6 +68,7 @@ class shadow {
   // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never used twice.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
   static constexpr std::size_t global_bytes = std::size_t{1} << 30;
+  static constexpr std::size_t gap = 4096;  // nobody's memory before the first allocation and after each
 
   shadow();
   shadow(const shadow&) = delete;
@@ -110,7 +111,7 @@ class shadow {
 
   unsigned char* base_ = nullptr;
   cell* cells_ = nullptr;
-  std::size_t next_ = shared_bytes;
+  std::size_t next_ = shared_bytes + gap;
   std::size_t shared_used_ = 0;
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;

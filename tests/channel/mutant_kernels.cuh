@@ -7,15 +7,18 @@
 namespace antiphase::test {
 inline namespace AP_TARGET {
 
-enum class broken { nothing, no_wait, one_group_short, no_barrier, no_release };
+enum class broken { nothing, no_wait, one_group_short, no_barrier, no_release, no_commit, next_slot, wait_after_barrier };
 
 template <int N, broken B> struct broken_async_copies {
   static constexpr int stages = N, groups_left = (N > 2 ? N - 2 : 0) + (B == broken::one_group_short ? 1 : 0);
   AP_DEV void acquire(cursor<N>) {}
-  AP_DEV void commit(cursor<N>) { copy_async_commit(); }
+  AP_DEV void commit(cursor<N>) {
+    if constexpr (B != broken::no_commit) copy_async_commit();
+  }
   AP_DEV void wait(cursor<N>) {
+    if constexpr (B == broken::wait_after_barrier) block_barrier();
     if constexpr (B != broken::no_wait) copy_async_wait<groups_left>();
-    if constexpr (B != broken::no_barrier) block_barrier();
+    if constexpr (B != broken::no_barrier && B != broken::wait_after_barrier) block_barrier();
   }
   AP_DEV void release(cursor<N>) {
     if constexpr (N == 1 && B != broken::no_release) block_barrier();
@@ -26,7 +29,10 @@ template <broken B> struct broken_staging {
     static constexpr int stages = N;
     Store store;
     AP_DEV void acquire(cursor<N>) {}
-    AP_DEV void commit(cursor<N> at) { store(at.index); }
+    AP_DEV void commit(cursor<N> at) {
+      if constexpr (B == broken::next_slot) ++at;
+      if constexpr (B != broken::no_commit) store(at.index);
+    }
     AP_DEV void wait(cursor<N>) {
       if constexpr (B != broken::no_barrier) block_barrier();
     }

@@ -10,8 +10,14 @@ inline namespace AP_TARGET {
 
 template <int N> struct ring_slots { std::uint32_t word[N][ring_threads]; };
 
+// Which slot of the storage is loaded and which is used, for the slot that the pipeline says. Mutants have others.
+struct as_it_says {
+  AP_FN static constexpr int loaded(int slot) { return slot; }
+  AP_FN static constexpr int used(int slot) { return slot; }
+};
+
 // Ring<N>: a channel for pipeline whose loads are copies of the thread.
-template <int N, class Ring> struct copies_through {
+template <int N, class Ring, class Slot = as_it_says> struct copies_through {
   using params = ring_params;
   using storage = ring_slots<N>;
   static constexpr int threads = ring_threads;
@@ -25,8 +31,8 @@ template <int N, class Ring> struct copies_through {
     for (int run = 0; run < runs; ++run) {
       const int steps = run_length(run);
       line.run(
-          steps, [&](int i, int slot) { copy_async<4>(&s.word[slot][t], p.in + (first + i) * threads + t, 4); },
-          [&](int i, int slot) { sum = folded(sum, s.word[slot][word_used(t, first + i)]); });
+          steps, [&](int i, int slot) { copy_async<4>(&s.word[Slot::loaded(slot)][t], p.in + (first + i) * threads + t, 4); },
+          [&](int i, int slot) { sum = folded(sum, s.word[Slot::used(slot)][word_used(t, first + i)]); });
       first += steps;
       block_barrier();  // the next run loads at once
     }
@@ -35,7 +41,7 @@ template <int N, class Ring> struct copies_through {
 };
 
 // Ring<N, Store>: a channel that stores what was loaded into a register.
-template <int N, template <int, class> class Ring> struct registers_through {
+template <int N, template <int, class> class Ring, class Slot = as_it_says> struct registers_through {
   using params = ring_params;
   using storage = ring_slots<N>;
   static constexpr int threads = ring_threads;
@@ -44,14 +50,14 @@ template <int N, template <int, class> class Ring> struct registers_through {
     const int t = thread_index();
     std::uint32_t sum = 0, staged = 0;
     int first = 0;
-    const auto store = [&](int slot) { s.word[slot][t] = staged; };
+    const auto store = [&](int slot) { s.word[Slot::loaded(slot)][t] = staged; };
     Ring<N, decltype(store)> ring{store};
     pipeline line{ring};
     for (int run = 0; run < runs; ++run) {
       const int steps = run_length(run);
       line.run(
           steps, [&](int i, int) { staged = p.in[(first + i) * threads + t]; },
-          [&](int i, int slot) { sum = folded(sum, s.word[slot][word_used(t, first + i)]); });
+          [&](int i, int slot) { sum = folded(sum, s.word[Slot::used(slot)][word_used(t, first + i)]); });
       first += steps;
       block_barrier();  // the next run stores at once
     }

@@ -59,7 +59,8 @@ TEST_F(Bytes, KeepTheReadersOfTheWordThatIsSplit) {
   t.write(5, s.g + 3, 1);
   s.meet({t, other, s.thread(b, 40)});
   t.write(6, s.g + 2, 1);
-  EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 2, 5}, seen{overwritten_in_use, 3, 5}, seen{overwritten_in_use, 3, 6}));
+  EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 1, 5}, seen{overwritten_in_use, 2, 5}, seen{overwritten_in_use, 3, 5},
+                                     seen{overwritten_in_use, 3, 6}));
 }
 
 TEST_F(Bytes, AreInitialisedOneByOne) {

@@ -1,0 +1,132 @@
+// Products that differ from a right one in one thing: a wait, a barrier, a commit, the last tile, the zeros past the end.
+#pragma once
+#include <antiphase/gemm/tiled.cuh>
+#include <type_traits>
+
+#include "tests/gemm/mutants/kernels.hpp"
+
+namespace antiphase::gemm_test {
+inline namespace AP_TARGET {
+
+enum class fault {
+  nothing,
+  no_wait,                   // for the copies; the barrier is there
+  one_group_short,           // waits for all but one group too many
+  no_barrier,                // waits for its own copies only
+  no_commit,                 // copies belong to no group: nothing to wait for
+  no_barrier_after_compute,  // where the order of the loop needs a second one
+  one_step_short,            // leaves out the tile that is not full
+  one_element_far,           // takes one element past the end of K along
+  no_zero_fill,              // leaves what is past the end as it was
+  one_row_far,               // takes one row of A too many along
+  one_column_far,            // takes one column of B too many along
+  one_row_stored_far,        // stores one row too many
+  as_printed,                // the loop as the texts print it: no second barrier, and the last step loads too
+};
+
+template <int N, fault F> struct broken_copies {
+  static constexpr int stages = N;
+  AP_DEV void acquire(cursor<N>) {}
+  AP_DEV void commit(cursor<N>) {
+    if constexpr (F != fault::no_commit) copy_async_commit();
+  }
+  AP_DEV void wait(cursor<N>) {
+    if constexpr (F != fault::no_wait) copy_async_wait<(N > 2 ? N - 2 : 0) + (F == fault::one_group_short ? 1 : 0)>();
+    if constexpr (F != fault::no_barrier) block_barrier();
+  }
+  AP_DEV void release(cursor<N>) {
+    if constexpr (N == 1 && F != fault::no_barrier_after_compute) block_barrier();
+  }
+};
+template <int N, fault F, class Store> struct broken_staging {
+  static constexpr int stages = N;
+  Store store;
+  AP_DEV void acquire(cursor<N>) {}
+  AP_DEV void commit(cursor<N> at) { store(at.index); }
+  AP_DEV void wait(cursor<N>) {
+    if constexpr (F != fault::no_barrier) block_barrier();
+  }
+  AP_DEV void release(cursor<N>) {
+    if constexpr (N == 1 && F != fault::no_barrier_after_compute) block_barrier();
+  }
+};
+// The asynchronous loop as textbooks have it, two slots: load the next tile, wait for this one, compute; then a barrier, because the next
+// turn loads into the slot that has just been used.
+template <fault F> struct textbook_loop {
+  AP_DEV static void run(int steps, auto load, auto compute) {
+    load(0, 0);
+    copy_async_commit();
+    for (int i = 0; i < steps; ++i) {
+      if (i + 1 < steps || F == fault::as_printed) load(i + 1, (i + 1) % 2);
+      copy_async_commit();
+      copy_async_wait<1>();
+      block_barrier();
+      compute(i, i % 2);
+      if constexpr (F != fault::no_barrier_after_compute && F != fault::as_printed) block_barrier();
+    }
+  }
+};
+
+enum class ring_of { copies, registers, textbook };
+
+constexpr mm::policy mutant_policy(ring_of ring, int stages) {
+  return {.tile = {mutant_side, mutant_side},
+          .tile_k = mutant_tile_k,
+          .stages = stages,
+          .copy = ring == ring_of::registers ? mm::copy_kind::registers : mm::copy_kind::asynchronous};
+}
+
+template <ring_of Ring, int N, fault F> struct broken_product {
+  static constexpr mm::policy P = mutant_policy(Ring, N);
+  static_assert(mm::valid(P));
+  static constexpr int threads = P.threads();
+  using params = mm::problem;
+  using storage = typename mm::tiled<P>::storage;
+
+  template <class Tile> struct loader : mm::tile_loader<P, Tile> {
+    using mm::tile_loader<P, Tile>::tile_loader;
+    AP_DEV void load(int step, Tile& to) {
+      if constexpr (F == fault::no_zero_fill) {
+        const bool inside = this->outer_left > 0 && this->k_extent - step * Tile::k - this->k > 0;  // each thread has one element of a tile
+        if (inside) mm::tile_loader<P, Tile>::load(step, to);
+      } else {
+        mm::tile_loader<P, Tile>::load(step, to);
+      }
+    }
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const std::int64_t across = ceil_div<std::int64_t>(p.n(), mutant_side);
+    const std::int64_t top = block_index().x / across * mutant_side, left = block_index().x % across * mutant_side;
+    const std::int64_t k = p.k() + (F == fault::one_element_far ? 1 : 0);
+    const int steps = static_cast<int>(F == fault::one_step_short ? p.k() / mutant_tile_k : ceil_div<std::int64_t>(k, mutant_tile_k));
+    const std::int64_t m = p.m() + (F == fault::one_row_far ? 1 : 0), n = p.n() + (F == fault::one_column_far ? 1 : 0);
+    loader<mm::tile_a<P>> a({p.a.data, p.a.row_stride, p.a.column_stride, m, k}, top);
+    loader<mm::tile_b<P>> b({p.b.data, p.b.column_stride, p.b.row_stride, n, k}, left);
+    mm::accumulator<P> sum;
+    const auto load = [&](int step, int slot) {
+      a.load(step, s.slots[slot].a);
+      b.load(step, s.slots[slot].b);
+    };
+    const auto compute = [&](int, int slot) { sum.multiply(s.slots[slot].a, s.slots[slot].b); };
+    if constexpr (Ring == ring_of::textbook) {
+      textbook_loop<F>::run(steps, load, compute);
+    } else if constexpr (Ring == ring_of::copies) {
+      broken_copies<N, F> ring;
+      pipeline{ring}.run(steps, load, compute);
+    } else {
+      const auto store = [&](int slot) {
+        a.store(s.slots[slot].a);
+        b.store(s.slots[slot].b);
+      };
+      broken_staging<N, F, decltype(store)> ring{store};
+      pipeline{ring}.run(steps, load, compute);
+    }
+    params to = p;
+    if constexpr (F == fault::one_row_stored_far) ++to.c.rows;
+    mm::store_tile<P>(to, sum, top, left);
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemm_test

@@ -1,0 +1,193 @@
+// Faults of blocks and launches: flags, tickets, streams, memory.
+#include <antiphase/device/atomic.cuh>
+#include <antiphase/device/barrier.cuh>
+
+#include "tests/mutants/on_numbers.cuh"
+
+namespace antiphase::mutants {
+inline namespace AP_TARGET {
+
+// flags ---------------------------------------------------------------------------------------------------------------------------
+// Block 0 hands its numbers to block 1 through global memory and a flag.
+enum class handing {
+  none,
+  relaxed_with_fences,  // as right as the release and the acquire
+  release_of_block_scope,
+  acquire_of_block_scope,
+  flag_before_value,
+  relaxed_flag,
+  relaxed_poll,
+  no_fence_before_flag,
+  no_fence_after_flag,
+  fence_of_block_scope,
+  plain_flag,
+  no_barrier_before_flag,
+  no_barrier_after_flag,
+  nobody_sets_flag,
+  each_waits_for_the_other,
+};
+template <handing F> struct handing_over : on_numbers {
+  static constexpr residency blocks = residency::together;
+  static constexpr bool fences = F == handing::relaxed_with_fences || F == handing::no_fence_before_flag ||
+                                 F == handing::no_fence_after_flag || F == handing::fence_of_block_scope;
+  AP_DEV static void set(std::uint32_t* flag) {
+    if constexpr (fences) {
+      if constexpr (F != handing::no_fence_before_flag) fence<F == handing::fence_of_block_scope ? scope::block : scope::device>();
+      store_relaxed(flag, 1);
+    } else if constexpr (F == handing::relaxed_flag) {
+      store_relaxed(flag, 1);
+    } else if constexpr (F == handing::plain_flag) {
+      *flag = 1;
+    } else {
+      store_release<F == handing::release_of_block_scope ? scope::block : scope::device>(flag, 1);
+    }
+  }
+  AP_DEV static void wait(const std::uint32_t* flag) {
+    if constexpr (fences || F == handing::relaxed_poll) {
+      poll([&] { return load_relaxed(flag) != 0; });
+      if constexpr (fences && F != handing::no_fence_after_flag) device_fence();
+    } else {
+      poll([&] { return load_acquire < F == handing::acquire_of_block_scope ? scope::block : scope::device > (flag) != 0; });
+    }
+  }
+  AP_DEV void operator()(const params& p) const {
+    const int t = thread_index();
+    if (block_index().x == 0) {
+      if (F == handing::each_waits_for_the_other && t == 0) wait(p.flag + 1);
+      if (F == handing::flag_before_value && t == 0) set(p.flag);
+      p.out[t] = mixed(p.in[t], 0);
+      if constexpr (F != handing::no_barrier_before_flag) block_barrier();
+      if (t == 0 && F != handing::nobody_sets_flag && F != handing::flag_before_value) set(p.flag);
+    } else {
+      if (t == 0) wait(p.flag);
+      if constexpr (F != handing::no_barrier_after_flag) block_barrier();
+      const std::uint32_t taken = p.out[threads - 1 - t];
+      store(p, threads + t, mixed(taken, 1));
+      if (F == handing::each_waits_for_the_other && t == 0) set(p.flag + 1);
+    }
+  }
+};
+template <handing F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {.family = "flags between blocks",
+          .name = name,
+          .broken = broken,
+          .by = by,
+          .says = says,
+          .what = kernel_of<handing_over<F>>(name),
+          .blocks = 2,
+          .expected = [](int i) { return i < threads ? mixed(input(i), 0) : mixed(mixed(input(2 * threads - 1 - i), 0), 1); }};
+}
+
+// Every block writes a sum and takes a ticket; the one with the last ticket adds them up.
+enum class ticket { none, no_fence_before, no_fence_after, of_block_scope, not_atomic, no_barrier_before };
+template <ticket F> struct last_block : on_numbers {
+  struct storage {
+    std::uint32_t is_last;
+  };
+  static constexpr int all = 4;
+  AP_DEV void operator()(const params& p) const {
+    storage& s = shared<storage, shared_kind::fixed>();
+    constexpr scope reach = F == ticket::of_block_scope ? scope::block : scope::device;
+    const int t = thread_index();
+    store(p, place(), mixed(load(p, place()), 2));
+    if constexpr (F != ticket::no_barrier_before) block_barrier();
+    if (t == 0) {
+      if constexpr (F != ticket::no_fence_before) fence<reach>();
+      std::uint32_t mine = 0;
+      if constexpr (F == ticket::not_atomic)
+        mine = (*p.flag)++;
+      else
+        mine = atomic_add<reach>(p.flag, 1);
+      if constexpr (F != ticket::no_fence_after) fence<reach>();
+      s.is_last = mine == all - 1;
+    }
+    block_barrier();
+    if (s.is_last == 0 || t > 0) return;
+    std::uint32_t sum = 0;
+    for (int i = 1; i < p.size; ++i) sum += p.out[i];
+    p.out[0] = sum;
+  }
+};
+template <ticket F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {.family = "last block",
+          .name = name,
+          .broken = broken,
+          .by = by,
+          .says = says,
+          .what = kernel_of<last_block<F>>(name),
+          .blocks = last_block<F>::all,
+          .expected = [](int i) {
+            if (i > 0) return mixed(input(i), 2);
+            std::uint32_t sum = 0;
+            for (int j = 1; j < size_of(last_block<F>::all); ++j) sum += mixed(input(j), 2);
+            return sum;
+          }};
+}
+
+// launches ------------------------------------------------------------------------------------------------------------------------
+struct adding_one : on_numbers {
+  AP_DEV void operator()(const params& p) const {
+    if (place() < p.size) p.out[place()] = p.in[place()] + 1;
+  }
+};
+mutant launched(program how, const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {.family = "launches and memory",
+          .name = name,
+          .broken = broken,
+          .by = by,
+          .says = says,
+          .how = how,
+          .what = kernel_of<adding_one>(name),
+          .blocks = 2,
+          .expected = [](int i) { return input(i) + 1; }};
+}
+
+std::vector<mutant> blocks_and_launches() {
+  using enum finding_kind;
+  constexpr const char* between_blocks = "a release and an acquire at device scope";
+  return {
+      made<handing::none>("flag"),
+      made<handing::relaxed_with_fences>("flag-with-fences"),
+      made<handing::release_of_block_scope>("flag-release-of-block-scope", "a release at block scope, for another block", race,
+                                            "block scope does not reach another block"),
+      made<handing::acquire_of_block_scope>("flag-acquire-of-block-scope", "an acquire at block scope, from another block", race,
+                                            "block scope does not reach another block"),
+      made<handing::flag_before_value>("flag-before-value", "sets the flag before it writes the values", race, between_blocks),
+      made<handing::relaxed_flag>("flag-relaxed", "sets the flag without a release", race, between_blocks),
+      made<handing::relaxed_poll>("flag-relaxed-poll", "polls without an acquire", race, between_blocks),
+      made<handing::no_fence_before_flag>("flag-no-fence-before", "a relaxed flag with no fence before it", race, between_blocks),
+      made<handing::no_fence_after_flag>("flag-no-fence-after", "a relaxed poll with no fence behind it", race, between_blocks),
+      made<handing::fence_of_block_scope>("flag-fence-of-block-scope", "the fence before the flag has block scope", race, between_blocks),
+      made<handing::plain_flag>("flag-plain", "sets the flag with a plain store", race, between_blocks),
+      made<handing::no_barrier_before_flag>("flag-no-barrier-before", "one thread sets the flag while others still write", race,
+                                            between_blocks),
+      made<handing::no_barrier_after_flag>("flag-no-barrier-after", "one thread polls, the others do not wait for it", race,
+                                           between_blocks),
+      made<handing::nobody_sets_flag>("flag-nobody-sets", "polls for a flag that nobody sets", deadlock, "polling"),
+      made<handing::each_waits_for_the_other>("flag-circle", "two blocks wait for each other", deadlock, "polling"),
+
+      made<ticket::none>("last-block"),
+      made<ticket::no_fence_before>("last-block-no-fence-before", "takes a ticket with no fence behind its numbers", race, between_blocks),
+      made<ticket::no_fence_after>("last-block-no-fence-after", "no fence between the ticket and the others' numbers", race,
+                                   between_blocks),
+      made<ticket::of_block_scope>("last-block-block-scope", "fences and tickets of block scope", race, ""),
+      made<ticket::not_atomic>("last-block-not-atomic", "counts tickets with a plain addition", race, between_blocks),
+      made<ticket::no_barrier_before>("last-block-no-barrier", "one thread takes the ticket while others still write", race,
+                                      between_blocks),
+
+      launched(program::numbers, "launch"),
+      launched(program::two_streams, "launch-two-streams"),
+      launched(program::two_streams_unordered, "launch-two-streams-unordered", "two launches on two streams, nobody waits in between", race,
+               "the launches are on different streams"),
+      launched(program::read_back_unordered, "launch-read-back", "the host copies the output on another stream, without waiting", race,
+               "the launches are on different streams"),
+      launched(program::host_pointer, "launch-host-pointer", "the input lies in memory of the host", outside_memory, "host memory"),
+      launched(program::input_given_back, "launch-input-given-back", "the input has been deallocated", outside_memory,
+               "the memory has been given back"),
+      launched(program::output_too_small, "launch-output-too-small", "the output has room for one number too few", outside_memory,
+               "global memory, 0 bytes behind"),
+  };
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::mutants

@@ -1,0 +1,65 @@
+// A kernel with one fault, as the host sees it: what is broken, how it is run, and what the checker must say.
+#pragma once
+#include <antiphase/checker.hpp>
+#include <antiphase/core/portable.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace antiphase::mutants {
+
+// How a kernel is run: its params, its input and what must come out. See programs.cpp.
+enum class program {
+  numbers,                // numbers in, numbers out
+  ring,                   // tests/channel/ring_kernels.hpp
+  bulk_copy,              // examples/bulk_copy.hpp
+  product,                // a matrix product of five tiles along K, the last one not full
+  product_of_two_tiles,   // of two
+  scan,                   // of several tiles
+  two_streams,            // `what` twice, each on a stream of its own, the second after the first
+  two_streams_unordered,  // nobody waits for the first
+  read_back_unordered,    // the host copies the output without waiting
+  host_pointer,           // the input lies in memory of the host
+  input_given_back,       // the input is deallocated before the launch
+  output_too_small,       // by one element
+};
+// These make no sense on a GPU, or need streams that only the checker can do without.
+constexpr bool needs_checker(program p) {
+  return p == program::two_streams || p == program::two_streams_unordered || p == program::read_back_unordered ||
+         p == program::host_pointer;
+}
+
+struct mutant {
+  const char* family;
+  const char* name;
+  const char* broken = nullptr;  // null: nothing is
+  finding_kind by{};             // how the checker must find it ...
+  const char* says = "";         // ... and a part of that finding's text
+  program how = program::numbers;
+  kernel what{};
+  kernel totals{};  // program::scan: the other kernel, and the tile
+  int tile = 0;
+  int blocks = 1;  // program::numbers, and the host's: with numbers_per_thread, the size
+  int numbers_per_thread = 1;
+  std::uint32_t (*expected)(int i) = nullptr;  // program::numbers: element i of the output
+};
+
+// The params of program::numbers and of the host's mutants. Blocks of `threads`; the last one is not full.
+constexpr int threads = 64;
+constexpr int size_of(int blocks, int per_thread = 1) { return blocks * threads * per_thread - 28; }
+struct numbers {
+  const std::uint32_t* in;
+  std::uint32_t* out;
+  std::uint32_t* flag;  // 4 of them, zero
+  int size;             // of `in` and `out`
+};
+AP_FN constexpr std::uint32_t input(int i) { return static_cast<std::uint32_t>(i) * 40503u + 77u; }
+
+inline void PrintTo(const mutant& m, std::ostream* out) { *out << m.name; }
+
+// Runs it once; returns what is wrong with the numbers, or nothing.
+std::string run(const context& where, const mutant& m);
+
+}  // namespace antiphase::mutants

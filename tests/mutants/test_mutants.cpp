@@ -1,0 +1,99 @@
+// Every mutant is found by the checker, by the kind and the words its list names; what is not broken is never reported.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/mutants/checks.hpp"
+#include "tests/mutants/mutant.hpp"
+
+namespace antiphase::mutants {
+namespace checked {
+std::vector<mutant> all();
+}
+namespace {
+
+check_report check_mutant(const mutant& m, int schedules) {
+  return checked_run([&](const context& where) { return run(where, m); }, schedules);
+}
+// A finding in words that stay the same when lines move.
+std::string text(const finding& f) {
+  return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " + f.missing;
+}
+bool is_the_one(const mutant& m, const finding& f) { return f.kind == m.by && text(f).find(m.says) != std::string::npos; }
+
+class mutants : public testing::TestWithParam<mutant> {};
+TEST_P(mutants, are_found) {
+  const mutant& m = GetParam();
+  const auto start = std::chrono::steady_clock::now();
+  const check_report report = check_mutant(m, m.broken == nullptr ? clean_schedules() : 20);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (m.broken == nullptr) {
+    EXPECT_TRUE(report.clean()) << "nothing is broken, but found:\n" << to_text(report);
+    return;
+  }
+  EXPECT_LT(took.count(), 10);
+  const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
+  ASSERT_TRUE(found != report.findings.end()) << m.broken << ": expected " << name(m.by) << " (" << m.says << ") among\n"
+                                              << to_text(report);
+  if (m.by == finding_kind::deadlock || m.by == finding_kind::wrong_result || m.how == program::read_back_unordered) return;  // no place
+  using testing::HasSubstr;
+  EXPECT_THAT(found->access.at.file, testing::AnyOf(HasSubstr("tests/"), HasSubstr("antiphase/gemm/"), HasSubstr("antiphase/scan/")));
+  EXPECT_GT(found->access.at.line, 0);
+}
+std::string name_of(const testing::TestParamInfo<mutant>& info) {
+  std::string name = info.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(all, mutants, testing::ValuesIn(checked::all()), name_of);
+
+TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
+  std::map<std::string, int> broken, whole;
+  for (const mutant& m : checked::all()) ++(m.broken == nullptr ? whole : broken)[m.family];
+  int count = 0;
+  for (const auto& [family, number] : broken) {
+    count += number;
+    EXPECT_GE(whole[family], 1) << family;
+  }
+  EXPECT_GE(count, 60);
+}
+
+// For scripts/who_finds_what.py: what the checker says about each.
+void write_json(const char* path) {
+  std::string lines;
+  for (const mutant& m : checked::all()) {
+    const check_report report = check_mutant(m, 20);
+    std::vector<std::string> kinds;
+    for (const finding& f : report.findings)
+      if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
+    const bool as_told = std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
+    const nlohmann::json one{{"name", m.name},
+                             {"family", m.family},
+                             {"broken", m.broken == nullptr ? "" : m.broken},
+                             {"by", as_told ? nlohmann::json(name(m.by)) : nlohmann::json()},
+                             {"kinds", kinds},
+                             {"gpu", !needs_checker(m.how)}};
+    lines += (lines.empty() ? "  " : ",\n  ") + one.dump();
+  }
+  std::ofstream(path) << "{\"schema\": 1, \"schedules\": 20, \"mutants\": [\n" << lines << "\n]}\n";
+}
+
+}  // namespace
+void write_checker_json(const char* path) { write_json(path); }
+}  // namespace antiphase::mutants
+
+// --checker-json FILE: writes what is found instead of testing it.
+int main(int count, char** words) {
+  if (count == 3 && std::strcmp(words[1], "--checker-json") == 0) {
+    antiphase::mutants::write_checker_json(words[2]);
+    return 0;
+  }
+  testing::InitGoogleTest(&count, words);
+  return RUN_ALL_TESTS();
+}
