@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Fingerprints of the kernels' sources: equal as long as the code is, whatever happens to comments and layout.
+"""Fingerprints of the kernels' sources: equal as long as the code that a GPU runs is, whatever happens to comments, layout and the CPU's side.
 
     fingerprint.py [--root ROOT]                 prints one line per family: name, fingerprint
     fingerprint.py [--root ROOT] --files FAMILY  prints the files of a family
     fingerprint.py [--root ROOT] --source FILE   writes the definitions for tool/provenance.hpp, if they have changed
 
 A family is what src/<family>/kernels_*.cuh include, directly or not, within the project. The headers of the CPU executor are left out, because no
-figure comes from it. A fingerprint is the beginning of the SHA-256 of these files: paths in order, comments removed, tokens one blank apart.
+figure comes from it, and so are the branches of conditionals that nvcc never sees, with what only they include. A fingerprint is the beginning of the
+SHA-256 of these files: paths in order, comments removed, tokens one blank apart.
 """
 import argparse
 import hashlib
+import itertools
 import pathlib
 import re
 import subprocess
@@ -19,9 +21,17 @@ FAMILIES = ("gemm", "scan")
 NOT_ON_A_GPU = "include/antiphase/executor/cpu/"
 CODE = ("include", "src", "tool", "cmake", "CMakeLists.txt")  # what a commit must contain to be the origin of a figure
 DIGITS = 16
+# What is known of conditions where nvcc compiles for a GPU. Of any other condition both branches count.
+KNOWN = {"AP_ON_GPU": True, "AP_EVERY_LANE_ARRIVES": False, "0": False, "1": True}
+DEFINED = {"__CUDACC__": True, "AP_ON_GPU": True, "AP_CHECKED": False, "AP_EVERY_LANE_ARRIVES": False}
 
 STRING = r'R"(?P<mark>[^()\s\\]*)\((?:.|\n)*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z_])\'(?:\\.|[^\'\\\n])+\''
 COMMENT = re.compile(r"(?P<text>" + STRING + r")|//(?:\\\n|[^\n])*|/\*(?:.|\n)*?\*/")
+CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)")
+NAME = r"defined\s*\(\s*(?P<called>\w+)\s*\)|defined\s+(?P<named>\w+)"
+OTHER = r"(?:[^&|!()]|!=|&(?!&)|\|(?!\|))+"
+CONDITION = re.compile(r"\s*(?:(?P<sign>&&|\|\||!(?!=)|[()])|" + NAME + "|" + OTHER + ")")
+SIGNS = {"&&": " and ", "||": " or ", "!": " not "}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
 OPERATOR = r"<=>|->\*|\.\.\.|<<=|>>=|\+\+|--|&&|\|\||<<|>>|->|::|##|[-+*/%&|^<>=!]="
 TOKEN = re.compile(STRING.replace("mark", "quote") + r"|[A-Za-z_][A-Za-z_0-9]*|\.?[0-9](?:[eEpP][+-]|'?[0-9A-Za-z_.])*|" + OPERATOR + r"|\S")
@@ -31,10 +41,57 @@ def without_comments(text):
     return COMMENT.sub(lambda match: match.group("text") or " ", text)
 
 
+def holds(condition):
+    """Whether a condition holds where nvcc compiles for a GPU; None if that cannot be told."""
+    text, unknown = "", {}
+    for part in CONDITION.finditer(condition.strip()):
+        name = part["called"] or part["named"]
+        value = DEFINED.get(name) if name else KNOWN.get(part.group().strip())
+        if part["sign"]:
+            text += SIGNS.get(part["sign"], part["sign"])
+        elif value is not None:
+            text += str(value)
+        else:
+            text += unknown.setdefault(part.group().strip(), f"u{len(unknown)}")
+    try:
+        values = {eval(text, {}, dict(zip(unknown.values(), case))) for case in itertools.product((False, True), repeat=len(unknown))}
+    except (SyntaxError, TypeError):
+        return None  # such as a macro with arguments
+    return values.pop() if len(values) == 1 else None
+
+
+def seen_by_gpu(text):
+    """The lines of a source without comments that nvcc may see; conditionals stay only as far as they are undecided."""
+    lines = []
+    chains = []  # for each conditional that is open: [an earlier branch is taken for certain, this branch may be seen, directives are kept]
+    for line in text.replace("\\\n", " ").splitlines():
+        match = CONDITIONAL.match(line)
+        outside = all(seen for _, seen, _ in (chains[:-1] if match and not match[1].startswith("if") else chains))
+        if not match:
+            if outside:
+                lines.append(line)
+            continue
+        word, condition = match.groups()
+        if word.startswith("if"):
+            chains.append([False, False, False])
+            condition = {"if": condition, "ifdef": f"defined({condition.strip()})", "ifndef": f"!defined({condition.strip()})"}[word]
+        if word == "endif":
+            keep = chains.pop()[2]
+        else:
+            taken, _, kept = chains[-1]
+            value = True if word == "else" else holds(condition)
+            seen = not taken and value is not False
+            keep = seen and (kept or value is None)
+            chains[-1] = [taken or value is True, seen, kept or keep]
+        if keep and outside:
+            lines.append(line)
+    return lines
+
+
 def normalised(text):
     """The tokens of a source. A directive ends with its line, so it stays a line of its own."""
     lines, code = [], []
-    for line in without_comments(text).replace("\\\n", " ").splitlines():
+    for line in seen_by_gpu(without_comments(text)):
         if line.lstrip().startswith("#"):
             lines += [" ".join(code), " ".join(match.group() for match in TOKEN.finditer(line))]
             code = []
@@ -47,7 +104,7 @@ def normalised(text):
 
 def included(root, path):
     """The project's files that a file includes."""
-    text = without_comments((root / path).read_text())
+    text = "\n".join(seen_by_gpu(without_comments((root / path).read_text())))
     for angled, quoted in INCLUDE.findall(text):
         name = angled or quoted
         places = [root / "include" / name] + ([(root / path).parent / name, root / name] if quoted else [])

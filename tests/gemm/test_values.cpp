@@ -152,19 +152,43 @@ TEST_P(gemm_values, identity_and_permutations_move_bits) {
     expect_right(p);
   }
 }
-// A power of two on rows of A and columns of B comes out again, exactly; ranges of 2^120 lie inside one product.
+// Magnitudes from 2^-60 to 2^60 side by side in every row of A and column of B: the small ones are lost only where FP32 loses them.
+TEST_P(gemm_values, all_magnitudes_in_one_row) {
+  product p = plain();
+  for (std::int64_t k = 0; k < depth; ++k) {
+    for (std::int64_t i = 0; i < rows; ++i) p.a(i, k) = std::ldexp(p.a(i, k), static_cast<int>((i * 5 + k * 11) % 121) - 60);
+    for (std::int64_t j = 0; j < columns; ++j) p.b(k, j) = std::ldexp(p.b(k, j), static_cast<int>((k * 13 + j * 3) % 121) - 60);
+  }
+  expect_right(p);
+}
+// Factors up to 2^11 and sums below 2^24 lose nothing.
+TEST_P(gemm_values, large_integers_are_exact) {
+  const auto whole = [](std::int64_t n) { return 1025 + n % 1024; };
+  const product p = product_of(made(rows, 3, [&](auto i, auto k) { return whole(i * 271 + k * 577) * (k == 2 ? -1 : 1); }),
+                               made(3, columns, [&](auto k, auto j) { return whole(k * 331 + j * 89); }));
+  const dense right = expected(p);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::int64_t sum = 0;
+      for (std::int64_t k = 0; k < 3; ++k) sum += static_cast<std::int64_t>(p.a(i, k)) * static_cast<std::int64_t>(p.b(k, j));
+      ASSERT_EQ(static_cast<std::int64_t>(right(i, j)), sum);
+    }
+  expect_right(p);
+}
+// A power of two on rows of A and columns of B comes out again, exactly; ranges of 2^200 lie inside one product.
 TEST_P(gemm_values, powers_of_two_scale_exactly) {
   const product base = plain();
-  const auto power = [](std::int64_t i) { return static_cast<int>(i * 7 % 121) - 60; };
+  const auto power_of_row = [](std::int64_t i) { return static_cast<int>(i * 7 % 201) - 100; };
+  const auto power_of_column = [](std::int64_t j) { return static_cast<int>((j + 3) * 7 % 41) - 20; };
   product scaled = base;
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t k = 0; k < depth; ++k) scaled.a(i, k) = std::ldexp(base.a(i, k), power(i));
+    for (std::int64_t k = 0; k < depth; ++k) scaled.a(i, k) = std::ldexp(base.a(i, k), power_of_row(i));
   for (std::int64_t k = 0; k < depth; ++k)
-    for (std::int64_t j = 0; j < columns; ++j) scaled.b(k, j) = std::ldexp(base.b(k, j), power(j + 3) / 2);
+    for (std::int64_t j = 0; j < columns; ++j) scaled.b(k, j) = std::ldexp(base.b(k, j), power_of_column(j));
   const context where = any();
   for (const mm::step& s : mm::steps) {
     const dense one = computed(where, s.name, base), other = computed(where, s.name, scaled);
-    const dense moved = made(rows, columns, [&](auto i, auto j) { return std::ldexp(one(i, j), power(i) + power(j + 3) / 2); });
+    const dense moved = made(rows, columns, [&](auto i, auto j) { return std::ldexp(one(i, j), power_of_row(i) + power_of_column(j)); });
     EXPECT_TRUE(same_bits(other, moved)) << s.name;
   }
 }

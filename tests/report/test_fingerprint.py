@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fingerprint.py on a made-up tree: comments and layout do not matter, code does, wherever it is included from."""
+"""fingerprint.py on a made-up tree: comments, layout and the CPU's side do not matter, code does, wherever it is included from."""
 import pathlib
 import subprocess
 import sys
@@ -7,18 +7,41 @@ import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(sys.argv.pop())
+sys.path.insert(0, str(SCRIPTS))
+import fingerprint  # noqa: E402
 
 TREE = {
     "src/gemm/kernels_plain.cuh": '// The kernels.\n#include <antiphase/gemm/tiled.cuh>\n#include <vector>\n#include "list.cuh"\nint a(int x) { return x+1; }\n',
     "src/gemm/list.cuh": '#pragma once\nconst char* name = "a // b  c";  // a name\n',
     "src/gemm/gemm.cpp": "int host() { return 1; }\n",
-    "include/antiphase/gemm/tiled.cuh": "#pragma once\n#include <antiphase/core/tile.hpp>\n#define SUM(x) \\\n  (x + 1)\n",
+    "include/antiphase/gemm/tiled.cuh": "#pragma once\n#include <antiphase/core/tile.hpp>\n#include <antiphase/device/load.cuh>\n#define SUM(x) \\\n  (x + 1)\n",
     "include/antiphase/core/tile.hpp": "#pragma once\n#include <antiphase/executor/cpu/machine.hpp>\nstruct tile { int m; };\n",
     "include/antiphase/executor/cpu/machine.hpp": "struct machine {};\n",
+    "include/antiphase/device/load.cuh": """#pragma once
+#if !AP_ON_GPU
+#include <antiphase/device/host_only.hpp>
+#endif
+inline int load(int x) {
+#if AP_ON_GPU
+#if __CUDA_ARCH__ >= 900
+  return __ldg_new(x);
+#else
+  return __ldg_old(x);
+#endif
+#else  // on the CPU
+#ifdef SOMETHING
+  x += 2;
+#endif
+  return cpu_load(x);
+#endif
+}
+""",
+    "include/antiphase/device/host_only.hpp": "struct host_only {};\n",
     "include/antiphase/core/unused.hpp": "struct unused {};\n",
     "src/scan/kernels_sum.cuh": "int b(int x) { return x - 1; }\n",
 }
 TILED, TILE, PLAIN, LIST = ("include/antiphase/gemm/tiled.cuh", "include/antiphase/core/tile.hpp", "src/gemm/kernels_plain.cuh", "src/gemm/list.cuh")
+LOAD, HOST_ONLY = "include/antiphase/device/load.cuh", "include/antiphase/device/host_only.hpp"
 
 
 class Fingerprint(unittest.TestCase):
@@ -64,7 +87,7 @@ class Fingerprint(unittest.TestCase):
         self.assertNotEqual(self.before["gemm"], self.before["scan"])
 
     def test_the_files_of_a_family(self):
-        self.assertEqual(self.run_script("--files", "gemm").split(), [TILE, TILED, PLAIN, LIST])
+        self.assertEqual(self.run_script("--files", "gemm").split(), [TILE, LOAD, TILED, PLAIN, LIST])
 
     def test_comments_do_not_matter(self):
         self.assert_same(PLAIN, "// The kernels.", "/* Some kernels,\n   described. */")
@@ -87,6 +110,38 @@ class Fingerprint(unittest.TestCase):
     def test_what_is_inside_a_string_is_code(self):
         self.assert_changed(LIST, "a // b", "a // c")
         self.assert_changed(LIST, "b  c", "b c")
+
+    def test_the_branches_of_the_cpu_do_not_matter(self):
+        self.assert_same(LOAD, "cpu_load(x)", "cpu_load(x + 1)")
+        self.assert_same(LOAD, "x += 2", "x += 3")
+        self.assert_same(LOAD, "#ifdef SOMETHING", "#if SOMETHING > 2")
+        self.assert_same(LOAD, "host_only.hpp>", "other.hpp>")
+        self.write(HOST_ONLY, "struct host_only { int more; };\n")
+        self.assertEqual(self.codes(), self.before)
+
+    def test_the_branches_of_a_gpu_matter(self):
+        self.assert_changed(LOAD, "__ldg_new(x)", "__ldg_new(x + 1)")
+        self.assert_changed(LOAD, "__ldg_old(x)", "__ldg_old(x + 1)")
+        self.assert_changed(LOAD, "__CUDA_ARCH__ >= 900", "__CUDA_ARCH__ >= 800")
+        self.assert_changed(LOAD, "#if AP_ON_GPU", "#if !AP_ON_GPU")
+        self.assert_changed(LOAD, "#if !AP_ON_GPU", "#if AP_ON_GPU")
+
+    def test_conditions(self):
+        gpu = ("AP_ON_GPU", "defined(__CUDACC__)", "defined __CUDACC__", "AP_ON_GPU || defined(X)", "!defined(AP_CHECKED)", "AP_ON_GPU && !(0 || AP_EVERY_LANE_ARRIVES)",
+               "!defined(AP_EVERY_LANE_ARRIVES)")
+        cpu = ("!AP_ON_GPU", "!defined(__CUDACC__)", "defined(AP_CHECKED)", "X >= 3 && !AP_ON_GPU", "AP_EVERY_LANE_ARRIVES", "0")
+        unknown = ("X", "defined(X)", "AP_ON_GPU == 1", "AP_ON_GPU && X", "X(3) || Y != 2", "!(AP_ON_GPU && X)", "__has_include(<x>)")
+        for conditions, holds in ((gpu, True), (cpu, False), (unknown, None)):
+            for condition in conditions:
+                self.assertIs(fingerprint.holds(condition), holds, condition)
+
+    def test_a_branch_after_an_undecided_one(self):
+        text = "#if X\nint a;\n#elif AP_ON_GPU\nint b;\n#elif Y\nint c;\n#else\nint d;\n#endif\nint e;\n"
+        self.write(LOAD, text)
+        before = self.codes()["gemm"]
+        for word, matters in (("int a", True), ("int b", True), ("int c", False), ("int d", False), ("int e", True), ("#elif AP_ON_GPU\n", True)):
+            self.write(LOAD, text.replace(word, "long;" if word.startswith("int") else ""))
+            self.assertEqual(self.codes()["gemm"] != before, matters, word)
 
     def test_joined_operators_are_not_separate_ones(self):
         self.assert_changed(PLAIN, "x+1", "x+ +1")

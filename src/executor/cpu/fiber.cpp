@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <new>
 
 #if ANTIPHASE_ASAN
@@ -16,6 +17,11 @@ std::size_t page() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
+// Every guard page splits a mapping, and Linux gives a process 65,530 mappings: a few dozen workers with a thousand stacks each would
+// take them all, and nothing could be allocated any more. Stacks without a guard cost a diagnosis, not correctness.
+constexpr std::size_t most_guards = 16 * 1024;
+std::atomic<std::size_t> guards{0};  // of all arenas
+
 std::size_t stride() { return stack_arena::stack_bytes + page(); }
 
 // AddressSanitizer remembers the frames that a fiber was unwound from or never returned from; the next one starts on a clean stack.
@@ -32,6 +38,8 @@ void stack_arena::release() {
   if (base_ == nullptr) return;
   for (std::size_t i = 0; i < count_; ++i) forget(base_ + i * stride() + page(), stack_bytes);
   munmap(base_, count_ * stride());
+  guards.fetch_sub(guards_, std::memory_order_relaxed);
+  guards_ = 0;
   base_ = nullptr;
   count_ = 0;
 }
@@ -42,9 +50,13 @@ void stack_arena::reserve(std::size_t count) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<unsigned char*>(memory);
   count_ = count;
-  // A guard page that cannot be set (too many mappings) costs a diagnosis, not correctness.
-  for (std::size_t i = 0; i < count; ++i)
-    if (mprotect(base_ + i * stride(), page(), PROT_NONE) != 0) break;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (guards.fetch_add(1, std::memory_order_relaxed) >= most_guards || mprotect(base_ + i * stride(), page(), PROT_NONE) != 0) {
+      guards.fetch_sub(1, std::memory_order_relaxed);
+      break;
+    }
+    ++guards_;
+  }
 }
 
 boost::context::stack_context stack_arena::stack(std::size_t index) const {

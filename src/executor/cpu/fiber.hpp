@@ -14,8 +14,9 @@
 
 namespace antiphase::cpu_detail {
 
-// The stacks of one worker: one mapping, each stack above a guard page. Tops are staggered by a few cache lines: stacks that all ended at
-// the same offset would share the same few cache sets, and a block's thousand threads would evict each other at every switch.
+// The stacks of one worker: one mapping, each stack above a guard page, as long as the process can have more of them. Tops are staggered by
+// a few cache lines: stacks that all ended at the same offset would share the same few cache sets, and a block's thousand threads would
+// evict each other at every switch.
 class stack_arena {
  public:
   static constexpr std::size_t stack_bytes = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024;
@@ -31,6 +32,7 @@ class stack_arena {
   void release();
   unsigned char* base_ = nullptr;
   std::size_t count_ = 0;
+  std::size_t guards_ = 0;
 };
 
 // Hands one stack of an arena to Boost.Context, which gives it back when the fiber has ended; the arena keeps it.
