@@ -29,9 +29,9 @@ void enter_checked_kernels() {
   std::call_once(once, [] {
     checked_list<mm::instance>() =
         concatenate<mm::instance>({mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels()});
-    checked_list<prefix::instance>() =
-        concatenate<prefix::instance>({prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(),
-                                       prefix::checked::minimum_kernels(), prefix::checked::maximum_kernels(), prefix::checked::single_pass_kernels()});
+    checked_list<prefix::instance>() = concatenate<prefix::instance>(
+        {prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(), prefix::checked::minimum_kernels(),
+         prefix::checked::maximum_kernels(), prefix::checked::single_pass_kernels()});
   });
 }
 

@@ -8,8 +8,8 @@
 
 namespace antiphase {
 
-// Outgrown and forgotten memory stays until the end as well: work in flight, or a captured graph, may hold its address. Sizes double, so that
-// is at most as much again.
+// Outgrown and forgotten memory stays until the end as well: work in flight, or a captured graph, may hold its address. Sizes double, so
+// that is at most as much again.
 class scratch_memory {
  public:
   // zeroed(bytes) allocates.

@@ -12,7 +12,9 @@ template <class... T> void add_single_pass(std::vector<instance>& list) {
                    .type = element_of<T>,
                    .operation = scan_operation::sum,
                    .how = single_pass_policy,
-                   .kernels = {{}, kernel_of<single_pass<T, sum, ring_scan_policy>>("scan.single-pass"), single_pass<T, sum, ring_scan_policy>::tile}}),
+                   .kernels = {{},
+                               kernel_of<single_pass<T, sum, ring_scan_policy>>("scan.single-pass"),
+                               single_pass<T, sum, ring_scan_policy>::tile}}),
    ...);
 }
 

@@ -90,11 +90,11 @@ bool empty(const problem& p) { return p.outer == 0 || p.length == 0 || p.inner =
 }  // namespace
 
 std::span<const instance> instances(target where) {
-  static const std::vector<instance> on_cpu =
-      concatenate<instance>({cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels(), cpu::single_pass_kernels()});
+  static const std::vector<instance> on_cpu = concatenate<instance>(
+      {cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels(), cpu::single_pass_kernels()});
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda =
-      concatenate<instance>({cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels(), cuda::single_pass_kernels()});
+  static const std::vector<instance> on_cuda = concatenate<instance>(
+      {cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels(), cuda::single_pass_kernels()});
 #else
   static const std::vector<instance> on_cuda;
 #endif
@@ -109,7 +109,7 @@ namespace {
 constexpr const step& by_name(std::string_view name) {
   for (const step& s : steps)
     if (name == s.name) return s;
-  throw bad_request("no such step");
+  throw bad_request(fmt::format("there is no step {}", name));
 }
 
 // Why the single-pass kernels cannot do it; empty: they can.

@@ -51,8 +51,9 @@ std::span<const instance> instances(target where);
 // Throws bad_request naming the first argument that makes no sense.
 void require_sensible(const problem& p);
 
-// What a scan of whole lines launches, in this order, with a workspace of at least workspace_bytes() bytes (none: 0), aligned to 16. Nothing
-// where the problem has no elements. Throws bad_request if the problem makes no sense, not_supported if the step has no kernel for it.
+// What a scan of whole lines launches, in this order, with a workspace of at least workspace_bytes() bytes (none: 0), aligned to 16.
+// Nothing where the problem has no elements. Throws bad_request if the problem makes no sense, not_supported if the step has no kernel for
+// it.
 std::size_t workspace_bytes(const step& how, const problem& p);
 std::vector<launchable> prepare(const executor& on, const step& how, const problem& p, std::span<std::byte> workspace);
 

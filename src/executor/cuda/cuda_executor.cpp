@@ -166,8 +166,10 @@ class cuda_executor final : public executor {
       cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
       check(cudaStreamIsCapturing(on, &capture), "asking whether the stream is being captured");
       if (capture != cudaStreamCaptureStatusNone)
-        throw not_supported(fmt::format("{} bytes of working memory cannot be allocated while the stream is captured: make the same call once "
-                                        "before the capture", size));
+        throw not_supported(
+            fmt::format("{} bytes of working memory cannot be allocated while the stream is captured: make the same call once "
+                        "before the capture",
+                        size));
       void* memory = allocate(size);
       check(cudaMemsetAsync(memory, 0, size, on), "clearing {} bytes on {}", size, limits_.name);
       return memory;
