@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/ladder.hpp>
-#include <antiphase/scan/ring_policy.hpp>
 #include <memory>
 #include <optional>
 
@@ -124,7 +123,7 @@ template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& d
     row.step = s->name;
     row.adds = s->adds;
     row.single_pass = prefix::is_single_pass(*s);
-    row.tile = row.single_pass ? prefix::ring_scan_policy.tile_bytes() / static_cast<int>(sizeof(T)) : s->how.tile(sizeof(T));
+    row.tile = prefix::tile_of(*s, sizeof(T));
     std::vector<device_array<std::byte>> workspaces;
     try {
       const auto whole = data.whole(*s, workspaces);

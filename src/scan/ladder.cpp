@@ -194,8 +194,7 @@ std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible(p);
   if (is_single_pass(how)) {
     if (empty(p)) return 0;
-    const int tile = ring_scan_policy.tile_bytes() / static_cast<int>(size_of(p.type));
-    return single_pass_bytes(size_of(p.type), static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, tile)));
+    return single_pass_bytes(size_of(p.type), static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, tile_of(how, size_of(p.type)))));
   }
   return with_element(p.type, [&]<class T>() {
     return workspace_bytes<T>(how.how.tile(sizeof(T)), {p.outer, p.length, p.inner, p.direction});

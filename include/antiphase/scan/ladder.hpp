@@ -4,6 +4,7 @@
 #include <antiphase/scan/passes.hpp>
 #include <antiphase/scan/policy.hpp>
 #include <antiphase/scan/problem.hpp>
+#include <antiphase/scan/ring_policy.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -37,6 +38,10 @@ const step& find_step(std::string_view name);
 const step& select_step(const executor& on, const problem& p);
 // Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass; }
+// Elements of a tile, for elements of `size` bytes.
+constexpr int tile_of(const step& s, std::size_t size) {
+  return is_single_pass(s) ? ring_scan_policy.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
+}
 
 // The compiled kernels of a step for one type and operation. Sums and products of signed integers run as those of unsigned ones: same bits.
 struct instance {
