@@ -17,11 +17,14 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "The steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its own in one\n"
-    "launch (tiles), which shows the step alone, and over the whole array by three kernels (whole), which is what `antiphase scan` does.\n"
+    "The steps but the last are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its\n"
+    "own in one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). single-pass scans the "
+    "whole\n"
+    "array in one kernel that reads it once; `antiphase scan` uses it for long sums on a GPU that has bulk copies (sm_90).\n"
     "\n"
     "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed of 'tiles'\n"
-    "over the step before, a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a plain copy on the device.\n"
+    "over the step before, single-pass of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a "
+    "plain copy on the device.\n"
     "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes and\n"
     "other meetings of warps.\n"
     "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element of both runs.\n"
@@ -38,6 +41,7 @@ struct request {
 };
 struct scan_row : ladder_row {
   int tile = 0;
+  bool single_pass = false;  // no time for tiles on their own
   verdict whole_result;
   timing whole_time;
 };
@@ -77,8 +81,14 @@ template <class T> struct bench {
     return {.type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())};
   }
   std::vector<prefix::launchable> tiles(const prefix::step& s) {
-    if (host.empty()) return {};
+    if (host.empty() || prefix::is_single_pass(s)) return {};
     return {prefix::prepare_tiles(where.kind(), s, problem())};
+  }
+  // With a workspace of its own, as it is before the first use.
+  std::vector<prefix::launchable> whole(const prefix::step& s, std::vector<device_array<std::byte>>& workspaces) {
+    const std::vector<std::byte> zeros(prefix::workspace_bytes(s, problem()));
+    workspaces.emplace_back(where, std::span<const std::byte>(zeros));
+    return prefix::prepare(where.runs_on(), s, problem(), {workspaces.back().data(), zeros.size()});
   }
   launch_counts run(const std::vector<prefix::launchable>& launches, stream on) const {
     launch_counts counts;
@@ -112,22 +122,24 @@ template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& d
     scan_row row;
     row.step = s->name;
     row.adds = s->adds;
-    row.tile = s->how.tile(sizeof(T));
-    const auto launches = data.tiles(*s);
-    if (!launches.empty()) {
-      if (const auto why = refusal(data.where.limits(), launches[0].code)) {
-        row.refused = *why;
-        rows.push_back(row);
-        continue;
+    row.single_pass = prefix::is_single_pass(*s);
+    row.tile = prefix::tile_of(*s, sizeof(T));
+    std::vector<device_array<std::byte>> workspaces;
+    try {
+      const auto whole = data.whole(*s, workspaces);
+      const auto launches = row.single_pass ? whole : data.tiles(*s);
+      if (!launches.empty()) {
+        if (const auto why = refusal(data.where.limits(), launches[0].code)) throw not_supported(*why);
+        row.usage = data.where.runs_on().usage(launches[0].code);
       }
-      row.usage = data.where.runs_on().usage(launches[0].code);
+      launch_counts of_whole;
+      const auto all = static_cast<std::int64_t>(data.host.size());
+      row.result = data.check_after(launches, row.single_pass ? all : row.tile, row.counts);
+      row.whole_result = row.single_pass ? row.result : data.check_after(whole, all, of_whole);
+      row.result.verified = row.result.verified && row.whole_result.verified;
+    } catch (const not_supported& e) {
+      row.refused = e.what();
     }
-    launch_counts of_whole;
-    row.result = data.check_after(launches, row.tile, row.counts);
-    device_array<std::byte> workspace(data.where, prefix::workspace_bytes(*s, data.problem()));
-    const auto whole = prefix::prepare(data.where.kind(), *s, data.problem(), workspace.data());
-    row.whole_result = data.check_after(whole, static_cast<std::int64_t>(data.host.size()), of_whole);
-    row.result.verified = row.result.verified && row.whole_result.verified;
     rows.push_back(row);
   }
   return rows;
@@ -145,11 +157,8 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
   for (scan_row& row : rows) {
     if (!row.refused.empty()) continue;
     const prefix::step& s = prefix::find_step(row.step);
-    workspaces.emplace_back(data.where, prefix::workspace_bytes(s, data.problem()));
-    add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
-    add([&data,
-         launches = prefix::prepare(data.where.kind(), s, data.problem(), workspaces.back().data())](stream on) { data.run(launches, on); },
-        row.whole_time);
+    if (!row.single_pass) add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
+    add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); }, row.whole_time);
   }
   const std::size_t bytes = data.host.size() * sizeof(T);
   add([&data, bytes](stream on) { data.where.runs_on().copy(data.out.data(), std::as_const(data.in).data(), bytes, on); },
@@ -179,10 +188,10 @@ std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& riv
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
-    table.push_back({row.step, fmt::format("{}", row.tile), us(row.time), rate(row.time), gain_text(row), us(row.whole_time),
-                     rate(row.whole_time), fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
-                     fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.whole_result.error),
-                     verdict_text(row.result)});
+    table.push_back({row.step, fmt::format("{}", row.tile), row.single_pass ? "" : us(row.time), row.single_pass ? "" : rate(row.time),
+                     gain_text(row), us(row.whole_time), rate(row.whole_time), fmt::format("{}", row.usage.shared_bytes),
+                     fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
+                     fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
   }
   if (rivals.cub)
     table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "",
@@ -215,19 +224,19 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
     record["tile"] = row.tile;
     if (row.refused.empty()) {  // of the whole array, as the rivals'
       record["error"]["ours"] = row.whole_result.error;
-      record["error"]["tiles"] = row.result.error;
+      if (!row.single_pass) record["error"]["tiles"] = row.result.error;
     }
     if (row.refused.empty() && where == target::cuda) {
       record["protocol"] = name(how);
-      add_time(record, "ours", row.whole_time);  // the whole array, as the rivals scan it
-      add_time(record, "tiles", row.time);       // what gain_percent is about
+      add_time(record, "ours", row.whole_time);                   // the whole array, as the rivals scan it
+      if (!row.single_pass) add_time(record, "tiles", row.time);  // what gain_percent is about, but for single-pass
       add_time(record, "memcpy", rivals.copy_time);
       if (rivals.cub) {
         add_time(record, "cub", rivals.cub_time);
         record["error"]["cub"] = rivals.cub_result.error;
       }
       record["gb_per_s"] = gigabytes_per_second(count, size_of(type), row.whole_time.median_us);
-      record["gb_per_s_of_tiles"] = gigabytes_per_second(count, size_of(type), row.time.median_us);
+      if (!row.single_pass) record["gb_per_s_of_tiles"] = gigabytes_per_second(count, size_of(type), row.time.median_us);
     }
     list.push_back(std::move(record));
   }
@@ -249,6 +258,9 @@ template <class T> void run_with(const request& r, const place& at, const std::v
     say_progress(r.options, "taking times");
     rivals = time_all(r, data, rows);
     compute_gains(all);
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      if (rows[i].single_pass && rows[i].refused.empty() && rows[i - 1].refused.empty())
+        rows[i].gain = (rows[i - 1].whole_time.median_us / rows[i].whole_time.median_us - 1) * 100;
   }
   if (r.options.common.json)
     print_json(result_file("ladder scan", at, records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind)));

@@ -8,7 +8,7 @@
 namespace antiphase {
 
 struct scan_options {
-  std::string_view policy = "auto";  // the name of a step of the block-scan ladder (scan/ladder.hpp); auto: the fastest
+  std::string_view policy = "auto";  // the name of a step of the scan ladder (scan/ladder.hpp); auto: the fastest that takes it
   stream on = nullptr;
 };
 
@@ -19,11 +19,13 @@ struct scan_options {
 // largest value of the type for min and the lowest for max (floats: +infinity and -infinity). Results do not depend on the run: the order
 // of operations is fixed by the problem's shape and the policy.
 //
-// A line that is longer than one block's tile takes a workspace of a few bytes per tile, allocated in the call; such a call waits for the
-// stream before it returns, shorter ones return when the kernel has been queued. A problem without elements launches nothing.
+// One long line of sums, at 16-byte aligned addresses on a GPU with bulk copies (sm_90), is scanned in a single kernel that reads it once
+// ("single-pass"); its few bytes of working memory per tile belong to the executor and the stream, so such calls on one stream may not
+// overlap, and return when the kernel has been queued. Other lines that are longer than one block's tile take a workspace allocated in the
+// call, which then waits for the stream before it returns. A problem without elements launches nothing.
 //
 // Throws bad_request naming the first argument that makes no sense, not_supported when this build has no kernel for the type, operation and
-// policy: `auto` has them all, the other steps only sums of f32, f64, i32 and u32.
+// policy: `auto` has them all, single-pass sums of all types, the other steps but items only sums of f32, f64, i32 and u32.
 launch_counts scan(const context& where, const prefix::problem& p, const scan_options& options = {});
 
 }  // namespace antiphase

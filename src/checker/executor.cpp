@@ -5,6 +5,7 @@
 
 #include "places.hpp"
 #include "src/executor/cpu/launch.hpp"
+#include "src/executor/scratch.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -144,6 +145,16 @@ class checking_executor final : public executor {
     queue(on);
     return 0;  // a checked run measures nothing
   }
+  std::span<std::byte> scratch(std::size_t bytes, stream on) const override {
+    return scratch_.get(bytes, on, [&](std::size_t size) {
+      const std::vector<std::byte> zeros(size);
+      void* memory = allocate(size);
+      copy_in(memory, zeros.data(), size, on);
+      return memory;
+    });
+  }
+  void forget_scratch(stream on) const override { scratch_.forget(on); }
+
   kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
@@ -159,6 +170,7 @@ class checking_executor final : public executor {
   model& m_;
   mutable model_observer watch_;
   mutable cpu_detail::worker_pool workers_;
+  mutable scratch_memory scratch_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
+std::vector<instance> single_pass_kernels();
 }  // namespace prefix::checked
 
 namespace checker_detail {
@@ -28,9 +29,9 @@ void enter_checked_kernels() {
   std::call_once(once, [] {
     checked_list<mm::instance>() =
         concatenate<mm::instance>({mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels()});
-    checked_list<prefix::instance>() =
-        concatenate<prefix::instance>({prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(),
-                                       prefix::checked::minimum_kernels(), prefix::checked::maximum_kernels()});
+    checked_list<prefix::instance>() = concatenate<prefix::instance>(
+        {prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(), prefix::checked::minimum_kernels(),
+         prefix::checked::maximum_kernels(), prefix::checked::single_pass_kernels()});
   });
 }
 

@@ -5,7 +5,10 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan/operators.hpp>
-#include <iterator>
+#include <antiphase/scan/ring_policy.hpp>
+#include <antiphase/scan/single_pass.hpp>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -21,6 +24,7 @@ std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
+std::vector<instance> single_pass_kernels();
 }  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
@@ -28,6 +32,7 @@ std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
+std::vector<instance> single_pass_kernels();
 }  // namespace cuda
 #endif
 
@@ -85,11 +90,11 @@ bool empty(const problem& p) { return p.outer == 0 || p.length == 0 || p.inner =
 }  // namespace
 
 std::span<const instance> instances(target where) {
-  static const std::vector<instance> on_cpu =
-      concatenate<instance>({cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels()});
+  static const std::vector<instance> on_cpu = concatenate<instance>(
+      {cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels(), cpu::single_pass_kernels()});
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda =
-      concatenate<instance>({cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels()});
+  static const std::vector<instance> on_cuda = concatenate<instance>(
+      {cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels(), cuda::single_pass_kernels()});
 #else
   static const std::vector<instance> on_cuda;
 #endif
@@ -97,9 +102,58 @@ std::span<const instance> instances(target where) {
   return where == target::cuda ? on_cuda : on_cpu;
 }
 
-const step& find_step(std::string_view name) {
-  if (name == "auto") return *std::rbegin(steps);
-  return find_named(steps, "scan", name);
+const step& find_step(std::string_view name) { return find_named(steps, "scan", name); }
+
+namespace {
+
+constexpr const step& by_name(std::string_view name) {
+  for (const step& s : steps)
+    if (name == s.name) return s;
+  throw bad_request(fmt::format("there is no step {}", name));
+}
+
+// Why the single-pass kernels cannot do it; empty: they can.
+std::string single_pass_refuses(const device_limits& limits, const problem& p) {
+  if (limits.major < 9) return fmt::format("{} has no bulk copies (compute capability 9.0)", limits.name);
+  if (p.outer != 1 || p.inner != 1) return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
+  if (p.operation != scan_operation::sum) return fmt::format("operation {}: it is compiled for sums", name(p.operation));
+  for (const void* at : {p.in, static_cast<const void*>(p.out)})
+    if (reinterpret_cast<std::uintptr_t>(at) % 16 != 0) return "the arrays do not begin at multiples of 16 bytes";
+  return {};
+}
+
+std::vector<launchable> prepare_single_pass(const executor& on, const problem& p, const instance& i, std::span<std::byte> workspace) {
+  return with_arguments(p, [&]<class T>(const arguments<T>& whole) -> std::vector<launchable> {
+    const std::int64_t tiles = ceil_div<std::int64_t>(p.length, i.kernels.tile);
+    if (tiles > std::numeric_limits<int>::max())
+      throw not_supported(fmt::format("{} elements are {} tiles: the single-pass scan takes at most 2^31 - 1", p.length, tiles));
+    auto* words = reinterpret_cast<std::uint64_t*>(workspace.data());
+    const single_pass_arguments<T> all{.in = whole.in,
+                                       .out = whole.out,
+                                       .length = p.length,
+                                       .tiles = static_cast<std::uint32_t>(tiles),
+                                       .kind = p.kind,
+                                       .direction = p.direction,
+                                       .initial = whole.initial,
+                                       .control = words,
+                                       .states = words + control_words,
+                                       .state_words = workspace.size() / sizeof(std::uint64_t) - control_words};
+    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, on.limits().multiprocessors)));
+    launchable l{.code = i.kernels.scan, .grid = {blocks, 1, 1}, .arguments = {}};
+    l.arguments.resize(sizeof all);
+    std::memcpy(l.arguments.data(), &all, sizeof all);
+    return {l};
+  });
+}
+
+}  // namespace
+
+const step& select_step(const executor& on, const problem& p) {
+  // On the CPU executor reading twice costs nothing that counts, and the ring's many threads do.
+  constexpr std::int64_t few_bytes = 1 << 16;
+  const bool large = p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));
+  if (on.kind() == target::cuda && large && single_pass_refuses(on.limits(), p).empty()) return by_name("single-pass");
+  return by_name("items");
 }
 
 void require_sensible(const problem& p) {
@@ -138,19 +192,32 @@ void require_sensible(const problem& p) {
 
 std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible(p);
+  if (is_single_pass(how)) {
+    if (empty(p)) return 0;
+    return single_pass_bytes(size_of(p.type), static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, tile_of(how, size_of(p.type)))));
+  }
   return with_element(p.type, [&]<class T>() {
     return workspace_bytes<T>(how.how.tile(sizeof(T)), {p.outer, p.length, p.inner, p.direction});
   });
 }
 
-std::vector<launchable> prepare(target where, const step& how, const problem& p, void* workspace) {
+std::vector<launchable> prepare(const executor& on, const step& how, const problem& p, std::span<std::byte> workspace) {
   require_sensible(p);
-  const instance& i = find_instance(where, how, p);
-  return with_arguments(p, [&](const auto& whole) { return passes(i.kernels, whole, workspace); });
+  if (const std::size_t bytes = workspace_bytes(how, p); workspace.size() < bytes)
+    throw bad_request(fmt::format("the workspace has {} bytes: expected {} or more", workspace.size(), bytes));
+  if (is_single_pass(how)) {
+    if (empty(p)) return {};
+    if (const std::string why = single_pass_refuses(on.limits(), p); !why.empty())
+      throw not_supported("scan policy single-pass does not take this problem: " + why);
+    return prepare_single_pass(on, p, find_instance(on.kind(), how, p), workspace);
+  }
+  const instance& i = find_instance(on.kind(), how, p);
+  return with_arguments(p, [&](const auto& whole) { return passes(i.kernels, whole, workspace.data()); });
 }
 
 launchable prepare_tiles(target where, const step& how, const problem& p) {
   require_sensible(p);
+  if (is_single_pass(how)) throw not_supported("the single-pass scan has no tiles on their own");
   const instance& i = find_instance(where, how, p);
   return with_arguments(p, [&](const auto& whole) { return launch_of(i.kernels.scan, i.kernels.tile, whole); });
 }

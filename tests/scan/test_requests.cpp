@@ -54,10 +54,10 @@ TEST(scan_requests, addresses_that_do_not_fit) {
 
 TEST(scan_requests, policies) {
   EXPECT_THAT(refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),
-              AllOf(HasSubstr("'fastest'"), HasSubstr("two-barriers, double-buffer, warp-shuffle, items, auto")));
+              AllOf(HasSubstr("'fastest'"), HasSubstr("two-barriers, double-buffer, warp-shuffle, items, single-pass, auto")));
   EXPECT_THAT(refusal_of<not_supported>({.operation = scan_operation::min, .in = array, .out = array, .length = 4}, "double-buffer"),
               AllOf(HasSubstr("double-buffer"), HasSubstr("min"), HasSubstr("f32")));
-  EXPECT_STREQ(prefix::find_step("auto").name, "items");
+  EXPECT_STREQ(prefix::select_step(*make_cpu_executor(), {.in = array, .out = array, .length = 1 << 20}).name, "items");
   for (const prefix::step& s : prefix::steps) EXPECT_EQ(&prefix::find_step(s.name), &s);
 }
 
@@ -97,8 +97,9 @@ TEST(scan_passes, a_tile_of_one_element_is_refused) {
 }
 
 TEST(scan_passes, go_down_the_levels_and_up_again) {
-  const auto launches =
-      prefix::prepare(target::cpu, prefix::find_step("warp-shuffle"), {.in = array, .out = array, .length = 256 * 256 + 1}, array);
+  std::vector<std::byte> workspace(1280 + 256);
+  const auto launches = prefix::prepare(*make_cpu_executor(), prefix::find_step("warp-shuffle"),
+                                        {.in = array, .out = array, .length = 256 * 256 + 1}, workspace);
   std::vector<std::string> names;
   std::vector<unsigned> blocks;
   for (const auto& l : launches) names.push_back(l.code.name), blocks.push_back(l.grid.x);

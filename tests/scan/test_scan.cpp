@@ -11,7 +11,7 @@ constexpr int last_element = static_cast<int>(element::u64);
 template <class F> void for_each_element(F f) {
   for (int e = 0; e <= last_element; ++e) with_element(static_cast<element>(e), f);
 }
-template <class T> std::int64_t tile() { return prefix::find_step("auto").how.tile(sizeof(T)); }
+template <class T> std::int64_t tile() { return prefix::find_step("items").how.tile(sizeof(T)); }
 
 class scans : public on_device {};
 
@@ -150,8 +150,8 @@ TEST_P(scans, nothing_to_do) {
        {prefix::problem{.length = 0}, prefix::problem{.outer = 0, .length = 5}, prefix::problem{.length = 5, .inner = 0}}) {
     const launch_counts counts = scan(where, p);
     EXPECT_EQ(counts.switches, 0u);
-    EXPECT_TRUE(prefix::prepare(where.kind(), prefix::find_step("auto"), p, nullptr).empty());
-    EXPECT_EQ(prefix::prepare_tiles(where.kind(), prefix::find_step("auto"), p).grid.count(), 0u);
+    EXPECT_TRUE(prefix::prepare(where.runs_on(), prefix::find_step("items"), p, {}).empty());
+    EXPECT_EQ(prefix::prepare_tiles(where.kind(), prefix::find_step("items"), p).grid.count(), 0u);
   }
 }
 

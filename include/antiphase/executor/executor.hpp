@@ -2,7 +2,9 @@
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/executor/limits.hpp>
+#include <cstddef>
 #include <functional>
+#include <span>
 
 namespace antiphase {
 
@@ -23,6 +25,12 @@ class executor {
   virtual void copy_in(void* device, const void* host, std::size_t bytes, stream on) const = 0;
   virtual void copy_out(void* host, const void* device, std::size_t bytes, stream on) const = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, stream on) const = 0;  // device to device
+
+  // Memory that belongs to a stream: zeros when it is first handed out, then as the work on that stream has left it, until more is asked
+  // for than before or forget_scratch() was called. At least `bytes`, aligned to 256, there until the executor goes. What works with it
+  // must leave it in order for whoever comes next on the stream.
+  virtual std::span<std::byte> scratch(std::size_t bytes, stream on) const = 0;
+  virtual void forget_scratch(stream on) const = 0;  // after a launch that failed
 
   // Runs every block of the grid. `params` points to the kernel's params, which are copied. An empty grid does nothing. Throws
   // not_supported, with the numbers, when a block does not fit the device.

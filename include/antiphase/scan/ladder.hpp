@@ -1,8 +1,10 @@
 // The steps of the scan ladder, and what has to be launched for a scan.
 #pragma once
+#include <antiphase/executor/executor.hpp>
 #include <antiphase/scan/passes.hpp>
 #include <antiphase/scan/policy.hpp>
 #include <antiphase/scan/problem.hpp>
+#include <antiphase/scan/ring_policy.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -20,16 +22,26 @@ constexpr policy two_barriers_policy{.how = method::two_barriers};
 constexpr policy double_buffer_policy{.how = method::double_buffer};
 constexpr policy warp_shuffle_policy{.how = method::warp_shuffle};
 constexpr policy items_policy{.how = method::warp_shuffle, .bytes = 64, .blocks = 4};
+constexpr policy single_pass_policy{.how = method::single_pass};
 
 inline constexpr step steps[] = {
     {"two-barriers", "Kogge-Stone, one element per thread, two barriers per step", two_barriers_policy},
     {"double-buffer", "2 buffers: one barrier per step", double_buffer_policy},
     {"warp-shuffle", "steps within a warp through registers, two barriers in all", warp_shuffle_policy},
     {"items", "64 bytes per thread, in accesses of 16 bytes", items_policy},
+    {"single-pass", "the array read once: tiles through a ring of bulk copies, totals between blocks", single_pass_policy},
 };
 
-// The step of that name, "auto" being the fastest; throws bad_request, with the names there are.
+// The step of that name; throws bad_request, with the names there are.
 const step& find_step(std::string_view name);
+// The fastest step that takes the problem on that device.
+const step& select_step(const executor& on, const problem& p);
+// Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
+constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass; }
+// Elements of a tile, for elements of `size` bytes.
+constexpr int tile_of(const step& s, std::size_t size) {
+  return is_single_pass(s) ? ring_scan_policy.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
+}
 
 // The compiled kernels of a step for one type and operation. Sums and products of signed integers run as those of unsigned ones: same bits.
 struct instance {
@@ -44,12 +56,13 @@ std::span<const instance> instances(target where);
 // Throws bad_request naming the first argument that makes no sense.
 void require_sensible(const problem& p);
 
-// What a scan of whole lines launches, in this order, with a workspace of workspace_bytes() bytes (none: 0), aligned to 16. Nothing where
-// the problem has no elements. Throws bad_request if the problem makes no sense, not_supported if there is no kernel for it.
+// What a scan of whole lines launches, in this order, with a workspace of at least workspace_bytes() bytes (none: 0), aligned to 16.
+// Nothing where the problem has no elements. Throws bad_request if the problem makes no sense, not_supported if the step has no kernel for
+// it.
 std::size_t workspace_bytes(const step& how, const problem& p);
-std::vector<launchable> prepare(target where, const step& how, const problem& p, void* workspace);
+std::vector<launchable> prepare(const executor& on, const step& how, const problem& p, std::span<std::byte> workspace);
 
-// What the ladder compares: every tile of every line scanned on its own, in one launch.
+// What the ladder compares: every tile of every line scanned on its own, in one launch. Not for single-pass.
 launchable prepare_tiles(target where, const step& how, const problem& p);
 
 }  // namespace antiphase::prefix

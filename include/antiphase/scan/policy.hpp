@@ -12,6 +12,7 @@ enum class method {
   two_barriers,   // Kogge-Stone in one buffer: a barrier between reading and writing, and one after it
   double_buffer,  // Kogge-Stone from one buffer into the other: one barrier per step
   warp_shuffle,   // within warps through registers, then across warps
+  single_pass,    // tiles through a ring in shared memory, totals between blocks: see ring_policy.hpp
 };
 
 // A block of `threads` scans a tile. Each thread has `rounds` chunks of neighbouring elements; in a round the chunks of a warp lie side by

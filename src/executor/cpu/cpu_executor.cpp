@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "launch.hpp"
+#include "src/executor/scratch.hpp"
 
 namespace antiphase {
 namespace {
@@ -28,6 +29,10 @@ class cpu_executor final : public executor {
     if (options_.workers == 0) options_.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
 
+  ~cpu_executor() override {
+    scratch_.release([this](void* memory) { deallocate(memory); });
+  }
+
   target kind() const override { return target::cpu; }
   const device_limits& limits() const override { return options_.limits; }
 
@@ -43,6 +48,11 @@ class cpu_executor final : public executor {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
+  std::span<std::byte> scratch(std::size_t bytes, stream on) const override {
+    return scratch_.get(bytes, on, [&](std::size_t size) { return std::memset(allocate(size), 0, size); });
+  }
+  void forget_scratch(stream on) const override { scratch_.forget(on); }
+
   kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
@@ -55,6 +65,7 @@ class cpu_executor final : public executor {
   }
   cpu_options options_;
   mutable cpu_detail::worker_pool workers_;
+  mutable scratch_memory scratch_;
 };
 
 }  // namespace

@@ -116,6 +116,10 @@ class cuda_executor final : public executor {
     }
   }
 
+  ~cuda_executor() override {
+    scratch_.release([this](void* memory) { deallocate(memory); });
+  }
+
   target kind() const override { return target::cuda; }
   const device_limits& limits() const override { return limits_; }
 
@@ -155,6 +159,23 @@ class cuda_executor final : public executor {
     check(cudaEventElapsedTime(&elapsed, start.get(), end.get()), "cudaEventElapsedTime");
     return elapsed;
   }
+
+  std::span<std::byte> scratch(std::size_t bytes, stream on) const override {
+    return scratch_.get(bytes, on, [&](std::size_t size) {
+      const current_device use(device_);
+      cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+      check(cudaStreamIsCapturing(on, &capture), "asking whether the stream is being captured");
+      if (capture != cudaStreamCaptureStatusNone)
+        throw not_supported(
+            fmt::format("{} bytes of working memory cannot be allocated while the stream is captured: make the same call once "
+                        "before the capture",
+                        size));
+      void* memory = allocate(size);
+      check(cudaMemsetAsync(memory, 0, size, on), "clearing {} bytes on {}", size, limits_.name);
+      return memory;
+    });
+  }
+  void forget_scratch(stream on) const override { scratch_.forget(on); }
 
   kernel_usage usage(const kernel& k) const override {
     const current_device use(device_);

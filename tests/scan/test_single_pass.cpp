@@ -1,0 +1,159 @@
+// The single-pass scan: right at every edge of its tiles, the same bits whoever computes which tile, ready for the next launch.
+#include <gmock/gmock.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/scan/ring_policy.hpp>
+
+#include "tests/scan/numbers.hpp"
+
+namespace antiphase::scan_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+template <class T> constexpr std::int64_t tile = prefix::ring_scan_policy.tile_bytes() / static_cast<std::int64_t>(sizeof(T));
+
+class single_pass : public on_device {
+ protected:
+  void SetUp() override {
+    on_device::SetUp();
+    if (!IsSkipped() && any().limits().major < 9) GTEST_SKIP() << "no bulk copies on " << any().limits().name;
+  }
+  template <class T> static std::vector<T> sums(const context& where, std::int64_t length, scan_kind kind = scan_kind::inclusive,
+                                                scan_direction direction = scan_direction::forward, bool in_place = false) {
+    return expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = length}, {0, 0, in_place}, "single-pass");
+  }
+};
+AP_ON_BOTH_DEVICES(single_pass);
+
+TEST_P(single_pass, edges_of_tiles) {
+  const context where = any();
+  for (const std::int64_t length :
+       {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, tile<float> - 1, tile<float>, tile<float> + 1, 3 * tile<float> + 4})
+    for (const scan_kind kind : kinds)
+      for (const scan_direction direction : directions) sums<float>(where, length, kind, direction);
+}
+
+template <class T> void every_way(const context& where) {
+  for (const scan_kind kind : kinds)
+    for (const scan_direction direction : directions)
+      expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = 2 * tile<T> + 17}, {}, "single-pass");
+}
+TEST_P(single_pass, all_types) {
+  const context where = any();
+  every_way<double>(where);
+  every_way<std::int8_t>(where);
+  every_way<std::uint16_t>(where);
+  every_way<std::int32_t>(where);
+  every_way<std::uint64_t>(where);
+}
+
+TEST_P(single_pass, in_place) {
+  sums<float>(any(), 2 * tile<float> + 3, scan_kind::inclusive, scan_direction::forward, true);
+  sums<std::uint16_t>(any(), 2 * tile<std::uint16_t> + 5, scan_kind::exclusive, scan_direction::reverse, true);
+}
+
+// More tiles than the batches that are looked at together, so that the carry between batches is at work.
+TEST_P(single_pass, many_tiles) {
+  const context where = any();
+  sums<float>(where, (is_cuda() ? 1000 : 70) * tile<float> + 1234);
+  sums<std::uint64_t>(where, (is_cuda() ? 700 : 40) * tile<std::uint64_t> + 1, scan_kind::exclusive, scan_direction::reverse);
+}
+
+TEST_P(single_pass, the_same_bits_whoever_scans_which_tile) {
+  const std::int64_t length = (is_cuda() ? 3000 : 9) * tile<float> + 77;
+  std::vector<context> contexts = several();
+  for (const int multiprocessors : {1, 3})
+    if (!is_cuda()) {
+      device_limits limits = simulated_device();
+      limits.multiprocessors = multiprocessors;
+      contexts.emplace_back(
+          make_cpu_executor({.seed = 5, .copies = landing::mixed, .workers = 1, .resident_blocks = multiprocessors, .limits = limits}));
+    }
+  const auto first = sums<float>(contexts[0], length);
+  const int runs = is_cuda() ? 100 : 1;
+  const std::vector<float> host = numbers<float>(length, scan_operation::sum);
+  for (const context& where : contexts) {
+    guarded<float> in(where, host);
+    for (int run = 0; run < runs; ++run) {
+      guarded<float> out(where, std::vector<float>(host.size(), 85));
+      scan(where, {.in = in.data(), .out = out.data(), .length = length}, {.policy = "single-pass"});
+      ASSERT_TRUE(out.to_host() == first) << "run " << run;
+    }
+  }
+}
+
+// The workspace of the stream serves launches of all types and sizes, one after the other.
+TEST_P(single_pass, leaves_its_workspace_ready) {
+  const context where = any();
+  for (int round = 0; round < (is_cuda() ? 20 : 2); ++round) {
+    sums<std::uint64_t>(where, 5 * tile<std::uint64_t>);
+    sums<float>(where, 1 + round);
+    sums<std::uint8_t>(where, 3 * tile<std::uint8_t> + round);
+    sums<float>(where, 11 * tile<float> - round, scan_kind::exclusive);
+  }
+}
+
+TEST_P(single_pass, says_what_it_does_not_take) {
+  const context where = any();
+  device_array<float> array(where, 1024);
+  const auto refusal = [&](const prefix::problem& p) -> std::string {
+    try {
+      scan(where, p, {.policy = "single-pass"});
+    } catch (const not_supported& e) {
+      return e.what();
+    }
+    return {};
+  };
+  float* const a = array.data();
+  EXPECT_THAT(refusal({.in = a, .out = a, .outer = 2, .length = 16}), AllOf(HasSubstr("single-pass"), HasSubstr("2 x 1 lines")));
+  EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}), HasSubstr("1 x 3 lines"));
+  EXPECT_THAT(refusal({.operation = scan_operation::max, .in = a, .out = a, .length = 16}), HasSubstr("operation max"));
+  EXPECT_THAT(refusal({.in = a + 1, .out = a + 1, .length = 16}), HasSubstr("multiples of 16 bytes"));
+  EXPECT_EQ(refusal({.in = a, .out = a, .length = 0}), "");
+}
+
+TEST(single_pass_step, needs_bulk_copies) {
+  device_limits ampere = simulated_device();
+  ampere.major = 8;
+  ampere.name = "an older GPU";
+  const context where(make_cpu_executor({.limits = ampere}));
+  device_array<float> array(where, 64);
+  try {
+    scan(where, {.in = array.data(), .out = array.data(), .length = 64}, {.policy = "single-pass"});
+    ADD_FAILURE() << "it ran";
+  } catch (const not_supported& e) {
+    EXPECT_THAT(e.what(), HasSubstr("an older GPU has no bulk copies"));
+  }
+}
+
+// A launch that failed may have left totals of its epoch behind: the next one starts with a clean workspace.
+TEST(single_pass_step, forgets_the_workspace_of_a_launch_that_failed) {
+  device_limits small = simulated_device();
+  small.shared_opt_in = small.shared_per_block = 64 * 1024;
+  const auto runs = make_cpu_executor({.limits = small});
+  const context where(runs);
+  const std::span<std::byte> before = runs->scratch(1024, nullptr);
+  device_array<float> array(where, 64);
+  EXPECT_THROW(scan(where, {.in = array.data(), .out = array.data(), .length = 64}, {.policy = "single-pass"}), not_supported);
+  EXPECT_NE(runs->scratch(1024, nullptr).data(), before.data());
+}
+
+TEST(scratch, is_zero_at_first_and_stays_as_it_was_left) {
+  const auto runs = make_cpu_executor();
+  auto* const other = reinterpret_cast<stream>(std::uintptr_t{16});
+  const std::span<std::byte> mine = runs->scratch(100, nullptr);
+  ASSERT_GE(mine.size(), 100u);
+  for (const std::byte b : mine) ASSERT_EQ(b, std::byte{0});
+  mine[7] = std::byte{42};
+  EXPECT_EQ(runs->scratch(mine.size(), nullptr).data(), mine.data());
+  EXPECT_EQ(runs->scratch(1, nullptr)[7], std::byte{42});
+  EXPECT_NE(runs->scratch(1, other).data(), mine.data());
+  const std::span<std::byte> more = runs->scratch(mine.size() + 1, nullptr);
+  EXPECT_GT(more.size(), mine.size());
+  EXPECT_EQ(more[7], std::byte{0});
+}
+
+}  // namespace
+}  // namespace antiphase::scan_test
