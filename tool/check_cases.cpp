@@ -108,7 +108,7 @@ constexpr scan_case of_all_steps[] = {
     {element::i32, scan_operation::sum, scan_kind::exclusive, scan_direction::forward, false},
     {element::u32, scan_operation::sum, scan_kind::inclusive, scan_direction::reverse, false},
 };
-constexpr scan_case of_the_last_step[] = {
+constexpr scan_case of_items[] = {
     {element::i8, scan_operation::max, scan_kind::inclusive, scan_direction::reverse, true},
     {element::u16, scan_operation::min, scan_kind::exclusive, scan_direction::forward, false},
     {element::f32, scan_operation::min, scan_kind::inclusive, scan_direction::forward, false},
@@ -141,7 +141,7 @@ template <class T> T scan_input(scan_operation operation, std::uint64_t place) {
 }
 
 template <class T> void scan_lines(const context& where, const prefix::step& how, const scan_case& s) {
-  const lines l = s.whole_line ? lines{1, 2 * how.how.tile(sizeof(T)) + 37, 1} : lines{3, 41, 5};
+  const lines l = s.whole_line ? lines{1, 2 * prefix::tile_of(how, sizeof(T)) + 37, 1} : lines{3, 41, 5};
   const auto count = static_cast<std::size_t>(l.outer * l.length * l.inner);
   constexpr std::size_t guard = 16;
   std::vector<T> in(count + 2 * guard);
@@ -177,10 +177,11 @@ template <class T> void scan_lines(const context& where, const prefix::step& how
 
 void scan_all(const context& where, const prefix::step& how) {
   const auto each = [&](std::span<const scan_case> cases) {
-    for (const scan_case& s : cases) with_element(s.type, [&]<class T>() { scan_lines<T>(where, how, s); });
+    for (const scan_case& s : cases)
+      if (s.whole_line || !prefix::is_single_pass(how)) with_element(s.type, [&]<class T>() { scan_lines<T>(where, how, s); });
   };
   each(of_all_steps);
-  if (&how == &prefix::find_step("auto")) each(of_the_last_step);
+  if (&how == &prefix::find_step("items")) each(of_items);
 }
 
 }  // namespace

@@ -100,8 +100,9 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
     const bool exclusive = kind == scan_kind::exclusive;
     prefix::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
     p.direction = exclusive ? scan_direction::reverse : scan_direction::forward;
-    p.outer = exclusive ? 1 : 3;
-    p.inner = exclusive ? 2 : 1;
+    const bool one_line = prefix::is_single_pass(prefix::find_step(policy));
+    p.outer = exclusive || one_line ? 1 : 3;
+    p.inner = exclusive && !one_line ? 2 : 1;
     std::vector<T> host(static_cast<std::size_t>(p.outer * length * p.inner));
     for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<T>(i * 7919 % 5);
     const auto joined = [&](T x, T y) {
@@ -139,8 +140,9 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
 }
 class clean_scan : public testing::TestWithParam<std::size_t> {};
 TEST_P(clean_scan, has_no_finding) {
-  const char* step = prefix::steps[GetParam()].name;
-  const std::int64_t length = prefix::steps[GetParam()].how.bytes > 0 ? 8200 : 700;
+  const prefix::step& s = prefix::steps[GetParam()];
+  const char* step = s.name;
+  const std::int64_t length = 2 * prefix::tile_of(s, sizeof(float)) + 8;
   expect_clean_scan<float>(step, scan_operation::sum, length);
   expect_clean_scan<double>(step, scan_operation::sum, length / 2);
   expect_clean_scan<std::int32_t>(step, scan_operation::sum, length);
