@@ -10,6 +10,8 @@
 #include <chrono>
 #include <thread>
 
+#include "src/executor/scratch.hpp"
+
 namespace antiphase {
 namespace {
 
@@ -227,6 +229,7 @@ class cuda_executor final : public executor {
 
   int device_;
   device_limits limits_;
+  mutable scratch_memory scratch_;
 };
 
 }  // namespace
