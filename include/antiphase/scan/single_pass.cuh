@@ -6,6 +6,7 @@
 #include <antiphase/device/bulk.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/vector.cuh>
+#include <antiphase/scan/byte_sums.cuh>
 #include <antiphase/scan/look_ahead.cuh>
 #include <antiphase/scan/ring_policy.hpp>
 #include <antiphase/scan/single_pass.hpp>
@@ -115,7 +116,9 @@ template <scannable T, operator_on<T> Op, ring_policy P> struct single_pass {
     for (int e = 0; e < chunk; ++e) w.element[e] = v.element[Reverse ? chunk - 1 - e : e];
     return w;
   }
+  static constexpr bool bytes_in_words = std::is_same_v<T, std::uint8_t> && std::is_same_v<Op, sum>;
   AP_DEV static T total_of(const elements& v) {
+    if constexpr (bytes_in_words) return total_of_bytes(v);
     T total = v.element[0];
     AP_UNROLL
     for (int e = 1; e < chunk; ++e) total = Op{}(total, v.element[e]);
@@ -198,6 +201,7 @@ template <scannable T, operator_on<T> Op, ring_policy P> struct single_pass {
   }
   // The results of a chunk from what lies before it.
   template <bool Exclusive> AP_DEV static elements from(const T& before, const elements& v) {
+    if constexpr (bytes_in_words) return scan_of_bytes<Exclusive>(before, v);
     elements result;
     T through = v.element[0];
     result.element[0] = Exclusive ? before : T(Op{}(before, through));
