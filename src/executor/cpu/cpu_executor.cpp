@@ -43,6 +43,7 @@ class cpu_executor final : public executor {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
+  tensor_map encode(const tensor_layout& tensor) const override { return cpu_detail::encode(tensor); }
   kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
