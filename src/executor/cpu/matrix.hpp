@@ -35,6 +35,14 @@ struct warp_matrices {
   std::deque<std::size_t> groups;           // operations in each closed group
   std::size_t open = 0;                     // and in the open one
   std::vector<std::shared_ptr<sum_in_flight>> sums;
+
+  void clear() {
+    lanes.waiting.clear();
+    operations.clear();
+    groups.clear();
+    open = 0;
+    sums.clear();
+  }
 };
 
 }  // namespace antiphase::cpu_detail

@@ -178,8 +178,8 @@ bool worker::begin_block(block_state& block) {
   for (auto& meetings : block.warp) meetings.clear();
   block.at_mbarriers.clear();
   block.loads.clear();
-  for (auto& m : block.matrices) m = {};
-  for (auto& m : block.warpgroup) m = {};
+  for (auto& m : block.matrices) m.clear();
+  for (auto& m : block.warpgroup) m.waiting.clear();
   for (auto& t : block.thread) {
     t->copies.clear();
     t->stores = {};
