@@ -50,15 +50,11 @@ inline std::vector<context> cpu_contexts() {
 
 // The first GPU if it has this compute capability; otherwise nothing, and why not.
 inline std::optional<context> gpu(int compute_capability, std::string& why) {
-#if ANTIPHASE_HAS_CUDA
   const auto devices = cuda_devices(&why);
   if (devices.empty()) return std::nullopt;
-  if (devices.front().major * 10 + devices.front().minor >= compute_capability) return context(make_cuda_executor());
-  why = devices.front().name + " has compute capability " + std::to_string(devices.front().major) + "." +
-        std::to_string(devices.front().minor);
-#else
-  why = "built without the GPU part";
-#endif
+  const device_limits& first = devices.front();
+  if (first.major * 10 + first.minor >= compute_capability) return context(make_cuda_executor());
+  why = first.name + " has compute capability " + std::to_string(first.major) + "." + std::to_string(first.minor);
   return std::nullopt;
 }
 #define ON_GPU(where, compute_capability)                                 \
