@@ -25,6 +25,12 @@ kernel find(const std::string& name) {
 
 std::vector<std::uint16_t> ones(int count) { return std::vector<std::uint16_t>(static_cast<std::size_t>(count), to_f16(1).bits); }
 
+check_options schedules(int count) {
+  check_options options;
+  options.schedules = count;
+  return options;
+}
+
 check_report check_product(const std::string& name) {
   constexpr int k = 5 * 64;
   return check(
@@ -42,7 +48,7 @@ check_report check_product(const std::string& name) {
         for (const float x : out.to_host())
           if (x != k) throw std::runtime_error("the product is wrong");
       },
-      {.schedules = 15});
+      schedules(15));
 }
 check_report check_layout(const std::string& name, int columns) {
   return check(
@@ -54,7 +60,7 @@ check_report check_layout(const std::string& name, int columns) {
         where.runs_on().launch(find(name), {}, &params, nullptr);
         out.to_host();
       },
-      {.schedules = 6});
+      schedules(6));
 }
 
 bool has(const check_report& r, finding_kind kind) {
@@ -99,7 +105,7 @@ TEST(tensor_checked, rows_of_ldmatrix_are_reads) {
           const load_params params{in.data(), out.data()};
           where.runs_on().launch(find(name), {}, &params, nullptr);
         },
-        {.schedules = 6});
+        schedules(6));
   };
   const auto good = check_rows("ldmatrix");
   EXPECT_TRUE(good.clean()) << to_text(good);
