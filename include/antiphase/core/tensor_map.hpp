@@ -19,7 +19,7 @@ struct tensor_layout {
 };
 
 // The same in the form of the executor that encoded it. A kernel gets it among its params.
-struct alignas(64) tensor_map {
+struct alignas(128) tensor_map {
   std::uint64_t word[16];
 };
 
