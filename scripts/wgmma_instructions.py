@@ -1,6 +1,12 @@
 #!/usr/bin/env python3
-"""Writes include/antiphase/device/wgmma_instructions.cuh: inline assembly takes no list of registers from a template."""
+"""Writes include/antiphase/device/wgmma_instructions.cuh: inline assembly takes no list of registers from a template.
+
+    wgmma_instructions.py           writes the header
+    wgmma_instructions.py --check   exit status 1 if the header is not what would be written
+"""
+import argparse
 import pathlib
+import sys
 
 COLUMNS = (64, 128, 256)
 HEAD = """// The wgmma instructions with their lists of registers. Written by scripts/wgmma_instructions.py; change that.
@@ -54,9 +60,15 @@ AP_DEV void wgmma_instruction(float (&sum)[{registers}], {parameter}, std::uint6
 
 
 def main():
-    forms = "".join(instruction(columns, a_in_registers) for columns in COLUMNS for a_in_registers in (False, True))
-    root = pathlib.Path(__file__).resolve().parent.parent
-    (root / "include/antiphase/device/wgmma_instructions.cuh").write_text(HEAD + forms + TAIL)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    check = parser.parse_args().check
+    header = pathlib.Path(__file__).resolve().parent.parent / "include/antiphase/device/wgmma_instructions.cuh"
+    text = HEAD + "".join(instruction(columns, a_in_registers) for columns in COLUMNS for a_in_registers in (False, True)) + TAIL
+    if not check:
+        header.write_text(text)
+    elif header.read_text() != text:
+        sys.exit(f"{header} is not what this script writes: run it and commit the result")
 
 
 if __name__ == "__main__":

@@ -98,21 +98,25 @@ template <int Width> void multiply_panel(const std::uint16_t* a, const std::uint
   }
 }
 
-void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
+template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
+  float of_b[depth][Width];
   for (int k = 0; k < depth; ++k)
-    for (int j = 0; j < columns; ++j) {
-      const float factor = to_float({b[k * columns + j]});
-      for (int i = 0; i < rows; ++i) sum[i * columns + j] += to_float({a[i * depth + k]}) * factor;
+    for (int j = 0; j < Width; ++j) of_b[k][j] = to_float({b[k * columns + j]});
+  for (int i = 0; i < rows; ++i, a += depth, sum += columns)
+    for (int k = 0; k < depth; ++k) {
+      const float of_a = to_float({a[k]});
+      for (int j = 0; j < Width; ++j) sum[j] += of_a * of_b[k][j];
     }
 }
 
 }  // namespace
 
 void multiply_step(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum, tensor_sums how) {
-  if (how == tensor_sums::plain) return multiply_plain(a, b, rows, columns, sum);
+  const bool plain = how == tensor_sums::plain;
+  const auto wide = plain ? multiply_plain<32> : multiply_panel<32>, narrow = plain ? multiply_plain<8> : multiply_panel<8>;
   int j = 0;
-  for (; j + 32 <= columns; j += 32) multiply_panel<32>(a, b + j, rows, columns, sum + j);
-  for (; j < columns; j += 8) multiply_panel<8>(a, b + j, rows, columns, sum + j);
+  for (; j + 32 <= columns; j += 32) wide(a, b + j, rows, columns, sum + j);
+  for (; j < columns; j += 8) narrow(a, b + j, rows, columns, sum + j);
 }
 
 }  // namespace antiphase::cpu_detail
