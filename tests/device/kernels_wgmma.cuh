@@ -236,6 +236,34 @@ struct without_proxy_fence {
   }
 };
 
+// After its wait a warp may overwrite the rows of A that only it has read, each lane those of others, without any barrier.
+struct reuse_of_own_rows {
+  using params = layout_params;
+  struct storage {
+    alignas(1024) std::uint16_t a[64][64];
+    alignas(1024) unsigned char b[64 * layout_depth * 2];
+  };
+  static constexpr int threads = warpgroup_size;
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    placed<major::k, swizzle::bytes_128, 64>::fill(reinterpret_cast<unsigned char*>(s.a), p.a);
+    placed<major::k, swizzle::bytes_128, 64>::fill(s.b, p.b);
+    fence_async();
+    block_barrier();
+    float sum[32];
+    wgmma_fence();
+    AP_UNROLL
+    for (int k = 0; k < 64; k += 16)
+      wgmma<major::k, major::k>(sum, describe(&s.a[0][k], 16, 1024, swizzle::bytes_128),
+                                placed<major::k, swizzle::bytes_128, 64>::from(s.b, k), k > 0);
+    wgmma_commit();
+    wgmma_wait<0>();
+    settle(sum);
+    for (int i = 0; i < 32; ++i) s.a[thread_index() / 32 * 16 + lane_index() / 2][lane_index() % 2 * 32 + i] = 0;
+    each_register<64>([&](int i, int row, int column) { p.out[row * 64 + column] = sum[i]; });
+  }
+};
+
 template <swizzle S, int N> void add_layouts(std::vector<kernel>& to, const char* kk, const char* kn, const char* mk, const char* mn) {
   to.push_back(kernel_of<layouts<major::k, major::k, S, N>>(kk));
   to.push_back(kernel_of<layouts<major::k, major::mn, S, N>>(kn));
@@ -260,7 +288,8 @@ std::vector<kernel> wgmma_kernels() {
                           kernel_of<product<left_out::wait_for_copies>>("product without the wait for copies"),
                           kernel_of<product<left_out::wait_for_wgmma>>("product without the wait for wgmma"),
                           kernel_of<product<left_out::barrier>>("product without the barrier"),
-                          kernel_of<without_proxy_fence>("no proxy fence")};
+                          kernel_of<without_proxy_fence>("no proxy fence"),
+                          kernel_of<reuse_of_own_rows>("layout-reuse-of-own-rows")};
   add_layouts<swizzle::none, 64>(all, "layout-none-k-k-64", "layout-none-k-mn-64", "layout-none-mn-k-64", "layout-none-mn-mn-64");
   add_layouts<swizzle::bytes_32, 64>(all, "layout-32-k-k-64", "layout-32-k-mn-64", "layout-32-mn-k-64", "layout-32-mn-mn-64");
   add_layouts<swizzle::bytes_64, 64>(all, "layout-64-k-k-64", "layout-64-k-mn-64", "layout-64-mn-k-64", "layout-64-mn-mn-64");

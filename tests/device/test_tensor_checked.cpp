@@ -75,7 +75,8 @@ testing::AssertionResult found(const check_report& r, finding_kind kind, const s
 }
 
 TEST(tensor_checked, correct_kernels_are_clean) {
-  for (const auto& r : {check_product("product"), check_layout("layout-128-k-mn-64", 64), check_layout("layout-registers-mn-64", 64)})
+  for (const auto& r : {check_product("product"), check_layout("layout-128-k-mn-64", 64), check_layout("layout-registers-mn-64", 64),
+                        check_layout("layout-reuse-of-own-rows", 64)})
     EXPECT_TRUE(r.clean()) << to_text(r);
 }
 

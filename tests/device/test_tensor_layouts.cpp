@@ -68,6 +68,7 @@ std::vector<layout> layouts() {
   all.push_back({"layout-registers-k-64", 64});
   all.push_back({"layout-registers-mn-64", 64});
   all.push_back({"layout-registers-mn-128", 128});
+  all.push_back({"layout-reuse-of-own-rows", 64});
   return all;
 }
 std::string name_of(const testing::TestParamInfo<layout>& info) {

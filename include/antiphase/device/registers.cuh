@@ -5,8 +5,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// Every warp of the warpgroup calls. What one role gives back, another may take; in all there are as many as the launch allocated: threads
-// times registers at entry. Taking waits until there are enough, for ever if that never happens. On the CPU executor registers are free.
+// From here on a thread has so many: give_registers, no more than it had; take_registers, no fewer. All warps of the warpgroup call. What
+// one role gives back, another may take; in all there are as many as the launch allocated, threads times registers at entry. Taking waits
+// until there are enough, for ever if that never happens. On the CPU executor registers are free.
 template <int Registers> AP_DEV void give_registers() {
   static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256);
 #if AP_ON_GPU

@@ -189,7 +189,7 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
   return s;
 }
 
-void issue(thread_state& self, std::span<thread_state* const> threads, place where) {
+void start(thread_state& self, std::span<thread_state* const> threads, place where) {
   const brought_step& first = step_of(threads.front());
   const machine::warpgroup_step& what = first.what;
   for (const thread_state* t : threads)
@@ -302,7 +302,7 @@ void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint3
   const int parties = warp * warps_together;
   auto& group = self.home->warpgroup[static_cast<std::size_t>(self.index / parties)];
   together(self, group, parties, condition::at_warpgroup, where,
-           [&](std::span<thread_state* const> threads) { issue(self, threads, where); });
+           [&](std::span<thread_state* const> threads) { start(self, threads, where); });
 }
 
 void warpgroup_fence() { here().registers_fenced = true; }
