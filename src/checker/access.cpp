@@ -443,7 +443,10 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
       case actor_kind::loads: return "a wait for the end of the mbarrier's phase that counts the copy";
       case actor_kind::stores_reading: return mine ? "bulk_wait_read" : "bulk_wait_read by the thread that stores, and a barrier after it";
       case actor_kind::stores_writing: return mine ? "bulk_wait" : "bulk_wait by the thread that stores, and an order after it";
-      case actor_kind::matrix: return "a wait for the group of the Tensor Core operation";
+      case actor_kind::matrix:
+        return c.thread / 32 == t.index / 32 && other == t.block
+                   ? "a wait for the group of the Tensor Core operation"
+                   : "a wait for the group of the Tensor Core operation by the warp that issued it, and a barrier after it";
       case actor_kind::thread: break;
     }
   }

@@ -86,6 +86,7 @@ outcome run_once(const std::function<void(const context&)>& program, const check
   m.reset();
   cpu_options on{.seed = how.seed, .order = how.order, .copies = how.copies, .workers = 1, .resident_blocks = how.resident_blocks};
   on.limits = options.limits;
+  on.sums = tensor_sums::plain;  // who is ordered behind whom does not depend on the last bits
   on.script = std::move(script);
   if (how.order == schedule::script && on.script == nullptr)
     on.script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(how.script), {}});

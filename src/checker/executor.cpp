@@ -93,7 +93,7 @@ class model_observer final : public cpu_detail::observer {
   }
   void mbarrier_waited(thread_state& t, const std::uint64_t* word) override { m_.wait_barrier(model_of(t), word); }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l, cpu_detail::place where) override {
-    m_.issue_load(model_of(t), l.to, l.from, l.bytes, l.word, at(t, where));
+    m_.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
   }
   void bulk_store_issued(thread_state& t, void* to, const void* from, std::uint32_t bytes, cpu_detail::place where) override {
     m_.issue_store(model_of(t), to, from, bytes, at(t, where));
@@ -104,12 +104,25 @@ class model_observer final : public cpu_detail::observer {
   }
   void proxy_fence(thread_state& t) override { m_.proxy_fence(model_of(t)); }
 
+  void read_by_verb(thread_state& t, const void* from, std::size_t bytes) override { m_.access(from, bytes, access_kind::read, t.code); }
+  void matrix_issued(std::span<thread_state* const> warp, std::span<const std::span<const unsigned char>> reads,
+                     cpu_detail::place where) override {
+    m_.issue_matrix(models_of(warp), reads, at(*warp.front(), where));
+  }
+  void matrices_committed(std::span<thread_state* const> warp) override {
+    for (thread_state* t : warp) m_.commit_matrix(model_of(*t));
+  }
+  void matrices_waited(std::span<thread_state* const> warp, int groups_left) override {
+    for (thread_state* t : warp) m_.wait_matrix(model_of(*t), groups_left);
+  }
+
  private:
   place_number at(const thread_state& t, cpu_detail::place where) { return m_.number_of(t.code, where); }
-  void meet(std::span<thread_state* const> threads, bool whole_block) {
+  void meet(std::span<thread_state* const> threads, bool whole_block) { m_.meet(models_of(threads), whole_block); }
+  std::span<thread_model* const> models_of(std::span<thread_state* const> threads) {
     meeting_.clear();
     for (thread_state* t : threads) meeting_.push_back(&model_of(*t));
-    m_.meet(meeting_, whole_block);
+    return meeting_;
   }
 
   model& m_;
@@ -155,6 +168,7 @@ class checking_executor final : public executor {
   }
   void forget_scratch(stream on) const override { scratch_.forget(on); }
 
+  tensor_map encode(const tensor_layout& tensor) const override { return cpu_detail::encode(tensor); }
   kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {

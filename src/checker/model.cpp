@@ -374,12 +374,28 @@ void model::join_warpgroup(thread_model& t) {
   if (at == actors.end()) actors.push_back({actor_kind::matrix, t.index, 0});
 }
 
+namespace {
+std::size_t total(ranges all) {
+  std::size_t bytes = 0;
+  for (const auto& r : all) bytes += r.size();
+  return bytes;
+}
+}  // namespace
+
+void model::issue_matrix(std::span<thread_model* const> warp, ranges from, place_number at) {
+  thread_model& first = *warp.front();
+  for (thread_model* t : warp) {
+    join_warpgroup(*t);
+    open_group(*t, t->matrix, actor_kind::matrix, at);
+  }
+  who w{.thread = first, .kind = access_kind::read, .place = at, .bytes = total(from)};
+  w.become(actor_kind::matrix, first.matrix.number, first.matrix.last_used);
+  for (const auto& r : from) visit(w, r.data(), r.size());
+}
 void model::issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at) {
-  join_warpgroup(t);
-  const stamp group = open_group(t, t.matrix, actor_kind::matrix, at);
-  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
-  w.become(actor_kind::matrix, t.matrix.number, group);
-  visit(w, from, bytes);
+  thread_model* alone = &t;
+  const std::span range(static_cast<const unsigned char*>(from), bytes);
+  issue_matrix({&alone, 1}, {&range, 1}, at);
 }
 void model::commit_matrix(thread_model& t) {
   join_warpgroup(t);
@@ -433,7 +449,7 @@ void model::end_phase(block_model& block, const void* word) {
 
 void model::wait_barrier(thread_model& t, const void* word) { acquire(t, barrier(word).ended); }
 
-void model::issue_load(thread_model& t, const void* to, const void* from, std::size_t bytes, const void* word, place_number at) {
+void model::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word, place_number at) {
   mbarrier_model& b = barrier(word);
   if (b.loads == 0) {
     block_record& r = record(t.block);
@@ -446,9 +462,13 @@ void model::issue_load(thread_model& t, const void* to, const void* from, std::s
   w.what = "use of an mbarrier by the copy engine";
   visit(w, word, sizeof(std::uint64_t));
   w.what = {};
-  visit(w, from, bytes);
+  for (const auto& r : from) visit(w, r.data(), r.size());
   w.kind = access_kind::write;
   visit(w, to, bytes);
+}
+void model::issue_load(thread_model& t, const void* to, const void* from, std::size_t bytes, const void* word, place_number at) {
+  const std::span range(static_cast<const unsigned char*>(from), bytes);
+  issue_load(t, to, bytes, {&range, 1}, word, at);
 }
 
 // atomic operations and fences ------------------------------------------------------------------------------------------------------

@@ -74,6 +74,8 @@ struct block_model {
   std::vector<stamp> times;  // by warp
 };
 
+using ranges = std::span<const std::span<const unsigned char>>;  // of memory
+
 enum class access_kind : std::uint8_t { read, write };
 enum class order : std::uint8_t { relaxed, acquire, release, both };
 
@@ -125,14 +127,16 @@ class model {
   void end_phase(block_model& b, const void* word);
   void wait_barrier(thread_model& t, const void* word);
   void issue_load(thread_model& t, const void* to, const void* from, std::size_t bytes, const void* word, place_number at);
+  void issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word, place_number at);
 
   // bulk stores
   void issue_store(thread_model& t, const void* to, const void* from, std::size_t bytes, place_number at);
   void commit_stores(thread_model& t);
   void wait_stores(thread_model& t, int groups_left, bool written);
 
-  // Tensor Core operations that read shared memory until they have been waited for (wgmma). One thread of the warpgroup reports the
-  // operands; all of them commit and wait together. Accumulators are registers, of which the model knows nothing.
+  // Tensor Core operations that read shared memory until they have been waited for (wgmma), by all lanes of a warp; those of a warpgroup
+  // are one actor. What a thread of it has waited for, it knows to be done. Accumulators are registers, of which the model knows nothing.
+  void issue_matrix(std::span<thread_model* const> warp, ranges from, place_number at);
   void issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at);
   void commit_matrix(thread_model& t);
   void wait_matrix(thread_model& t, int groups_left);

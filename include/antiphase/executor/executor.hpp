@@ -1,5 +1,6 @@
 // Where kernels run: memory, copies, launches. One interface for the GPU and the CPU.
 #pragma once
+#include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/executor/limits.hpp>
 #include <cstddef>
@@ -37,6 +38,9 @@ class executor {
   virtual launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const = 0;
   virtual kernel_usage usage(const kernel& k) const = 0;
   virtual void synchronize(stream on) const = 0;
+
+  // What tensor_load() takes. Throws bad_request if the copy engine cannot copy such boxes.
+  virtual tensor_map encode(const tensor_layout& tensor) const = 0;
 
   // How long the work that `queue` hands to the stream takes, in milliseconds: on CUDA between two events around it, and none of it starts
   // before all of it is queued (or 100 ms have passed), so that launch latency stays out; on the CPU by the clock on the wall. While

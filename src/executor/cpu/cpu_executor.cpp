@@ -53,6 +53,7 @@ class cpu_executor final : public executor {
   }
   void forget_scratch(stream on) const override { scratch_.forget(on); }
 
+  tensor_map encode(const tensor_layout& tensor) const override { return cpu_detail::encode(tensor); }
   kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {

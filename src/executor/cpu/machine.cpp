@@ -13,8 +13,6 @@ using namespace cpu_detail;
 
 namespace {
 
-bool same(place a, place b) { return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0; }
-
 void require_aligned(const thread_state& self, const void* p, std::uintptr_t by, const char* what, place where) {
   if (reinterpret_cast<std::uintptr_t>(p) % by != 0)
     fail(self, fault::bad_copy, where, fmt::format("{} is not aligned to {} bytes", what, by));

@@ -69,10 +69,29 @@ void phase_ended(block_state& block, worker& owner, const std::uint64_t* word) {
 }
 
 void land(block_state& block, worker& owner, const bulk_load_state& load) {
-  std::memcpy(load.to, load.from, load.bytes);
+  if (load.box != nullptr)
+    land_box(block, load);
+  else
+    std::memcpy(load.to, load.from, load.bytes);
   fields f = unpack(*load.word);
   f.bytes -= static_cast<std::int32_t>(load.bytes);
   if (advance(load.word, f)) phase_ended(block, owner, load.word);
+}
+
+void issue(thread_state& self, bulk_load_state load, place where) {
+  require_barrier(self, load.word, where);
+  const char* what = load.box != nullptr ? "tensor load" : "bulk load";
+  const auto* at = static_cast<const unsigned char*>(load.to);
+  if (at < self.block->shared || at + load.bytes > self.block->shared + self.block->shared_bytes)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what, load.bytes, self.block->shared_bytes));
+  ++self.owner->counts.copies;
+  for (const auto& part : sources(load)) self.owner->counts.copied_bytes += part.size();
+  if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
+  if (self.owner->lands_now())
+    land(*self.home, *self.owner, load);
+  else
+    self.home->loads.push_back(std::move(load));
 }
 
 }  // namespace antiphase::cpu_detail
@@ -130,21 +149,9 @@ void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
 
 void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  require_barrier(self, word, where);
   if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0 || bytes % 16 != 0)
     fail(self, fault::bad_copy, where, fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", bytes));
-  const auto* at = static_cast<const unsigned char*>(to);
-  if (at < self.block->shared || at + bytes > self.block->shared + self.block->shared_bytes)
-    fail(self, fault::bad_copy, where,
-         fmt::format("a bulk load of {} bytes does not lie in the block's {} bytes of shared memory", bytes, self.block->shared_bytes));
-  ++self.owner->counts.copies;
-  self.owner->counts.copied_bytes += bytes;
-  const bulk_load_state load{to, from, bytes, word};
-  if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
-  if (self.owner->lands_now())
-    land(*self.home, *self.owner, load);
-  else
-    self.home->loads.push_back(load);
+  issue(self, {to, from, bytes, word}, where);
 }
 
 }  // namespace antiphase::machine

@@ -72,6 +72,12 @@ class observer {
   virtual void bulk_stores_committed(thread_state& t) = 0;
   virtual void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) = 0;
   virtual void proxy_fence(thread_state& t) = 0;
+
+  virtual void read_by_verb(thread_state& t, const void* from, std::size_t bytes) = 0;
+  // Tensor Core operations of all lanes of a warp, and what of shared memory they read.
+  virtual void matrix_issued(std::span<thread_state* const> warp, std::span<const std::span<const unsigned char>> reads, place where) = 0;
+  virtual void matrices_committed(std::span<thread_state* const> warp) = 0;
+  virtual void matrices_waited(std::span<thread_state* const> warp, int groups_left) = 0;
 };
 
 }  // namespace antiphase::cpu_detail

@@ -27,6 +27,7 @@ std::string waits_for(const thread_state& t) {
     case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.where));
     case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.where));
     case condition::at_warp: return fmt::format("waiting for other lanes of the warp in {}", text(t.where));
+    case condition::at_warpgroup: return fmt::format("waiting for other warps of the warpgroup in {}", text(t.where));
     case condition::at_mbarrier:
       return fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),
                          text(t.where));
@@ -43,6 +44,8 @@ std::string text(place where) {
   if (const char* in_tree = std::strstr(file, "antiphase/")) file = in_tree;
   return fmt::format("{}:{}", file, where.line());
 }
+
+bool same(place a, place b) { return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0; }
 
 std::exception_ptr worker::stall() const {
   const thread_state* first = nullptr;  // that has not finished
@@ -64,8 +67,7 @@ std::exception_ptr worker::stall() const {
       separator = ",";
     }
   }
-  return std::make_exception_ptr(kernel_fault(out, fault::deadlock, launch_->what.name,
-                                              "nobody can go on:" + out.substr(out.find(';') + 1),
+  return std::make_exception_ptr(kernel_fault(out, fault::deadlock, launch_->what.name, "nobody can go on:" + out.substr(out.find(';') + 1),
                                               first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
                                               first ? first->where : place{}, first ? first->code : nullptr));
 }

@@ -96,6 +96,8 @@ void worker::prepare(int resident) {
       auto& block = *blocks_.emplace_back(std::make_unique<block_state>());
       block.threads = threads;
       block.warp.resize(static_cast<std::size_t>((threads + 31) / 32));
+      block.matrices.resize(static_cast<std::size_t>((threads + 31) / 32));
+      block.warpgroup.resize(static_cast<std::size_t>((threads + 127) / 128));
       for (int i = 0; i < threads; ++i) {
         auto& t = *block.thread.emplace_back(std::make_unique<thread_state>());
         t.index = i;
@@ -176,9 +178,12 @@ bool worker::begin_block(block_state& block) {
   for (auto& meetings : block.warp) meetings.clear();
   block.at_mbarriers.clear();
   block.loads.clear();
+  for (auto& m : block.matrices) m.clear();
+  for (auto& m : block.warpgroup) m.waiting.clear();
   for (auto& t : block.thread) {
     t->copies.clear();
     t->stores = {};
+    t->registers_fenced = false;
     make_ready(*t);
   }
   if (watch() != nullptr) watch()->block_begins(block);
@@ -191,6 +196,8 @@ void worker::finish_thread(thread_state& self) {
   if (watch() != nullptr) watch()->thread_ends(self, self.where);
   if (!stores.open.empty() || stores.read < stores.groups.size())
     fail(self, fault::never_waited_for, place::current(), "the thread ended before its bulk stores had read shared memory");
+  if (!block.matrices[static_cast<std::size_t>(self.index / 32)].operations.empty())
+    fail(self, fault::never_waited_for, place::current(), "the thread ended with Tensor Core operations in flight");
   for (auto& group : stores.groups)
     for (auto& store : group) std::memcpy(store.to, store.captured.data(), store.bytes);
   stores = {};

@@ -5,10 +5,12 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "fiber.hpp"
+#include "matrix.hpp"
 #include "observer.hpp"
 #include "schedule.hpp"
 
@@ -47,7 +49,7 @@ struct bulk_store_queue {
   std::size_t read = 0;  // groups[0, read) have been read
 };
 
-enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_mbarrier, finished };
+enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_warpgroup, at_mbarrier, finished };
 
 struct thread_state : machine::thread_view {
   worker* owner = nullptr;
@@ -61,6 +63,8 @@ struct thread_state : machine::thread_view {
   copy_queue copies;
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
+  const void* brought = nullptr;                      // to the collective operation it waits in
+  bool registers_fenced = false;                      // since a wgmma last gave registers back
   const void* code = nullptr;                         // where the kernel called the machine last: behind the call
   void* watched = nullptr;                            // the observer's
 };
@@ -71,6 +75,12 @@ struct meeting {
   int arrived = 0;
   int expected = 0;
   place where{};
+};
+
+// A box of a tensor under way to shared memory.
+struct tensor_box {
+  tensor_layout of;
+  machine::tensor_place first;
 };
 
 // Lanes with one mask that exchange values. Two sets of values alternate: who comes to the next exchange has read the one before.
@@ -89,6 +99,7 @@ struct bulk_load_state {
   const void* from;
   std::uint32_t bytes;
   std::uint64_t* word;
+  std::shared_ptr<const tensor_box> box = nullptr;  // null: bytes in a row
 };
 
 struct block_state : machine::block_view {
@@ -98,8 +109,10 @@ struct block_state : machine::block_view {
   meeting named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<thread_state*> at_mbarriers;
-  std::vector<bulk_load_state> loads;  // issued, not landed
-  void* watched = nullptr;             // the observer's
+  std::vector<bulk_load_state> loads;   // issued, not landed
+  std::vector<warp_matrices> matrices;  // by warp
+  std::vector<collective> warpgroup;    // by warpgroup
+  void* watched = nullptr;              // the observer's
 };
 
 // What one launch shares between its workers.
@@ -198,10 +211,17 @@ inline thread_state& called_from(const void* code) {
 }
 [[noreturn]] void fail(const thread_state& self, fault kind, place where, const std::string& what);
 std::string text(place where);
+bool same(place a, place b);
 
 // mbarriers, mbarrier.cpp
 bool mbarrier_ended(std::uint64_t word, unsigned parity);
 void land(block_state& block, worker& owner, const bulk_load_state& load);
 std::string describe_mbarrier(const std::uint64_t* word);
+void issue(thread_state& self, bulk_load_state load, place where);
+
+// tensor maps, tensor_copy.cpp
+tensor_map encode(const tensor_layout& tensor);
+void land_box(const block_state& block, const bulk_load_state& load);
+std::vector<std::span<const unsigned char>> sources(const bulk_load_state& load);  // in global memory
 
 }  // namespace antiphase::cpu_detail

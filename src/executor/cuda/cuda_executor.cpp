@@ -1,6 +1,7 @@
 // Memory, copies and launches through the CUDA runtime.
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -8,9 +9,11 @@
 #include <antiphase/core/error.hpp>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include "src/executor/scratch.hpp"
+#include "src/executor/tensor_layout.hpp"
 
 namespace antiphase {
 namespace {
@@ -100,6 +103,35 @@ device_limits describe(int device) {
           .shared_reserved = bytes(cudaDevAttrReservedSharedMemoryPerBlock)};
 }
 
+// The driver's function, which is not linked: a program must start where there is no driver.
+decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
+        "asking the driver for cuTensorMapEncodeTiled");
+  if (found != cudaDriverEntryPointSuccess || function == nullptr)
+    throw not_supported("the NVIDIA driver has no cuTensorMapEncodeTiled: tensor copies need a driver for CUDA 12.0 or newer");
+  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+}
+
+CUtensorMapDataType data_type(int bytes) {
+  switch (bytes) {
+    case 1: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case 2: return CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    case 4: return CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    default: return CU_TENSOR_MAP_DATA_TYPE_UINT64;
+  }
+}
+CUtensorMapSwizzle swizzle_mode(swizzle s) {
+  switch (s) {
+    case swizzle::bytes_32: return CU_TENSOR_MAP_SWIZZLE_32B;
+    case swizzle::bytes_64: return CU_TENSOR_MAP_SWIZZLE_64B;
+    case swizzle::bytes_128: return CU_TENSOR_MAP_SWIZZLE_128B;
+    case swizzle::none: break;
+  }
+  return CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
 class cuda_executor final : public executor {
  public:
   explicit cuda_executor(const cuda_options& options) : device_(options.device) {
@@ -179,6 +211,28 @@ class cuda_executor final : public executor {
   }
   void forget_scratch(stream on) const override { scratch_.forget(on); }
 
+  tensor_map encode(const tensor_layout& t) const override {
+    require_copyable(t);
+    const current_device use(device_);
+    cuuint64_t extents[tensor_dimensions], strides[tensor_dimensions];
+    cuuint32_t box[tensor_dimensions], steps[tensor_dimensions];
+    for (int d = 0; d < t.dimensions; ++d) {
+      extents[d] = t.extent[d];
+      if (d > 0) strides[d - 1] = t.stride[d];
+      box[d] = t.box[d];
+      steps[d] = 1;
+    }
+    CUtensorMap map{};
+    const CUresult result = tensor_map_encoder()(
+        &map, data_type(t.element_bytes), static_cast<cuuint32_t>(t.dimensions), const_cast<void*>(t.data), extents, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(t.pattern), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS)
+      throw device_error(fmt::format("cuTensorMapEncodeTiled of {} dimensions failed: error {}", t.dimensions, static_cast<int>(result)));
+    tensor_map encoded;
+    static_assert(sizeof map == sizeof encoded && alignof(CUtensorMap) <= alignof(tensor_map));
+    std::memcpy(&encoded, &map, sizeof map);
+    return encoded;
+  }
   kernel_usage usage(const kernel& k) const override {
     const current_device use(device_);
     cudaFuncAttributes a{};

@@ -32,6 +32,10 @@ struct schedule_script {
   std::vector<decision> taken;         // nothing where there is no choice
 };
 
+// How the Tensor Cores add: bit for bit as Hopper's do (products and sum aligned to the largest, cut off 25 bits below it), or with
+// ordinary sums, which is faster and enough where the order of threads is the question.
+enum class tensor_sums { as_hardware, plain };
+
 // The device that the CPU executor simulates where nothing else is asked for. Its name is "CPU executor".
 device_limits simulated_device();
 
@@ -44,6 +48,7 @@ struct cpu_options {
   device_limits limits = simulated_device();
   unsigned expected_switches = 0;                     // schedule::priority: launch_counts::switches of a run like this one; 0: not known
   std::shared_ptr<schedule_script> script = nullptr;  // to follow (schedule::script) and to write down what was taken; needs workers = 1
+  tensor_sums sums = tensor_sums::as_hardware;
 };
 
 // A launch returns when the whole grid has run. Throws device_error, with the kernel, the block and who waits where, if a barrier is

@@ -1,6 +1,7 @@
 // What a kernel compiled for the CPU sees of the executor that runs it: plain functions, no containers, no library.
 #pragma once
 #include <antiphase/core/scope.hpp>
+#include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +58,30 @@ void bulk_commit();
 enum class bulk_done { read, written };  // the source may be overwritten, or the destination can be seen
 void bulk_wait(int groups_left, bulk_done what, place where);
 
+struct tensor_place {
+  int index[tensor_dimensions];  // innermost first
+};
+void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, place where);
+
 void proxy_fence();  // this thread's ordinary accesses before it come before what the copy engine does after the next barrier
+
+// Tensor Cores ----------------------------------------------------------------------------------------------------------------------
+// Of a warp: its 32 lanes meet.
+void load_matrices(std::uint32_t (&to)[4], const void* row, bool transposed, place where);
+void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], place where);
+// Of a warpgroup: its 128 threads meet, or the lanes of a warp where it is only that warp's registers. `sum` holds columns / 2 registers,
+// which are not the thread's own until the wait; `a` four registers, or null if A lies in shared memory.
+struct warpgroup_step {
+  int columns;
+  bool accumulate;
+  bool a_transposed, b_transposed;
+  std::uint64_t a_descriptor, b_descriptor;
+  bool operator==(const warpgroup_step&) const = default;
+};
+void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where);
+void warpgroup_fence();
+void warpgroup_commit(place where);
+void warpgroup_wait(int groups_left, place where);
 
 // scopes ----------------------------------------------------------------------------------------------------------------------------
 // Of the atomic operation or fence that the compiler performs next. The checker's hook takes it and puts device scope back.

@@ -1,0 +1,25 @@
+// How many registers the warps of a warpgroup have (setmaxnreg, sm_90a).
+#pragma once
+#include <antiphase/device/index.cuh>
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// From here on a thread has so many: give_registers, no more than it had; take_registers, no fewer. All warps of the warpgroup call. What
+// one role gives back, another may take; in all there are as many as the launch allocated, threads times registers at entry. Taking waits
+// until there are enough, for ever if that never happens. On the CPU executor registers are free.
+template <int Registers> AP_DEV void give_registers() {
+  static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256);
+#if AP_ON_GPU
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
+#endif
+}
+template <int Registers> AP_DEV void take_registers() {
+  static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256);
+#if AP_ON_GPU
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+#endif
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

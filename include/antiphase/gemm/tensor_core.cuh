@@ -1,0 +1,121 @@
+// GEMM on Tensor Cores by whole warps: f16 in, f32 out (mma.sync and cp.async, sm_80).
+#pragma once
+#include <antiphase/channel/async_copies.cuh>
+#include <antiphase/core/swizzle.hpp>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/warp.cuh>
+#include <antiphase/gemm/tensor_core.hpp>
+
+namespace antiphase::mm {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+// A block computes one tile of C. All its threads copy the tiles of A and B along K into a ring of slots, zeros where the matrices end:
+//   slot:  copy | multiply | copy | multiply ...      with S stages, the copies run S - 1 steps ahead
+// Both tiles lie as in global memory, in swizzled rows, so that eight rows of eight elements are read from 32 different banks.
+
+// A tile in shared memory: `Rows` rows, in panels of `Width` elements that are rows of a swizzle.
+template <int Rows, int Width> struct half_panel {
+  static constexpr swizzle pattern = Width == 32 ? swizzle::bytes_64 : swizzle::bytes_128;
+  alignas(1024) f16 data[Rows * Width];
+
+  AP_DEV f16* at(int row, int column) {
+    const auto offset = swizzled(static_cast<std::uint32_t>((row * Width + column) * 2), pattern);
+    return data + offset / 2;
+  }
+};
+template <int Rows, int Columns, int Width> struct half_tile {
+  half_panel<Rows, Width> panel[Columns / Width];
+  AP_DEV f16* at(int row, int column) { return panel[column / Width].at(row, column % Width); }
+};
+
+template <tensor_policy P> struct tensor_core {
+  static_assert(valid(P));
+  static constexpr int threads = P.threads();
+  static constexpr shared_kind shared = P.shared;
+  static constexpr int tiles_m = P.warp.m / 16, tiles_n = P.warp.n / 8;  // of a warp
+
+  // params ----------------------------------------------------------------------------------------------------------------------
+  using params = half_problem;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  using tile_a = half_tile<P.tile.m, P.tile_k, P.tile_k>;
+  using tile_b = half_tile<P.tile_k, P.tile.n, 64>;
+  struct storage {
+    struct slot {
+      tile_a a;
+      tile_b b;
+    } slots[P.stages];
+  };
+
+  // load ------------------------------------------------------------------------------------------------------------------------
+  // Rows x Columns elements from (row, column) on, eight at a time.
+  template <int Rows, int Columns, class Tile>
+  AP_DEV static void load(Tile& to, const matrix_view<const f16>& from, std::int64_t row, std::int64_t column) {
+    AP_UNROLL
+    for (int piece = 0; piece < Rows * Columns / 8 / threads; ++piece) {
+      const int i = (piece * threads + thread_index()) * 8;
+      const std::int64_t r = row + i / Columns, c = column + i % Columns, left = from.columns - c;
+      const int inside = r >= from.rows || left <= 0 ? 0 : left < 8 ? static_cast<int>(left) : 8;
+      copy_async<16>(to.at(i / Columns, i % Columns), inside > 0 ? &from(r, c) : from.data, inside * 2);
+    }
+  }
+
+  // compute ---------------------------------------------------------------------------------------------------------------------
+  using sums = float[tiles_m][tiles_n][4];
+  AP_DEV static void multiply(sums& sum, tile_a& a, tile_b& b, int top, int left) {
+    const int in_row = lane_index() % 16, in_column = lane_index() / 16 * 8;
+    AP_UNROLL
+    for (int k = 0; k < P.tile_k; k += 16) {
+      std::uint32_t of_a[tiles_m][4], of_b[tiles_n / 2][4];
+      AP_UNROLL
+      for (int i = 0; i < tiles_m; ++i) ldmatrix(of_a[i], a.at(top + 16 * i + in_row, k + in_column));
+      AP_UNROLL
+      for (int j = 0; j < tiles_n / 2; ++j) ldmatrix_transposed(of_b[j], b.at(k + in_row, left + 16 * j + in_column));
+      AP_UNROLL
+      for (int i = 0; i < tiles_m; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < tiles_n; ++j) mma(sum[i][j], of_a[i], {of_b[j / 2][j % 2 * 2], of_b[j / 2][j % 2 * 2 + 1]});
+      }
+    }
+  }
+
+  // store -----------------------------------------------------------------------------------------------------------------------
+  AP_DEV static void store(const params& p, const sums& sum, std::int64_t top, std::int64_t left) {
+    AP_UNROLL
+    for (int i = 0; i < tiles_m; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < tiles_n; ++j) {
+        AP_UNROLL
+        for (int e = 0; e < 4; ++e) {
+          const std::int64_t row = top + 16 * i + lane_index() / 4 + e / 2 * 8, column = left + 8 * j + lane_index() % 4 * 2 + e % 2;
+          if (row < p.m() && column < p.n()) p.c(row, column) = sum[i][j][e];
+        }
+      }
+    }
+  }
+
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // One block per tile: (tiles along N, tiles along M) of them.
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, P.shared>();
+    const std::int64_t top = std::int64_t{block_index().y} * P.tile.m, left = std::int64_t{block_index().x} * P.tile.n;
+    const int warp = warp_index(), warp_top = warp / (P.tile.n / P.warp.n) * P.warp.m, warp_left = warp % (P.tile.n / P.warp.n) * P.warp.n;
+    const int steps = static_cast<int>((p.k() + P.tile_k - 1) / P.tile_k);
+    sums sum = {};
+    async_copies<P.stages> ring;
+    pipeline line{ring};
+    line.run(
+        steps,
+        [&](int step, int slot) {
+          load<P.tile.m, P.tile_k>(s.slots[slot].a, p.a, top, std::int64_t{step} * P.tile_k);
+          load<P.tile_k, P.tile.n>(s.slots[slot].b, p.b, std::int64_t{step} * P.tile_k, left);
+        },
+        [&](int, int slot) { multiply(sum, s.slots[slot].a, s.slots[slot].b, warp_top, warp_left); });
+    store(p, sum, top + warp_top, left + warp_left);
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::mm

@@ -1,0 +1,329 @@
+// Tensor Core operations: of a warp at once, of a warpgroup between issue and wait.
+#include "matrix.hpp"
+
+#include <algorithm>
+#include <antiphase/executor/cpu/machine.hpp>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "tensor_core.hpp"
+#include "worker.hpp"
+
+namespace antiphase::cpu_detail {
+namespace {
+
+constexpr int warp = 32, warps_together = 4, rows_of_warp = 16, depth = 16;
+
+// All threads of one unit at one place. `finish` runs once, for all of them, in order of their index.
+template <class Finish> void together(thread_state& self, collective& m, int parties, condition why, place where, Finish finish) {
+  if (self.index / parties * parties + parties > self.block->threads)
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("a Tensor Core operation of {} threads: the block's {} are not a multiple", parties, self.block->threads));
+  if (!m.waiting.empty() && !same(m.where, where))
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent Tensor Core operation: other threads of the {} are at the one in {}",
+                     parties == warp ? "warp" : "warpgroup", text(m.where)));
+  m.where = where;
+  m.waiting.push_back(&self);
+  const bool last = static_cast<int>(m.waiting.size()) == parties;
+  if (last) {
+    std::sort(m.waiting.begin(), m.waiting.end(), [](const thread_state* a, const thread_state* b) { return a->index < b->index; });
+    finish(std::span<thread_state* const>(m.waiting));
+    for (thread_state* t : m.waiting) self.owner->make_ready(*t);
+    m.waiting.clear();
+    ++self.owner->counts.warp_operations;
+    self.owner->progress();
+  }
+  self.owner->suspend(self, last ? condition::ready : why, where);
+}
+warp_matrices& matrices_of(const thread_state& t) { return t.home->matrices[static_cast<std::size_t>(t.index / warp)]; }
+tensor_sums sums_of(thread_state& t) { return t.owner->launch().options.sums; }
+
+// Which elements a lane's registers hold -----------------------------------------------------------------------------------------------
+
+std::uint16_t half_of(std::uint32_t word, int i) { return static_cast<std::uint16_t>(word >> 16 * i); }
+
+void take_a(std::uint16_t* a, int lane, const std::uint32_t* from) {
+  for (int i = 0; i < 8; ++i) a[(lane / 4 + i / 2 % 2 * 8) * depth + lane % 4 * 2 + i / 4 * 8 + i % 2] = half_of(from[i / 2], i % 2);
+}
+void take_b(std::uint16_t* b, int lane, const std::uint32_t* from) {  // 16 x 8
+  for (int i = 0; i < 4; ++i) b[(lane % 4 * 2 + i / 2 * 8 + i % 2) * 8 + lane / 4] = half_of(from[i / 2], i % 2);
+}
+template <class Do> void each_sum(int lane, int columns, Do f) {  // f(register, index in 16 x columns)
+  for (int i = 0; i < columns / 2; ++i) f(i, (lane / 4 + i / 2 % 2 * 8) * columns + i / 4 * 8 + lane % 4 * 2 + i % 2);
+}
+
+// Operands in shared memory ------------------------------------------------------------------------------------------------------------
+
+struct operand {
+  std::uint32_t start, leading, stride;
+  swizzle pattern;
+  bool transposed;
+
+  operand(std::uint64_t descriptor, bool is_transposed)
+      : start(field(descriptor)),
+        leading(field(descriptor >> 16)),
+        stride(field(descriptor >> 32)),
+        pattern(static_cast<swizzle>((4 - (descriptor >> 62)) % 4)),
+        transposed(is_transposed) {}
+
+  // Of the element in row or column `mn`, at index k.
+  std::uint32_t address(int mn_index, int k_index) const {
+    const auto mn = static_cast<std::uint32_t>(mn_index), k = static_cast<std::uint32_t>(k_index);
+    const std::uint32_t width = width_of(pattern);
+    const bool plain = pattern == swizzle::none;
+    std::uint32_t offset;
+    if (transposed)
+      offset = mn % (width / 2) * 2 + mn / (width / 2) * (plain ? stride : leading) + k % 8 * width + k / 8 * (plain ? leading : stride);
+    else
+      offset = mn % 8 * width + mn / 8 * stride + (plain ? k % 8 * 2 + k / 8 * leading : k * 2);
+    return swizzled(start + offset, pattern);
+  }
+  // Calls f(address, mn, k, step) for every piece of 16 bytes; step: whether its elements follow each other in mn.
+  template <class Do> void each_piece(int first, int count, Do f) const {
+    for (int mn = 0; mn < count; mn += transposed ? 8 : 1)
+      for (int k = 0; k < depth; k += transposed ? 1 : 8) f(address(first + mn, k), mn, k);
+  }
+
+ private:
+  static std::uint32_t field(std::uint64_t bits) { return static_cast<std::uint32_t>(bits & 0x3FFF) << 4; }
+};
+constexpr std::uint64_t unused_bits = ~0xC000'3FFF'3FFF'3FFFull;
+
+void require_inside(const thread_state& self, std::uint64_t descriptor, const operand& o, int count, const char* name, place where) {
+  if ((descriptor & unused_bits) != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("the descriptor of {}, {:#018x}, has bits set that mean nothing here", name, descriptor));
+  const std::size_t bytes = self.block->shared_bytes;
+  o.each_piece(0, count, [&](std::uint32_t at, int mn, int k) {
+    if (at + 16 > bytes)
+      fail(
+          self, fault::bad_copy, where,
+          fmt::format("{} {} of {} at k = {} lies at byte {} of shared memory, of which the block has {}: start {}, leading {}, stride {}, "
+                      "{} bytes a row",
+                      name[0] == 'A' ? "row" : "column", mn, name, k, at, bytes, o.start, o.leading, o.stride, width_of(o.pattern)));
+  });
+}
+
+// Reads rows or columns [first, first + count) into mn_stride, k_stride.
+std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count, int mn_stride, int k_stride) {
+  std::vector<std::uint16_t> to(static_cast<std::size_t>(count * depth));
+  o.each_piece(first, count, [&](std::uint32_t at, int mn, int k) {
+    std::uint16_t piece[8];
+    std::memcpy(piece, block.shared + at, sizeof piece);
+    for (int i = 0; i < 8; ++i) {
+      const int row = o.transposed ? mn + i : mn, column = o.transposed ? k : k + i;
+      to[static_cast<std::size_t>(row * mn_stride + column * k_stride)] = piece[i];
+    }
+  });
+  return to;
+}
+void read_operands(const block_state& block, matrix_operation& o, int warp_in_group) {
+  const machine::warpgroup_step& w = o.what;
+  if (o.a.empty()) o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp, depth, 1);
+  if (o.b.empty()) o.b = read(block, operand(w.b_descriptor, w.b_transposed), 0, w.columns, 1, w.columns);
+}
+
+// What a warp reads of shared memory, as few ranges.
+std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, const matrix_operation& o, int warp_in_group) {
+  std::vector<std::uint32_t> pieces;
+  const auto add = [&](std::uint32_t at, int, int) { pieces.push_back(at); };
+  if (o.a.empty()) operand(o.what.a_descriptor, o.what.a_transposed).each_piece(rows_of_warp * warp_in_group, rows_of_warp, add);
+  operand(o.what.b_descriptor, o.what.b_transposed).each_piece(0, o.what.columns, add);
+  std::sort(pieces.begin(), pieces.end());
+  pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+  std::vector<std::span<const unsigned char>> ranges;
+  for (std::size_t i = 0; i < pieces.size();) {
+    std::size_t end = i + 1;
+    while (end < pieces.size() && pieces[end] == pieces[end - 1] + 16) ++end;
+    ranges.emplace_back(block.shared + pieces[i], 16 * (end - i));
+    i = end;
+  }
+  return ranges;
+}
+
+// Registers in flight -------------------------------------------------------------------------------------------------------------------
+
+constexpr unsigned char poison = 0xFF;  // NaN
+
+void require_poison(const thread_state& t, const sum_in_flight& s, place where) {
+  const float* registers = s.registers[t.index % warp];
+  const auto* bytes = reinterpret_cast<const unsigned char*>(registers);
+  if (!std::all_of(bytes, bytes + sizeof(float) * static_cast<std::size_t>(s.columns / 2), [](unsigned char b) { return b == poison; }))
+    fail(t, fault::barrier_misuse, where, "registers of a wgmma's sum were written before the wgmma_wait that covers it");
+}
+
+struct brought_step {  // by a thread
+  float* sum;
+  machine::warpgroup_step what;
+  const std::uint32_t* a;
+};
+const brought_step& step_of(const thread_state* t) { return *static_cast<const brought_step*>(t->brought); }
+
+// The sum of these lanes: one that is in flight already, to which the new operation adds behind the others, or a new one.
+std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* const> lanes, place where) {
+  const brought_step& first = step_of(lanes.front());
+  for (auto& s : m.sums) {
+    if (s->registers[0] != first.sum) continue;
+    for (const thread_state* t : lanes) {
+      if (s->registers[t->index % warp] != step_of(t).sum || s->columns != first.what.columns)
+        fail(*t, fault::barrier_misuse, where, "a wgmma adds to registers that are in flight for one of another shape");
+      require_poison(*t, *s, where);
+    }
+    return s;
+  }
+  for (const thread_state* t : lanes)
+    if (!t->registers_fenced)
+      fail(*t, fault::barrier_misuse, where, "a wgmma takes registers that the thread may still be using: wgmma_fence comes before it");
+  auto s = std::make_shared<sum_in_flight>();
+  s->columns = first.what.columns;
+  s->value.resize(static_cast<std::size_t>(rows_of_warp * s->columns));
+  for (const thread_state* t : lanes) {
+    const int lane = t->index % warp;
+    float* registers = s->registers[lane] = step_of(t).sum;
+    each_sum(lane, s->columns, [&](int i, int at) { s->value[static_cast<std::size_t>(at)] = registers[i]; });
+    std::memset(registers, poison, sizeof(float) * static_cast<std::size_t>(s->columns / 2));
+  }
+  m.sums.push_back(s);
+  return s;
+}
+
+void start(thread_state& self, std::span<thread_state* const> threads, place where) {
+  const brought_step& first = step_of(threads.front());
+  const machine::warpgroup_step& what = first.what;
+  for (const thread_state* t : threads)
+    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr))
+      fail(*t, fault::barrier_misuse, where, "the threads of a warpgroup call wgmma with different descriptors");
+  if (first.a == nullptr)
+    require_inside(self, what.a_descriptor, operand(what.a_descriptor, what.a_transposed), rows_of_warp * warps_together, "A", where);
+  require_inside(self, what.b_descriptor, operand(what.b_descriptor, what.b_transposed), what.columns, "B", where);
+  const bool now = self.owner->lands_now();
+  for (int w = 0; w < warps_together; ++w) {
+    const auto lanes = threads.subspan(static_cast<std::size_t>(w * warp), warp);
+    warp_matrices& m = matrices_of(*lanes.front());
+    matrix_operation o{what, sum_of(m, lanes, where), {}, {}};
+    if (first.a != nullptr) {
+      o.a.resize(rows_of_warp * depth);
+      for (const thread_state* t : lanes) {
+        if (!t->registers_fenced)
+          fail(*t, fault::barrier_misuse, where,
+               "a wgmma takes A from registers the thread may still be writing: wgmma_fence comes before it");
+        take_a(o.a.data(), t->index % warp, step_of(t).a);
+      }
+    }
+    ++o.sum->operations;
+    if (observer* watch = self.owner->watch()) watch->matrix_issued(lanes, ranges_of(*self.home, o, w), where);
+    if (now) read_operands(*self.home, o, w);
+    m.operations.push_back(std::move(o));
+    ++m.open;
+  }
+}
+
+void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> lanes, place where) {
+  matrix_operation& o = m.operations.front();
+  read_operands(*self.home, o, self.index / warp % warps_together);
+  sum_in_flight& s = *o.sum;
+  if (!o.what.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
+  multiply_step(o.a.data(), o.b.data(), rows_of_warp, s.columns, s.value.data(), sums_of(self));
+  if (--s.operations == 0) {
+    for (thread_state* t : lanes) {
+      require_poison(*t, s, where);
+      float* registers = s.registers[t->index % warp];
+      each_sum(t->index % warp, s.columns, [&](int i, int at) { registers[i] = s.value[static_cast<std::size_t>(at)]; });
+      t->registers_fenced = false;
+    }
+    std::erase(m.sums, o.sum);
+  }
+  m.operations.pop_front();
+}
+
+}  // namespace
+}  // namespace antiphase::cpu_detail
+
+namespace antiphase::machine {
+
+using namespace cpu_detail;
+
+void load_matrices(std::uint32_t (&to)[4], const void* row, bool transposed, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const auto* at = static_cast<const unsigned char*>(row);
+  if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) fail(self, fault::bad_copy, where, "a row of ldmatrix is not aligned to 16 bytes");
+  if (at < self.block->shared || at + 16 > self.block->shared + self.block->shared_bytes)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a row of ldmatrix does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
+  if (observer* watch = self.owner->watch()) watch->read_by_verb(self, row, 16);
+  struct brought {
+    std::uint32_t* to;
+    const void* row;
+  } mine{to, row};
+  self.brought = &mine;
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
+    std::uint16_t value[4][8][8];
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      std::memcpy(value[i / 8][i % 8], static_cast<const brought*>(lanes[i]->brought)->row, 16);
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      for (std::size_t m = 0; m < 4; ++m) {
+        const std::size_t g = i / 4, q = i % 4 * 2;
+        const std::uint32_t low = transposed ? value[m][q][g] : value[m][g][q], high = transposed ? value[m][q + 1][g] : value[m][g][q + 1];
+        static_cast<const brought*>(lanes[i]->brought)->to[m] = low | high << 16;
+      }
+  });
+}
+
+void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  struct brought {
+    float* sum;
+    const std::uint32_t *a, *b;
+  } mine{sum, a, b};
+  self.brought = &mine;
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
+    std::uint16_t all_a[rows_of_warp * depth], all_b[depth * 8];
+    float all[rows_of_warp * 8];
+    for (int i = 0; i < warp; ++i) {
+      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+      take_a(all_a, i, of.a);
+      take_b(all_b, i, of.b);
+      each_sum(i, 8, [&](int r, int at) { all[at] = of.sum[r]; });
+    }
+    multiply_step(all_a, all_b, rows_of_warp, 8, all, sums_of(self));
+    for (int i = 0; i < warp; ++i) {
+      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+      each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at]; });
+    }
+  });
+}
+
+void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const brought_step mine{sum, what, a};
+  self.brought = &mine;
+  const int parties = warp * warps_together;
+  auto& group = self.home->warpgroup[static_cast<std::size_t>(self.index / parties)];
+  together(self, group, parties, condition::at_warpgroup, where,
+           [&](std::span<thread_state* const> threads) { start(self, threads, where); });
+}
+
+void warpgroup_fence() { here().registers_fenced = true; }
+
+void warpgroup_commit(place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  warp_matrices& m = matrices_of(self);
+  together(self, m.lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
+    if (observer* watch = self.owner->watch()) watch->matrices_committed(lanes);
+    m.groups.push_back(std::exchange(m.open, 0));
+  });
+}
+
+void warpgroup_wait(int groups_left, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  warp_matrices& m = matrices_of(self);
+  together(self, m.lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
+    if (observer* watch = self.owner->watch()) watch->matrices_waited(lanes, groups_left);
+    for (; m.groups.size() > static_cast<std::size_t>(groups_left); m.groups.pop_front())
+      for (std::size_t i = 0; i < m.groups.front(); ++i) land(self, m, lanes, where);
+  });
+}
+
+}  // namespace antiphase::machine

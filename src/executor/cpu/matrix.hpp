@@ -1,0 +1,48 @@
+// What a warp's Tensor Core operations keep between issue and wait.
+#pragma once
+#include <antiphase/executor/cpu/machine.hpp>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace antiphase::cpu_detail {
+
+struct thread_state;
+
+// Threads that carry out one operation together: the last to come does it for all.
+struct collective {
+  std::vector<thread_state*> waiting;
+  machine::place where{};
+};
+
+// Registers of a warp that belong to the Tensor Core: 16 rows of a sum. The threads' own hold poison meanwhile.
+struct sum_in_flight {
+  int columns;
+  float* registers[32];      // by lane
+  std::vector<float> value;  // 16 x columns
+  int operations = 0;        // that are to add to it
+};
+
+struct matrix_operation {
+  machine::warpgroup_step what;
+  std::shared_ptr<sum_in_flight> sum;
+  std::vector<std::uint16_t> a, b;  // 16 x 16 and 16 x columns; empty: not read yet
+};
+
+struct warp_matrices {
+  collective lanes;
+  std::deque<matrix_operation> operations;  // oldest first
+  std::deque<std::size_t> groups;           // operations in each closed group
+  std::size_t open = 0;                     // and in the open one
+  std::vector<std::shared_ptr<sum_in_flight>> sums;
+
+  void clear() {
+    lanes.waiting.clear();
+    operations.clear();
+    groups.clear();
+    open = 0;
+    sums.clear();
+  }
+};
+
+}  // namespace antiphase::cpu_detail

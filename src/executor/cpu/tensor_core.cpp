@@ -1,0 +1,122 @@
+// One step of Hopper's Tensor Core, as measured on an H200: the 16 products and the sum so far are aligned to the largest of their
+// exponents (a product's is the sum of its factors', a subnormal factor counting as -14; zeros have none), cut off behind 25 fraction bits,
+// added exactly, and the result is cut off to FP32.
+#include "tensor_core.hpp"
+
+#include <algorithm>
+#include <antiphase/core/half.hpp>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace antiphase::cpu_detail {
+namespace {
+
+constexpr int depth = 16, fraction_bits = 25, no_exponent = -1000;
+
+// value = significand * 2^(exponent - 10)
+int significand_of(std::uint16_t bits) {
+  const int magnitude = (bits & 0x3FF) | ((bits & 0x7C00) != 0 ? 0x400 : 0);
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+int exponent_of(std::uint16_t bits) { return (bits & 0x7FFF) == 0 ? no_exponent : std::max(bits >> 10 & 31, 1) - 15; }
+bool is_finite(std::uint16_t bits) { return (bits & 0x7C00) != 0x7C00; }
+
+float with_infinities(const std::uint16_t* a, const std::uint16_t* b, int stride, float c) {
+  double sum = c;
+  for (int k = 0; k < depth; ++k) sum += double{to_float({a[k]})} * to_float({b[k * stride]});
+  return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(sum);
+}
+
+template <int Width> struct panel {  // of B
+  int significand[depth][Width];
+  int exponent[depth][Width];
+  bool finite[Width];
+};
+
+// The part that the compiler turns into vector code where the processor has shifts by a vector.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#define VECTORISED [[gnu::target_clones("avx2", "default")]]
+#else
+#define VECTORISED
+#endif
+template <int Width> [[gnu::always_inline]] inline void sum_products(const int (&significand)[depth], const int (&exponent)[depth],
+                                                                     const panel<Width>& b, int* __restrict top, int* __restrict sum) {
+  for (int k = 0; k < depth; ++k)
+    for (int j = 0; j < Width; ++j) top[j] = std::max(top[j], exponent[k] + b.exponent[k][j]);
+  for (int k = 0; k < depth; ++k)
+    for (int j = 0; j < Width; ++j) {
+      const int product = significand[k] * b.significand[k][j];  // of 2^-20; below 2^22
+      const int shift = std::min(top[j] - exponent[k] - b.exponent[k][j], 31);
+      const int cut = static_cast<int>(static_cast<unsigned>(std::abs(product)) << (fraction_bits - 20) >> shift);
+      sum[j] += product < 0 ? -cut : cut;  // 16 of them stay below 2^31
+    }
+}
+VECTORISED void sum_panel(const int (&significand)[depth], const int (&exponent)[depth], const panel<32>& b, int* top, int* sum) {
+  sum_products(significand, exponent, b, top, sum);
+}
+VECTORISED void sum_panel(const int (&significand)[depth], const int (&exponent)[depth], const panel<8>& b, int* top, int* sum) {
+  sum_products(significand, exponent, b, top, sum);
+}
+
+float finish(float c, int top, int products) {
+  const auto bits = std::bit_cast<std::uint32_t>(c);
+  const std::uint64_t exponent = bits >> 23 & 0xFF, significand = (bits & 0x7FFFFF) | (exponent > 0 ? 0x800000u : 0u);
+  const int shift = std::min(top - (std::max(static_cast<int>(exponent), 1) - 127), 63);
+  const auto cut = static_cast<std::int64_t>(significand << (fraction_bits - 23) >> std::max(shift, 0));
+  const std::int64_t total = products + (c < 0 ? -cut : cut);
+  constexpr std::uint64_t kept = ~((std::uint64_t{1} << 29) - 1);  // 24 bits of a double's significand
+  const double toward_zero = std::bit_cast<double>(std::bit_cast<std::uint64_t>(static_cast<double>(total)) & kept);
+  return static_cast<float>(toward_zero * std::bit_cast<double>(static_cast<std::uint64_t>(top - fraction_bits + 1023) << 52));
+}
+
+template <int Width> void multiply_panel(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
+  panel<Width> of_b;
+  std::fill(std::begin(of_b.finite), std::end(of_b.finite), true);
+  for (int k = 0; k < depth; ++k)
+    for (int j = 0; j < Width; ++j) {
+      const std::uint16_t bits = b[k * columns + j];
+      of_b.significand[k][j] = significand_of(bits);
+      of_b.exponent[k][j] = exponent_of(bits);
+      of_b.finite[j] &= is_finite(bits);
+    }
+  for (int i = 0; i < rows; ++i, a += depth, sum += columns) {
+    int significand[depth], exponent[depth], top[Width], products[Width] = {};
+    for (int k = 0; k < depth; ++k) {
+      significand[k] = significand_of(a[k]);
+      exponent[k] = exponent_of(a[k]);
+    }
+    for (int j = 0; j < Width; ++j) {
+      const auto biased = static_cast<int>(std::bit_cast<std::uint32_t>(sum[j]) >> 23 & 0xFF);
+      top[j] = std::max(biased, 1) - 127;
+    }
+    sum_panel(significand, exponent, of_b, top, products);
+    const bool finite = std::all_of(a, a + depth, is_finite);
+    for (int j = 0; j < Width; ++j)
+      sum[j] = finite && of_b.finite[j] && std::isfinite(sum[j]) ? finish(sum[j], top[j], products[j])
+                                                                 : with_infinities(a, b + j, columns, sum[j]);
+  }
+}
+
+template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
+  float of_b[depth][Width];
+  for (int k = 0; k < depth; ++k)
+    for (int j = 0; j < Width; ++j) of_b[k][j] = to_float({b[k * columns + j]});
+  for (int i = 0; i < rows; ++i, a += depth, sum += columns)
+    for (int k = 0; k < depth; ++k) {
+      const float of_a = to_float({a[k]});
+      for (int j = 0; j < Width; ++j) sum[j] += of_a * of_b[k][j];
+    }
+}
+
+}  // namespace
+
+void multiply_step(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum, tensor_sums how) {
+  const bool plain = how == tensor_sums::plain;
+  const auto wide = plain ? multiply_plain<32> : multiply_panel<32>, narrow = plain ? multiply_plain<8> : multiply_panel<8>;
+  int j = 0;
+  for (; j + 32 <= columns; j += 32) wide(a, b + j, rows, columns, sum + j);
+  for (; j < columns; j += 8) narrow(a, b + j, rows, columns, sum + j);
+}
+
+}  // namespace antiphase::cpu_detail

@@ -1,0 +1,59 @@
+// Kernels that try the Tensor Core operations of a warp (sm_80).
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/matrix.cuh>
+#include <tests/device/tensor_cases.hpp>
+#include <vector>
+
+namespace antiphase::probe {
+inline namespace AP_TARGET {
+
+AP_DEV std::uint32_t two(const std::uint16_t* of) { return of[0] | static_cast<std::uint32_t>(of[1]) << 16; }
+
+// 16 x 8 outputs of a block.
+struct mma_step {
+  using params = step_params;
+  struct storage {};
+  static constexpr int threads = 32;
+  AP_DEV void operator()(const params& p) const {
+    const int g = lane_index() / 4, q = lane_index() % 4;
+    const std::uint16_t* a = p.a + block_index().x * 256 + g * 16 + 2 * q;
+    const std::uint16_t* b = p.b + block_index().x * 128 + g * 16 + 2 * q;
+    const float* c = p.c + block_index().x * 128 + g * 8 + 2 * q;
+    float* out = p.out + block_index().x * 128 + g * 8 + 2 * q;
+    const std::uint32_t of_a[4] = {two(a), two(a + 8 * 16), two(a + 8), two(a + 8 * 16 + 8)}, of_b[2] = {two(b), two(b + 8)};
+    float sum[4] = {};
+    if (!p.fresh)
+      for (int i = 0; i < 4; ++i) sum[i] = c[i / 2 * 64 + i % 2];
+    mma(sum, of_a, of_b);
+    for (int i = 0; i < 4; ++i) out[i / 2 * 64 + i % 2] = sum[i];
+  }
+};
+
+// Lanes bring addresses in reverse order, of rows that another lane wrote.
+template <bool Barrier> struct load_four {
+  using params = load_params;
+  struct storage {
+    alignas(16) std::uint16_t row[32][24];
+  };
+  static constexpr int threads = 32;
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int lane = thread_index();
+    for (int i = 0; i < 8; ++i) s.row[lane][i] = p.in[lane * 8 + i];
+    if (Barrier) block_barrier();
+    std::uint32_t value[2][4];
+    ldmatrix(value[0], s.row[31 - lane]);
+    ldmatrix_transposed(value[1], s.row[31 - lane]);
+    for (int form = 0; form < 2; ++form)
+      for (int m = 0; m < 4; ++m) p.out[(form * 4 + m) * 32 + lane] = value[form][m];
+  }
+};
+
+std::vector<kernel> matrix_kernels() {
+  return {kernel_of<mma_step>("mma-step"), kernel_of<load_four<true>>("ldmatrix"),
+          kernel_of<load_four<false>>("ldmatrix without the barrier")};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::probe

@@ -1,0 +1,45 @@
+// What the kernels that try Tensor Cores and tensor copies get, and where they put operands.
+#pragma once
+#include <antiphase/core/tensor_map.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <cstdint>
+
+namespace antiphase::probe {
+
+// One block does one step: sum = c + A B, or A B if `fresh`. A is rows x 16, B given by columns (columns x 16), c and out rows x columns.
+struct step_params {
+  const std::uint16_t *a, *b;
+  const float* c;
+  float* out;
+  bool fresh;
+};
+
+// What ldmatrix made of 32 rows of eight, out[transposed][matrix][lane].
+struct load_params {
+  const std::uint16_t* in;
+  std::uint32_t* out;
+};
+
+// One box, as it lies in shared memory.
+struct box_params {
+  tensor_map map;
+  int first[tensor_dimensions];
+  int bytes;
+  unsigned char* out;
+};
+constexpr int box_limit = 32 * 1024;
+
+// out (64 x 64) = A (64 x k) B (k x 64), both row-major, by boxes of 64.
+struct product_params {
+  tensor_map a, b;
+  float* out;
+  int k;
+};
+
+constexpr int layout_depth = 64;  // k of the kernels that try layouts of operands: out (64 x N) = A B
+struct layout_params {
+  const std::uint16_t *a, *b;  // 64 x layout_depth, N x layout_depth
+  float* out;
+};
+
+}  // namespace antiphase::probe
