@@ -156,7 +156,7 @@ def collect(options):
     script.chmod(0o755)
     # A fresh system may lack {fmt}; the runtime of CUDA is part of the program.
     for line in output_of(["ldd", str(options.program)]).splitlines():
-        library = re.search(r"(libfmt\S*) => (\S+)", line)
+        library = re.search(r"(lib(?:fmt|boost_context)\S*) => (\S+)", line)
         if library:
             shutil.copy2(library[2], options.folder / library[1])
     print(f"on the machine with the GPU: LD_LIBRARY_PATH={options.folder} {script} gpu {options.folder / options.program.name} gpu.json -j 8")
