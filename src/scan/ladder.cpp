@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/executor/executor.hpp>
 #include <antiphase/scan/operators.hpp>
 #include <antiphase/scan/ring_policy.hpp>
 #include <antiphase/scan/single_pass.hpp>

@@ -1,6 +1,5 @@
 // The steps of the scan ladder, and what has to be launched for a scan.
 #pragma once
-#include <antiphase/executor/executor.hpp>
 #include <antiphase/scan/passes.hpp>
 #include <antiphase/scan/policy.hpp>
 #include <antiphase/scan/problem.hpp>
@@ -10,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace antiphase::prefix {
+namespace antiphase {
+class executor;
+namespace prefix {
 
 struct step {
   const char* name;
@@ -65,4 +66,5 @@ std::vector<launchable> prepare(const executor& on, const step& how, const probl
 // What the ladder compares: every tile of every line scanned on its own, in one launch. Not for single-pass.
 launchable prepare_tiles(target where, const step& how, const problem& p);
 
-}  // namespace antiphase::prefix
+}  // namespace prefix
+}  // namespace antiphase
