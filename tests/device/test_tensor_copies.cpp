@@ -81,17 +81,17 @@ void check_box(const context& where, const box_case& c) {
 std::vector<box_case> boxes() {
   return {
       {"inside", 2, {100, 37}, {208}, {24, 8}, {8, 5}, swizzle::none},
-      {"across_the_lower_edges", 2, {100, 37}, {208}, {64, 16}, {-3, -2}, swizzle::bytes_128},
-      {"across_the_upper_edges", 2, {101, 37}, {208}, {64, 16}, {70, 30}, swizzle::bytes_128},
-      {"wide_32", 2, {100, 40}, {208}, {16, 24}, {84, 7}, swizzle::bytes_32},
-      {"wide_64", 2, {100, 40}, {208}, {32, 24}, {84, 7}, swizzle::bytes_64},
+      {"across_the_lower_edges", 2, {100, 37}, {208}, {64, 16}, {-8, -2}, swizzle::bytes_128},
+      {"across_the_upper_edges", 2, {101, 37}, {208}, {64, 16}, {72, 30}, swizzle::bytes_128},
+      {"wide_32", 2, {100, 40}, {208}, {16, 24}, {80, 7}, swizzle::bytes_32},
+      {"wide_64", 2, {100, 40}, {208}, {32, 24}, {88, 7}, swizzle::bytes_64},
       {"outside", 2, {100, 40}, {208}, {32, 8}, {200, 3}, swizzle::bytes_64},
       {"before", 4, {30, 9}, {128}, {32, 8}, {-40, 3}, swizzle::bytes_128},
-      {"whole_bytes", 1, {250, 5}, {256}, {128, 5}, {99, 1}, swizzle::bytes_128},
-      {"three_dimensions", 4, {33, 7, 6}, {144, 1040}, {32, 3, 4}, {5, 5, -1}, swizzle::bytes_128},
-      {"three_dense", 4, {33, 7, 6}, {144, 1040}, {12, 4, 3}, {-5, 4, 4}, swizzle::none},
-      {"four_dimensions", 8, {10, 5, 4, 3}, {96, 512, 2112}, {8, 3, 2, 3}, {3, 3, 3, 1}, swizzle::bytes_64},
-      {"four_from_before", 8, {10, 5, 4, 3}, {96, 512, 2112}, {4, 3, 2, 3}, {-1, -1, -1, -2}, swizzle::bytes_32},
+      {"whole_bytes", 1, {250, 5}, {256}, {128, 5}, {96, 1}, swizzle::bytes_128},
+      {"three_dimensions", 4, {33, 7, 6}, {144, 1040}, {32, 3, 4}, {4, 5, -1}, swizzle::bytes_128},
+      {"three_dense", 4, {33, 7, 6}, {144, 1040}, {12, 4, 3}, {-4, 4, 4}, swizzle::none},
+      {"four_dimensions", 8, {10, 5, 4, 3}, {96, 512, 2112}, {8, 3, 2, 3}, {4, 3, 3, 1}, swizzle::bytes_64},
+      {"four_from_before", 8, {10, 5, 4, 3}, {96, 512, 2112}, {4, 3, 2, 3}, {-2, -1, -1, -2}, swizzle::bytes_32},
   };
 }
 std::string name_of(const testing::TestParamInfo<box_case>& info) { return info.param.name; }

@@ -265,14 +265,14 @@ TEST(tensor_misuse, lanes_at_different_operations) {
 }
 
 struct any_box : with_operands<32> {
-  static inline int to = 0, indices = 2;
+  static inline int to = 0, indices = 2, from = 0;
   void operator()(const params& p) const {
     storage& s = operands();
     if (thread_index() != 0) return;
     s.barrier.init(1);
     fence_mbarrier_init();
     s.barrier.arrive(bytes{2048});
-    if (indices == 2) tensor_load(s.a + to, *p.map, s.barrier, 0, 0);
+    if (indices == 2) tensor_load(s.a + to, *p.map, s.barrier, from, 0);
     if (indices == 3) tensor_load(s.a + to, *p.map, s.barrier, 0, 0, 0);
     s.barrier.wait(0);
   }
@@ -288,6 +288,9 @@ TEST(tensor_misuse, tensor_copies) {
   };
   EXPECT_THAT(why_not(128, 2, map),
               HasSubstr("a tensor load to byte 128 of shared memory: expected a multiple of 1024 with rows of 128 bytes swizzled"));
+  any_box::from = 12;
+  EXPECT_THAT(why_not(0, 2, map), HasSubstr("a tensor load from index 12 on, 24 bytes into a row: the engine takes multiples of 16 bytes"));
+  any_box::from = 0;
   EXPECT_THAT(why_not(0, 3, map), HasSubstr("a tensor load by 3 indices of a tensor of 2 dimensions"));
   EXPECT_THAT(why_not(0, 2, none), HasSubstr("a tensor load takes a map that this executor has not encoded"));
   EXPECT_THAT(why_not(4096, 2, map), HasSubstr("a tensor load of 2048 bytes does not lie in the block's 5120 bytes of shared memory"));

@@ -6,8 +6,8 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// tensor_load: the box whose first element has these indices, innermost first, global to shared. Elements outside of the tensor, also
-// before its beginning, become zero; the box's bytes count in full towards the current phase of the mbarrier. In shared memory the box is
+// tensor_load: the box whose first element has these indices, innermost first, global to shared. The innermost index is a multiple of 16 bytes
+// (anything else is an illegal instruction on an H200). Elements outside of the tensor, also before its beginning, become zero; the box's bytes count in full towards the current phase of the mbarrier. In shared memory the box is
 // dense, byte by byte at swizzled(address, pattern); `to` is aligned to the pattern's period, at least 128 bytes. The map lies in the
 // kernel's params.
 #if AP_ON_GPU

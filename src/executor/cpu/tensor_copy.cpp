@@ -99,6 +99,9 @@ void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimens
     fail(self, fault::bad_copy, where,
          fmt::format("a tensor load to byte {} of shared memory: expected a multiple of {} with rows of {} bytes swizzled", at, alignment,
                      width_of(t.pattern)));
+  if (const std::int64_t at = std::int64_t{first.index[0]} * t.element_bytes; at % 16 != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a tensor load from index {} on, {} bytes into a row: the engine takes multiples of 16 bytes", first.index[0], at));
   issue(self, {to, t.data, rows(t) * row_bytes(t), word, std::make_shared<const tensor_box>(tensor_box{t, first})}, where);
 }
 
