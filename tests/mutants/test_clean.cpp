@@ -100,7 +100,7 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
     const bool exclusive = kind == scan_kind::exclusive;
     prefix::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
     p.direction = exclusive ? scan_direction::reverse : scan_direction::forward;
-    const bool one_line = prefix::is_single_pass(prefix::find_step(policy));
+    const bool one_line = std::string_view(policy) == "single-pass";  // takes no others
     p.outer = exclusive || one_line ? 1 : 3;
     p.inner = exclusive && !one_line ? 2 : 1;
     std::vector<T> host(static_cast<std::size_t>(p.outer * length * p.inner));
