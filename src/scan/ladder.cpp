@@ -150,6 +150,7 @@ std::vector<launchable> prepare_single_pass(const executor& on, const problem& p
 }  // namespace
 
 const step& select_step(const executor& on, const problem& p) {
+  require_sensible(p);
   // On the CPU executor reading twice costs nothing that counts, and the ring's many threads do.
   constexpr std::int64_t few_bytes = 1 << 16;
   const bool large = p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));

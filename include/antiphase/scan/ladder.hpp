@@ -35,7 +35,7 @@ inline constexpr step steps[] = {
 
 // The step of that name; throws bad_request, with the names there are.
 const step& find_step(std::string_view name);
-// The fastest step that takes the problem on that device.
+// The fastest step that takes the problem on that device. Throws bad_request if the problem makes no sense.
 const step& select_step(const executor& on, const problem& p);
 // Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass; }
