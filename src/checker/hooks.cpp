@@ -42,6 +42,8 @@ struct hook_access {
     const thread_model& t = *m.current_;
     cell* const start = m.memory_.cells() + offset / 4;
     for (const cell* c = start; c < start + words; ++c) {
+      if (offset < shadow::shared_bytes && c->block != t.block)
+        return false;  // an earlier block's: whether it is this one's too, visit() knows
       if (!m.surely_knows_writer(t, *c) || !m.surely_knows_readers(t, *c)) return false;
     }
     for (cell* c = start; c < start + words; ++c) {
@@ -65,12 +67,6 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void*
   if (m == nullptr || m->current() == nullptr) return;
   if (Bytes >= 4 && hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
   m->access(p, Bytes, access_kind::read, code);
-}
-template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void* p, const void* code) {
-  model* m = active;
-  if (m == nullptr || m->current() == nullptr) return;
-  if (Bytes >= 4 && hook_access::quick_write(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
-  m->access(p, Bytes, access_kind::write, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   if (model* m = active) m->access(p, bytes, kind, code);
