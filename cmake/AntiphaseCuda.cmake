@@ -52,7 +52,7 @@ function(antiphase_cuda_objects name)
   cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES" ${ARGN})
   add_library(${name} OBJECT ${arg_SOURCES})
   # CMake 3.25 on Debian knows no cuda_std_20.
-  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-lineinfo;-Xptxas=-v>")
+  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-lineinfo;-Xptxas=-v;--compress-mode=size>")
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${arg_ARCHITECTURES}")
   antiphase_options(${name})

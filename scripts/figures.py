@@ -7,6 +7,7 @@
     gain FAMILY STEP BASE SHAPE        in speed over the step BASE
     tiles STEP BASE SHAPE              the same for the block scans alone, without the rest of the three-kernel scan
     share FAMILY STEP RIVAL SHAPE      of the rival's speed
+    times PRECISION SHAPE              the public product's speed in times of cuBLAS FP32's
     promise STEP SHAPE                 (Tl + Tc) / max(Tl, Tc) of a GEMM step
     load STEP SHAPE, compute STEP SHAPE    Tl and Tc in milliseconds, for the whole product
     shared STEP SHAPE                  bytes of shared memory per block
@@ -68,6 +69,12 @@ class Figures:
             family, step, rival, shape = of
             figure = self.find(family, step, shape)
             return f"{figure.rate() / figure.rate(rival) * 100:.0f} %", [figure]
+        if kind == "times":
+            precision, shape = of
+            figure = self.results.product(precision, shape_of("gemm", shape))
+            if figure is None or figure.times_faster() is None:
+                raise BadResult(f"there is no figure of {precision} beside cuBLAS at {shape}")
+            return f"{figure.times_faster():.1f}×", [figure]
         if kind in ("promise", "load", "compute", "shared"):
             figure = self.find("gemm", *of)
             if kind == "shared":

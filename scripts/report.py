@@ -5,13 +5,14 @@
     report.py [--root ROOT] --check   fails if they are not what it would write
 
 The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
-documents of docs (figures.py); the programs and outputs that README and documents show are files of examples. A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that README and documents show are files of examples. A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
 import pathlib
 import re
 import sys
 
+import bench_tables
 import figures
 import fingerprint
 import ladder_plot
@@ -48,8 +49,12 @@ class Report:
             return (4096,) * 3
         return max(shapes, key=lambda shape: (len(set(shape)) == 1, shape), default=None)
 
-    def origin(self, family):
-        files = {f.file for f in self.results.figures.values() if f.kernel.startswith(f"{family}.ladder.") and f.protocol == "rested"}
+    def ladder_origin(self, family):
+        return self.origin(f for f in self.results.figures.values() if f.kernel.startswith(f"{family}.ladder.") and f.protocol == "rested")
+
+    def origin(self, of):
+        """Where and when some figures were taken."""
+        files = {f.file for f in of}
         newest = max(files, key=lambda file: (file.date, file.path.name))
         machine = newest.machine
         driver = f", driver {machine['driver']}" if "driver" in machine else ""
@@ -90,7 +95,7 @@ class Report:
         return any(self.stale(f) for f in self.results.figures.values() if f.kernel.startswith(f"{family}.ladder."))
 
     def section(self, family):
-        title = f"**{TITLES[family]}**, {UNITS[family]}, medians of rested runs, gains over the step before. {self.origin(family)}."
+        title = f"**{TITLES[family]}**, {UNITS[family]}, medians of rested runs, gains over the step before. {self.ladder_origin(family)}."
         parts = [title, self.table(family)]
         if self.has_stale(family):
             parts.append(STALE)
@@ -120,7 +125,7 @@ class Report:
                 bars.append(ladder_plot.Bar(called, figure.rate(rival), "", "rival"))
         shape = f"M = N = K = {at[0]}" if len(set(at)) == 1 and len(at) == 3 else f"{shape_text(at)} elements" if len(at) == 1 else shape_text(at)
         unit = f"{UNITS[family]}; at the right the gain over the step before"
-        return ladder_plot.picture(TITLES[family], f"{shape}; {self.origin(family)}", unit, bars, [STALE] if stale else [])
+        return ladder_plot.picture(TITLES[family], f"{shape}; {self.ladder_origin(family)}", unit, bars, [STALE] if stale else [])
 
 
 def readme_with(text, block):
@@ -160,6 +165,13 @@ def main():
     for family in UNITS:
         made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.families() else None
     made |= {path: with_programs(path.read_text(), options.root) for path in sorted((options.root / "docs").glob("*.md"))}
+    tables = bench_tables.Tables(report.results, report.stale, MARK, report.origin)
+    try:
+        made |= {path: tables.fill(text, STALE, "docs/pictures/" if path == readme else "pictures/") for path, text in made.items() if path.suffix == ".md"}
+        made |= {pictures / name: picture for name, picture in tables.pictures(STALE).items()}
+    except results.BadResult as failure:
+        print(f"report.py: {failure}", file=sys.stderr)
+        return 1
     documents = [path for path in made if path.suffix == ".md" and path != readme]
     if report.results.figures:
         filler = figures.Figures(report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK)

@@ -19,6 +19,7 @@ class Figure:
         self.family, self.step = self.kernel.split(".")[0], self.kernel.split(".")[-1]
         self.shape = tuple(record["shape"][extent] for extent in EXTENTS[self.family])
         self.protocol = record["protocol"]
+        self.layout, self.data = record.get("layout", "nn"), record.get("data", "uniform")
         self.adds = record.get("adds", "")
         self.times = record["time_us"]
         self.code = record["code"]
@@ -28,7 +29,10 @@ class Figure:
 
     @property
     def key(self):
-        return self.kernel, self.shape, self.protocol
+        return self.kernel, self.shape, self.protocol, self.layout, self.data
+
+    def times_faster(self, than="cublas_fp32"):
+        return self.times[than] / self.times["ours"] if than in self.times else None
 
     def rate(self, who="ours"):
         """TFLOP/s of a product, GB/s of a scan (each element read once and written once in 4 bytes); none for an absent rival."""
@@ -102,7 +106,16 @@ class Results:
         return sorted(found, key=lambda shape: (len(set(shape)) > 1, shape))
 
     def find(self, family, step, shape, protocol="rested"):
-        return self.figures.get((f"{family}.ladder.{step}", shape, protocol))
+        return self.figures.get((f"{family}.ladder.{step}", shape, protocol, "nn", "uniform"))
+
+    def product(self, precision, shape, protocol="rested", layout="nn", data="normal"):
+        """What bench gemm measured of the public product."""
+        return self.figures.get((f"gemm.{precision}", shape, protocol, layout, data))
+
+    def products(self, **wanted):
+        """All that bench gemm measured with these values: precision, shape, protocol, layout, data."""
+        found = [f for f in self.figures.values() if f.family == "gemm" and f.kernel in ("gemm.fp32", "gemm.strict")]
+        return [f for f in found if all({"precision": f.step}.get(key, getattr(f, key, None)) == value for key, value in wanted.items())]
 
     def rival(self, family, shape, who, protocol="rested"):
         """The newest figure at that shape that knows the rival."""

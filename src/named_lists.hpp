@@ -17,13 +17,15 @@ template <class T> std::vector<T> concatenate(std::initializer_list<std::vector<
 }
 
 // The step of that name; throws bad_request, with the names there are. `kind` says of what the steps are.
-template <class Steps> const auto& find_named(const Steps& steps, std::string_view kind, std::string_view name) {
+// `others`: what may be asked for besides.
+template <class Steps>
+const auto& find_named(const Steps& steps, std::string_view kind, std::string_view name, std::string_view others = "auto") {
   std::string names;
   for (const auto& step : steps) {
     if (name == step.name) return step;
     names += step.name + std::string(", ");
   }
-  throw bad_request(fmt::format("there is no {} policy '{}': expected one of {}auto", kind, name, names));
+  throw bad_request(fmt::format("there is no {} policy '{}': expected one of {}{}", kind, name, names, others));
 }
 
 }  // namespace antiphase

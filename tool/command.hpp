@@ -17,6 +17,7 @@ void add_info(CLI::App& program, action& chosen);
 void add_gemm(CLI::App& program, action& chosen);
 void add_scan(CLI::App& program, action& chosen);
 void add_ladder(CLI::App& program, action& chosen);
+void add_bench(CLI::App& program, action& chosen);
 void add_trace(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen);
 

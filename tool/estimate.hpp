@@ -6,10 +6,10 @@
 
 namespace antiphase::tool {
 
-// Seconds, found by running a small piece of the same shape with the same step. 0 on a GPU, and for products that cannot take long.
-double estimated_seconds(const context& where, const mm::step& step, const mm::problem& p);
+// Seconds, found by running a small piece of the same shape with the same kernel. 0 on a GPU, and for products that cannot take long.
+double estimated_seconds(const context& where, const mm::problem& p, const gemm_options& how);
 
 // If it will take more than ten seconds or so, says how long, and what would be faster if that is offered.
-void warn_if_slow(const common_options& options, const context& where, const mm::step& step, const mm::problem& p, reference also);
+void warn_if_slow(const common_options& options, const context& where, const mm::problem& p, const gemm_options& how, reference also);
 
 }  // namespace antiphase::tool

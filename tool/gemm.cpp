@@ -15,6 +15,7 @@
 #include "tool/npy.hpp"
 #include "tool/output_file.hpp"
 #include "tool/place.hpp"
+#include "tool/product.hpp"
 #include "tool/reference.hpp"
 
 namespace antiphase::tool {
@@ -22,13 +23,19 @@ namespace {
 
 constexpr const char* examples =
     "A, B and C0 are .npy files of 2-D arrays of f4 (float32), in C or Fortran order; '-' is standard input. C is written as f4 in C\n"
-    "order, '-' to standard output. Every output is one FP32 sum in the order of k. With alpha = 0 A and B are not read into it,\n"
-    "with beta = 0 C0 is not.\n"
+    "order, '-' to standard output. With alpha = 0 A and B are not read into it, with beta = 0 C0 is not.\n"
+    "\n"
+    "Precision\n"
+    "  fp32      for every finite input |C - AB| <= (80 + K / 59) u |A||B| + 2^-150, u = 2^-24; usually far below, from Tensor Cores\n"
+    "            where the device has them. Integers of up to 11 bits whose sums stay below 2^24 are exact\n"
+    "  strict    IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a few such sums; so are those\n"
+    "            of the ladder's steps\n"
     "\n"
     "Examples:\n"
     "  antiphase gemm A.npy B.npy --output C.npy\n"
     "  antiphase gemm A.npy B.npy --c C0.npy --alpha 2 --beta -1 --output C.npy     C = 2 A B - C0\n"
     "  antiphase gemm A.npy B.npy --output C.npy --policy async-3 --on cpu          one step of the ladder, on the simulated GPU\n"
+    "  antiphase gemm A.npy B.npy --explain                                         which kernel that would be, and why\n"
     "  antiphase gemm A.npy B.npy --output - --on reference > C.npy                 by OpenBLAS\n"
     "  antiphase info                                                               lists the policies";
 
@@ -37,6 +44,8 @@ struct request {
   float alpha = 1;
   std::optional<float> beta;
   std::string policy = "auto";
+  std::string precision = "fp32";
+  bool explain = false;
   place_options place;
   common_options common;
 };
@@ -57,10 +66,22 @@ matrix_view<const float> view_of(const npy_array& array, const float* data) {
                                                  : column_major(data, array.shape[0], array.shape[1]);
 }
 
+gemm_options options_of(const request& r) { return {.accuracy = parse_precision(r.precision), .policy = r.policy}; }
+
 void require_sensible(const request& r) {
-  if (r.policy != "auto") mm::find_step(r.policy);
-  if (r.policy != "auto" && r.place.on == "reference")
+  const bool strict = options_of(r).accuracy == precision::strict;
+  if (r.policy != "auto" && r.policy != "split") mm::find_step(r.policy);
+  if (r.policy == "split" && strict)
+    throw bad_request("--policy split adds products of parts, --precision strict wants IEEE multiply-adds: give one of the two");
+  if (r.place.on == "reference" && r.policy != "auto")
     throw bad_request("--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
+  if (r.place.on == "reference" && strict)
+    throw bad_request("--precision strict is a promise of our kernels, --on reference uses none of them: give one of the two");
+  if (r.place.on == "reference" && r.explain)
+    throw bad_request("--explain tells about our kernels, --on reference uses none of them: give one of the two");
+  if (r.explain && !r.output.empty())
+    throw bad_request("--explain multiplies nothing, --output has nothing to receive: give one of the two");
+  if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase gemm --help)");
   if (r.beta && r.c.empty()) throw bad_request("--beta needs --c: there is no C0 to scale");
   if (r.common.json && r.output == "-")
     throw bad_request("--json and --output - both write to standard output: give a file name to --output");
@@ -110,11 +131,34 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
   if (beta != 0) on_c.copy_from(c);
   const mm::problem p{
       .a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
-  const mm::step& step = r.policy == "auto" ? select_step(*at.where, p) : mm::find_step(r.policy);
-  warn_if_slow(r.common, *at.where, step, p, reference::offered);
-  const launch_counts counts = gemm(*at.where, p, {.policy = step.name});
+  const gemm_options options = options_of(r);
+  warn_if_slow(r.common, *at.where, p, options, reference::offered);
+  const launch_counts counts = gemm(*at.where, p, options);
   at.where->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
-  return {.c = std::move(c), .policy = step.name, .counts = counts};
+  return {.c = std::move(c), .policy = explain(*at.where, p, options).kernel, .counts = counts};
+}
+
+// What multiply() would run. Nothing is read of the matrices but their shapes: three addresses stand for what the device would allocate.
+void tell_choice(const request& r, const place& at, const npy_array& a, const npy_array& b) {
+  const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
+  const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
+  const mm::problem p{.a = view_of(a, address(1)),
+                      .b = view_of(b, address(2)),
+                      .c = row_major(address(3), m, n),
+                      .alpha = r.alpha,
+                      .beta = r.beta.value_or(r.c.empty() ? 0.f : 1.f)};
+  const gemm_choice chosen = antiphase::explain(*at.where, p, options_of(r));
+  if (r.common.json) {
+    json value{
+        {"schema", 1}, {"command", "gemm"}, {"place", to_json(at)}, {"shape", to_json(extents{m, n, k})}, {"precision", r.precision}};
+    value.update(to_json(chosen));
+    print_json(value);
+    return;
+  }
+  std::string text = fmt::format("{} x {} with K = {} on {}\n  {}\n", m, n, k, at.name, choice_text(chosen));
+  for (const std::string& why : chosen.why) text += fmt::format("  why: {}\n", why);
+  for (const std::string& refused : chosen.refused) text += fmt::format("  refused: {}\n", refused);
+  print(text);
 }
 
 void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const outcome& result) {
@@ -124,8 +168,9 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
   json value{{"schema", 1},
              {"command", "gemm"},
              {"place", to_json(at)},
+             {"precision", r.precision},
              {"policy", result.policy},
-             {"shape", {{"m", m}, {"n", n}, {"k", k}}},
+             {"shape", to_json(extents{m, n, k})},
              {"alpha", r.alpha},
              {"beta", r.beta.value_or(r.c.empty() ? 0.f : 1.f)},
              {"output", r.output}};
@@ -141,6 +186,7 @@ void run(const request& r) {
   if (!r.c.empty()) c0 = in_c_order(read_matrix(r.c, "C0"));
   require_fitting(a, b, c0);
   say_place(r.common, at);
+  if (r.explain) return tell_choice(r, at, a, b);
 
   output_file out{r.output};  // before the work: a folder that cannot be written should cost no time
   std::vector<float> c(static_cast<std::size_t>(a.shape[0] * b.shape[1]));
@@ -159,12 +205,14 @@ void add_gemm(CLI::App& program, action& chosen) {
   const auto r = std::make_shared<request>();
   command->add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'")->required()->type_name("A.npy");
   command->add_option("B", r->b, "The right matrix, K x N")->required()->type_name("B.npy");
-  command->add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs")->required()->type_name("C.npy");
+  command->add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs")->type_name("C.npy");
   command->add_option("--alpha", r->alpha, "Factor of A * B (default 1)")->check(number_in_fp32())->type_name("NUMBER");
   command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(number_in_fp32())->type_name("NUMBER");
   command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->check(not_empty())->type_name("C0.npy");
-  command->add_option("--policy", r->policy, "A step of the ladder by name (default auto: the fastest that fits the device)")
+  command->add_option("--precision", r->precision, "fp32 (default) or strict")->type_name("NAME");
+  command->add_option("--policy", r->policy, "split, or a step of the ladder (default auto: by precision, shape and device)")
       ->type_name("NAME");
+  command->add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
   add_place_options(*command, r->place, reference::offered);
   add_common_options(*command, r->common);
   command->footer(examples);

@@ -65,6 +65,18 @@ std::string list_of(const auto& steps) {
   return text;
 }
 
+struct policy_name {
+  const char* name;
+  const char* adds;
+};
+constexpr policy_name beyond_the_ladder[] = {{"split", "three products of FP16 parts on Tensor Cores, certified"}};
+
+json gemm_policies() {
+  json names = names_of(mm::steps);
+  for (const policy_name& p : beyond_the_ladder) names.push_back(p.name);
+  return names;
+}
+
 void run(const common_options& options) {
   const build b = build_info();
   const bool has_gpu_part = b.gpu == gpu_part::present;
@@ -84,7 +96,7 @@ void run(const common_options& options) {
                     {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
                     {"reference", reference_name()},
                     {"default", to_json(chosen)},
-                    {"gemm_policies", names_of(mm::steps)},
+                    {"gemm_policies", gemm_policies()},
                     {"scan_policies", names_of(prefix::steps)}});
     return;
   }
@@ -95,7 +107,7 @@ void run(const common_options& options) {
   text += fmt::format("  reference  {}, for gemm only\n", reference_name());
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
   text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
-  text += "\ngemm policies (--policy), each with one idea more than the one before\n" + list_of(mm::steps);
+  text += "\ngemm policies (--policy), each with one idea more than the one before\n" + list_of(mm::steps) + list_of(beyond_the_ladder);
   text += "\nscan policies, likewise\n" + list_of(prefix::steps);
   print(text);
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "tool/machine.hpp"
 #include "tool/provenance.hpp"
 
 namespace antiphase::tool {
@@ -31,8 +30,7 @@ void add_ladder(CLI::App& program, action& chosen) {
 
 void add_ladder_options(CLI::App& command, ladder_options& options) {
   command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)")->delimiter(',')->type_name("NAMES");
-  command.add_option("--protocol", options.protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
-      ->type_name("NAME");
+  add_protocol_option(command, options.protocol);
   add_place_options(command, options.place, reference::not_offered);
   add_common_options(command, options.common);
 }
@@ -71,25 +69,6 @@ json to_json(const ladder_row& row, std::string_view kernel, target where) {
   value["verified"] = row.result.verified;
   value["code"] = code_of(kernel);
   return value;
-}
-
-void add_time(json& record, std::string_view name, const timing& time) {
-  const std::string key(name);
-  record["time_us"][key] = time.median_us;
-  record["spread"][key] = {{"least", time.fastest_us},
-                           {"lower_quartile", time.lower_quartile_us},
-                           {"upper_quartile", time.upper_quartile_us},
-                           {"most", time.slowest_us}};
-}
-
-json result_file(std::string_view command, const place& at, json records) {
-  json content = result_envelope(command, at);
-  content["records"] = std::move(records);
-  return content;
-}
-
-void say_progress(const ladder_options& options, std::string_view what) {
-  if (who_watches(options.common) == audience::person) complain(what);
 }
 
 void require_verified(const std::vector<const ladder_row*>& rows) {

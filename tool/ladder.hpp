@@ -8,6 +8,7 @@
 #include "tool/command.hpp"
 #include "tool/measure.hpp"
 #include "tool/place.hpp"
+#include "tool/record.hpp"
 #include "tool/verify.hpp"
 
 namespace antiphase::tool {
@@ -42,13 +43,7 @@ std::string verdict_text(const verdict& v);
 std::string gain_text(const ladder_row& row);
 // What both ladders say of a step in JSON; `kernel` is its full name.
 json to_json(const ladder_row& row, std::string_view kernel, target where);
-// Enters a time and its spread under a name: ours, cublas_fp32, ...
-void add_time(json& record, std::string_view name, const timing& time);
-// A result file (docs/measuring.md).
-json result_file(std::string_view command, const place& at, json records);
 
-// Says which step runs now, if somebody watches.
-void say_progress(const ladder_options& options, std::string_view what);
 // Throws verification_failed, naming the steps, if a step that ran gave a wrong result.
 void require_verified(const std::vector<const ladder_row*>& rows);
 

@@ -12,6 +12,7 @@
 
 #include "tool/estimate.hpp"
 #include "tool/ladder.hpp"
+#include "tool/product.hpp"
 #include "tool/rivals.hpp"
 #include "tool/table.hpp"
 
@@ -40,18 +41,12 @@ struct request {
   std::optional<std::int64_t> size, m, n, k;
   ladder_options options;
 };
-struct extents {
-  std::int64_t m, n, k;
-};
 struct gemm_row : ladder_row {
   std::optional<timing> load, compute;  // naive has no such parts
   std::optional<overlap> hidden;
   std::int64_t bytes_moved = 0;
 };
 
-double tflops(const extents& e, double us) {
-  return 2 * static_cast<double>(e.m) * static_cast<double>(e.n) * static_cast<double>(e.k) / us * 1e-6;
-}
 double promise(const gemm_row& row) {
   return (row.load->median_us + row.compute->median_us) / std::max(row.load->median_us, row.compute->median_us);
 }
@@ -95,8 +90,8 @@ work launcher(const context& where, const mm::plan& plan) {
 bool is_tiled(const mm::step& s) { return std::string_view(s.name) != "naive"; }
 
 // What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them. Naive has tiles of one output.
-std::int64_t bytes_moved(const mm::step& s, const extents& e) {
-  const mm::extent2 tile = is_tiled(s) ? s.how.tile : mm::extent2{1, 1};
+std::int64_t bytes_moved(const mm::step& s, const mm::plan& plan, const extents& e) {
+  const mm::extent2 tile = is_tiled(s) ? plan.what.how.tile : mm::extent2{1, 1};
   const std::int64_t floats = ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
@@ -106,7 +101,7 @@ gemm_row run_step(const context& where, bench& data, const mm::step& s) {
   gemm_row row;
   row.step = s.name;
   row.adds = s.adds;
-  row.bytes_moved = bytes_moved(s, data.size);
+  row.bytes_moved = bytes_moved(s, plan, data.size);
   if (const auto why = refusal(where.limits(), plan.what.code)) {
     row.refused = *why;
     return row;
@@ -158,14 +153,13 @@ void time_all(const context& where, bench& data, const protocol& how, std::vecto
 std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e) {
   std::vector<std::vector<std::string>> table{{"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS", "load us", "compute us", "overlap",
                                                "shared B", "registers", "occupancy", "error", "verified"}};
-  const auto spread = [](const timing& t) { return fmt::format("{:.1f}..{:.1f}", t.fastest_us, t.slowest_us); };
   for (const gemm_row& row : rows) {
     if (!row.refused.empty()) {
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
     const bool parts = row.load && row.compute;
-    table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread(row.time),
+    table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time),
                      fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row),
                      cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
                      parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
@@ -174,7 +168,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
                      fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
   if (cublas.who)
-    table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread(cublas.time),
+    table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
                      fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
                      fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
   return table_text(table);
@@ -200,7 +194,7 @@ json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const
   json list = json::array();
   for (const gemm_row& row : rows) {
     json record = to_json(row, "gemm.ladder." + row.step, where);
-    record["shape"] = {{"m", e.m}, {"n", e.n}, {"k", e.k}};
+    record["shape"] = to_json(e);
     record["type"] = "f32";
     record["layout"] = "nn";
     record["bytes_moved"] = row.bytes_moved;
@@ -223,11 +217,7 @@ json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const
 extents extents_of(const request& r, target where) {
   const std::int64_t usual = r.size.value_or(where == target::cuda ? 4096 : 256);
   const extents e{r.m.value_or(usual), r.n.value_or(usual), r.k.value_or(usual)};
-  constexpr std::int64_t most = std::int64_t{1} << 40;
-  std::int64_t bytes = 0;
-  for (const auto& [height, width] : {std::pair{e.m, e.k}, {e.k, e.n}, {e.m, e.n}})
-    if (__builtin_mul_overflow(height, width, &bytes) || bytes > most)
-      throw bad_request(fmt::format("a matrix of {} x {} elements is too large: expected at most 2^40 elements", height, width));
+  require_sensible(e);
   return e;
 }
 
@@ -242,12 +232,12 @@ void run(const request& r) {
   const context& where = *at.where;
   const extents e = extents_of(r, where.kind());
   say_place(r.options.common, at);
-  say_progress(r.options, "computing the expected result");
+  say_progress(r.options.common, "computing the expected result");
   bench data{where, e};
   std::vector<gemm_row> rows;
   for (const mm::step* s : steps) {
-    say_progress(r.options, fmt::format("running {}", s->name));
-    warn_if_slow(r.options.common, where, *s, data.problem(), reference::not_offered);
+    say_progress(r.options.common, fmt::format("running {}", s->name));
+    warn_if_slow(r.options.common, where, data.problem(), {.policy = s->name}, reference::not_offered);
     rows.push_back(run_step(where, data, *s));
   }
   timed_rival cublas{};
@@ -255,7 +245,7 @@ void run(const request& r) {
   if (timed) {
     cublas.who = cublas_product(data.problem());
     if (!cublas.who) say(r.options.common, fmt::format("cuBLAS is not compared with: {}", cublas.who.why_not));
-    say_progress(r.options, "taking times");
+    say_progress(r.options.common, "taking times");
     time_all(where, data, {.kind = how}, rows, cublas);
   }
   std::vector<ladder_row*> all;

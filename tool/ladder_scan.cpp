@@ -118,7 +118,7 @@ struct timed_rivals {
 template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& data, const std::vector<const prefix::step*>& steps) {
   std::vector<scan_row> rows;
   for (const prefix::step* s : steps) {
-    say_progress(r.options, fmt::format("running {}", s->name));
+    say_progress(r.options.common, fmt::format("running {}", s->name));
     scan_row row;
     row.step = s->name;
     row.adds = s->adds;
@@ -255,7 +255,7 @@ template <class T> void run_with(const request& r, const place& at, const std::v
   timed_rivals rivals{};
   const bool timed = kind == target::cuda && count > 0;
   if (timed) {
-    say_progress(r.options, "taking times");
+    say_progress(r.options.common, "taking times");
     rivals = time_all(r, data, rows);
     compute_gains(all);
     for (std::size_t i = 1; i < rows.size(); ++i)

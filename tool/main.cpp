@@ -21,6 +21,7 @@ constexpr const char* examples =
     "  antiphase gemm A.npy B.npy --output C.npy        C = A * B in FP32\n"
     "  antiphase scan X.npy --output Y.npy --axis 0     prefix sums down the columns\n"
     "  antiphase ladder gemm --size 1024                every step from the naive kernel to the fastest\n"
+    "  antiphase bench gemm --size 1024,4096            speed and accuracy of gemm beside cuBLAS\n"
     "  antiphase trace --stages 1,2,3 --output t.svg    a picture of loads and computation overlapping\n"
     "  antiphase check                                  races, missing waits and bad accesses in every kernel\n"
     "\n"
@@ -43,6 +44,7 @@ void run(int argc, char** argv) {
   tool::add_gemm(program, chosen);
   tool::add_scan(program, chosen);
   tool::add_ladder(program, chosen);
+  tool::add_bench(program, chosen);
   tool::add_trace(program, chosen);
   tool::add_check(program, chosen);
   try {

@@ -18,7 +18,8 @@ struct rival {
   explicit operator bool() const { return static_cast<bool>(run); }
 };
 
-// C = A * B of densely packed row-major device matrices in FP32 by cuBLAS, a library that is looked for at run time.
+// C = A * B in FP32 by cuBLAS, a library that is looked for at run time. The matrices are the device's and densely packed, C is row-major,
+// A and B are row- or column-major.
 rival cublas_product(const mm::problem& p);
 
 // Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit.

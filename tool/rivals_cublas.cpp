@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <limits>
 
@@ -12,7 +13,18 @@ namespace {
 
 using handle = void*;
 constexpr const char* library_names[] = {"libcublas.so.13", "libcublas.so.12"};
-constexpr int no_transposition = 0;  // CUBLAS_OP_N
+constexpr int not_transposed = 0, transposed_operand = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
+constexpr int pedantic = 2;                                // CUBLAS_PEDANTIC_MATH: FP32 in every step, no Tensor Cores
+
+// A row-major matrix is a column-major one that is transposed.
+struct operand {
+  int how, leading;
+};
+operand describe(const matrix_view<const float>& v) {
+  const bool by_rows = v.column_stride == 1;
+  return {by_rows ? not_transposed : transposed_operand,
+          static_cast<int>(std::max<std::int64_t>(1, by_rows ? v.row_stride : v.column_stride))};
+}
 
 // The functions of cuBLAS that are needed, as its stable C interface declares them. A status of 0 is success.
 class cublas {
@@ -27,6 +39,7 @@ class cublas {
     find(create_, "cublasCreate_v2");
     find(destroy_, "cublasDestroy_v2");
     find(set_stream_, "cublasSetStream_v2");
+    find(set_math_, "cublasSetMathMode");
     find(sgemm_, "cublasSgemm_v2");
   }
   cublas(const cublas&) = delete;
@@ -39,11 +52,14 @@ class cublas {
 
   // Row-major C = A * B is column-major C' = B' * A'. The handle belongs to the device that is current in the first call.
   void multiply(const mm::problem& p, stream on) {
-    if (handle_ == nullptr) check(create_(&handle_), "cublasCreate");
+    if (handle_ == nullptr) {
+      check(create_(&handle_), "cublasCreate");
+      check(set_math_(handle_, pedantic), "cublasSetMathMode");
+    }
     check(set_stream_(handle_, on), "cublasSetStream");
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
-    check(sgemm_(handle_, no_transposition, no_transposition, n, m, k, &p.alpha, p.b.data, n, p.a.data, k, &p.beta, p.c.data, n),
-          "cublasSgemm");
+    const operand a = describe(p.a), b = describe(p.b);
+    check(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading, &p.beta, p.c.data, n), "cublasSgemm");
   }
 
  private:
@@ -53,6 +69,7 @@ class cublas {
   int (*create_)(handle*) = nullptr;
   int (*destroy_)(handle) = nullptr;
   int (*set_stream_)(handle, stream) = nullptr;
+  int (*set_math_)(handle, int) = nullptr;
   int (*sgemm_)(handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*, float*, int) = nullptr;
 
   template <class F> void find(F& function, const char* name) {
@@ -72,7 +89,9 @@ rival cublas_product(const mm::problem& p) {
     result.why_not = "its integers have 32 bits";
     return result;
   }
-  const auto library = std::make_shared<cublas>();
+  static std::weak_ptr<cublas> known;  // a handle takes a while to make: rivals share it for as long as there is one
+  auto library = known.lock();
+  if (!library) known = library = std::make_shared<cublas>();
   result.why_not = library->why_not();
   if (result.why_not.empty()) result.run = [library, p](stream on) { library->multiply(p, on); };
   return result;

@@ -3,27 +3,58 @@
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/problem.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace antiphase {
 
+// What an output may be off by, in units of u = 2^-24, |A||B| being the sum of its products' magnitudes (docs/accuracy.md).
+enum class precision {
+  fp32,  // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input, by Tensor Cores where there are any that do; a longer K than
+         // 65536 is taken in pieces, each of which adds 1 to the 80
+  strict,  // IEEE FP32 multiply-adds in the order of k, for small C in a few slices of it: K u |A||B|
+};
+
 struct gemm_options {
-  std::string_view policy = "auto";  // the name of a ladder step; auto: the fastest one that fits the device
+  precision accuracy = precision::fp32;
+  std::string_view policy = "auto";  // auto: by accuracy, shape and device. split, or the name of a ladder step: that one
   stream on = nullptr;
+  std::span<std::byte> workspace = {};  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
+                                        // done; none: memory is allocated in the order of the stream
+  std::uint64_t* recomputed = nullptr;  // of the device: the number of outputs whose sum was computed again, in FP64, is added to it
 };
 
 // C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, so that every combination of row- and column-major
-// works and transposed(v) costs nothing. The memory must be reachable from `where` (device_array); the call returns when the kernel has
-// been queued.
+// works and transposed(v) costs nothing. The memory must be reachable from `where` (device_array); the call returns when the work has
+// been queued. It may be captured into a graph.
 //
 // alpha = 0 leaves A and B unread, beta = 0 (or -0) leaves C unread, K = 0 gives beta * C, M = 0 or N = 0 does nothing. Elements of C
 // outside the view are never touched. C may not overlap A or B; the same pointer is refused.
 //
-// Throws bad_request naming the first argument that makes no sense, not_supported when a policy does not fit the device, with the numbers.
-// Each output is one FP32 sum in the order of k.
+// The result is the same bits in every run. Throws bad_request naming the first argument that makes no sense, not_supported when a policy
+// does not fit the device, with the numbers.
 launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options = {});
 
-// The step that the policy "auto" stands for: the last one of the ladder that the device has room for.
+// Bytes of workspace that the call takes; 0 if it needs none. It never shrinks when M, N or K grow.
+std::size_t gemm_workspace(const context& where, const mm::problem& p, const gemm_options& options = {});
+
+// What the call would run, and why.
+struct gemm_choice {
+  std::string kernel;  // split, or a ladder step
+  mm::extent2 tile;    // outputs of a block
+  int tile_k = 0, stages = 0;
+  std::uint64_t blocks = 0;
+  int cluster = 1;  // blocks that share a tile, each a part of K
+  std::size_t workspace = 0;
+  std::vector<std::string> why, refused;  // sentences
+};
+gemm_choice explain(const context& where, const mm::problem& p, const gemm_options& options = {});
+
+// The step that the ladder offers for the device: its last one that there is room for.
 const mm::step& select_step(const context& where, const mm::problem& p);
 
 }  // namespace antiphase

@@ -292,7 +292,10 @@ void model::add_reader(const who& w, cell& c) {
     const block_record& from = blocks_[g.of.block];
     const bool lost = g.of.block >= launch_first_ && from.ended && !from.published;
     bool& standing = has_lost[g.of.kind][g.of.scope];
-    const bool known = g.of.kind == warp_reads && (g.of.block < first_pending_ || (g.of.block == t.block && g.of.time <= t.floor));
+    // Others may reach an atomic read without being ordered behind it, and not reach what came before.
+    const bool reached = r.scope == 0 || g.of.scope >= r.scope;
+    const bool known =
+        g.of.kind == warp_reads && (g.of.block < first_pending_ || (reached && g.of.block == t.block && g.of.time <= t.floor));
     if (known || (lost && standing) || (alike && r.kind == copy_reads)) {
       const std::uint32_t gone = std::exchange(*link, g.next);
       g.next = 0;
@@ -342,6 +345,7 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
     });
   blocks_.back().ended = true;
   end_launch();
+  chain_.pop_back();  // only kernels overlap
   kernel_ = std::move(launched);
   return exists;
 }
@@ -430,6 +434,7 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
   const thread_model& t = w.thread;
   const block_number other = write != nullptr ? write->block : read->block;
   const block_record& r = blocks_[other];
+  if (other < launch_first_ && ordered_launch(other)) return "wait_for_previous_grid: the launch before may not have ended";
   if (other < launch_first_) return "the launches are on different streams, and nobody synchronised them";
   const actor a = write != nullptr ? write->writer : read->by_copy() ? read->unit : static_cast<actor>(read->unit * 32);
   const auto theirs = static_cast<scope>(write != nullptr ? write->scope : read->scope);

@@ -42,14 +42,17 @@ class model_observer final : public cpu_detail::observer {
     return m_.memory().shared();
   }
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
-    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on);
+    launched_ = static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.what.cluster));
+    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on, launch.what.chained);
   }
   void launch_ends() override {
     m_.set_current(nullptr);
     m_.end_launch();
+    clusters_.clear();
+    clusters_before_ += launched_;
   }
   void block_begins(block_state& b) override {
-    auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes);
+    auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes, b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
     b.watched = block;
     for (std::size_t i = 0; i < b.thread.size(); ++i) b.thread[i]->watched = &block->threads[i];
   }
@@ -74,6 +77,15 @@ class model_observer final : public cpu_detail::observer {
     named_.erase(barrier);
     for (thread_state* t : waiting) m_.acquire(model_of(*t), all);
   }
+
+  void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
+  void cluster_arrived(thread_state& t) override { m_.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived); }
+  void cluster_phase_ended(cpu_detail::cluster_state& c) override {
+    cluster_barrier& b = clusters_[number_of(c)];
+    b.ended = std::move(b.arrived);
+    b.arrived = nullptr;
+  }
+  void cluster_waited(thread_state& t) override { m_.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended); }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
     m_.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes), static_cast<std::size_t>(c.from_source), at(t, where));
@@ -117,6 +129,7 @@ class model_observer final : public cpu_detail::observer {
   }
 
  private:
+  std::uint32_t number_of(const cpu_detail::cluster_state& c) const { return clusters_before_ + static_cast<std::uint32_t>(c.number) + 1; }
   place_number at(const thread_state& t, cpu_detail::place where) { return m_.number_of(t.code, where); }
   void meet(std::span<thread_state* const> threads, bool whole_block) { m_.meet(models_of(threads), whole_block); }
   std::span<thread_model* const> models_of(std::span<thread_state* const> threads) {
@@ -128,6 +141,12 @@ class model_observer final : public cpu_detail::observer {
   model& m_;
   std::vector<thread_model*> meeting_;
   std::map<const void*, knowledge_ptr> named_;  // of named barriers under way
+  struct cluster_barrier {
+    knowledge_ptr arrived;  // in the phase under way
+    knowledge_ptr ended;    // as of the end of the last one
+  };
+  std::map<std::uint32_t, cluster_barrier> clusters_;
+  std::uint32_t launched_ = 0, clusters_before_ = 0;  // clusters, by this launch and by those before it
 };
 
 class checking_executor final : public executor {

@@ -1,6 +1,8 @@
 #include "lists.hpp"
 
 #include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/split_product.hpp>
+#include <antiphase/gemm/split_pass.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <mutex>
 
@@ -13,6 +15,10 @@ namespace mm::checked {
 std::vector<instance> plain_kernels();
 std::vector<instance> async_kernels();
 std::vector<instance> vector_kernels();
+std::vector<product_instance> product_kernels();
+std::vector<split_instance> split_kernels();
+std::vector<split_instance> split_alone_kernels();
+std::vector<instance> strict_kernels();
 }  // namespace mm::checked
 namespace prefix::checked {
 std::vector<instance> arithmetic_kernels();
@@ -27,8 +33,11 @@ namespace checker_detail {
 void enter_checked_kernels() {
   static std::once_flag once;
   std::call_once(once, [] {
-    checked_list<mm::instance>() =
-        concatenate<mm::instance>({mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels()});
+    checked_list<mm::instance>() = concatenate<mm::instance>(
+        {mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels(), mm::checked::strict_kernels()});
+    checked_list<mm::product_instance>() = mm::checked::product_kernels();
+    checked_list<mm::split_instance>() =
+        concatenate<mm::split_instance>({mm::checked::split_kernels(), mm::checked::split_alone_kernels()});
     checked_list<prefix::instance>() = concatenate<prefix::instance>(
         {prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(), prefix::checked::minimum_kernels(),
          prefix::checked::maximum_kernels(), prefix::checked::single_pass_kernels()});

@@ -24,6 +24,7 @@ void model::reset() {
   launch_stream_ = nullptr;
   unordered_.clear();
   pending_.clear();
+  chain_.clear();
   barriers_.clear();
   atomics_.clear();
   entries_.clear();
@@ -32,7 +33,7 @@ void model::reset() {
   last_join_ = {};
 }
 
-void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on) {
+void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool chained) {
   kernel_ = kernel;
   params_low_ = reinterpret_cast<std::uintptr_t>(params);
   params_high_ = params_low_ + params_bytes;
@@ -45,6 +46,15 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
     }
+  if (!chained) std::erase_if(chain_, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+  if (!chain_.empty()) first_pending_ = std::min(first_pending_, chain_.front().first);
+  before_ = 0;
+  if (chained) {
+    for (const past_launch& p : chain_)
+      if (p.on == on) first_visible_ = std::min(first_visible_, p.first);
+    before_ = launch_first_;
+    blocks_.emplace_back();
+  }
   atomics_.clear();
 }
 
@@ -53,17 +63,23 @@ void model::end_launch() {
     pending_.clear();  // whatever comes next comes after this, and this came after all of them
   else
     pending_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
+  chain_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
   for (auto& b : alive_) idle_.push_back(std::move(b));  // of a launch that failed
   alive_.clear();
   barriers_.clear();
 }
 
 void model::synchronize(stream on) {
-  std::erase_if(pending_, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+  for (auto* launches : {&pending_, &chain_}) std::erase_if(*launches, [&](const past_launch& p) { return on == nullptr || p.on == on; });
 }
 
 bool model::ordered_launch(block_number b) const {
   return std::none_of(unordered_.begin(), unordered_.end(), [&](const past_launch& p) { return b >= p.first && b < p.last; });
+}
+
+bool model::overlapped_launch(block_number b) const {
+  return before_ != 0 && std::any_of(chain_.begin(), chain_.end(),
+                                     [&](const past_launch& p) { return p.on == launch_stream_ && b >= p.first && b < p.last; });
 }
 
 block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster) {
@@ -137,7 +153,7 @@ void model::learn(thread_model& t, knowledge_ptr known) {
 
 bool model::knows(const thread_model& t, block_number block, actor a, stamp time) const {
   if (block < first_visible_) return true;
-  if (block < launch_first_) return ordered_launch(block);
+  if (block < launch_first_) return ordered_launch(block) && (!overlapped_launch(block) || t.known->of(before_) != nullptr);
   const block_record& r = blocks_[block];
   const bool is_thread = a < r.threads;
   if (block == t.block) {
@@ -235,9 +251,20 @@ knowledge_ptr model::publish(thread_model& t) {
   return k;
 }
 
-void model::release(thread_model& t, knowledge_ptr& into) { into = join(into, publish(t), into != nullptr ? into->block : t.block); }
+void model::release(thread_model& t, knowledge_ptr& into) {
+  record(t.block).published |= record(t.block).cluster != 0;  // what it is released to may be the cluster's, or another block's
+  into = join(into, publish(t), into != nullptr ? into->block : t.block);
+}
 void model::acquire(thread_model& t, const knowledge_ptr& from) {
   if (from != nullptr) learn(t, joined(t.known, from, t.block));
+}
+
+void model::wait_for_launch(thread_model& t) {
+  if (before_ == 0) return;
+  auto all_before = boost::intrusive_ptr<knowledge>(new knowledge);
+  all_before->block = before_;
+  all_before->own = new view;
+  acquire(t, all_before);
 }
 
 void model::proxy_fence(thread_model& t) {
@@ -427,10 +454,7 @@ void model::touch_barrier(thread_model& t, const void* word, place_number at) {
   visit(w, word, sizeof(std::uint64_t));
 }
 
-void model::arrive_barrier(thread_model& t, const void* word) {
-  record(t.block).published |= record(t.block).cluster != 0;  // the barrier may be another block's
-  release(t, barrier(word).arrived);
-}
+void model::arrive_barrier(thread_model& t, const void* word) { release(t, barrier(word).arrived); }
 
 void model::end_phase(block_model& block, const void* word) {
   mbarrier_model& b = barrier(word);

@@ -86,8 +86,9 @@ class model {
   // runs, launches, blocks --------------------------------------------------------------------------------------------------------
   void reset();  // between runs
   // Launches on one stream are ordered, as are all with the default stream (null); those of two other streams are not, unless
-  // synchronize() came between.
-  void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on);
+  // synchronize() came between. A chained one may begin while the ones before it on its stream still run, back to the last that is not
+  // chained; its threads know of them from wait_for_launch on.
+  void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool chained = false);
   void end_launch();
   void synchronize(stream on);  // null: all
   // Blocks of one cluster, a number that no other has in the run and that is not 0, reach each other's shared memory.
@@ -114,6 +115,7 @@ class model {
   void release(thread_model& t, knowledge_ptr& into);
   void acquire(thread_model& t, const knowledge_ptr& from);
   void proxy_fence(thread_model& t);
+  void wait_for_launch(thread_model& t);
 
   // a thread's asynchronous copies (cp.async)
   void issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at);
@@ -205,6 +207,7 @@ class model {
     return true;
   }
   bool ordered_launch(block_number b) const;
+  bool overlapped_launch(block_number b) const;
   knowledge_ptr publish(thread_model& t);
   knowledge_ptr fenced_by(const thread_model& t) const;
   knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
@@ -245,6 +248,8 @@ class model {
   block_number first_pending_ = 1;  // and all before this one to any launch to come
   stream launch_stream_ = nullptr;
   std::vector<past_launch> unordered_, pending_;
+  std::vector<past_launch> chain_;  // that a chained launch to come on their stream may overlap
+  block_number before_ = 0;         // of a chained launch: a block that stands for all before it; who knows of it knows of them
   std::string kernel_;
   std::uintptr_t params_low_ = 0, params_high_ = 0;
   std::map<std::uint32_t, mbarrier_model> barriers_;  // by their place in shared memory

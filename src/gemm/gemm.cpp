@@ -1,11 +1,82 @@
-// The public matrix product.
+// The public matrix product: which kernel, and its workspace.
 #include <antiphase/gemm.hpp>
+
+#include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
 #include <iterator>
 #include <optional>
+#include <variant>
+
+#include "src/gemm/request.hpp"
+#include "src/gemm/split.hpp"
 
 namespace antiphase {
+namespace {
+
+struct selection {
+  std::variant<mm::plan, mm::product_plan> plan;
+  std::vector<std::string> why, refused;
+};
+
+constexpr std::string_view split_name = "split";
+
+selection select(const context& where, const mm::problem& p, const gemm_options& options) {
+  mm::require_sensible(p);
+  selection s;
+  const auto refused = mm::refuses_split(where, p);
+  const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
+  if (options.policy == split_name && !nothing) {
+    if (refused) throw not_supported(fmt::format("policy split: {}", *refused));
+    s.plan = mm::plan_product(where, p);
+    s.why.push_back("policy split was asked for");
+  } else if (options.policy != "auto" && options.policy != split_name) {
+    s.plan = mm::prepare(where.kind(), mm::find_step(options.policy), p);
+    s.why.push_back(fmt::format("policy {} was asked for", options.policy));
+  } else if (options.accuracy == precision::fp32 && !refused) {
+    s.plan = mm::plan_product(where, p);
+    s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");
+  } else {
+    s.plan = mm::prepare(where.kind(), select_step(where, p), p);
+    if (options.accuracy == precision::strict)
+      s.why.push_back("precision strict: IEEE multiply-adds in the order of k");
+    else
+      s.refused.push_back(fmt::format("split: {}", *refused));
+    s.why.push_back("the last step of the ladder that the device has room for");
+  }
+  return s;
+}
+
+// Memory of a stream for as long as the work that was queued meanwhile needs it.
+class borrowed {
+ public:
+  borrowed(const context& where, std::size_t bytes, stream on)
+      : where_(where), on_(on), memory_(static_cast<std::byte*>(where.runs_on().borrow(bytes, on)), bytes) {}
+  borrowed(const borrowed&) = delete;
+  borrowed& operator=(const borrowed&) = delete;
+  ~borrowed() { where_.runs_on().give_back(memory_.data(), on_); }
+  std::span<std::byte> memory() const { return memory_; }
+
+ private:
+  const context& where_;
+  stream on_;
+  std::span<std::byte> memory_;
+};
+
+launch_counts run(const context& where, const mm::product_plan& plan, const gemm_options& options) {
+  const std::size_t needed = plan.workspace();
+  if (options.workspace.empty()) {
+    const borrowed memory(where, needed, options.on);
+    return mm::run(where, plan, memory.memory(), options.recomputed, options.on);
+  }
+  if (options.workspace.size() < needed)
+    throw bad_request(fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
+  if (reinterpret_cast<std::uintptr_t>(options.workspace.data()) % 256 != 0)
+    throw bad_request("the workspace does not start at a multiple of 256 bytes");
+  return mm::run(where, plan, options.workspace, options.recomputed, options.on);
+}
+
+}  // namespace
 
 const mm::step& select_step(const context& where, const mm::problem& p) {
   for (auto s = std::rbegin(mm::steps); s != std::rend(mm::steps); ++s)
@@ -14,9 +85,44 @@ const mm::step& select_step(const context& where, const mm::problem& p) {
 }
 
 launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options) {
-  const mm::step& how = options.policy == "auto" ? select_step(where, p) : mm::find_step(options.policy);
-  const mm::plan plan = mm::prepare(where.kind(), how, p);
+  const selection s = select(where, p, options);
+  if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) return run(where, *split, options);
+  const mm::plan& plan = std::get<mm::plan>(s.plan);
   return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
+}
+
+std::size_t gemm_workspace(const context& where, const mm::problem& p, const gemm_options& options) {
+  const selection s = select(where, p, options);
+  const auto* split = std::get_if<mm::product_plan>(&s.plan);
+  return split != nullptr ? split->workspace() : 0;
+}
+
+gemm_choice explain(const context& where, const mm::problem& p, const gemm_options& options) {
+  selection s = select(where, p, options);
+  gemm_choice c;
+  c.why = std::move(s.why);
+  c.refused = std::move(s.refused);
+  if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) {
+    c.kernel = split_name;
+    c.tile = {mm::split_tile, mm::split_tile};
+    c.tile_k = mm::split_step;
+    c.stages = split->with.how.stages;
+    c.blocks = split->grid.count();
+    c.cluster = split->with.how.cluster;
+    c.workspace = split->workspace();
+    if (c.cluster > 1)
+      c.why.push_back(
+          fmt::format("C has fewer tiles than the device multiprocessors: {} blocks share each, a part of K for each block", c.cluster));
+    if (split->k_piece < p.k()) c.why.push_back(fmt::format("K is taken in pieces of {}", split->k_piece));
+  } else {
+    const mm::plan& plan = std::get<mm::plan>(s.plan);
+    c.kernel = plan.what.step;
+    c.tile = plan.what.how.tile;
+    c.tile_k = plan.what.how.tile_k;
+    c.stages = plan.what.how.stages;
+    c.blocks = plan.grid.count();
+  }
+  return c;
 }
 
 }  // namespace antiphase

@@ -22,6 +22,9 @@ std::vector<instance> traced_async_kernels() {
   add_traced<vectors_policy(contiguous::neither, contiguous::neither)>(list, "vectors", "gemm.vectors, recorded");
   add_traced<warp_tile_policy(contiguous::k, contiguous::outer)>(list, "warp-tile", "gemm.warp-tile, recorded");
   add_traced<warp_tile_policy(contiguous::neither, contiguous::neither)>(list, "warp-tile", "gemm.warp-tile, recorded");
+  add_traced<strict_policy(contiguous::k, contiguous::outer)>(list, "strict", "gemm.strict, recorded");
+  add_traced<strict_small_policy(contiguous::k, contiguous::outer)>(list, "strict", "gemm.strict-small, recorded");
+  add_traced<warp_tile_policy(contiguous::neither, contiguous::neither)>(list, "strict", "gemm.strict-general, recorded");
   return list;
 }
 

@@ -57,7 +57,8 @@ launch_plan choose(target where, std::string_view policy, const mm::problem& p) 
     if (same || (any_strides && best == nullptr)) best = &twin;
   }
   if (best == nullptr) throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
-  return {best, plan.grid, plan.arguments};
+  const mm::plan recorded = mm::prepare(*best, p);
+  return {best, recorded.grid, recorded.arguments};
 }
 
 void require_recordable(const launch_plan& plan, const trace_options& options) {

@@ -3,10 +3,12 @@
 
     check_codegen.py resources (--objects FILE... --cuobjdump TOOL | --source FILE.cu --nvcc TOOL --include DIR...)
     check_codegen.py packets --objects FILE... --cuobjdump TOOL
+    check_codegen.py product --objects FILE... --cuobjdump TOOL
 
 resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
 report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
-(LDS.128, STG.128); no other kernel copies packets.
+(LDS.128, STG.128); no other kernel copies packets. product: the main loop of the split product is short, touches no local memory and waits for
+the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
@@ -37,7 +39,12 @@ class Kernel:
         self.tiled = shape is not None
         self.outputs = int(shape[3]) * int(shape[4]) if shape else 1
         self.threads = int(shape[1]) * int(shape[2]) // self.outputs if shape else 1024
-        self.copy_widths = [int(width) for width in re.findall(r"operand_policy\{\(mm::layout\)\d, \d+, (\d+)", self.short())]
+        operands = re.findall(r"operand_policy\{\(mm::layout\)(\d), \d+, (\d+), \(mm::contiguous\)(\d)", self.short())
+        self.copy_widths = [int(width) for _, width, _ in operands]
+        # What is contiguous along k and is to lie k-major is transposed in registers on its way.
+        self.copies_packets = any(width == "4" and (order, along) != ("1", "1") for order, width, along in operands)
+        unrolled = re.search(r"\(shared_kind\)\d, \d+, (\d+)", self.short())
+        self.one_block = unrolled is not None and int(unrolled[1]) > 0
         self.loads = "(mm::parts)2" not in self.short()
 
     def short(self):
@@ -46,9 +53,12 @@ class Kernel:
 
     def most_registers(self):
         """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a multiprocessor resident; the
-        others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them."""
+        others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them. Kernels with
+        code for a part of their tile (strict) have a multiprocessor to themselves."""
         if self.threads == 1024:
             return 64
+        if self.one_block:
+            return 255
         if 4 in self.copy_widths:
             return 128
         return 168 if self.threads >= 256 else 224
@@ -100,7 +110,7 @@ def code_in_object(cuobjdump, path):
 
 def missing_packets(kernel, code):
     in_packets = kernel.loads and 4 in kernel.copy_widths
-    for wanted, pattern, what in ((in_packets, r"\bLDGSTS\S*\.128\b", "16-byte asynchronous copies"),
+    for wanted, pattern, what in ((in_packets and kernel.copies_packets, r"\bLDGSTS\S*\.128\b", "16-byte asynchronous copies"),
                                   (in_packets, r"\bLDS\S*\.128\b", "16-byte reads from shared memory"),
                                   (in_packets, r"\bSTG\S*\.128\b", "16-byte writes of C")):
         found = re.search(pattern, code) is not None
@@ -108,6 +118,34 @@ def missing_packets(kernel, code):
             yield f"no {what}"
         if found and kernel.loads and what.endswith("copies") and not wanted:
             yield f"{what}, which its policy does not ask for"
+
+
+MAIN_LOOP = 240  # instructions at most: 12 of the Tensor Cores, 64 additions, 2 waits, 2 releases, addresses
+TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever runs, may use
+
+
+def product_faults(code):
+    lines = re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)
+    places = {address: i for i, (address, _) in enumerate(lines)}
+    multiplies = [i for i, (_, text) in enumerate(lines) if "HGMMA" in text]
+    if len(multiplies) != 12:
+        yield f"{len(multiplies)} Tensor Core instructions, expected the 12 of one chunk"
+        return
+    back = [(places[target.zfill(4)], i) for i, (_, text) in enumerate(lines) for target in re.findall(r"BRA 0x([0-9a-f]+)", text)
+            if i > multiplies[-1] and places.get(target.zfill(4), i) < multiplies[0]]
+    first, last = min(back, key=lambda loop: loop[1] - loop[0])
+    loop = [text for _, text in lines[first:last + 1]]
+    if len(loop) > MAIN_LOOP:
+        yield f"{len(loop)} instructions in the main loop, expected at most {MAIN_LOOP}"
+    if any(re.search(r"\b(LDL|STL)\b", text) for text in loop):
+        yield "local memory in the main loop"
+    waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
+    if waits != 1:
+        yield f"{waits} waits for the Tensor Cores in the main loop, expected 1"
+    shared_by = int(re.search(r"product_policy\{\d+, (\d+)\}", code.split("\n", 1)[0] + "product_policy{0, 1}")[1])
+    pairs = sum("STG.E.64" in text for _, text in lines)
+    if pairs < 31 // shared_by:
+        yield f"{pairs} stores of pairs, expected {32 // shared_by}"
 
 
 def report(checked, wanted):
@@ -124,7 +162,7 @@ def report(checked, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", choices=("resources", "packets"))
+    parser.add_argument("check", choices=("resources", "packets", "product"))
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
     parser.add_argument("--source")
@@ -146,6 +184,11 @@ def main():
         kernels = [k for o in objects for k in resources_in_object(options.cuobjdump, o)]
         return report([(k, list(k.faults())) for k in kernels], lambda k: k.tiled)
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
+    if options.check == "product":
+        memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
+        for k, text in code:
+            k.excess = [f"{memory[k.name]} bytes of local memory"] if memory[k.name] > TAIL_MEMORY else []
+        return report([(k, k.excess + list(product_faults(f"{k.name}\n{text}"))) for k, text in code], lambda k: "split_product" in k.name)
     return report([(k, list(missing_packets(k, text))) for k, text in code], lambda k: 4 in k.copy_widths)
 
 

@@ -30,6 +30,21 @@ struct mma_step {
   }
 };
 
+struct mma_double_step {
+  using params = double_step_params;
+  struct storage {};
+  static constexpr int threads = 32;
+  AP_DEV void operator()(const params& p) const {
+    const int g = lane_index() / 4, q = lane_index() % 4;
+    const double *a = p.a + block_index().x * 64 + g * 4 + q, *b = p.b + block_index().x * 32 + g * 4 + q;
+    const auto at = [&](int i) { return block_index().x * 128 + static_cast<unsigned>((g + i / 2 * 8) * 8 + 2 * q + i % 2); };
+    double sum[4];
+    for (int i = 0; i < 4; ++i) sum[i] = p.c[at(i)];
+    mma(sum, {a[0], a[8 * 4]}, *b);
+    for (int i = 0; i < 4; ++i) p.out[at(i)] = sum[i];
+  }
+};
+
 // Lanes bring addresses in reverse order, of rows that another lane wrote.
 template <bool Barrier> struct load_four {
   using params = load_params;
@@ -51,7 +66,7 @@ template <bool Barrier> struct load_four {
 };
 
 std::vector<kernel> matrix_kernels() {
-  return {kernel_of<mma_step>("mma-step"), kernel_of<load_four<true>>("ldmatrix"),
+  return {kernel_of<mma_step>("mma-step"), kernel_of<mma_double_step>("mma-double-step"), kernel_of<load_four<true>>("ldmatrix"),
           kernel_of<load_four<false>>("ldmatrix without the barrier")};
 }
 

@@ -23,12 +23,20 @@ struct probe {
   std::size_t in_size;
   std::function<std::uint32_t(std::size_t)> expected;
   int compute_capability = 75;
+  int cluster = 1;
 };
 std::vector<probe> thread_probes();
 std::vector<probe> memory_probes();
+std::vector<probe> cluster_probes();
 
 // What the input holds: different at every place, no small period.
 inline std::uint32_t in_at(std::size_t i) { return static_cast<std::uint32_t>(i * 2654435761u + 12345u); }
+
+// What a link of a chain makes of a number: slow, and nothing that a compiler could shorten.
+constexpr std::uint32_t chewed(std::uint32_t x) {
+  for (int i = 0; i < 1000; ++i) x = (x ^ x >> 15) * 1664525u + 1013904223u;
+  return x;
+}
 
 // A value of some bytes that says where it comes from, and one number that depends on each of its bytes. Host and kernels use both.
 template <int Bytes> struct blob { unsigned char byte[Bytes]; };

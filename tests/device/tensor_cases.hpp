@@ -14,6 +14,12 @@ struct step_params {
   bool fresh;
 };
 
+// The same in FP64, 16 x 8 outputs of four products each: A 16 x 4, B given by columns (8 x 4).
+struct double_step_params {
+  const double *a, *b, *c;
+  double* out;
+};
+
 // What ldmatrix made of 32 rows of eight, out[transposed][matrix][lane].
 struct load_params {
   const std::uint16_t* in;

@@ -209,6 +209,45 @@ TEST(tensor_arithmetic_Cuda, infinities_and_nan) {
     EXPECT_EQ(std::bit_cast<std::uint32_t>(gpu_out[i]), std::bit_cast<std::uint32_t>(cpu_out[i])) << i << ": " << gpu_out[i];
 }
 
+// FP64: a chain of fused multiply-adds in the order of k. Exponents close together, so that every rounding shows; far apart; products that
+// take each other away; and what is not finite.
+void check_double_steps(const context& where, unsigned blocks) {
+  numbers next{99};
+  for (const char* name : {"close", "wide", "cancelling", "not finite"}) {
+    const bool wide = name[0] == 'w', cancelling = name[0] == 'c' && name[1] == 'a', not_finite = name[0] == 'n';
+    const auto real = [&] {
+      const double value =
+          std::ldexp(static_cast<double>((next() >> 12 | std::uint64_t{1} << 52)), next.between(wide ? -300 : -2, wide ? 200 : 2) - 52);
+      if (not_finite && next() % 16 == 0) return next() % 3 == 0 ? 0. : next() % 2 == 0 ? -INFINITY : double{NAN};
+      return next() % 2 == 0 ? value : -value;
+    };
+    std::vector<double> a(std::size_t{64} * blocks), b(std::size_t{32} * blocks), c(std::size_t{128} * blocks);
+    for (auto* of : {&a, &b, &c})
+      for (double& x : *of) x = real();
+    if (cancelling)
+      for (std::size_t i = 0; i < b.size(); i += 2) b[i + 1] = b[i];
+    if (cancelling)
+      for (std::size_t i = 0; i < a.size(); i += 2) a[i + 1] = -a[i] * (1 + 0x1p-50);
+    const device_array<double> on_a(where, std::span<const double>(a)), on_b(where, std::span<const double>(b)),
+        on_c(where, std::span<const double>(c));
+    device_array<double> out(where, c.size());
+    launch(where, "mma-double-step", double_step_params{on_a.data(), on_b.data(), on_c.data(), out.data()}, blocks);
+    const auto got = out.to_host();
+    int wrong = 0;
+    for (std::size_t i = 0; i < got.size() && wrong < 3; ++i) {
+      double sum = c[i];
+      for (std::size_t k = 0; k < 4; ++k) sum = std::fma(a[i / 8 * 4 + k], b[i / 128 * 32 + i % 8 * 4 + k], sum);
+      const bool same = std::isnan(sum) ? std::isnan(got[i]) : std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(got[i]);
+      if (!same) ADD_FAILURE() << name << ": out[" << i << "] is " << got[i] << ", expected " << sum << ", wrong " << ++wrong;
+    }
+  }
+}
+TEST(tensor_arithmetic, doubles_are_a_chain_of_fused_multiply_adds) { check_double_steps(context(make_cpu_executor()), 20); }
+TEST(tensor_arithmetic_Cuda, doubles_are_a_chain_of_fused_multiply_adds) {
+  ON_GPU(where, 80);
+  check_double_steps(where, 10'000);
+}
+
 // More than a million outputs of each instruction and pattern.
 using bit_for_bit = testing::TestWithParam<step_shape>;
 TEST_P(bit_for_bit, as_on_the_cpu_executor) {

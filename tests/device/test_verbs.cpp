@@ -1,5 +1,6 @@
 // Every verb of the machine, on every executor: the probes.
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <antiphase/context.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
@@ -13,6 +14,7 @@ std::vector<kernel> thread_kernels();
 std::vector<kernel> memory_kernels();
 std::vector<kernel> copy_kernels();
 std::vector<kernel> bulk_kernels();
+std::vector<kernel> cluster_kernels();
 }  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
@@ -20,6 +22,7 @@ std::vector<kernel> thread_kernels();
 std::vector<kernel> memory_kernels();
 std::vector<kernel> copy_kernels();
 std::vector<kernel> bulk_kernels();
+std::vector<kernel> cluster_kernels();
 }  // namespace cuda
 #endif
 
@@ -34,7 +37,8 @@ kernel find(const std::string& name, std::initializer_list<std::vector<kernel>> 
   throw std::logic_error("there is no probe kernel " + name);
 }
 
-void run(const context& where, const kernel& k, const probe& p) {
+void run(const context& where, kernel k, const probe& p) {
+  k.cluster = p.cluster;
   std::vector<std::uint32_t> input(p.in_size);
   for (std::size_t i = 0; i < input.size(); ++i) input[i] = in_at(i);
   const std::vector<std::uint32_t> zeros(p.out_size, 0);
@@ -53,11 +57,13 @@ void run(const context& where, const kernel& k, const probe& p) {
 std::vector<probe> all_probes() {
   auto all = thread_probes();
   for (auto& p : memory_probes()) all.push_back(p);
+  for (auto& p : cluster_probes()) all.push_back(p);
   return all;
 }
 
 std::string name_of(const testing::TestParamInfo<probe>& info) {
   std::string name = info.param.name + "_" + std::to_string(info.param.grid.count());
+  if (info.param.cluster > 1) name += "_in_clusters_of_" + std::to_string(info.param.cluster);
   for (char& c : name)
     if (c == '-') c = '_';
   return name;
@@ -65,7 +71,8 @@ std::string name_of(const testing::TestParamInfo<probe>& info) {
 
 using verb = testing::TestWithParam<probe>;
 TEST_P(verb, does_what_it_says_on_the_cpu_executor) {
-  const kernel k = find(GetParam().name, {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels()});
+  const kernel k = find(GetParam().name,
+                        {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels(), cpu::cluster_kernels()});
   for (const landing copies : {landing::early, landing::late, landing::mixed})
     for (const int workers : {1, 2})
       for (const int resident : {0, 3})
@@ -88,12 +95,48 @@ TEST_P(verb_gpu, does_what_it_says) {
     GTEST_SKIP() << gpu.name << " has compute capability " << gpu.major << "." << gpu.minor << ", this test needs "
                  << GetParam().compute_capability / 10 << "." << GetParam().compute_capability % 10;
   run(context(make_cuda_executor()),
-      find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels()}), GetParam());
+      find(GetParam().name,
+           {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels(), cuda::cluster_kernels()}),
+      GetParam());
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";
 #endif
 }
 INSTANTIATE_TEST_SUITE_P(Cuda, verb_gpu, testing::ValuesIn(all_probes()), name_of);
+
+// Launches that each read what another thread of the one before has written, to and fro between two arrays.
+void run_chain(const context& where, const kernel& link) {
+  ASSERT_TRUE(link.chained);
+  constexpr unsigned blocks = 11, links = 30;
+  std::vector<std::uint32_t> expected(blocks * static_cast<unsigned>(link.threads));
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = in_at(i);
+  device_array<std::uint32_t> even(where, std::span<const std::uint32_t>(expected));
+  device_array<std::uint32_t> odd(where, std::span<const std::uint32_t>(expected));
+  for (unsigned i = 0; i < links; ++i) {
+    auto& to = i % 2 == 0 ? odd : even;
+    auto& from = i % 2 == 0 ? even : odd;
+    const buffers params{to.data(), from.data(), static_cast<int>(expected.size())};
+    where.runs_on().launch(link, {blocks}, &params, nullptr);
+  }
+  for (unsigned i = 0; i < links; ++i) {  // not between the launches, which would not overlap then
+    std::reverse(expected.begin(), expected.end());
+    for (auto& x : expected) x = chewed(x);
+  }
+  where.runs_on().synchronize(nullptr);
+  EXPECT_EQ(even.to_host(), expected);
+}
+TEST(chained_launches, see_what_the_one_before_wrote) {
+  run_chain(context(make_cpu_executor({.workers = 2})), find("chain-link", {cpu::cluster_kernels()}));
+}
+TEST(Cuda, chained_launches_see_what_the_one_before_wrote) {
+#if ANTIPHASE_HAS_CUDA
+  const auto devices = cuda_devices();
+  if (devices.empty() || devices.front().major < 9) GTEST_SKIP() << "no GPU of compute capability 9.0 to test on";
+  run_chain(context(make_cuda_executor()), find("chain-link", {cuda::cluster_kernels()}));
+#else
+  GTEST_SKIP() << "no GPU to test on: built without the GPU part";
+#endif
+}
 
 }  // namespace
 }  // namespace antiphase::probe

@@ -72,12 +72,31 @@ dense matrix::read() const {
   return values;
 }
 
-dense expected(const product& p) {
+sums expected(const product& p) {
+  sums all{expected(p, {1, 1}), {}};
+  for (const slicing& how : slicings) all.in_slices.push_back(expected(p, how));
+  return all;
+}
+
+dense expected(const product& p, const slicing& how) {
   dense result{p.c.rows, p.c.columns};
-  const std::int64_t steps = p.alpha == 0 ? 0 : p.a.columns;
+  const std::int64_t steps = p.alpha == 0 ? 0 : p.a.columns, per_slice = how.tile_k / how.slices;
+  std::vector<float> sum(static_cast<std::size_t>(result.columns));
   for (std::int64_t i = 0; i < result.rows; ++i) {
-    for (std::int64_t k = 0; k < steps; ++k)
-      for (std::int64_t j = 0; j < result.columns; ++j) result(i, j) = std::fma(p.a(i, k), p.b(k, j), result(i, j));
+    for (int slice = 0; slice < how.slices; ++slice) {
+      std::ranges::fill(sum, 0.0f);
+      for (std::int64_t k = 0; k < steps; ++k) {
+        if (k % how.tile_k / per_slice != slice) continue;
+        for (std::int64_t j = 0; j < result.columns; ++j) {
+          float& s = sum[static_cast<std::size_t>(j)];
+          s = std::fma(p.a(i, k), p.b(k, j), s);
+        }
+      }
+      for (std::int64_t j = 0; j < result.columns; ++j) {
+        const float s = sum[static_cast<std::size_t>(j)];
+        result(i, j) = slice == 0 ? s : result(i, j) + s;
+      }
+    }
     for (std::int64_t j = 0; j < result.columns; ++j) {
       const float scaled = steps == 0 ? 0 : p.alpha * result(i, j);
       result(i, j) = p.beta == 0 ? scaled : std::fma(p.beta, p.c(i, j), scaled);
@@ -86,9 +105,10 @@ dense expected(const product& p) {
   return result;
 }
 
-dense computed(const context& where, std::string_view step, const product& p) {
+dense computed(const context& where, std::string_view step, const product& p, std::uint64_t* recomputed) {
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-  gemm(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {.policy = step});
+  gemm(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta},
+       {.accuracy = precision::strict, .policy = step, .recomputed = recomputed});
   where.runs_on().synchronize(nullptr);
   EXPECT_TRUE(same_bits(a.read(), p.a)) << "A was changed";
   EXPECT_TRUE(same_bits(b.read(), p.b)) << "B was changed";
@@ -106,6 +126,12 @@ testing::AssertionResult same(const dense& computed, const dense& expected) {
     }
   if (wrong == 0) return testing::AssertionSuccess();
   return result << wrong << " of " << expected.rows << " x " << expected.columns << " are wrong";
+}
+
+testing::AssertionResult same(const dense& computed, const sums& expected) {
+  for (const dense& sliced : expected.in_slices)
+    if (same(computed, sliced)) return testing::AssertionSuccess();
+  return same(computed, static_cast<const dense&>(expected));
 }
 
 bool same_bits(const dense& one, const dense& other) { return std::ranges::equal(one.value, other.value, equal_bits); }

@@ -105,13 +105,25 @@ inline product product_of(dense a, dense b, float alpha = 1, float beta = 0) {
   return {.a = std::move(a), .b = std::move(b), .c = random_reals(rows, columns, 99), .alpha = alpha, .beta = beta};
 }
 
-// What the kernels promise: each output one sum in the order of k, then alpha and beta. alpha = 0: A and B are not read; beta = 0: C is not
-// read. For operands whose products are exact: kernels on the CPU executor may be compiled without fused multiply-adds.
-dense expected(const product& p);
-// Runs the public call and returns C; a failed test if it wrote anything else.
-dense computed(const context& where, std::string_view step, const product& p);
+// What the kernels promise: each output one sum in the order of k (or as many as there are slices), then alpha and beta. alpha = 0: A and B
+// are not read; beta = 0: C is not read. For operands whose products are exact: kernels on the CPU executor may be compiled without fused
+// multiply-adds.
+struct sums : dense {
+  std::vector<dense> in_slices;  // the same added up in the other ways that the last step has: see slicings
+};
+sums expected(const product& p);
+// A slicing: an output is the sum of `slices` sums, of the values of k that each of them has in every tile of `tile_k`.
+struct slicing {
+  int slices, tile_k;
+};
+constexpr slicing slicings[] = {{2, 32}, {8, 64}};
+dense expected(const product& p, const slicing& how);
+// Runs the public call and returns C; a failed test if it wrote anything else. recomputed: see gemm_options.
+// Step "auto" is what precision strict chooses.
+dense computed(const context& where, std::string_view step, const product& p, std::uint64_t* recomputed = nullptr);
 // That both agree in every element: equal, or both NaN.
 testing::AssertionResult same(const dense& computed, const dense& expected);
+testing::AssertionResult same(const dense& computed, const sums& expected);
 // The same, also in the sign of zeros and in NaNs.
 bool same_bits(const dense& one, const dense& other);
 

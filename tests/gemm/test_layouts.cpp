@@ -25,7 +25,7 @@ std::string text(major by) { return by == major::row ? "rows" : "columns"; }
 template <class Place> void in_all_orders(const std::vector<context>& contexts, Place place) {
   each_step([&](const mm::step& s) {
     product p = edged(s.how);
-    const dense right = expected(p);
+    const auto right = expected(p);
     for (int order = 0; order < 8; ++order) {
       const auto by = [&](int operand) { return order >> operand & 1 ? major::column : major::row; };
       SCOPED_TRACE("A by " + text(by(0)) + ", B by " + text(by(1)) + ", C by " + text(by(2)));
@@ -55,7 +55,7 @@ TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
   const context where = any();
   each_step([&](const mm::step& s) {
     product p = edged(s.how);
-    const dense right = expected(p);
+    const auto right = expected(p);
     for (const major by : {major::row, major::column})
       for (int operand = 0; operand < 3; ++operand)
         for (int offset = 1; offset <= 3; ++offset) {
@@ -77,7 +77,7 @@ TEST_P(gemm_layouts, every_second_and_third_element) {
     p.place_a = {2 * p.a.columns + 4, 2};
     p.place_b = {3, 3 * p.b.rows + 1};
     p.place_c = {2 * p.c.columns, 2};
-    const dense right = expected(p);
+    const auto right = expected(p);
     EXPECT_TRUE(same(computed(where, s.name, p), right));
     p.place_c = {3, 3 * p.c.rows + 2};
     EXPECT_TRUE(same(computed(where, s.name, p), right));
@@ -110,7 +110,7 @@ TEST_P(gemm_layouts, operands_read_backwards) {
   const context where = any();
   each_step([&](const mm::step& s) {
     product p = edged(s.how);
-    const dense right = expected(p);
+    const auto right = expected(p);
     const placing packets_a = placed_in_packets(major::row, p.a), packets_b = placed_in_packets(major::row, p.b);
     p.place_a = {-packets_a.row_stride, 1};
     EXPECT_TRUE(same(computed(where, s.name, p), right)) << "rows of A from the last to the first";
@@ -161,10 +161,15 @@ TEST_P(gemm_layouts, slices_of_larger_matrices) {
     slice = {&slice.data[2 * slice.row_stride + 5], p.c.rows, p.c.columns, slice.row_stride, 1};
     gemm(where, {.a = a.view(), .b = b.view(), .c = slice, .alpha = p.alpha, .beta = p.beta}, {.policy = s.name});
     where.runs_on().synchronize(nullptr);
-    const dense block = expected(inside), after = made(large.rows, large.columns, [&](auto i, auto j) {
-                                            const bool in_slice = i >= 2 && i < 2 + block.rows && j >= 5 && j < 5 + block.columns;
-                                            return in_slice ? block(i - 2, j - 5) : large(i, j);
-                                          });
+    const auto around = [&](const dense& block) {
+      return made(large.rows, large.columns, [&](auto i, auto j) {
+        const bool in_slice = i >= 2 && i < 2 + block.rows && j >= 5 && j < 5 + block.columns;
+        return in_slice ? block(i - 2, j - 5) : large(i, j);
+      });
+    };
+    const sums blocks = expected(inside);
+    sums after{around(blocks), {}};
+    for (const dense& block : blocks.in_slices) after.in_slices.push_back(around(block));
     EXPECT_TRUE(same(c.read(), after));
   });
 }

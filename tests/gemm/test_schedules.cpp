@@ -16,7 +16,7 @@ TEST(gemm_schedules, do_not_change_a_bit) {
     product p = product_of(random_reals(m, k, 31), random_reals(k, n, 32), 1, -1.5);
     p.place_a = placed_in_packets(major::row, p.a);
     p.place_b = placed_in_packets(major::row, p.b);
-    const dense right = expected(p);
+    const auto right = expected(p);
     for (const landing copies : {landing::early, landing::late, landing::mixed})
       for (unsigned seed = 1; seed <= 3; ++seed)
         for (const int workers : {1, 3}) {

@@ -13,7 +13,7 @@ class gemm_values : public on_device {
   // Runs a product on every step.
   void expect_right(const product& p, const char* what = "") {
     const context where = any();
-    const dense right = expected(p);
+    const auto right = expected(p);
     for (const mm::step& s : mm::steps) {
       SCOPED_TRACE(testing::Message() << s.name << ' ' << what << " alpha " << p.alpha << " beta " << p.beta);
       EXPECT_TRUE(same(computed(where, s.name, p), right));
@@ -93,7 +93,7 @@ TEST_P(gemm_values, one_nan_spoils_its_row) {
     for (const std::int64_t k : {0, 16, 34}) {
       product p = plain(-1.5, 1);
       p.a(row, k) = nan;
-      const dense right = expected(p);
+      const auto right = expected(p);
       for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j) ASSERT_EQ(std::isnan(right(i, j)), i == row);
       expect_right(p, "NaN in A");
@@ -103,7 +103,7 @@ TEST_P(gemm_values, one_infinity_meets_zeros) {
   product p = plain();
   p.a(33, 17) = infinity;
   for (std::int64_t j = 0; j < columns; ++j) p.b(17, j) = j % 3 == 0 ? 0.f : j % 3 == 1 ? 0.25f : -2.f;
-  const dense right = expected(p);
+  const auto right = expected(p);
   for (std::int64_t j = 0; j < columns; ++j) {
     if (j % 3 == 0)
       ASSERT_TRUE(std::isnan(right(33, j)));
@@ -146,7 +146,7 @@ TEST_P(gemm_values, identity_and_permutations_move_bits) {
       made(rows, columns, [](auto i, auto j) { return std::ldexp(1 + static_cast<float>(j) / 256, static_cast<int>(i * 6) - 120); });
   for (const std::int64_t factor : {1, 5}) {  // 5 and 133 have no common divisor
     const product p = product_of(a, made(columns, columns, [&](auto k, auto j) { return k * factor % columns == j ? 1 : 0; }));
-    const dense right = expected(p);
+    const auto right = expected(p);
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t k = 0; k < columns; ++k) ASSERT_EQ(right(i, k * factor % columns), a(i, k));
     expect_right(p);
@@ -166,7 +166,7 @@ TEST_P(gemm_values, large_integers_are_exact) {
   const auto whole = [](std::int64_t n) { return 1025 + n % 1024; };
   const product p = product_of(made(rows, 3, [&](auto i, auto k) { return whole(i * 271 + k * 577) * (k == 2 ? -1 : 1); }),
                                made(3, columns, [&](auto k, auto j) { return whole(k * 331 + j * 89); }));
-  const dense right = expected(p);
+  const auto right = expected(p);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
       std::int64_t sum = 0;

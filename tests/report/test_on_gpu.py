@@ -49,6 +49,9 @@ echo "========= ERROR SUMMARY: 0 errors"
 """
 
 
+BENCHES = [f"bench-{run}.json" for run in ("sizes-rested", "shapes-rested", "layouts-rested", "sizes-hot", "accuracy-rested", "data-rested")]
+
+
 class OnGpu(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -87,16 +90,28 @@ class OnGpu(unittest.TestCase):
         done = self.run_script(self.build, self.output)
         self.assertEqual(self.results(), sorted(
             [f"gemm-{shape}-rested.json" for shape in ("1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "4095x4097x1003")]
-            + [f"scan-{2 ** power}-rested.json" for power in (16, 20, 24, 26, 28)] + ["gemm-4096x4096x4096-hot.json", f"scan-{2 ** 28}-hot.json"]))
+            + [f"scan-{2 ** power}-rested.json" for power in (16, 20, 24, 26, 28)] + ["gemm-4096x4096x4096-hot.json", f"scan-{2 ** 28}-hot.json"] + BENCHES))
         for path in (self.output / "results").iterdir():
             self.assertIn("records", json.loads(path.read_text()))
         self.assertIn("1 passed, 0 skipped", self.line("tests test_good"))
         for kind in ("memcheck", "racecheck", "synccheck"):
             self.assertIn("clean in 1 tests", self.line(f"{kind} test_good"))
-        self.assertRegex(self.summary(), r"\n15 fine, 0 failed, 0 min \d+ s\n$")
+        self.assertRegex(self.summary(), r"\n21 fine, 0 failed, 0 min \d+ s\n$")
         self.assertEqual(done.stdout, self.summary())
         self.assertRegex(done.stderr, r"some-step +12\.5 us")
         self.assertIn("test_good --gtest_filter=*Cuda*\n", self.calls.read_text())
+
+    def test_the_public_product(self):
+        self.run_script("--steps", "bench", self.build, self.output)
+        self.assertEqual(self.results(), sorted(BENCHES))
+        calls = [line for line in self.calls.read_text().splitlines() if line.startswith("bench ")]
+        self.assertEqual(len(calls), 6)
+        for call in calls:
+            self.assertRegex(call, r"^bench gemm --\S+ .* --on cuda --protocol (rested|hot) --json$")
+        self.assertIn("--size 512,1024,2048,4096,8192,16384", calls[0])
+        self.assertEqual([call for call in calls if "--data all" in call], calls[-1:])
+        self.run_script("--steps", "bench", self.build, self.output, code=1, RIVAL="memcpy")
+        self.assertIn("without the rival cublas_fp32", self.line("bench bench-data rested"))
 
     def test_a_failing_test_does_not_stop_the_rest(self):
         self.program("build/tests/b/test_bad", TEST % 'echo "[  FAILED  ] suite.Cuda_test"; exit 1')

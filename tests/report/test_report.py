@@ -15,7 +15,9 @@ MACHINE = {"name": "Some GPU", "driver": "1.2", "cuda": {"built_with": "13.0"}}
 CUBE = (4096, 4096, 4096)
 
 
-class Report(unittest.TestCase):
+class ReportTest(unittest.TestCase):
+    """A project with nothing but what report.py looks at."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -41,6 +43,16 @@ class Report(unittest.TestCase):
                 "layout": "nn", "protocol": "rested", "verified": True, "code": self.code["gemm"],
                 "time_us": {"ours": 2e-6 * m * n * k / tflops, "cublas_fp32": 2e-6 * m * n * k / cublas}, **members}
 
+    def product(self, precision, tflops, size, cublas=50.0, data="normal", layout="nn", protocol="rested", norm=2e-7, recomputed=0.0, **members):
+        """A record of bench gemm; `size` is a number or a shape."""
+        m, n, k = (size,) * 3 if isinstance(size, int) else size
+        ours, theirs = (2e-6 * m * n * k / rate for rate in (tflops, cublas))
+        return {"kernel": f"gemm.{precision}", "policy": "split", "shape": {"m": m, "n": n, "k": k}, "type": "f32", "layout": layout, "data": data,
+                "protocol": protocol, "verified": True, "code": self.code["gemm"], "time_us": {"ours": ours, "cublas_fp32": theirs},
+                "roof": {"tflops": 273, "share": tflops / 273}, "error": {"ours": norm, "cublas_fp32": 4 * norm, "unit": "relative Frobenius"},
+                "component": {"ours": 0.46, "cublas_fp32": 3.3, "allowed": 80 + k / 59, "unit": "2^-24 |A||B|"},
+                "bias": {"ours": -0.01, "cublas_fp32": 0.002}, "recomputed": {"outputs": 1, "share": recomputed}, **members}
+
     def scan(self, step, rate, n, **members):
         return {"kernel": f"scan.ladder.{step}", "policy": step, "adds": "", "shape": {"n": n}, "type": "f32", "protocol": "rested", "verified": True,
                 "code": self.code["scan"], "time_us": {"ours": 8e-3 * n / rate, "cub": 8e-3 * n / 3000, "memcpy": 8e-3 * n / 4000}, **members}
@@ -60,6 +72,8 @@ class Report(unittest.TestCase):
         self.assertEqual(len(rows), 1, self.read("README.md"))
         return [cell.strip() for cell in rows[0].strip("|").split("|")]
 
+
+class Report(ReportTest):
     def ladder(self):
         self.result("a", [self.gemm("naive", 5), self.gemm("tiled", 8), self.gemm("padded", 7.6)])
 
@@ -263,6 +277,118 @@ class Report(unittest.TestCase):
         colours = [bar.get("fill") for bar in root.iter(space + "rect") if bar.get("rx")]
         self.assertEqual(colours[0], colours[1])
         self.assertEqual(len({colours[0], colours[2], colours[3]}), 3)  # a gain, a loss, a rival
+
+
+class Products(ReportTest):
+    """What bench gemm measured."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("docs/gemm.md", "".join(f"# {name}\n<!-- table {name} -->\nold\n<!-- table end -->\n" for name in ("speed", "layouts", "accuracy", "data")))
+
+    def table(self, name):
+        """The cells of all rows of a table in the document."""
+        part = self.read("docs/gemm.md").split(f"<!-- table {name} -->")[1].split("<!-- table end -->")[0]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("|")]
+
+    def test_without_results_they_say_so(self):
+        self.run_report()
+        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 4)
+        self.assertFalse((self.root / "docs/pictures").exists())
+        self.run_report("--check")
+
+    def test_speed(self):
+        odd = (4095, 4097, 1003)
+        self.result("a", [self.product("fp32", 220, 4096), self.product("strict", 55, 4096), self.product("fp32", 100, 1024, cublas=40),
+                          self.product("fp32", 150, odd), self.product("fp32", 210, 4096, cublas=42, protocol="hot")])
+        self.run_report()
+        self.assertEqual(self.table("speed"), [
+            ["M × N × K", "cuBLAS FP32", "`fp32`", "of cuBLAS", "of the roof", "of cuBLAS, hot", "`strict`", "of cuBLAS", "of the roof", "of cuBLAS, hot"],
+            ["---"] + ["--:"] * 9,
+            ["1024³", "40.0", "100", "2.50×", "37 %", "", "", "", "", ""],
+            ["4096³", "50.0", "220", "4.40×", "81 %", "5.00×", "55.0", "1.10×", "20 %", ""],
+            ["4095×4097×1003", "50.0", "150", "3.00×", "55 %", "", "", "", "", ""]])
+        self.assertIn("Some GPU, driver 1.2, CUDA 13.0; 2026-01-02, commit abc.", self.read("docs/gemm.md"))
+        self.assertIn("No figures yet", self.read("README.md"))  # there are none of the ladder
+        self.assertIn("](pictures/gemm_ratio.svg)\n<!-- table end -->", self.read("docs/gemm.md"))
+        self.write("README.md", README + "<!-- table speed -->\n<!-- table end -->\n")
+        self.run_report()
+        self.assertIn("| 4096³ |", self.read("README.md"))
+        self.assertIn("](docs/pictures/gemm_ratio.svg)\n", self.read("README.md"))
+
+    def test_layouts_and_data_do_not_replace_each_other(self):
+        self.result("a", [self.product("fp32", 200 + 5 * i, 2048, layout=layout) for i, layout in enumerate(("nn", "nt", "tn", "tt"))]
+                    + [self.product("fp32", 99, 2048, data="exp4n")])
+        self.run_report()
+        self.assertEqual(self.table("layouts")[2], ["`fp32` 2048³", "200", "205", "210", "215", "4.00×", "4.10×", "4.20×", "4.30×"])
+        self.assertEqual(self.table("speed")[2][2], "200")
+
+    def test_accuracy(self):
+        self.result("a", [self.product("fp32", 200, 1024, norm=1.9e-7), self.product("fp32", 200, 512, data="uniform01"),
+                          self.product("strict", 50, 512), self.product("fp32", 200, 2048, data="exp4n")])
+        self.run_report()
+        self.assertEqual(self.table("accuracy")[2:], [
+            ["normal, 1024", "1.9e-07", "7.6e-07", "0.5", "3.3", "97", "-0.01", "+0.00"],
+            ["uniform [0, 1), 512", "2.0e-07", "8.0e-07", "0.5", "3.3", "89", "-0.01", "+0.00"]])
+
+    def test_data(self):
+        self.result("a", [self.product("fp32", 220, 4096), self.product("fp32", 45, 4096, data="outlier-tiny", recomputed=1.0),
+                          self.product("fp32", 190, 4096, data="exp4n-signed", recomputed=0.00021), self.product("fp32", 200, 2048, data="wide")])
+        self.run_report()
+        self.assertEqual([row[:4] for row in self.table("data")[2:]], [["`normal`", "220", "4.40×", "0"], ["`outlier-tiny`", "45.0", "0.90×", "100 %"],
+                                                                      ["`exp4n-signed`", "190", "3.80×", "0.021 %"]])
+        self.assertIn("promised: 149.", self.read("docs/gemm.md"))
+
+    def test_stale_figures_are_marked_but_not_those_of_cublas(self):
+        self.result("a", [self.product("fp32", 220, 4096, code="0123456789abcdef")])
+        self.run_report()
+        self.assertEqual(self.table("speed")[2][1:4], ["50.0", "220 †", "4.40×"])
+        self.assertIn("† measured before the code changed.", self.read("docs/gemm.md"))
+        self.assertIn("† measured before the code changed.", self.read("docs/pictures/gemm_ratio.svg"))
+
+    def test_a_tampered_table_or_picture_is_found(self):
+        self.result("a", [self.product("fp32", 220, 4096), self.product("fp32", 100, 1024)])
+        self.run_report()
+        self.run_report("--check")
+        for name, old, new in (("docs/gemm.md", "4.40×", "4.90×"), ("docs/pictures/gemm_ratio.svg", "4.40", "4.90"), ("docs/pictures/gemm_error.svg", "K of", "N of")):
+            good = self.read(name)
+            self.assertIn(old, good)
+            self.write(name, good.replace(old, new))
+            self.assertIn(f"{name} does not agree", self.run_report("--check", code=1))
+            self.write(name, good)
+
+    def test_a_table_that_does_not_exist(self):
+        self.write("docs/gemm.md", "<!-- table sped -->\n<!-- table end -->\n")
+        self.assertIn("there is no table 'sped'", self.run_report(code=1))
+
+    def test_ratios_in_documents(self):
+        self.result("a", [self.product("fp32", 222, 4096)])
+        self.write("docs/claims.md", "<!-- times fp32 4096 -->1×<!-- end --> as fast")
+        self.run_report()
+        self.assertIn("-->4.4×<!-- end --> as fast", self.read("docs/claims.md"))
+        self.write("docs/claims.md", "<!-- times strict 4096 -->1×<!-- end -->")
+        self.assertIn("there is no figure of strict beside cuBLAS at 4096", self.run_report("--check", code=1))
+
+    def points(self, name):
+        """The points of every line of a picture, from left to right."""
+        root = xml.etree.ElementTree.fromstring(self.read(f"docs/pictures/{name}"))
+        return [[tuple(map(float, point.split(","))) for point in line.get("points").split()] for line in root.iter("{http://www.w3.org/2000/svg}polyline")]
+
+    def test_the_ratio_picture_is_to_scale(self):
+        self.result("a", [self.product("fp32", rate, size) for size, rate in ((512, 50), (1024, 100), (4096, 200))] + [self.product("fp32", 999, (64, 128, 256))])
+        self.run_report()
+        ours, cublas = self.points("gemm_ratio.svg")
+        self.assertEqual(len(ours), 3)
+        self.assertAlmostEqual((ours[2][0] - ours[0][0]) / (ours[1][0] - ours[0][0]), 3, delta=0.01)  # three doublings against one
+        self.assertAlmostEqual((cublas[0][1] - ours[2][1]) / (ours[0][1] - ours[1][1]), 3, delta=0.01)  # from 1 to 4 against from 1 to 2
+        self.assertEqual(cublas[0][1], ours[0][1])
+
+    def test_the_error_picture_is_logarithmic(self):
+        self.result("a", [self.product("fp32", 200, size, norm=norm) for size, norm in ((1024, 1e-7), (2048, 1e-6), (4096, 1e-5))])
+        self.run_report()
+        ours, cublas = sorted(self.points("gemm_error.svg"), key=lambda points: -points[0][1])
+        self.assertAlmostEqual(ours[0][1] - ours[1][1], ours[1][1] - ours[2][1], delta=0.2)
+        self.assertAlmostEqual((ours[0][1] - cublas[0][1]) / (ours[0][1] - ours[1][1]), 0.602, delta=0.01)  # four times as large
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `antiphase ladder --json` says about where a figure comes from. Times need a GPU; here is everything else."""
+"""What `antiphase ladder --json` and `antiphase bench --json` say about where a figure comes from. Times need a GPU; here is everything else."""
 import datetime
 import json
 import os
@@ -13,11 +13,14 @@ TOOL = os.environ["ANTIPHASE_TOOL"]
 
 
 def run(*arguments):
-    return subprocess.run([TOOL, "ladder", *arguments, "--on", "cpu", "--quiet"], capture_output=True, text=True)
+    return subprocess.run([TOOL, *arguments, "--on", "cpu", "--quiet"], capture_output=True, text=True)
 
 
 class ResultFile(unittest.TestCase):
     def ladder(self, *arguments):
+        return self.result("ladder", *arguments)
+
+    def result(self, *arguments):
         done = run(*arguments, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
@@ -51,9 +54,14 @@ class ResultFile(unittest.TestCase):
         for record in result["records"]:
             self.assertEqual((record["shape"], record["type"]), ({"n": 5000}, "f64"))
 
+    def test_of_the_public_product(self):
+        result = self.result("bench", "gemm", "--m", "33", "--n", "40", "--k", "50")
+        self.expect_origin(result, "gemm")
+        self.assertEqual([record["kernel"] for record in result["records"]], ["gemm.fp32", "gemm.strict"])
+
     def test_an_unknown_protocol_is_refused(self):
         for family in ("gemm", "scan"):
-            done = run(family, "--size", "10", "--protocol", "warm")
+            done = run("ladder", family, "--size", "10", "--protocol", "warm")
             self.assertEqual(done.returncode, 2)
             self.assertIn("expected rested or hot", done.stderr)
             self.assertEqual(done.stdout, "")

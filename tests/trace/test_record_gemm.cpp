@@ -21,8 +21,8 @@ namespace {
 using testing::faults_of;
 using ::testing::HasSubstr;
 
-constexpr const char* policies[] = {"tiled",   "padded",        "double-buffered", "async-1", "async-2",  "async-3",
-                                    "async-4", "register-tile", "fragments",       "vectors", "warp-tile"};
+constexpr const char* policies[] = {"tiled",   "padded",        "double-buffered", "async-1", "async-2",   "async-3",
+                                    "async-4", "register-tile", "fragments",       "vectors", "warp-tile", "strict"};
 constexpr const char* small_policies[] = {"tiled", "double-buffered", "async-1", "async-2", "async-3", "async-4"};
 
 struct product {
@@ -154,7 +154,7 @@ TEST(RecordGemm, RecordsOperandsOfAnyLayout) {
     gemm(where, expected, {.policy = policy});
     EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << policy;
   };
-  for (const char* policy : {"register-tile", "vectors", "warp-tile"}) {
+  for (const char* policy : {"register-tile", "vectors", "warp-tile", "strict"}) {
     record(policy, [](mm::problem& p) { p.a = transposed(p.a); });
     record(policy, [](mm::problem& p) { p.b = transposed(p.b); });
     record(policy, [](mm::problem& p) {

@@ -32,6 +32,13 @@
 #define AP_UNROLL _Pragma("GCC unroll 64")
 #endif
 
+// No unrolling, where the size of the code matters more than a jump.
+#if defined(__CUDACC__)
+#define AP_ROLLED _Pragma("unroll 1")
+#else
+#define AP_ROLLED
+#endif
+
 // Set to 1 for compute-sanitizer's racecheck, which does not follow what one lane's arrival for its warp orders: then all lanes arrive.
 #if !defined(AP_EVERY_LANE_ARRIVES)
 #define AP_EVERY_LANE_ARRIVES 0

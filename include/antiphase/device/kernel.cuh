@@ -13,8 +13,8 @@ inline namespace AP_TARGET {
 //   storage     the block's shared memory (may be empty), reached through shared<storage, Kernel::shared>()
 //   threads     per block
 //   operator()(const params&) const      what one thread does
-// and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any) and `blocks_wanted` (1), the blocks per multiprocessor that
-// the compiler is asked to leave registers for.
+// and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any), `blocks_wanted` (1), the blocks per multiprocessor that
+// the compiler is asked to leave registers for, `cluster` (1) and `chained` (false).
 template <class K>
 concept kernel_type = std::is_trivially_copyable_v<typename K::params> && sizeof(typename K::params) <= 4096 && K::threads > 0 && requires {
   sizeof(typename K::storage);
@@ -39,6 +39,19 @@ template <class K> constexpr int blocks_wanted_of = [] {
     return 1;
 }();
 
+template <class K> constexpr int cluster_of = [] {
+  if constexpr (requires { K::cluster; })
+    return K::cluster;
+  else
+    return 1;
+}();
+template <class K> constexpr bool chained_of = [] {
+  if constexpr (requires { K::chained; })
+    return K::chained;
+  else
+    return false;
+}();
+
 // The only __global__ function of the library. A policy value cannot be the template argument of one (nvcc 13.0), a kernel type can.
 #if AP_ON_GPU
 template <kernel_type K> __global__ void __launch_bounds__(K::threads, blocks_wanted_of<K>)
@@ -56,6 +69,8 @@ template <kernel_type K> kernel kernel_of(const char* name) {
            .shared_bytes = std::is_empty_v<typename K::storage> ? 0 : sizeof(typename K::storage),
            .shared = shared_of<K>,
            .blocks = blocks_of<K>,
+           .cluster = cluster_of<K>,
+           .chained = chained_of<K>,
            .params_bytes = sizeof(typename K::params)};
 #if AP_ON_GPU
   k.entry = reinterpret_cast<const void*>(&run_kernel<K>);

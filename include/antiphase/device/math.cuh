@@ -1,7 +1,9 @@
 // Arithmetic whose instruction matters.
 #pragma once
+#include <antiphase/core/half.hpp>
 #include <antiphase/core/portable.hpp>
 #include <cmath>
+#include <cstdint>
 
 namespace antiphase {
 inline namespace AP_TARGET {
@@ -15,6 +17,36 @@ template <class T> AP_DEV T multiply_add(T a, T b, T c) {
   return a * b + c;
 #endif
 }
+
+// larger_magnitude: of a, which is not negative, and of b; NaN if one is.
+// add_rounded_up: sum + a * b, rounded once, up. Of sums in [2^23, 2^24) and products that do not lead out of there only, which add up
+// integers: to each product the next one not below it.
+// to_halves: both as f16, to the nearest, `lower` in the lower 16 bits; lower_half, upper_half: back again.
+#if AP_ON_GPU
+AP_DEV float larger_magnitude(float a, float b) {
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(fabsf(b)));
+  return larger;
+}
+AP_DEV float add_rounded_up(float sum, float a, float b) { return __fmaf_ru(a, b, sum); }
+AP_DEV std::uint32_t to_halves(float lower, float upper) {
+  std::uint32_t both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(upper), "f"(lower));
+  return both;
+}
+AP_DEV float half_in(std::uint16_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+#else
+AP_DEV float larger_magnitude(float a, float b) { return std::isnan(a) || a > std::abs(b) ? a : std::abs(b); }
+AP_DEV float add_rounded_up(float sum, float a, float b) { return sum + static_cast<float>(std::ceil(double{a} * double{b})); }
+AP_DEV std::uint32_t to_halves(float lower, float upper) { return std::uint32_t{to_f16(upper).bits} << 16 | to_f16(lower).bits; }
+AP_DEV float half_in(std::uint16_t bits) { return to_float(f16{bits}); }
+#endif
+AP_DEV float lower_half(std::uint32_t both) { return half_in(static_cast<std::uint16_t>(both)); }
+AP_DEV float upper_half(std::uint32_t both) { return half_in(static_cast<std::uint16_t>(both >> 16)); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase

@@ -1,4 +1,4 @@
-// How many registers the warps of a warpgroup have (setmaxnreg, sm_90a).
+// How many registers the warps of a warpgroup have (setmaxnreg, sm_90a), and what the compiler keeps in them.
 #pragma once
 #include <antiphase/device/index.cuh>
 
@@ -18,6 +18,18 @@ template <int Registers> AP_DEV void take_registers() {
   static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256);
 #if AP_ON_GPU
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+#endif
+}
+
+// The compiler no longer knows what `x` holds: it does not keep what it has computed of it for later, it computes that again.
+AP_DEV void compute_anew([[maybe_unused]] float& x) {
+#if AP_ON_GPU
+  asm volatile("" : "+f"(x));
+#endif
+}
+AP_DEV void compute_anew([[maybe_unused]] int& x) {
+#if AP_ON_GPU
+  asm volatile("" : "+r"(x));
 #endif
 }
 

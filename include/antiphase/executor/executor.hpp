@@ -33,8 +33,13 @@ class executor {
   virtual std::span<std::byte> scratch(std::size_t bytes, stream on) const = 0;
   virtual void forget_scratch(stream on) const = 0;  // after a launch that failed
 
+  // Memory for the work that is queued on the stream between the two calls: at least `bytes`, aligned to 256, not initialised. On CUDA both
+  // are queued as well (stream-ordered allocation, which a capture of the stream records), from memory that the executor keeps.
+  virtual void* borrow(std::size_t bytes, stream) const { return allocate(bytes); }
+  virtual void give_back(void* memory, stream) const noexcept { deallocate(memory); }
+
   // Runs every block of the grid. `params` points to the kernel's params, which are copied. An empty grid does nothing. Throws
-  // not_supported, with the numbers, when a block does not fit the device.
+  // not_supported, with the numbers, when a block does not fit the device, and bad_request when the grid is not made of whole clusters.
   virtual launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const = 0;
   virtual kernel_usage usage(const kernel& k) const = 0;
   virtual void synchronize(stream on) const = 0;

@@ -29,6 +29,8 @@ struct kernel {
   std::size_t shared_bytes = 0;  // per block: sizeof(K::storage)
   shared_kind shared = shared_kind::fixed;
   residency blocks = residency::any;
+  int cluster = 1;       // blocks of a cluster, neighbours along x; host code may choose another before it launches
+  bool chained = false;  // may begin before the kernel before it in the stream has ended: see device/launch.cuh
   std::size_t params_bytes = 0;
   void (*body)(const void* params) = nullptr;  // cpu, checked: what one thread does
   const void* entry = nullptr;                 // cuda: the __global__ function
@@ -37,7 +39,7 @@ struct kernel {
 // What a launch on the CPU executor did; all zero on CUDA.
 struct launch_counts {
   std::uint64_t switches = 0;         // from fiber to fiber
-  std::uint64_t barriers = 0;         // block and named barriers completed
+  std::uint64_t barriers = 0;         // barriers of blocks, named ones and of clusters completed
   std::uint64_t warp_operations = 0;  // shuffles, votes and warp syncs completed
   std::uint64_t copies = 0;           // asynchronous copies issued
   std::uint64_t copied_bytes = 0;     // bytes they moved, zero fill not counted

@@ -27,8 +27,11 @@ struct kernel_usage {
   std::size_t spilled_bytes = 0;  // local memory per thread
   std::size_t shared_bytes = 0;   // per block
   int blocks_per_multiprocessor = 0;
-  double occupancy = 0;  // resident threads / threads_per_multiprocessor
+  int blocks_on_device = 0;  // at once, in whole clusters
+  double occupancy = 0;      // resident threads / threads_per_multiprocessor
 };
+
+constexpr int portable_cluster = 8, largest_cluster = 16;
 
 // Why a kernel with these needs cannot run on this device, with the numbers; nothing if it can.
 inline std::optional<std::string> refusal(const device_limits& device, const kernel& k) {
@@ -40,7 +43,20 @@ inline std::optional<std::string> refusal(const device_limits& device, const ker
   if (k.shared_bytes > limit)
     return std::string(k.name) + " needs " + std::to_string(k.shared_bytes) + " bytes of shared memory per block, " + device.name +
            " allows " + std::to_string(limit);
+  if (k.cluster < 1 || k.cluster > largest_cluster)
+    return std::string(k.name) + " needs clusters of " + std::to_string(k.cluster) + " blocks: expected 1 to " +
+           std::to_string(largest_cluster);
+  if (k.cluster > 1 && device.major < 9)
+    return std::string(k.name) + " needs clusters of " + std::to_string(k.cluster) + " blocks, " + device.name +
+           " has compute capability " + std::to_string(device.major) + "." + std::to_string(device.minor) + " and they begin with 9.0";
   return std::nullopt;
+}
+
+// Why a grid is not made of whole clusters; nothing if it is.
+inline std::optional<std::string> misfit(const kernel& k, extent3 grid) {
+  if (grid.x % static_cast<unsigned>(k.cluster) == 0) return std::nullopt;
+  return "kernel " + std::string(k.name) + ": a grid of " + std::to_string(grid.x) +
+         " blocks along x is not a multiple of its clusters of " + std::to_string(k.cluster);
 }
 
 // Blocks of `k` that fit on one multiprocessor if each thread takes `registers` (0: not limited by them).

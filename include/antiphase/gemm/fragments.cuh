@@ -1,5 +1,6 @@
 // What one thread multiplies: its outputs in registers and the pieces of the tiles it needs for them.
 #pragma once
+#include <antiphase/device/barrier.cuh>
 #include <antiphase/device/index.cuh>
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/vector.cuh>
@@ -36,7 +37,7 @@ template <policy P> struct thread_outputs {
 
   AP_DEV thread_outputs() {
     constexpr int members = across.m * across.n, groups_n = P.tile.n / region.n;
-    const int group = thread_index() / members;
+    const int group = thread_index() % P.slice_threads() / members;
     const extent2 place = place_in_region<P>(thread_index() % members);
     row = group / groups_n * region.m + rows::first(place.m);
     column = group % groups_n * region.n + columns::first(place.n);
@@ -48,10 +49,10 @@ template <policy P, class Tile, class Side> struct fragment {
   static constexpr int width = P.read_width;
   float value[P.fragments][Side::count];
 
-  AP_DEV void read(Tile& tile, int first, int k) {
+  AP_DEV void read(Tile& tile, int first, int first_k, int k) {
     AP_UNROLL
     for (int i = 0; i < Side::count; i += width) {
-      const auto p = load_pack<width>(tile.at(first + Side::offset(i), k));
+      const auto p = load_pack<width>(tile.at(first + Side::offset(i), first_k + k));
       AP_UNROLL
       for (int j = 0; j < width; ++j) value[k % P.fragments][i + j] = p.element[j];
     }
@@ -73,16 +74,46 @@ template <policy P> struct accumulator {
   AP_DEV accumulator() : sum{}, a{}, b{} {}
 
   AP_DEV void multiply(tile_a<P>& ta, tile_b<P>& tb) {
-    static_assert(P.tile_k % P.fragments == 0, "a tile must end with the copy it began before");
-    AP_UNROLL
-    for (int k = 0; k < P.tile_k; ++k) {
-      a.read(ta, outputs.row, k);
-      b.read(tb, outputs.column, k);
-      multiply(lag ? k + 1 : k);  // lagging, before the very first step: zeros
+    constexpr int together = P.unrolled(), slice_k = P.slice_k();
+    const int slice = P.slices > 1 ? thread_index() / P.slice_threads() * slice_k : 0;
+    AP_ROLLED
+    for (int first = slice; first < slice + slice_k; first += together) {
+      AP_UNROLL
+      for (int k = 0; k < together; ++k) {
+        a.read(ta, outputs.row, first, k);
+        b.read(tb, outputs.column, first, k);
+        multiply(lag ? k + 1 : k);  // lagging, before the very first step: zeros
+      }
     }
   }
   AP_DEV void finish() {
-    if constexpr (lag) multiply(P.tile_k - 1);
+    if constexpr (lag) multiply(P.unrolled() - 1);
+  }
+
+  // The slices' sums added up in the order of the slices, for those threads that get true. `partial` may lie where the tiles were.
+  AP_DEV bool gather(float* partial) {
+    const int slice = thread_index() / P.slice_threads(), member = thread_index() % P.slice_threads();
+    const auto at = [&](int from, int i, int j) -> float& {
+      return partial[((from - 1) * P.thread.m * P.thread.n + i * P.thread.n + j) * P.slice_threads() + member];
+    };
+    block_barrier();
+    if (slice > 0) {
+      AP_UNROLL
+      for (int i = 0; i < P.thread.m; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < P.thread.n; ++j) at(slice, i, j) = sum[i][j];
+      }
+    }
+    block_barrier();
+    if (slice > 0) return false;
+    for (int from = 1; from < P.slices; ++from) {
+      AP_UNROLL
+      for (int i = 0; i < P.thread.m; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < P.thread.n; ++j) sum[i][j] += at(from, i, j);
+      }
+    }
+    return true;
   }
 
  private:

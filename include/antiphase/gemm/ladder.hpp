@@ -75,6 +75,47 @@ constexpr policy warp_tile_policy(contiguous a, contiguous b) {
   return p;
 }
 
+// What keeps an FFMA kernel from its roof is everything that is not an FFMA. So a thread has 128 sums, which take 6 reads per 128
+// multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and an operand that is contiguous along k is transposed
+// in registers, 16 bytes at a time. A product with few such tiles would leave multiprocessors idle: the smaller C is, the smaller are the
+// tiles, and the more slices of K the threads of a block share. Without slices, an output is one sum in the order of k; with s slices it is
+// s such sums, of every tile's first values of k and so on, added up in order.
+constexpr operand_policy copied_or_transposed(contiguous along) {
+  operand_policy o = copied(along);
+  if (along == contiguous::k) o.copy_width = 4;
+  return o;
+}
+constexpr policy strict_policy(contiguous a, contiguous b) {
+  policy p = vectors_policy(a, b);
+  p.a = copied_or_transposed(a);
+  p.b = copied_or_transposed(b);
+  p.tile = {128, 256};
+  p.tile_k = 32;
+  p.thread = {8, 16};
+  p.warp = {64, 64};
+  p.unroll = 8;
+  p.blocks = 1;
+  p.least = 100;
+  return p;
+}
+constexpr policy strict_medium_policy(contiguous a, contiguous b) {
+  policy p = strict_policy(a, b);
+  p.tile = {64, 128};
+  p.thread = {8, 8};
+  p.warp = {32, 64};
+  p.slices = 2;
+  p.least = 66;
+  return p;
+}
+constexpr policy strict_small_policy(contiguous a, contiguous b) {
+  policy p = strict_medium_policy(a, b);
+  p.tile = {32, 64};
+  p.tile_k = 64;
+  p.slices = 8;
+  p.least = 0;
+  return p;
+}
+
 constexpr step steps[] = {
     {"naive", "one output per thread, straight from global memory", {.tile = {32, 32}, .tile_k = 1}},
     {"tiled", "tiles in shared memory", tiled_policy},
@@ -88,9 +129,12 @@ constexpr step steps[] = {
     {"vectors", "16-byte copies and reads", vectors_policy(contiguous::k, contiguous::outer)},
     {"warp-tile", "four warps of compact 32 x 64 pieces per block, twice as many blocks",
      warp_tile_policy(contiguous::k, contiguous::outer)},
+    {"strict", "128 sums per thread, operands transposed in registers; small tiles and slices of K for small C",
+     strict_policy(contiguous::k, contiguous::outer)},
 };
 
-// A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most specialised is the one to use.
+// A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most specialised is the one to use, and of
+// several such the one with the largest tiles.
 struct instance {
   const char* step;
   policy how;
@@ -109,5 +153,9 @@ struct plan {
 };
 // Throws bad_request if the problem makes no sense. `run` selects a part of the kernel, for measuring.
 plan prepare(target where, const step& how, const problem& p, parts run = parts::all);
+
+// The same for a variant of one's own choice, of those that take the problem: whose demands the operands meet. To test and measure it.
+bool takes(const instance& variant, const problem& p);
+plan prepare(const instance& variant, const problem& p);
 
 }  // namespace antiphase::mm

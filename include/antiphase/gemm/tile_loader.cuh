@@ -13,6 +13,7 @@ template <int Outer, int K, operand_policy P> struct operand_tile {
   static constexpr int outer = Outer, k = K, copy_width = P.copy_width;
   static constexpr layout order = P.order;
   static constexpr contiguous along = P.along;
+  static constexpr bool transposed = P.transposed();
   static constexpr int rows = order == layout::k_major ? K : Outer;
   static constexpr int columns = order == layout::k_major ? Outer : K;
 
@@ -101,7 +102,7 @@ requires(Tile::along == contiguous::neither) struct tile_loader<P, Tile> : loade
 // constant 32-bit offset from an address that is the same for the whole block, and the copies of a tile inside the matrix cost hardly any
 // arithmetic.
 template <policy P, class Tile>
-requires(Tile::along != contiguous::neither) struct tile_loader<P, Tile> : loader_shape<P, Tile> {
+requires(Tile::along != contiguous::neither && !Tile::transposed) struct tile_loader<P, Tile> : loader_shape<P, Tile> {
   static_assert(P.copy == copy_kind::asynchronous);
   using shape = loader_shape<P, Tile>;
   static constexpr bool along_k = Tile::along == contiguous::k;
@@ -153,6 +154,68 @@ requires(Tile::along != contiguous::neither) struct tile_loader<P, Tile> : loade
     }
   }
   AP_DEV void store(Tile&) const {}
+};
+
+// For an operand that is contiguous along k in aligned rows, and whose tile is k-major: a thread loads 4 x 4 blocks in packets along k and
+// stores them in packets along the outer index. That takes an eighth of the instructions of 4-byte copies, but registers while the step
+// computes. Neighbouring threads take neighbouring blocks along k, in pairs of rows, which halves the bank conflicts of the stores.
+template <policy P, class Tile>
+requires(Tile::transposed) struct tile_loader<P, Tile> {
+  static constexpr int across_k = Tile::k / 4, all_blocks = Tile::outer / 4 * across_k;
+  static constexpr int loading = all_blocks < P.threads() ? all_blocks : P.threads();  // threads
+  static constexpr int blocks = all_blocks / loading, jump = loading / across_k * 4;   // of a thread, and rows from one to the next
+
+  const char* base;  // of the block's next tile: steps come in order
+  std::uint32_t offset, row_bytes;
+  int outer, k;  // the first element's place in the tile
+  int outer_left, k_left;
+  int full_steps;  // steps whose tiles lie inside the matrix
+  pack<float, 4> held[blocks][4];
+
+  AP_DEV tile_loader(const operand_source& source, std::int64_t first) : held{} {
+    const int thread = thread_index();
+    outer = (thread / (2 * across_k) * 2 + thread % 2) * 4;
+    k = thread / 2 % across_k * 4;
+    base = reinterpret_cast<const char*>(source.data + first * source.outer_stride);
+    row_bytes = static_cast<std::uint32_t>(source.outer_stride * static_cast<int>(sizeof(float)));
+    offset = static_cast<std::uint32_t>(outer) * row_bytes + static_cast<std::uint32_t>(k * static_cast<int>(sizeof(float)));
+    const std::int64_t left = source.outer - first;
+    const bool full = left >= Tile::outer;
+    full_steps = full ? static_cast<int>(source.k / Tile::k) : 0;
+    outer_left = (full ? Tile::outer : static_cast<int>(left)) - outer;
+    k_left = static_cast<int>(source.k) - k;
+  }
+
+  AP_DEV void load(int step, Tile&) {
+    const char* const tile = base;
+    base += Tile::k * static_cast<int>(sizeof(float));
+    const int inside = k_left - step * Tile::k;
+    if (idle()) return;
+    AP_UNROLL
+    for (int i = 0; i < blocks; ++i) {
+      AP_UNROLL
+      for (int r = 0; r < 4; ++r) {
+        const float* const row = reinterpret_cast<const float*>(tile + (offset + static_cast<std::uint32_t>(i * jump + r) * row_bytes));
+        if (step < full_steps) {
+          held[i][r] = load_pack<4>(row);
+        } else {
+          AP_UNROLL
+          for (int e = 0; e < 4; ++e) held[i][r].element[e] = i * jump + r < outer_left && e < inside ? row[e] : 0;
+        }
+      }
+    }
+  }
+  AP_DEV static bool idle() { return loading < P.threads() && thread_index() >= loading; }
+  AP_DEV void store(Tile& to) const {
+    if (idle()) return;
+    AP_UNROLL
+    for (int i = 0; i < blocks; ++i) {
+      AP_UNROLL
+      for (int e = 0; e < 4; ++e)
+        store_pack<4>(to.at(outer + i * jump, k + e),
+                      {{held[i][0].element[e], held[i][1].element[e], held[i][2].element[e], held[i][3].element[e]}});
+    }
+  }
 };
 
 }  // namespace AP_TARGET

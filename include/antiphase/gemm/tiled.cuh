@@ -33,7 +33,11 @@ template <policy P> struct tiled {
     struct slot {
       tile_a<P> a;
       tile_b<P> b;
-    } slots[P.stages];
+    };
+    union {
+      slot slots[P.stages];
+      float partial[P.slices > 1 ? (P.slices - 1) * P.tile.m* P.tile.n : 1];
+    };
   };
 
   // kernel ----------------------------------------------------------------------------------------------------------------------
@@ -74,13 +78,16 @@ template <policy P> struct tiled {
     pipeline line{ring};
     line.run(steps, recorder.load(load), recorder.compute(compute));
     sum.finish();
+    if (P.slices > 1 && !sum.gather(s.partial)) return;
 
     store_tile<P>(p, sum, top, left);
   }
 
  private:
   template <class Store> AP_DEV static auto ring_for(Store store) {
-    if constexpr (P.copy == copy_kind::asynchronous)
+    if constexpr (P.a.transposed() || P.b.transposed())
+      return mixed_copies<P.stages, Store>{{}, store};
+    else if constexpr (P.copy == copy_kind::asynchronous)
       return async_copies<P.stages>{};
     else
       return staged_copies<P.stages, Store>{store};

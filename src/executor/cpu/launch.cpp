@@ -12,13 +12,16 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
                                   observer* watch) {
   if (k.body == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
   if (const auto why = refusal(options.limits, k)) throw not_supported(*why);
+  if (const auto why = misfit(k, grid)) throw bad_request(*why);
   if (grid.count() == 0) return {};
+  const auto cluster = static_cast<unsigned>(k.cluster);
   launch_state launch{.what = k, .grid = grid, .params = params, .options = options, .watch = watch};
-  const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count()));
+  const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count() / cluster));
   launch.options.workers = static_cast<int>(count);
   int resident = options.resident_blocks;
   if (resident == 0) resident = k.blocks == residency::together ? 2 * std::max(1, options.limits.multiprocessors) : 1;
-  resident = static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(resident), grid.count()));
+  const std::uint64_t clusters = (static_cast<unsigned>(resident) + cluster - 1) / cluster;
+  resident = static_cast<int>(std::min(clusters * cluster, grid.count()));
 
   std::vector<std::unique_ptr<worker>> workers;
   for (unsigned i = 0; i < count; ++i) workers.push_back(take());
@@ -61,7 +64,10 @@ void worker_pool::give_back(std::unique_ptr<worker> w) {
 
 kernel_usage usage(const device_limits& limits, const kernel& k) {
   kernel_usage u{.shared_bytes = k.shared_bytes};
-  if (!refusal(limits, k)) u.blocks_per_multiprocessor = resident_blocks(limits, k, 0);
+  if (!refusal(limits, k)) {
+    u.blocks_per_multiprocessor = resident_blocks(limits, k, 0);
+    u.blocks_on_device = u.blocks_per_multiprocessor * limits.multiprocessors / k.cluster * k.cluster;
+  }
   u.occupancy = static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits.threads_per_multiprocessor;
   return u;
 }

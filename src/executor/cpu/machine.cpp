@@ -81,6 +81,43 @@ void named_barrier_arrive(int id, int threads, place where) {
   if (m.arrived == threads) self.owner->complete_named(m);
 }
 
+void cluster_arrive(place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  cluster_state& c = *self.home->cluster;
+  if (self.cluster_arrived)
+    fail(self, fault::barrier_misuse, where, "a second arrival at the cluster barrier without a wait for the first");
+  self.cluster_arrived = true;
+  self.cluster_phase = c.phase;
+  if (observer* watch = self.owner->watch()) watch->cluster_arrived(self);
+  self.owner->arrive(c);
+}
+
+void cluster_wait(place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  cluster_state& c = *self.home->cluster;
+  if (!self.cluster_arrived) fail(self, fault::barrier_misuse, where, "a wait at the cluster barrier without an arrival");
+  const bool ended = self.cluster_phase != c.phase;
+  if (ended)
+    self.owner->make_ready(self);
+  else
+    c.waiting.push_back(&self);
+  self.owner->suspend(self, ended ? condition::ready : condition::at_cluster, where);
+  self.cluster_arrived = false;
+  if (observer* watch = self.owner->watch()) watch->cluster_waited(self);
+}
+
+std::ptrdiff_t to_shared_of(const void* mine, int rank, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const block_state& block = *self.home;
+  if (rank < 0 || rank >= block.cluster_extent)
+    fail(self, fault::bad_copy, where, fmt::format("the shared memory of block {} of a cluster of {}", rank, block.cluster_extent));
+  const auto* at = static_cast<const unsigned char*>(mine);
+  if (at < block.shared || at >= block.shared + block.shared_bytes)
+    fail(self, fault::bad_copy, where,
+         fmt::format("what is mapped to another block does not lie in the block's {} bytes of shared memory", block.shared_bytes));
+  return block.cluster->blocks[static_cast<std::size_t>(rank)]->shared - block.shared;
+}
+
 const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const int lane = self.index % 32;
@@ -215,6 +252,11 @@ void yield(place where) {
 void proxy_fence() {
   thread_state& self = called_from(__builtin_return_address(0));
   if (observer* watch = self.owner->watch()) watch->proxy_fence(self);
+}
+
+void wait_for_previous_grid() {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->previous_grid_waited(self);
 }
 
 void polled() { here().owner->progress(); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -292,6 +293,26 @@ void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint
       const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
       each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at]; });
     }
+  });
+}
+
+void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  struct brought {
+    double* sum;
+    const double* a;
+    double b;
+  } mine{sum, a, b};
+  self.brought = &mine;
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
+    const auto of = [&](int row_or_column, int k) -> const brought& {
+      return *static_cast<const brought*>(lanes[static_cast<std::size_t>(row_or_column % 8 * 4 + k)]->brought);
+    };
+    for (int i = 0; i < rows_of_warp; ++i)
+      for (int j = 0; j < 8; ++j) {
+        double& s = of(i, j / 2).sum[i / 8 * 2 + j % 2];
+        for (int k = 0; k < 4; ++k) s = std::fma(of(i, k).a[i / 8], of(j, k).b, s);
+      }
   });
 }
 

@@ -10,6 +10,7 @@ namespace antiphase::cpu_detail {
 using machine::place;
 struct thread_state;
 struct block_state;
+struct cluster_state;
 struct launch_state;
 struct async_copy;
 struct bulk_load_state;
@@ -52,11 +53,18 @@ class observer {
   virtual void runs(thread_state* t) = 0;  // from now on; null: the scheduler
   virtual void thread_ends(thread_state& t, place where) = 0;
 
+  virtual void previous_grid_waited(thread_state& t) = 0;
+
   // All of `threads` have met: what each did before is ordered before what each does next.
   virtual void met(block_state& block, std::span<thread_state* const> threads) = 0;
   // A named barrier: one arrival; and, at the last one, those that wait for it go on.
   virtual void arrived(thread_state& t, const void* barrier) = 0;
   virtual void passed(const void* barrier, std::span<thread_state* const> waiting) = 0;
+
+  // The barrier of a cluster: one arrival, the last one, and a thread that has waited and goes on.
+  virtual void cluster_arrived(thread_state& t) = 0;
+  virtual void cluster_phase_ended(cluster_state& c) = 0;
+  virtual void cluster_waited(thread_state& t) = 0;
 
   virtual void copy_issued(thread_state& t, const async_copy& copy, place where) = 0;
   virtual void copies_committed(thread_state& t) = 0;

@@ -26,6 +26,7 @@ std::string waits_for(const thread_state& t) {
   switch (t.now) {
     case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.where));
     case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.where));
+    case condition::at_cluster: return fmt::format("at the cluster barrier in {}", text(t.where));
     case condition::at_warp: return fmt::format("waiting for other lanes of the warp in {}", text(t.where));
     case condition::at_warpgroup: return fmt::format("waiting for other warps of the warpgroup in {}", text(t.where));
     case condition::at_mbarrier:

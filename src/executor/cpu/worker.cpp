@@ -80,6 +80,7 @@ void worker::discard() {
     }
   abandoned_ = nullptr;
   blocks_.clear();
+  clusters_.clear();
   ready_.clear();
   polling_.clear();
   threads_ = 0;
@@ -136,6 +137,17 @@ void worker::prepare(int resident) {
     base += stride;
     if (block == blocks_[static_cast<std::size_t>(resident) - 1]) break;
   }
+  const auto extent = static_cast<std::size_t>(launch_->what.cluster);
+  clusters_ = std::vector<cluster_state>(static_cast<std::size_t>(resident) / extent);
+  for (std::size_t c = 0; c < clusters_.size(); ++c) {
+    clusters_[c].blocks = std::span(blocks_).subspan(c * extent, extent);
+    for (std::size_t rank = 0; rank < extent; ++rank) {
+      block_state& block = *clusters_[c].blocks[rank];
+      block.cluster = &clusters_[c];
+      block.cluster_rank = static_cast<int>(rank);
+      block.cluster_extent = static_cast<int>(extent);
+    }
+  }
 }
 
 // A fiber runs one thread after the other, for as long as the worker lives.
@@ -159,9 +171,18 @@ void worker::enter_fiber(thread_state& self) {
   }
 }
 
-bool worker::begin_block(block_state& block) {
-  const std::uint64_t index = launch_->next_block.fetch_add(1, std::memory_order_relaxed);
-  if (index >= launch_->grid.count() || launch_->failed.load(std::memory_order_relaxed)) return false;
+// The blocks of a cluster are neighbours along x, where the grid is a multiple of it.
+bool worker::begin_cluster(cluster_state& cluster) {
+  const std::uint64_t first = launch_->next_block.fetch_add(cluster.blocks.size(), std::memory_order_relaxed);
+  if (first >= launch_->grid.count() || launch_->failed.load(std::memory_order_relaxed)) return false;
+  cluster.number = first / cluster.blocks.size();
+  cluster.unfinished = static_cast<int>(cluster.blocks.size());
+  cluster.running = cluster.missing = cluster.unfinished * launch_->what.threads;
+  for (const auto& block : cluster.blocks) begin_block(*block, first + static_cast<unsigned>(block->cluster_rank));
+  return true;
+}
+
+void worker::begin_block(block_state& block, std::uint64_t index) {
   block.index = {static_cast<unsigned>(index % launch_->grid.x), static_cast<unsigned>(index / launch_->grid.x % launch_->grid.y),
                  static_cast<unsigned>(index / launch_->grid.x / launch_->grid.y)};
   block.grid = launch_->grid;
@@ -183,11 +204,11 @@ bool worker::begin_block(block_state& block) {
   for (auto& t : block.thread) {
     t->copies.clear();
     t->stores = {};
+    t->cluster_arrived = false;
     t->registers_fenced = false;
     make_ready(*t);
   }
   if (watch() != nullptr) watch()->block_begins(block);
-  return true;
 }
 
 void worker::finish_thread(thread_state& self) {
@@ -203,11 +224,14 @@ void worker::finish_thread(thread_state& self) {
   stores = {};
   self.now = condition::finished;
   progress();
+  cluster_state& cluster = *block.cluster;
+  --cluster.running;
+  if (!self.cluster_arrived || self.cluster_phase != cluster.phase) arrive(cluster);
   if (--block.running > 0) return;
   if (!block.loads.empty())
     fail(self, fault::never_waited_for, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
   if (watch() != nullptr) watch()->block_ends(block);
-  begin_block(block);
+  if (--cluster.unfinished == 0) begin_cluster(cluster);
 }
 
 void worker::make_ready(thread_state& t) {
@@ -226,6 +250,18 @@ void worker::complete_named(meeting& m) {
 void worker::let_go(meeting& m) {
   for (thread_state* t : m.waiting) make_ready(*t);
   reset(m);
+  ++counts.barriers;
+  progress();
+}
+
+// One thread less is missing; a thread that has ended counts.
+void worker::arrive(cluster_state& c) {
+  if (--c.missing > 0 || c.running == 0) return;
+  if (watch() != nullptr) watch()->cluster_phase_ended(c);
+  ++c.phase;
+  c.missing = c.running;
+  for (thread_state* t : c.waiting) make_ready(*t);
+  c.waiting.clear();
   ++counts.barriers;
   progress();
 }
@@ -385,8 +421,8 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   prepare(resident);
   ready_.clear();
   polling_.clear();
-  for (int b = 0; b < resident; ++b)
-    if (!begin_block(*blocks_[static_cast<std::size_t>(b)])) break;
+  for (auto& cluster : clusters_)
+    if (!begin_cluster(cluster)) break;
   if (!ready_.empty()) switch_from(main_);
   machine::current = nullptr;
   if (watch() != nullptr) watch()->runs(nullptr);

@@ -49,7 +49,7 @@ struct bulk_store_queue {
   std::size_t read = 0;  // groups[0, read) have been read
 };
 
-enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_warpgroup, at_mbarrier, finished };
+enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_warpgroup, at_mbarrier, at_cluster, finished };
 
 struct thread_state : machine::thread_view {
   worker* owner = nullptr;
@@ -64,6 +64,8 @@ struct thread_state : machine::thread_view {
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
   const void* brought = nullptr;                      // to the collective operation it waits in
+  bool cluster_arrived = false;                       // at the cluster's barrier, and has not waited since
+  unsigned cluster_phase = 0;                         // in which it arrived last
   bool registers_fenced = false;                      // since a wgmma last gave registers back
   const void* code = nullptr;                         // where the kernel called the machine last: behind the call
   void* watched = nullptr;                            // the observer's
@@ -102,7 +104,9 @@ struct bulk_load_state {
   std::shared_ptr<const tensor_box> box = nullptr;  // null: bytes in a row
 };
 
+struct cluster_state;
 struct block_state : machine::block_view {
+  cluster_state* cluster = nullptr;
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
@@ -113,6 +117,17 @@ struct block_state : machine::block_view {
   std::vector<warp_matrices> matrices;  // by warp
   std::vector<collective> warpgroup;    // by warpgroup
   void* watched = nullptr;              // the observer's
+};
+
+// Blocks that begin together and whose slots are free when all have ended.
+struct cluster_state {
+  std::span<const std::unique_ptr<block_state>> blocks;  // by rank
+  std::uint64_t number = 0;                              // in the grid
+  int unfinished = 0;                                    // blocks
+  // The barrier: of the threads that run, how many have still to arrive in this phase.
+  int running = 0, missing = 0;
+  unsigned phase = 0;
+  std::vector<thread_state*> waiting;
 };
 
 // What one launch shares between its workers.
@@ -157,6 +172,7 @@ class worker {
   void make_ready(thread_state& t);
   void complete(meeting& m);
   void complete_named(meeting& m);
+  void arrive(cluster_state& c);
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
   void progress() {
@@ -169,7 +185,8 @@ class worker {
  private:
   void prepare(int resident);
   void discard();
-  bool begin_block(block_state& block);
+  bool begin_cluster(cluster_state& cluster);
+  void begin_block(block_state& block, std::uint64_t index);
   void finish_thread(thread_state& self);
   thread_state* pick();
   thread_state* draw();
@@ -188,6 +205,7 @@ class worker {
   stack_arena stacks_;
   int threads_ = 0;
   std::vector<std::unique_ptr<block_state>> blocks_;
+  std::vector<cluster_state> clusters_;
   std::vector<unsigned char> shared_storage_;
   std::vector<thread_state*> ready_, polling_;
   std::uint64_t idle_rounds_ = 0;

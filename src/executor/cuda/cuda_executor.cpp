@@ -10,6 +10,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <limits>
+#include <mutex>
 #include <thread>
 
 #include "src/executor/scratch.hpp"
@@ -132,6 +134,32 @@ CUtensorMapSwizzle swizzle_mode(swizzle s) {
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
+// A launch as the runtime wants to know it, with no attribute where there is nothing to say.
+struct launch_configuration {
+  launch_configuration(const kernel& k, extent3 grid, std::size_t dynamic_shared, stream on, int major) {
+    config.gridDim = dim3(grid.x, grid.y, grid.z);
+    config.blockDim = dim3(static_cast<unsigned>(k.threads));
+    config.dynamicSmemBytes = dynamic_shared;
+    config.stream = on;
+    config.attrs = attributes;
+    if (k.cluster > 1) {
+      cudaLaunchAttribute& a = attributes[config.numAttrs++];
+      a.id = cudaLaunchAttributeClusterDimension;
+      a.val.clusterDim.x = static_cast<unsigned>(k.cluster);
+      a.val.clusterDim.y = a.val.clusterDim.z = 1;
+    }
+    if (k.chained && major >= 9) {
+      cudaLaunchAttribute& a = attributes[config.numAttrs++];
+      a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      a.val.programmaticStreamSerializationAllowed = 1;
+    }
+  }
+  launch_configuration(const launch_configuration&) = delete;
+  launch_configuration& operator=(const launch_configuration&) = delete;
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute attributes[2]{};
+};
+
 class cuda_executor final : public executor {
  public:
   explicit cuda_executor(const cuda_options& options) : device_(options.device) {
@@ -152,6 +180,7 @@ class cuda_executor final : public executor {
 
   ~cuda_executor() override {
     scratch_.release([this](void* memory) { deallocate(memory); });
+    if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
   }
 
   target kind() const override { return target::cuda; }
@@ -211,6 +240,21 @@ class cuda_executor final : public executor {
   }
   void forget_scratch(stream on) const override { scratch_.forget(on); }
 
+  void* borrow(std::size_t bytes, stream on) const override {
+    const current_device use(device_);
+    std::call_once(pool_made_, [&] { make_pool(); });
+    void* memory = nullptr;
+    check(cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on), "borrowing {} bytes on {}", bytes, limits_.name);
+    return memory;
+  }
+  void give_back(void* memory, stream on) const noexcept override {
+    int before = 0;
+    cudaGetDevice(&before);
+    cudaSetDevice(device_);
+    cudaFreeAsync(memory, on);
+    cudaSetDevice(before);
+  }
+
   tensor_map encode(const tensor_layout& t) const override {
     require_copyable(t);
     const current_device use(device_);
@@ -242,6 +286,14 @@ class cuda_executor final : public executor {
       const std::size_t dynamic = prepare(k);
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&u.blocks_per_multiprocessor, k.entry, k.threads, dynamic),
             "reading the occupancy of kernel {}", k.name);
+      u.blocks_on_device = u.blocks_per_multiprocessor * limits_.multiprocessors;
+      if (k.cluster > 1) {  // some multiprocessors may be left over: a cluster does not reach beyond a group of them
+        const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr, limits_.major);
+        int clusters = 0;
+        check(cudaOccupancyMaxActiveClusters(&clusters, k.entry, &how.config), "reading the occupancy of kernel {} in clusters of {}",
+              k.name, k.cluster);
+        u.blocks_on_device = clusters * k.cluster;
+      }
     }
     u.occupancy = static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits_.threads_per_multiprocessor;
     return u;
@@ -250,15 +302,17 @@ class cuda_executor final : public executor {
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     entry(k);
     if (const auto why = refusal(limits_, k)) throw not_supported(*why);
+    if (const auto why = misfit(k, grid)) throw bad_request(*why);
     if (grid.count() == 0) return {};
     if (grid.y > 65535 || grid.z > 65535)
       throw bad_request(fmt::format("kernel {}: a grid of {} x {} x {} blocks: at most 65535 in y and z", k.name, grid.x, grid.y, grid.z));
     const current_device use(device_);
     const std::size_t dynamic = prepare(k);
+    const launch_configuration how(k, grid, dynamic, on, limits_.major);
     void* arguments[] = {const_cast<void*>(params)};
-    check(cudaLaunchKernel(k.entry, dim3(grid.x, grid.y, grid.z), dim3(static_cast<unsigned>(k.threads)), arguments, dynamic, on),
-          "launching kernel {} ({} x {} x {} blocks of {} threads, {} bytes of shared memory)", k.name, grid.x, grid.y, grid.z, k.threads,
-          k.shared_bytes);
+    check(cudaLaunchKernelExC(&how.config, k.entry, arguments),
+          "launching kernel {} ({} x {} x {} blocks of {} threads, {} bytes of shared memory, clusters of {})", k.name, grid.x, grid.y,
+          grid.z, k.threads, k.shared_bytes, k.cluster);
     return {};
   }
 
@@ -267,8 +321,20 @@ class cuda_executor final : public executor {
     if (k.entry == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for CUDA", k.name));
     return k.entry;
   }
-  // The dynamic shared memory of a launch, which the kernel is allowed to have beyond 48 KiB only after asking.
+  // A pool of our own: the device's default one returns its memory at every synchronisation, and the next call would wait for more.
+  void make_pool() const {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device_};
+    check(cudaMemPoolCreate(&pool_, &properties), "making a memory pool on {}", limits_.name);
+    cuuint64_t keep = std::numeric_limits<cuuint64_t>::max();
+    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "setting up a memory pool on {}", limits_.name);
+  }
+  // The dynamic shared memory of a launch. The kernel is allowed to have more than 48 KiB, or clusters beyond the portable, after asking.
   std::size_t prepare(const kernel& k) const {
+    if (k.cluster > portable_cluster)
+      check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+            "asking for clusters of {} blocks for kernel {}", k.cluster, k.name);
     if (k.shared != shared_kind::dynamic) return 0;
     if (k.shared_bytes > limits_.shared_per_block)
       check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(k.shared_bytes)),
@@ -284,6 +350,8 @@ class cuda_executor final : public executor {
   int device_;
   device_limits limits_;
   mutable scratch_memory scratch_;
+  mutable std::once_flag pool_made_;
+  mutable cudaMemPool_t pool_ = nullptr;
 };
 
 }  // namespace

@@ -43,8 +43,9 @@ struct cpu_options {
   unsigned seed = 1;  // of the order in which fibers run
   schedule order = schedule::random;
   landing copies = landing::late;
-  int workers = 0;          // OS threads, each with blocks of its own; 0: one per core. 1 makes a run replayable.
-  int resident_blocks = 0;  // blocks in flight per worker; 0: one, or two per simulated multiprocessor where blocks wait for each other
+  int workers = 0;  // OS threads, each with blocks of its own; 0: one per core. 1 makes a run replayable.
+  // Blocks in flight per worker, in whole clusters; 0: one, or two per simulated multiprocessor where blocks wait for each other.
+  int resident_blocks = 0;
   device_limits limits = simulated_device();
   unsigned expected_switches = 0;                     // schedule::priority: launch_counts::switches of a run like this one; 0: not known
   std::shared_ptr<schedule_script> script = nullptr;  // to follow (schedule::script) and to write down what was taken; needs workers = 1

@@ -16,6 +16,7 @@ using place = std::source_location;  // where in the kernel a verb was called, f
 struct block_view {
   extent3 index;  // of the block in the grid
   extent3 grid;
+  int cluster_rank, cluster_extent;
   int threads;
   unsigned char* shared;  // the block's shared memory, aligned to 1024 bytes
   std::size_t shared_bytes;
@@ -32,6 +33,15 @@ extern thread_local constinit const thread_view* current [[gnu::tls_model("initi
 void block_barrier(place where);
 void named_barrier_sync(int id, int threads, place where);    // arrive and wait until `threads` threads have arrived
 void named_barrier_arrive(int id, int threads, place where);  // arrive, do not wait
+
+// clusters ----------------------------------------------------------------------------------------------------------------------
+void cluster_arrive(place where);
+void cluster_wait(place where);
+// From `mine`, in this block's shared memory, to the same place in that of another block of the cluster: a distance in bytes.
+std::ptrdiff_t to_shared_of(const void* mine, int rank, place where);
+
+// launches ----------------------------------------------------------------------------------------------------------------------
+void wait_for_previous_grid();  // has ended already; whoever watches wants to know
 
 // warps -------------------------------------------------------------------------------------------------------------------------
 constexpr int exchange_bytes = 16;
@@ -69,6 +79,7 @@ void proxy_fence();  // this thread's ordinary accesses before it come before wh
 // Of a warp: its 32 lanes meet.
 void load_matrices(std::uint32_t (&to)[4], const void* row, bool transposed, place where);
 void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], place where);
+void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where);
 // Of a warpgroup: its 128 threads meet, or the lanes of a warp where it is only that warp's registers. `sum` holds columns / 2 registers,
 // which are not the thread's own until the wait; `a` four registers, or null if A lies in shared memory.
 struct warpgroup_step {

@@ -1,0 +1,32 @@
+// Kernels of one stream that overlap: the next begins before the one before it has ended (griddepcontrol, sm_90).
+#pragma once
+#include <antiphase/device/index.cuh>
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// A kernel whose kernel::chained is set may begin as soon as every block of the one before it in the stream has called start_next_grid or
+// has ended.
+//   wait_for_previous_grid   returns when that kernel has ended and all that it wrote can be seen. Every thread calls it before it touches
+//                            memory that earlier work on the stream writes, or writes what that reads; and every chained kernel calls it,
+//                            because its end is all that the kernel behind it waits for.
+//   start_next_grid          the next kernel may begin; it sees what this block writes later all the same, behind its wait
+// Where grids do not overlap (before sm_90, on the CPU executor) there is nothing to do.
+#if AP_ON_GPU
+AP_DEV void wait_for_previous_grid() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+AP_DEV void start_next_grid() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+#else
+AP_DEV void wait_for_previous_grid() { machine::wait_for_previous_grid(); }
+AP_DEV void start_next_grid() {}
+#endif
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

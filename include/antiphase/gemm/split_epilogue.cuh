@@ -1,0 +1,225 @@
+// From the sums of a split product to C: scales undone, results certified, what is not certified left to FP64.
+#pragma once
+#include <antiphase/device/atomic.cuh>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/registers.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include <antiphase/device/wgmma.cuh>
+#include <antiphase/gemm/epilogue.cuh>
+#include <antiphase/gemm/recompute.cuh>
+#include <antiphase/gemm/split_product.hpp>
+#include <bit>
+#include <cmath>
+
+namespace antiphase::mm {
+inline namespace AP_TARGET {
+
+// What the epilogue looks at, of a tile.
+struct tile_lines {
+  alignas(16) float row_scale[split_tile];
+  alignas(16) float column_scale[split_tile];
+  int top, left;
+};
+// How many outputs of a tile are not certified: of three tiles by turns, so that one is counted while the one before is still looked at and
+// the one to come is cleared.
+struct uncertain_count {
+  static constexpr int turns = 3;
+  std::uint32_t of[turns];
+  std::uint32_t noted;  // whether any tile has some, or lines of few nonzeros
+};
+
+// The computing threads store 128 x Width outputs of a tile, from column `first` of it on. Each holds Width / 2 of them as wgmma leaves
+// them: sum[4 j + 2 h + e] is the one of row 16 warp + lane / 4 + 8 h and column 8 j + 2 (lane % 4) + e.
+template <int Width> struct split_epilogue {
+  static constexpr int computing_threads = 2 * warpgroup_size, barrier = 1;
+  static constexpr int registers = Width / 2;
+  using sums = float[registers];
+
+  const product_problem& p;
+  const tile_lines& lines;
+  int first;
+
+  AP_DEV static int member() { return thread_index() - warpgroup_size; }
+  AP_DEV int row() const { return member() / warp_size * 16 + lane_index() / 4; }
+  AP_DEV int column() const { return first + lane_index() % 4 * 2; }
+
+  // What the tile's lines ask for: nothing but to undo the scales, a certificate for every output, or a look at the lines as well. Every
+  // warp asks for all of them, so that all get the same answer.
+  enum class care { none, certificate, lines };
+  AP_DEV care asked_for() const {
+    bool positive = true, known = true;
+    AP_UNROLL
+    for (int i = 0; i < split_tile; i += warp_size) {
+      const float of_row = lines.row_scale[i + lane_index()], of_column = lines.column_scale[i + lane_index()];
+      positive = positive && of_row > 0 && of_column > 0;
+      known = known && of_row != 0 && of_column != 0;
+    }
+    return ballot(positive) == all_lanes ? care::none : ballot(known) == all_lanes ? care::certificate : care::lines;
+  }
+
+  // A tile inside of C whose rows are aligned, with nothing but the product to store: pairs of outputs, and hardly any arithmetic.
+  AP_DEV bool simple() const {
+    const matrix_view<float>& c = p.what.c;
+    const bool pairs = c.column_stride == 1 && c.row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
+    return pairs && p.what.alpha == 1 && p.what.beta == 0 && lines.top + split_tile <= c.rows && lines.left + first + Width <= c.columns;
+  }
+  AP_DEV void store_all(const sums& sum) const {
+    const matrix_view<float>& c = p.what.c;
+    const bool direct = simple();
+    const int rows_left = within(c.rows - lines.top), columns_left = within(c.columns - lines.left);
+    float* const mine = &c(lines.top + row(), lines.left + column());
+    AP_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      float* const out = mine + 8 * half * c.row_stride;
+      const float of_row = std::fabs(lines.row_scale[row() + 8 * half]);
+      AP_UNROLL
+      for (int j = 0; j < Width / 8; ++j) {
+        const pack<float, 2> of_column = load_pack<2>(lines.column_scale + column() + 8 * j);
+        pack<float, 2> two;
+        AP_UNROLL
+        for (int e = 0; e < 2; ++e) two.element[e] = sum[4 * j + 2 * half + e] * of_row * std::fabs(of_column.element[e]);
+        if (direct) {
+          store_pack<2>(out + 8 * j, two);
+          continue;
+        }
+        AP_UNROLL
+        for (int e = 0; e < 2; ++e) {
+          if (row() + 8 * half >= rows_left || column() + 8 * j + e >= columns_left) continue;
+          float* const at = out + (8 * j + e) * c.column_stride;
+          *at = blend(p.what, two.element[e], at);
+        }
+      }
+    }
+  }
+  AP_DEV static int within(std::int64_t left) { return static_cast<int>(left < split_tile ? left : split_tile); }
+
+  // The certificate (docs/accuracy.md): an output is as exact as promised if its magnitude, scaled, reaches a bound made of how many tiny
+  // elements its lines have. A line that is not finite has bounds that its sum, zero, never reaches.
+  AP_DEV static bool certified(float sum, const split_line& a, const split_line& b) {
+    return std::fabs(sum) >= 1.01f * (std::fmin(a.tiny, b.norm) + std::fmin(b.tiny, a.norm));
+  }
+  // sum * 2^exponent with one rounding: the first factor leaves a normal number, or the result does not.
+  AP_DEV static float scaled(float sum, int exponent) {
+    const int one = exponent < -67 ? -67 : exponent > 127 ? 127 : exponent, rest = exponent - one;
+    const int two = rest < -149 ? -149 : rest > 127 ? 127 : rest;
+    const auto power = [](int e) { return std::bit_cast<float>(e < -126 ? 1u << (e + 149) : static_cast<std::uint32_t>(e + 127) << 23); };
+    return sum * power(one) * power(two);
+  }
+  AP_DEV bool inside(int i, int j) const {
+    return lines.top + i < static_cast<int>(p.what.c.rows) && lines.left + j < static_cast<int>(p.what.c.columns);
+  }
+  AP_DEV static split_line line_of(const split_operand& o, int at) { return at < static_cast<int>(o.lines) ? o.line[at] : split_line{}; }
+
+  // Gives use(e, i, j, a, b) the lines of each of the thread's outputs, those of several columns read at a time.
+  template <class Use> AP_DEV void each_with_lines(Use use) const {
+    constexpr int groups = Width / 8, together = groups < 4 ? groups : 4;
+    const split_line a[2] = {line_of(p.left, lines.top + row()), line_of(p.left, lines.top + row() + 8)};
+    AP_UNROLL
+    for (int from = 0; from < groups; from += together) {
+      split_line b[together][2];
+      AP_UNROLL
+      for (int j = 0; j < 2 * together; ++j) b[j / 2][j % 2] = line_of(p.right, lines.left + column() + 8 * (from + j / 2) + j % 2);
+      AP_UNROLL
+      for (int e = 0; e < 4 * together; ++e)
+        use(4 * from + e, row() + e / 2 % 2 * 8, column() + 8 * (from + e / 4) + e % 2, a[e / 2 % 2], b[e / 4][e % 2]);
+    }
+  }
+  // Lines that are not there have nothing tiny: what is computed from them counts as certified.
+  AP_DEV bool all_certified(const sums& sum) const {
+    bool all = true;
+    each_with_lines([&](int e, int, int, const split_line& a, const split_line& b) { all = certified(sum[e], a, b) && all; });
+    return all;
+  }
+  // A bit for each of the thread's outputs.
+  struct findings {
+    std::uint64_t uncertain = 0, of_few = 0;
+  };
+  AP_DEV findings look(const sums& sum) const {
+    findings found;
+    each_with_lines([&](int e, int i, int j, const split_line& a, const split_line& b) {
+      if (!inside(i, j)) return;
+      const std::uint64_t bit = std::uint64_t{1} << e;
+      if (meet_few(a, b))
+        found.of_few |= bit;
+      else if (!certified(sum[e], a, b))
+        found.uncertain |= bit;
+    });
+    return found;
+  }
+  // Counts what is uncertain and says how many outputs there are, before any is stored: if there are too many to be noted, all of the tile
+  // is computed again, and C must still be what it was.
+  struct counted {
+    std::uint32_t all, before;  // of the tile, and of other threads' outputs
+  };
+  AP_DEV counted count(const findings& found, uncertain_count& tally, cursor<uncertain_count::turns>& turn, std::int64_t tile) const {
+    std::uint32_t mine = 0, before = 0;
+    AP_UNROLL
+    for (int e = 0; e < registers; ++e) mine += static_cast<std::uint32_t>(found.uncertain >> e & 1);
+    if (found.of_few != 0) mine += product_notes::few_thread;
+    if (mine > 0) before = atomic_add<scope::block>(&tally.of[turn.index], mine);
+    if (member() == 0) tally.of[(turn.index + 1) % uncertain_count::turns] = 0;
+    named_barrier_sync(barrier, computing_threads);
+    const std::uint32_t all = tally.of[turn++.index];
+    if (member() == 0) {
+      if (all > 0) tally.noted = 1;
+      p.notes.count[tile] = all;
+    }
+    return {all, before % product_notes::few_thread};
+  }
+  AP_DEV void store_certified(const sums& sum, const findings& found, std::uint16_t* place) const {
+    AP_UNROLL
+    for (int e = 0; e < registers; ++e) {
+      const int i = row() + e / 2 % 2 * 8, j = column() + 8 * (e / 4) + e % 2;
+      if (!inside(i, j) || (found.of_few >> e & 1) != 0) continue;
+      if ((found.uncertain >> e & 1) != 0) {
+        *place++ = static_cast<std::uint16_t>(i * split_tile + j);
+      } else {
+        float* const out = &p.what.c(lines.top + i, lines.left + j);
+        *out = blend(p.what, unscaled(sum[e], i, j), out);
+      }
+    }
+  }
+  AP_DEV float unscaled(float sum, int i, int j) const {
+    const float of_row = std::fabs(lines.row_scale[i]), of_column = std::fabs(lines.column_scale[j]);
+    if (of_row != 0 && of_column != 0) return sum * of_row * of_column;
+    return scaled(sum, -(p.left.line[lines.top + i].exponent + p.right.line[lines.left + j].exponent));
+  }
+
+  // `tile`: where its notes are.
+  AP_DEV void store(const sums& sum, uncertain_count& tally, cursor<uncertain_count::turns>& turn, std::int64_t tile) const {
+    const care how = asked_for();
+    counted outputs{0, 0};
+    findings found;
+    if (how == care::none) {
+      if (member() == 0) p.notes.count[tile] = 0;
+    } else {
+      if (how == care::lines || !all_certified(sum)) found = look(sum);
+      outputs = count(found, tally, turn, tile);
+    }
+    if (outputs.all == 0 && how != care::lines)
+      store_all(sum);
+    else if (outputs.all % product_notes::few_thread <= note_capacity)
+      store_certified(sum, found, p.notes.place + tile * note_capacity + outputs.before);
+  }
+  // What was noted of a tile, by all computing threads together. Lines of few nonzeros have been left alone throughout.
+  AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t tile, recompute_storage& memory) {
+    const std::uint32_t all = p.notes.count[tile], uncertain = all % product_notes::few_thread;
+    if (all == 0) return;
+    int thread = member();
+    compute_anew(thread);   // or what is computed of it waits in local memory from tile to tile
+    problem mine = p.what;  // as far as the columns that these threads store
+    if (mine.c.columns > left + Width) mine.c.columns = mine.b.columns = left + Width;
+    if (uncertain > note_capacity)
+      recompute_tile(mine, top, left, memory, thread,
+                     [&](std::int64_t row, std::int64_t column) { return !meet_few(p.left.line[row], p.right.line[column]); });
+    else if (uncertain > 0)
+      recompute_list(mine, top, left - left % split_tile, p.notes.place + tile * note_capacity, static_cast<int>(uncertain), memory,
+                     thread);
+    if (p.notes.count[tile] >= product_notes::few_thread) recompute_few(mine, top, left, p.left, p.right, thread);
+    if (p.recomputed != nullptr && uncertain > 0 && thread == 0) atomic_add(p.recomputed, std::uint64_t{uncertain});
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::mm

@@ -1,0 +1,48 @@
+// Products of split operands: what is asked, and the values that select a kernel.
+#pragma once
+#include <antiphase/core/tensor_map.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <antiphase/gemm/problem.hpp>
+#include <antiphase/gemm/split_operand.hpp>
+
+namespace antiphase::mm {
+
+// Tiles of 128 x 128 outputs. A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile: each takes a
+// part of K, and the parts are added in the order of the blocks.
+struct product_policy {
+  int stages = 7;
+  int cluster = 1;
+
+  constexpr bool operator==(const product_policy&) const = default;
+};
+constexpr int split_tile = line_tile, split_step = 32, split_chunk = 64;  // outputs each way; k of a stage; k until the sum is promoted
+constexpr bool valid(const product_policy& p) {
+  return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
+}
+
+struct product_instance {
+  product_policy how;
+  kernel code;
+};
+
+// Outputs that could not be certified, by tile, or by the blocks that share one: how many there are, and up to note_capacity of them,
+// where: row * split_tile + column.
+constexpr int note_capacity = 512;
+struct product_notes {
+  std::uint32_t* count;  // plus, times few_thread, how many threads have outputs in lines of few nonzeros
+  std::uint16_t* place;
+
+  static constexpr std::uint32_t few_thread = 1u << 20;
+};
+
+struct product_problem {
+  tensor_map a, b;             // the parts of both operands, in boxes of 64 elements x split_tile lines
+  split_operand left, right;   // A's rows and B's columns
+  problem what;                // the operands as they were, and C
+  std::int32_t rows, columns;  // of tiles
+  std::int32_t chunks;         // of split_chunk along K, the last may be short
+  product_notes notes;
+  std::uint64_t* recomputed;  // null, or where outputs that are computed again for want of a certificate are counted
+};
+
+}  // namespace antiphase::mm

@@ -1,0 +1,129 @@
+#include "split.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/gemm/split_pass.hpp>
+#include <limits>
+#include <vector>
+
+#include "build_config.hpp"
+#include "src/checked_list.hpp"
+
+namespace antiphase::mm {
+
+namespace cpu {
+std::vector<product_instance> product_kernels();
+}
+#if ANTIPHASE_HAS_CUDA
+namespace cuda {
+std::vector<product_instance> product_kernels();
+}
+#endif
+
+namespace {
+
+// The norms that certify a product are sums of integers below 2^15 in 32 bits; half as many as would fit keep the contract's K / 59 short.
+constexpr std::int64_t longest_k = 65536;
+
+std::span<const product_instance> product_instances(target where) {
+  static const std::vector<product_instance> on_cpu = cpu::product_kernels();
+#if ANTIPHASE_HAS_CUDA
+  static const std::vector<product_instance> on_cuda = cuda::product_kernels();
+#else
+  static const std::vector<product_instance> on_cuda;
+#endif
+  if (where == target::checked) return require_checked_list<product_instance>();
+  return where == target::cuda ? on_cuda : on_cpu;
+}
+
+problem with_rows_together(const problem& p) {
+  if (p.c.column_stride == 1 || p.c.row_stride != 1) return p;
+  return {transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
+}
+
+std::int64_t tiles_along(std::int64_t extent) { return ceil_div<std::int64_t>(extent, split_tile); }
+
+// Blocks that share a tile, each with at least a chunk of K. Larger clusters find room on fewer multiprocessors, so they have to leave more
+// of them idle to pay (measured on an H200: 4 blocks for 16 tiles, 2 for 64).
+int blocks_per_tile(std::int64_t tiles, std::int64_t chunks, int multiprocessors) {
+  for (const int blocks : {8, 4, 2}) {
+    const int busy = blocks == 2 ? multiprocessors : multiprocessors * 2 / blocks;
+    if (chunks >= blocks && tiles * blocks <= busy) return blocks;
+  }
+  return 1;
+}
+
+tensor_map encode_parts(const context& where, const split_operand& o, const split_layout& at) {
+  const auto elements = static_cast<std::uint64_t>(at.line_elements());
+  return where.runs_on().encode({.data = o.parts,
+                                 .element_bytes = sizeof(f16),
+                                 .dimensions = 2,
+                                 .extent = {elements, static_cast<std::uint64_t>(at.lines)},
+                                 .stride = {sizeof(f16), elements * sizeof(f16)},
+                                 .box = {2 * split_step, split_tile},
+                                 .pattern = swizzle::bytes_128});
+}
+
+}  // namespace
+
+std::optional<std::string> refuses_split(const context& where, const problem& p) {
+  if (p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0) return "there is nothing to multiply";
+  const device_limits& device = where.limits();
+  if (device.major != 9)
+    return fmt::format("it needs the Tensor Core instructions of compute capability 9.0, {} has {}.{}", device.name, device.major,
+                       device.minor);
+  const auto instances = product_instances(where.kind());
+  if (instances.empty()) return "this build has no kernels for it";
+  if (const auto why = refusal(device, instances.front().code)) return why;
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (p.m() > most - split_tile || p.n() > most - split_tile || tiles_along(p.m()) * tiles_along(p.n()) > most)
+    return fmt::format("C is {} x {}: more than {} tiles", p.m(), p.n(), most);
+  return std::nullopt;
+}
+
+product_plan plan_product(const context& where, const problem& p) {
+  const problem what = with_rows_together(p);
+  const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
+  const std::int64_t k_piece = std::min(what.k(), longest_k);
+  const int multiprocessors = std::max(1, where.limits().multiprocessors);
+  const int cluster = blocks_per_tile(tiles, ceil_div<std::int64_t>(k_piece, split_chunk), multiprocessors);
+  const auto instances = product_instances(where.kind());
+  const auto with = std::find_if(instances.begin(), instances.end(), [&](const product_instance& i) { return i.how.cluster == cluster; });
+  if (with == instances.end()) throw not_supported(fmt::format("this build has no split product for clusters of {} blocks", cluster));
+  const std::int64_t blocks = cluster > 1 ? tiles * cluster : std::min<std::int64_t>(tiles, multiprocessors);
+  return {what, k_piece, *with, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), {static_cast<unsigned>(blocks), 1, 1}};
+}
+
+launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
+  std::byte* const notes = workspace.data() + plan.left().bytes() + plan.right().bytes();
+  launch_counts total;
+  for (std::int64_t first = 0; first < plan.what.k(); first += plan.k_piece) {
+    const std::int64_t k = std::min(plan.k_piece, plan.what.k() - first);
+    problem piece = plan.what;
+    piece.a = {&plan.what.a(0, first), plan.what.m(), k, plan.what.a.row_stride, plan.what.a.column_stride};
+    piece.b = {&plan.what.b(first, 0), k, plan.what.n(), plan.what.b.row_stride, plan.what.b.column_stride};
+    if (first > 0) piece.beta = 1;
+    const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
+    const split_operand a = place_split(workspace.data(), left), b = place_split(workspace.data() + plan.left().bytes(), right);
+    const product_problem arguments{
+        .a = encode_parts(where, a, left),
+        .b = encode_parts(where, b, right),
+        .left = a,
+        .right = b,
+        .what = piece,
+        .rows = plan.rows,
+        .columns = plan.columns,
+        .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
+        .notes = {reinterpret_cast<std::uint32_t*>(notes), reinterpret_cast<std::uint16_t*>(notes + plan.counts())},
+        .recomputed = recomputed};
+    const split_launch split = plan_split(where.kind(), {piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride},
+                                          {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride}, a, b);
+    total += where.runs_on().launch(split.what, split.grid, &split.arguments, on);
+    total += where.runs_on().launch(plan.with.code, plan.grid, &arguments, on);
+  }
+  return total;
+}
+
+}  // namespace antiphase::mm

@@ -1,0 +1,164 @@
+"""antiphase bench as a process. Times need a GPU; here is everything else."""
+import json
+
+from process import ToolTest, gpu_is_usable, main
+
+CPU = ("--on", "cpu")
+SMALL = ("--m", "70", "--n", "130", "--k", "100")
+
+
+class Bench(ToolTest):
+    def records(self, *arguments):
+        return json.loads(self.run_tool("bench", "gemm", *arguments, "--json", "-q", *CPU).stdout)["records"]
+
+    def test_records(self):
+        records = self.records(*SMALL)
+        self.assertEqual([(r["kernel"], r["layout"], r["data"]) for r in records], [("gemm.fp32", "nn", "normal"), ("gemm.strict", "nn", "normal")])
+        self.assertEqual(records[0]["policy"], "split")
+        self.assertNotEqual(records[1]["policy"], "split")
+        for record in records:
+            self.assertEqual(record["shape"], {"m": 70, "n": 130, "k": 100})
+            self.assertIs(record["verified"], True)
+            self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
+            self.assertGreater(record["counts"]["switches"], 0)
+            self.assertEqual(record["sample"], 64 * 64)
+            self.assertTrue(0 < record["error"]["ours"] < 1e-6, record)
+            self.assertTrue(0 < record["component"]["ours"] < record["component"]["allowed"], record)
+            self.assertLess(abs(record["bias"]["ours"]), record["component"]["ours"])
+            self.assertEqual(record["recomputed"], {"outputs": 0, "share": 0})
+        self.assertAlmostEqual(records[0]["component"]["allowed"], 80 + 100 / 59)
+        self.assertAlmostEqual(records[1]["component"]["allowed"], 100, delta=.01)
+        self.assertGreater(records[0]["choice"]["workspace"], 0)
+
+    def test_all_combinations(self):
+        records = self.records("--size", "33,20", "--m", "5", "--n", "6", "--k", "7", "--layout", "nn,tt", "--data", "uniform,exp4n", "--precision", "strict")
+        found = [(*r["shape"].values(), r["layout"], r["data"]) for r in records]
+        self.assertEqual(found, [(*shape, layout, data) for shape in ((33, 33, 33), (20, 20, 20), (5, 6, 7)) for layout in ("nn", "tt")
+                                 for data in ("uniform", "exp4n")])
+        self.assertEqual({r["kernel"] for r in records}, {"gemm.strict"})
+
+    def test_layouts_do_not_change_the_matrices(self):
+        records = self.records(*SMALL, "--layout", "nn,nt,tn,tt")
+        self.assertEqual(len({r["error"]["ours"] for r in records if r["kernel"] == "gemm.fp32"}), 1)
+        strict = [r["error"]["ours"] for r in records if r["kernel"] == "gemm.strict"]  # layouts may have tiles of their own
+        self.assertLess(max(strict), 2 * min(strict))
+
+    def test_recomputed_outputs_are_counted(self):
+        every = self.records(*SMALL, "--data", "outlier-tiny", "--precision", "fp32")[0]["recomputed"]
+        self.assertEqual(every, {"outputs": 70 * 130, "share": 1})
+        some = self.records("--size", "128", "--data", "sparse10-exp4n", "--precision", "fp32")[0]["recomputed"]
+        self.assertTrue(0 < some["outputs"] < 128 * 128, some)
+        self.assertEqual(some["share"], some["outputs"] / 128 ** 2)
+        none = self.records(*SMALL, "--data", "outlier-tiny", "--precision", "strict")[0]["recomputed"]
+        self.assertEqual(none, {"outputs": 0, "share": 0})
+
+    def test_every_distribution(self):
+        records = self.records("--size", "64", "--data", "all", "--precision", "fp32")
+        self.assertGreater(len(records), 30)
+        self.assertEqual(len({r["data"] for r in records}), len(records))
+
+    def test_table(self):
+        done = self.run_tool("bench", "gemm", *SMALL, *CPU)
+        self.assertIn("would say nothing about a GPU", done.message)
+        lines = done.stdout.decode().splitlines()
+        self.assertIn("CPU executor", lines[0])
+        self.assertEqual(lines[2].split()[:5], ["product", "layout", "data", "by", "kernel"])
+        self.assertNotIn("TFLOP/s", lines[2])
+        self.assertEqual([line.split()[7:10] for line in lines[3:]], [["fp32", "split", lines[3].split()[9]], ["strict", *lines[4].split()[8:10]]])
+        for line in lines[3:]:
+            self.assertTrue(line.endswith(" yes"), line)
+
+    def test_empty_products(self):
+        for extents in (("0", "3", "4"), ("3", "0", "4"), ("3", "4", "0")):
+            m, n, k = extents
+            for record in self.records("--m", m, "--n", n, "--k", k):
+                self.assertEqual((record["verified"], record["component"]["ours"]), (True, 0))
+
+    def test_wrong_options(self):
+        bench = ("bench", "gemm")
+        self.refused(2, ["--m, --n and --k", "2, 1 and 1", "once per product"], *bench, "--m", "1,2", "--n", "1", "--k", "1", *CPU)
+        self.refused(2, ["--layout 'xy'", "nn, nt, tn, tt"], *bench, "--layout", "nn,xy", *CPU)
+        self.refused(2, ["--data 'norml'", "normal", "exp4n"], *bench, "--data", "norml", *CPU)
+        self.refused(2, ["--precision 'half'", "fp32 or strict"], *bench, "--precision", "half", *CPU)
+        self.refused(2, ["--protocol 'warm'", "rested or hot"], *bench, "--protocol", "warm", *CPU)
+        self.refused(2, ["--against 'mkl'", "cublas or none"], *bench, "--against", "mkl", *CPU)
+        self.refused(2, ["--repeats", "from 1 to 1000", "'0'"], *bench, "--repeats", "0", *CPU)
+        self.refused(2, ["--size", "at least 0", "'-1'"], *bench, "--size", "-1", *CPU)
+        self.refused(2, ["2097152 x 2097152", "2^40"], *bench, "--size", "2097152", *CPU)
+        self.refused(2, ["no command 'gem'", "did you mean gemm"], "bench", "gem")
+        self.refused(2, ["a command is missing", "gemm"], "bench")
+
+    def test_Cuda_times(self):
+        if not gpu_is_usable():
+            self.skipTest("no usable GPU")
+        done = self.run_tool("bench", "gemm", "--size", "300", "--m", "129", "--n", "1", "--k", "4000", "--layout", "nn,tt", "--json", "--on", "cuda")
+        records = json.loads(done.stdout)["records"]
+        self.assertEqual(len(records), 8)
+        for record in records:
+            self.assertIs(record["verified"], True)
+            self.assertGreater(record["time_us"]["ours"], 0)
+            self.assertEqual("ours_allocating" in record["time_us"], record["policy"] == "split")
+            if "cublas_fp32" in record["time_us"]:
+                self.assertLess(record["error"]["cublas_fp32"], 1e-5)  # it multiplied the same matrices
+                self.assertAlmostEqual(record["times_cublas"], record["time_us"]["cublas_fp32"] / record["time_us"]["ours"])
+
+
+class Explain(ToolTest):
+    def matrices(self, m, n, k, **options):
+        self.write("A.npy", [1.0] * (m * k), (m, k), **options)
+        self.write("B.npy", [1.0] * (k * n), (k, n), **options)
+
+    def explain(self, *arguments):
+        return json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--json", "-q", *arguments, *CPU).stdout)
+
+    def test_what_would_run(self):
+        self.matrices(130, 70, 200)
+        chosen = self.explain()
+        self.assertEqual((chosen["kernel"], chosen["precision"], chosen["shape"]), ("split", "fp32", {"m": 130, "n": 70, "k": 200}))
+        self.assertEqual((chosen["tile"]["m"], chosen["tile"]["n"]), (128, 128))
+        self.assertGreater(chosen["stages"], 1)
+        self.assertGreater(chosen["workspace"], 0)
+        self.assertIn("fp32", chosen["why"][0])
+        self.assertEqual(self.names(), ["A.npy", "B.npy"])
+        ran = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--json", *CPU).stdout)
+        self.assertEqual((ran["policy"], ran["precision"]), ("split", "fp32"))
+
+    def test_strictly(self):
+        self.matrices(20, 30, 40, order="F")
+        chosen = self.explain("--precision", "strict")
+        self.assertNotEqual(chosen["kernel"], "split")
+        self.assertIn("strict", chosen["why"][0])
+        ran = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--precision", "strict", "--json", *CPU).stdout)
+        self.assertEqual((ran["policy"], ran["precision"]), (chosen["kernel"], "strict"))
+
+    def test_what_was_refused(self):
+        self.matrices(20, 30, 40)
+        chosen = self.explain("--shared-limit", "48")
+        self.assertNotEqual(chosen["kernel"], "split")
+        self.assertIn("split: ", chosen["refused"][0])
+        self.assertIn("shared memory", chosen["refused"][0])
+        text = self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--shared-limit", "48", *CPU).stdout.decode()
+        self.assertIn(f"refused: {chosen['refused'][0]}", text)
+        self.refused(4, ["policy split", "shared memory"], "gemm", "A.npy", "B.npy", "--explain", "--policy", "split", "--shared-limit", "48", *CPU)
+
+    def test_text(self):
+        self.matrices(20, 30, 40)
+        lines = self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--policy", "async-3", *CPU).stdout.decode().splitlines()
+        self.assertRegex(lines[0], r"^20 x 30 with K = 40 on CPU executor")
+        self.assertRegex(lines[1], r"^  async-3: tiles of 32 x 32 x 32, 3 stages, 1 block, 0 bytes of workspace$")
+        self.assertEqual(lines[2:], ["  why: policy async-3 was asked for"])
+
+    def test_wrong_options(self):
+        self.matrices(4, 4, 4)
+        both = ("gemm", "A.npy", "B.npy")
+        self.refused(2, ["--explain", "--output", "one of the two"], *both, "--explain", "--output", "C.npy", *CPU)
+        self.refused(2, ["--explain", "--on reference"], *both, "--explain", "--on", "reference")
+        self.refused(2, ["--precision strict", "--on reference"], *both, "--output", "C.npy", "--precision", "strict", "--on", "reference")
+        self.refused(2, ["--precision 'double'", "fp32 or strict"], *both, "--output", "C.npy", "--precision", "double", *CPU)
+        self.refused(2, ["--precision 'double'", "fp32 or strict"], *both, "--explain", "--precision", "double", *CPU)
+        self.refused(2, ["--policy split", "--precision strict"], *both, "--explain", "--precision", "strict", "--policy", "split", *CPU)
+        self.refused(2, ["(4, 4)", "(3, 5)"], "gemm", "A.npy", self.write("D.npy", [1.0] * 15, (3, 5)), "--explain", *CPU)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+// How far a product is from the exact one, for operands of any kind.
+#pragma once
+#include <antiphase/core/view.hpp>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace antiphase::tool {
+
+struct accuracy {
+  double norm = 0;       // relative, in the Frobenius norm of the sample
+  double component = 0;  // the largest |C - AB| / (u |A||B|), u = 2^-24; errors up to 2^-150 count as none
+  double bias = 0;       // the mean of (|C| - |AB|) / (u |A||B|): below 0, results are too small
+  bool finite = true;    // all of C, whether in the sample or not
+
+  bool within(double allowed) const { return finite && component <= allowed; }
+};
+
+// Compares products C = A B with FP64. The sample: a row of each 128, but at least 64 rows, and columns likewise, so that every tile of
+// 128 x 128 has an output in it. Sums in FP64 are off by less than K 2^-53 |A||B| themselves. Nothing may overflow FP32.
+class sampled_product {
+ public:
+  sampled_product(const matrix_view<const float>& a, const matrix_view<const float>& b);
+  accuracy operator()(std::span<const float> c) const;  // row-major, without gaps
+  std::int64_t outputs() const { return static_cast<std::int64_t>(exact_.size()); }
+
+ private:
+  std::int64_t m_, n_;
+  std::vector<std::int64_t> rows_, columns_;
+  std::vector<double> exact_, size_;  // AB and |A||B| of rows_ x columns_
+};
+
+}  // namespace antiphase::tool

@@ -1,0 +1,23 @@
+// The subcommand bench: what the public calls take, beside the libraries one would use instead.
+#include "tool/bench.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* examples =
+    "Every result is verified, and a wrong one gives exit code 5. On the CPU executor, which simulates a GPU, nothing is timed.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase bench gemm --size 1024,4096\n"
+    "  antiphase bench gemm --help                  what is measured";
+
+}  // namespace
+
+void add_bench(CLI::App& program, action& chosen) {
+  CLI::App* command = program.add_subcommand("bench", "Measure speed and accuracy of the public calls beside cuBLAS");
+  command->require_subcommand(1);
+  command->footer(examples);
+  add_bench_gemm(*command, chosen);
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,9 @@
+// The subcommands of bench.
+#pragma once
+#include "tool/command.hpp"
+
+namespace antiphase::tool {
+
+void add_bench_gemm(CLI::App& bench, action& chosen);
+
+}  // namespace antiphase::tool

@@ -1,0 +1,31 @@
+// Operands to try products with, by name: from what everybody measures to what breaks splitting.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace antiphase::tool {
+
+// Where an element stands: a line is a row of A or a column of B, k the other index.
+struct element_place {
+  std::uint64_t seed;  // differs between A and B
+  std::int64_t line, k;
+  std::int64_t lines, depth;  // how many lines there are, and how long they are
+};
+
+struct distribution {
+  const char* name;
+  const char* what;
+  double (*a)(const element_place&);
+  double (*b)(const element_place&);
+};
+
+std::span<const distribution> distributions();
+const distribution& find_distribution(std::string_view name);  // throws bad_request
+
+// The elements of A, M x K, or of B, K x N, each lying as its strides say. They depend on their place in the matrix alone.
+std::vector<float> left_operand(const distribution& d, std::int64_t m, std::int64_t k, bool by_rows);
+std::vector<float> right_operand(const distribution& d, std::int64_t k, std::int64_t n, bool by_rows);
+
+}  // namespace antiphase::tool

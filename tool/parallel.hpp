@@ -1,0 +1,19 @@
+// Work on the host, spread over its processors.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace antiphase::tool {
+
+// run(first, last) for parts of [0, count), at the same time; must not throw.
+template <class Run> void in_parallel(std::size_t count, Run run) {
+  constexpr std::size_t least = 1 << 14;  // less is not worth a thread
+  const std::size_t parts = std::clamp<std::size_t>(count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < parts; ++i) others.emplace_back([=] { run(count * i / parts, count * (i + 1) / parts); });
+  run(std::size_t{0}, count / parts);
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,38 @@
+// What the subcommands that take figures share: members of the JSON, texts of the tables.
+#include "tool/record.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tool/machine.hpp"
+
+namespace antiphase::tool {
+
+void add_protocol_option(CLI::App& command, std::string& protocol) {
+  command.add_option("--protocol", protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
+      ->type_name("NAME");
+}
+
+void add_time(json& record, std::string_view name, const timing& time) {
+  const std::string key(name);
+  record["time_us"][key] = time.median_us;
+  record["spread"][key] = {{"least", time.fastest_us},
+                           {"lower_quartile", time.lower_quartile_us},
+                           {"upper_quartile", time.upper_quartile_us},
+                           {"most", time.slowest_us}};
+}
+
+json result_file(std::string_view command, const place& at, json records) {
+  json content = result_envelope(command, at);
+  content["records"] = std::move(records);
+  return content;
+}
+
+std::string spread_text(const timing& t) { return fmt::format("{:.1f}..{:.1f}", t.fastest_us, t.slowest_us); }
+
+void say_progress(const common_options& options, std::string_view what) {
+  if (who_watches(options) == audience::person) complain(what);
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,25 @@
+// What the subcommands that take figures share: members of the JSON, texts of the tables.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "tool/command.hpp"
+#include "tool/console.hpp"
+#include "tool/measure.hpp"
+#include "tool/place.hpp"
+
+namespace antiphase::tool {
+
+void add_protocol_option(CLI::App& command, std::string& protocol);
+
+// Enters a time and its spread under a name: ours, cublas_fp32, ...
+void add_time(json& record, std::string_view name, const timing& time);
+// A result file (docs/measuring.md).
+json result_file(std::string_view command, const place& at, json records);
+
+std::string spread_text(const timing& t);
+
+// Says what is being done, if somebody watches.
+void say_progress(const common_options& options, std::string_view what);
+
+}  // namespace antiphase::tool
