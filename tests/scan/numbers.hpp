@@ -49,8 +49,9 @@ template <class T> T first_of_exclusive(scan_operation operation) {
   return std::is_integral_v<T> ? limits::min() : -limits::infinity();
 }
 
-// What must come out, and how far from it a float may be: every operation on the way to an element rounds once, and there are no more than
-// `depth` of them on the longest way, whatever the length (a chunk, two levels of warps, and a few for each level of tiles).
+// What must come out, and how far from it a float may be. A sum carries on a term's error at most `depth` times, as often as there are
+// additions on that term's longest way, whatever the length (a chunk, two levels of warps, and a few for each level of tiles). A product has
+// the relative errors of all multiplications behind it, one less than there are factors.
 template <class T>
 void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const prefix::problem& p, const std::string& what) {
   const prefix::lines over{p.outer, p.length, p.inner, p.direction};
@@ -69,7 +70,7 @@ void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const pref
   if constexpr (std::is_integral_v<T>) {
     for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], static_cast<T>(expected[i])) << what << ", element " << i;
   } else {
-    constexpr long double depth = 80;
+    const long double depth = adds ? 80 : std::max<long double>(80, static_cast<long double>(p.length));
     std::vector<wide> sizes(in.size());
     std::transform(in.begin(), in.end(), sizes.begin(), [](T x) { return std::abs(static_cast<wide>(x)); });
     const auto weight =
