@@ -106,13 +106,18 @@ gemm_choice explain(const context& where, const mm::problem& p, const gemm_optio
     c.kernel = split_name;
     c.tile = {mm::split_tile, mm::split_tile};
     c.tile_k = mm::split_step;
-    c.stages = split->with.how.stages;
-    c.blocks = split->grid.count();
-    c.cluster = split->with.how.cluster;
+    const mm::product_wave &first = split->waves.front(), &last = split->waves.back();
+    c.stages = first.with.how.stages;
+    c.blocks = first.grid.count();
+    c.cluster = first.with.how.cluster;
     c.workspace = split->workspace();
     if (c.cluster > 1)
       c.why.push_back(
           fmt::format("C has fewer tiles than the device multiprocessors: {} blocks share each, a part of K for each block", c.cluster));
+    if (split->waves.size() > 1)
+      c.why.push_back(
+          fmt::format("{} tiles are left over after rounds of one for each multiprocessor: {} blocks share each, in a second launch",
+                      last.end - last.first, last.with.how.cluster));
     if (split->k_piece < p.k()) c.why.push_back(fmt::format("K is taken in pieces of {}", split->k_piece));
   } else {
     const mm::plan& plan = std::get<mm::plan>(s.plan);

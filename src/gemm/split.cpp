@@ -55,6 +55,24 @@ int blocks_per_tile(std::int64_t tiles, std::int64_t chunks, int multiprocessors
   return 1;
 }
 
+// Persistent blocks take tiles in rounds, as many at a time as there are multiprocessors. What the last round would leave over is left to
+// clusters of blocks that share a tile, in a launch of its own, if there are so few tiles, and K is so long, that the launch costs less
+// than it saves: about as much as eight chunks of K (by the time of a chunk and of a launch).
+constexpr std::int64_t chunks_of_a_launch = 8;
+std::int64_t tiles_left_over(std::int64_t tiles, std::int64_t chunks, int multiprocessors) {
+  const std::int64_t left = tiles % multiprocessors;
+  if (left == tiles || left == 0) return 0;
+  const int cluster = blocks_per_tile(left, chunks, multiprocessors);
+  return chunks - ceil_div<std::int64_t>(chunks, cluster) >= chunks_of_a_launch ? left : 0;
+}
+
+product_instance instance_for(target where, int cluster) {
+  const auto instances = product_instances(where);
+  const auto with = std::find_if(instances.begin(), instances.end(), [&](const product_instance& i) { return i.how.cluster == cluster; });
+  if (with == instances.end()) throw not_supported(fmt::format("this build has no split product for clusters of {} blocks", cluster));
+  return *with;
+}
+
 tensor_map encode_parts(const context& where, const split_operand& o, const split_layout& at) {
   const auto elements = static_cast<std::uint64_t>(at.line_elements());
   return where.runs_on().encode({.data = o.parts,
@@ -88,12 +106,19 @@ product_plan plan_product(const context& where, const problem& p) {
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), longest_k);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
-  const int cluster = blocks_per_tile(tiles, ceil_div<std::int64_t>(k_piece, split_chunk), multiprocessors);
-  const auto instances = product_instances(where.kind());
-  const auto with = std::find_if(instances.begin(), instances.end(), [&](const product_instance& i) { return i.how.cluster == cluster; });
-  if (with == instances.end()) throw not_supported(fmt::format("this build has no split product for clusters of {} blocks", cluster));
-  const std::int64_t blocks = cluster > 1 ? tiles * cluster : std::min<std::int64_t>(tiles, multiprocessors);
-  return {what, k_piece, *with, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), {static_cast<unsigned>(blocks), 1, 1}};
+  const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk), left_over = tiles_left_over(tiles, chunks, multiprocessors);
+  product_plan plan{what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors, {}};
+  const auto add_wave = [&](std::int64_t first, std::int64_t end) {
+    const int cluster = blocks_per_tile(end - first, chunks, multiprocessors);
+    const std::int64_t blocks = cluster > 1 ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
+    plan.waves.push_back({instance_for(where.kind(), cluster),
+                          static_cast<std::int32_t>(first),
+                          static_cast<std::int32_t>(end),
+                          {static_cast<unsigned>(blocks), 1, 1}});
+  };
+  add_wave(0, tiles - left_over);
+  if (left_over > 0) add_wave(tiles - left_over, tiles);
+  return plan;
 }
 
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
@@ -107,21 +132,26 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     if (first > 0) piece.beta = 1;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
     const split_operand a = place_split(workspace.data(), left), b = place_split(workspace.data() + plan.left().bytes(), right);
-    const product_problem arguments{
-        .a = encode_parts(where, a, left),
-        .b = encode_parts(where, b, right),
-        .left = a,
-        .right = b,
-        .what = piece,
-        .rows = plan.rows,
-        .columns = plan.columns,
-        .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
-        .notes = {reinterpret_cast<std::uint32_t*>(notes), reinterpret_cast<std::uint16_t*>(notes + plan.counts())},
-        .recomputed = recomputed};
+    product_problem arguments{.a = encode_parts(where, a, left),
+                              .b = encode_parts(where, b, right),
+                              .left = a,
+                              .right = b,
+                              .what = piece,
+                              .rows = plan.rows,
+                              .columns = plan.columns,
+                              .first = 0,
+                              .end = 0,
+                              .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
+                              .notes = {reinterpret_cast<std::uint32_t*>(notes), reinterpret_cast<std::uint16_t*>(notes + plan.counts())},
+                              .recomputed = recomputed};
     const split_launch split = plan_split(where.kind(), {piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride},
                                           {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride}, a, b);
     total += where.runs_on().launch(split.what, split.grid, &split.arguments, on);
-    total += where.runs_on().launch(plan.with.code, plan.grid, &arguments, on);
+    for (const product_wave& wave : plan.waves) {
+      arguments.first = wave.first;
+      arguments.end = wave.end;
+      total += where.runs_on().launch(wave.with.code, wave.grid, &arguments, on);
+    }
   }
   return total;
 }

@@ -1,24 +1,36 @@
-// Products by splitting both operands: two launches, the split pass and the product.
+// Products by splitting both operands: a launch of the split pass, then one or two of the product.
 #pragma once
+#include <algorithm>
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <antiphase/gemm/split_product.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace antiphase::mm {
 
-struct product_plan {
-  problem what;           // C has its rows side by side if any index is: then A and B have changed places
-  std::int64_t k_piece;   // K is taken in pieces of so much
-  product_instance with;  // what multiplies
-  std::int32_t rows, columns;
+// Tiles [first, end) of C, by one launch of a kernel.
+struct product_wave {
+  product_instance with;
+  std::int32_t first, end;
   extent3 grid;
+};
+
+struct product_plan {
+  problem what;          // C has its rows side by side if any index is: then A and B have changed places
+  std::int64_t k_piece;  // K is taken in pieces of so much
+  std::int32_t rows, columns;
+  int multiprocessors;
+  std::vector<product_wave> waves;
 
   split_layout left() const { return {what.m(), k_piece}; }
   split_layout right() const { return {what.n(), k_piece}; }
-  std::size_t noters() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns * with.how.cluster); }
+  // Of as many tiles as any launch has, or of the blocks that share its tiles, which are no more than there are multiprocessors.
+  std::size_t noters() const {
+    return std::max(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), static_cast<std::size_t>(multiprocessors));
+  }
   std::size_t counts() const { return split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(std::uint32_t))); }  // bytes
   std::size_t places() const { return split_layout::padded(static_cast<std::int64_t>(noters() * note_capacity * sizeof(std::uint16_t))); }
   std::size_t workspace() const { return left().bytes() + right().bytes() + counts() + places(); }

@@ -11,7 +11,8 @@ constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::nu
 
 class gemm_split : public on_device {
  protected:
-  dense split(const product& p) { return computed(any(), "split", p); }
+  dense split(const product& p) { return split(any(), p); }
+  static dense split(const context& where, const product& p) { return computed(where, "split", p); }
 };
 
 // Of 24 significant bits and any sign.
@@ -225,6 +226,37 @@ TEST_P(gemm_split, tiles_that_blocks_share) {
   }
 }
 
+// Three tiles more than persistent blocks take in whole rounds: clusters share those, in a launch of their own.
+TEST_P(gemm_split, tiles_left_over_are_shared) {
+  device_limits device = simulated_device();
+  device.multiprocessors = 8;
+  const context where = is_cuda() ? any() : context(make_cpu_executor({.limits = device}));
+  const std::int64_t tiles = where.limits().multiprocessors + 3, m = tiles * 128 - 37, n = 70, k = 1300;
+  product p = product_of(reals(m, k, 1), reals(k, n, 2), 1.5f, 0.5f);
+  for (std::int64_t i = 0; i < m; i += 50) p.a(i, i % k) = 0x1p-60f;  // uncertain here and there
+  for (std::int64_t l = 0; l < k; ++l) p.a(m - 3, l) = l == 7;        // and a line of few nonzeros in the last tile
+  const dense c = split(where, p);
+  AP_EXPECT_KEPT(c, p);
+  // The first tiles have the bits that they have where no others are left over.
+  product alone = product_of(p.a, p.b, p.alpha, p.beta);
+  alone.a.rows = alone.c.rows = (tiles - 3) * 128;
+  alone.a.value.resize(static_cast<std::size_t>(alone.a.rows * k));
+  alone.c.value.resize(static_cast<std::size_t>(alone.c.rows * n));
+  alone.place_a = placed(major::row, alone.a), alone.place_c = placed(major::row, alone.c);
+  dense first = c;
+  first.rows = alone.c.rows;
+  first.value.resize(alone.c.value.size());
+  EXPECT_TRUE(same_bits(split(where, alone), first));
+  const auto why = [&](std::int64_t rows, std::int64_t depth) {
+    float in = 0, out = 0;
+    return explain(where, {.a = {&in, rows, depth, depth, 1}, .b = {&in, depth, n, n, 1}, .c = {&out, rows, n, n, 1}}).why;
+  };
+  const auto says_so = testing::Contains(testing::HasSubstr("3 tiles are left over"));
+  EXPECT_THAT(why(m, k), says_so);
+  EXPECT_THAT(why(m, 70), testing::Not(says_so)) << "too little to do for another launch";
+  EXPECT_THAT(why((tiles - 3) * 128, k), testing::Not(testing::Contains(testing::HasSubstr("left over"))));
+}
+
 // workspace --------------------------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, takes_a_workspace) {
   const context where = any();
@@ -249,17 +281,25 @@ TEST_P(gemm_split, takes_a_workspace) {
   EXPECT_THAT(refused({memory.data() + 16, bytes}), testing::HasSubstr("multiple of 256"));
 }
 TEST_P(gemm_split, workspace_grows_with_the_problem) {
-  const context where = any();
+  device_limits device = simulated_device();
+  device.multiprocessors = 132;
+  const context where = is_cuda() ? any() : context(make_cpu_executor({.limits = device}));
   float one = 0;
   const auto bytes = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     float other = 0;
     return gemm_workspace(where, {.a = {&one, m, k, k, 1}, .b = {&one, k, n, n, 1}, .c = {&other, m, n, n, 1}});
   };
-  for (std::int64_t m = 1, last = 0; m < 2000; m += 37) {
-    const auto now = static_cast<std::int64_t>(bytes(m, 2 * m + 5, 3 * m + 1));
-    EXPECT_GE(now, last);
-    last = now;
-  }
+  const auto expect_growth = [&](auto bytes_of, std::int64_t end) {
+    for (std::int64_t i = 1, last = 0; i < end; ++i) {
+      const auto now = static_cast<std::int64_t>(bytes_of(i));
+      ASSERT_GE(now, last) << i;
+      last = now;
+    }
+  };
+  expect_growth([&](std::int64_t i) { return bytes(i, 2 * i + 5, 3 * i + 1); }, 700);
+  expect_growth([&](std::int64_t m) { return bytes(m, 128, 512); },
+                20000);  // through all numbers of blocks that share a tile, and tiles left over
+  expect_growth([&](std::int64_t k) { return bytes(300, 100, k); }, 3000);
 }
 
 // many -------------------------------------------------------------------------------------------------------------------------------

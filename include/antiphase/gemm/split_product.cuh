@@ -72,11 +72,12 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
 
  private:
   // The block's tiles: of a cluster of more than one block there is only the first, or a block could write over what another still reads.
-  AP_DEV static std::int64_t first_tile() { return block_index().x / P.cluster; }
+  AP_DEV static std::int64_t first_tile(const params& p) { return p.first + block_index().x / P.cluster; }
   AP_DEV static std::int64_t tile_step() { return grid_extent().x / P.cluster; }
   AP_DEV static grouped_tiles tiles_of(const params& p) { return {p.rows, p.columns, 8}; }
-  AP_DEV static std::int64_t tile_count(const params& p) { return std::int64_t{p.rows} * p.columns; }
-  AP_DEV static std::int64_t note_of(std::int64_t tile) { return P.cluster == 1 ? tile : tile * P.cluster + cluster_rank(); }
+  AP_DEV static std::int64_t note_of(const params& p, std::int64_t tile) {
+    return P.cluster == 1 ? tile - p.first : (tile - p.first) * P.cluster + cluster_rank();
+  }
   // Its part of K.
   AP_DEV static int chunks_of(int blocks, int chunks) {
     const int part = ceil_div(chunks, P.cluster) * blocks;
@@ -91,7 +92,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     place at;
     cursor<2> tile;
     const int first_step = 2 * first_chunk(p), end_step = 2 * end_chunk(p);
-    for (std::int64_t i = first_tile(); i < work.count(); i += tile_step(), ++tile) {
+    for (std::int64_t i = first_tile(p); i < p.end; i += tile_step(), ++tile) {
       const tile_place here = work.at(i);
       const int top = static_cast<int>(here.row) * split_tile, left = static_cast<int>(here.column) * split_tile;
       tile_lines& lines = s.lines[tile.index];
@@ -187,10 +188,10 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   AP_DEV static void recompute(const params& p, storage& s, int first_column) {
     named_barrier_sync(epilogue::barrier, epilogue::computing_threads);
     if (s.uncertain.noted == 0) return;
-    for (std::int64_t i = first_tile(); i < tile_count(p); i += tile_step()) {
+    for (std::int64_t i = first_tile(p); i < p.end; i += tile_step()) {
       const tile_place here = tiles_of(p).at(i);
-      epilogue::recompute(p, static_cast<int>(here.row) * split_tile, static_cast<int>(here.column) * split_tile + first_column, note_of(i),
-                          s.tail);
+      epilogue::recompute(p, static_cast<int>(here.row) * split_tile, static_cast<int>(here.column) * split_tile + first_column,
+                          note_of(p, i), s.tail);
     }
   }
 
@@ -220,17 +221,17 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
       place at;
       cursor<2> tile;
       cursor<uncertain_count::turns> turn;
-      for (std::int64_t i = first_tile(); i < tile_count(p); i += tile_step()) {
+      for (std::int64_t i = first_tile(p); i < p.end; i += tile_step()) {
         sums sum = {};
         compute(s, at, warpgroup - 1, chunks, sum);
         s.tiles.wait(tile, full);
         const epilogue out{p, s.lines[tile.index], first_column};
         if constexpr (P.cluster == 1) {
-          out.store(sum, s.uncertain, turn, note_of(i));
+          out.store(sum, s.uncertain, turn, note_of(p, i));
         } else {
           float total[share];
           add_parts(s, sum, total);
-          out.store(total, s.uncertain, turn, note_of(i));
+          out.store(total, s.uncertain, turn, note_of(p, i));
         }
         s.tiles.release(tile++, by_warp{});
       }

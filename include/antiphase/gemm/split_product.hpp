@@ -40,6 +40,7 @@ struct product_problem {
   split_operand left, right;   // A's rows and B's columns
   problem what;                // the operands as they were, and C
   std::int32_t rows, columns;  // of tiles
+  std::int32_t first, end;     // the tiles to compute, of those
   std::int32_t chunks;         // of split_chunk along K, the last may be short
   product_notes notes;
   std::uint64_t* recomputed;  // null, or where outputs that are computed again for want of a certificate are counted

@@ -43,6 +43,19 @@ class current_device {
   int before_ = 0;
 };
 
+// While some stream of the thread is captured, the runtime refuses what might have to wait for the device, making a memory pool among it.
+// A scope that says it is not part of the capture.
+class beside_capture {
+ public:
+  beside_capture() { check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode"); }
+  beside_capture(const beside_capture&) = delete;
+  beside_capture& operator=(const beside_capture&) = delete;
+  ~beside_capture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 // A point in a stream whose time is taken.
 class event {
  public:
@@ -323,6 +336,7 @@ class cuda_executor final : public executor {
   }
   // A pool of our own: the device's default one returns its memory at every synchronisation, and the next call would wait for more.
   void make_pool() const {
+    const beside_capture not_recorded;
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location = {cudaMemLocationTypeDevice, device_};
