@@ -75,6 +75,7 @@ template <split_policy P> struct split_pass {
   static constexpr int warps = threads / warp_size, strip_warps = P.strip / 16;  // strip_warps: side by side along lines
   static constexpr int slots = warps > P.strip ? warps : P.strip;                // lines of a block, at most
   static constexpr int most_blocks = P.clusters ? 16 : 1;                        // of a cluster
+  static constexpr bool chained = true;
 
   // params ----------------------------------------------------------------------------------------------------------------------
   using params = split_arguments;
@@ -184,7 +185,7 @@ template <split_policy P> struct split_pass {
       if (left >= i * w.step + 8) {
         AP_UNROLL
         for (int e = 0; e < 8; e += 4) {
-          const auto v = load_pack<4>(at + i * w.step + e);
+          const auto v = P.once ? load_pack_once(at + i * w.step + e) : load_pack<4>(at + i * w.step + e);
           AP_UNROLL
           for (int j = 0; j < 4; ++j) x[i][e + j] = v.element[j];
         }
@@ -197,7 +198,7 @@ template <split_policy P> struct split_pass {
   AP_DEV static void load_elements(float (&x)[8], const float* at, int left, std::int64_t stride) {
     AP_UNROLL
     for (int e = 0; e < 8; ++e, at += stride)
-      if (e < left) x[e] = *at;
+      if (e < left) x[e] = P.once ? load_once(at) : *at;
   }
 
   // find, measure ---------------------------------------------------------------------------------------------------------------
@@ -412,6 +413,7 @@ template <split_policy P> struct split_pass {
 
  public:
   AP_DEV void operator()(const params& p) const {
+    wait_for_previous_grid();
     const std::uint64_t group = block_index().x / static_cast<unsigned>(in_cluster::extent()), of_second = group * p.share >> 32;
     const bool second = (group + 1) * p.share >> 32 > of_second;
     const auto number = static_cast<std::int64_t>(second ? of_second : group - of_second);

@@ -12,12 +12,13 @@ namespace antiphase::mm {
 struct product_policy {
   int stages = 7;
   int cluster = 1;
+  int lag = 0;  // chunks by which the second warpgroup begins later, so that one stores outputs while the other multiplies
 
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_tile = line_tile, split_step = 32, split_chunk = 64;  // outputs each way; k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
-  return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
+  return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8) && p.lag >= 0 && 2 * p.lag <= p.stages;
 }
 
 struct product_instance {

@@ -1,0 +1,17 @@
+// Products of split operands by other policies than the library's, for the tests.
+#include <antiphase/gemm/split_product.cuh>
+#include <tests/gemm/product_policies.hpp>
+
+namespace antiphase::mm {
+inline namespace AP_TARGET {
+
+template <product_policy P> product_instance product_of_policy(const char* name) { return {P, kernel_of<split_product<P>>(name)}; }
+
+std::vector<product_instance> product_policies() {
+  return {product_of_policy<product_policy{.stages = 4}>("gemm.split.stages-4"),
+          product_of_policy<product_policy{.lag = 2}>("gemm.split.lag-2"),
+          product_of_policy<product_policy{.stages = 6, .lag = 3}>("gemm.split.lag-3")};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::mm
