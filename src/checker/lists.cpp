@@ -1,8 +1,9 @@
 #include "lists.hpp"
 
 #include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/split_product.hpp>
+#include <antiphase/gemm/short_product.hpp>
 #include <antiphase/gemm/split_pass.hpp>
+#include <antiphase/gemm/split_product.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <mutex>
 
@@ -16,6 +17,7 @@ std::vector<instance> plain_kernels();
 std::vector<instance> async_kernels();
 std::vector<instance> vector_kernels();
 std::vector<product_instance> product_kernels();
+std::vector<short_instance> short_kernels();
 std::vector<split_instance> split_kernels();
 std::vector<split_instance> split_alone_kernels();
 std::vector<instance> strict_kernels();
@@ -36,6 +38,7 @@ void enter_checked_kernels() {
     checked_list<mm::instance>() = concatenate<mm::instance>(
         {mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels(), mm::checked::strict_kernels()});
     checked_list<mm::product_instance>() = mm::checked::product_kernels();
+    checked_list<mm::short_instance>() = mm::checked::short_kernels();
     checked_list<mm::split_instance>() =
         concatenate<mm::split_instance>({mm::checked::split_kernels(), mm::checked::split_alone_kernels()});
     checked_list<prefix::instance>() = concatenate<prefix::instance>(

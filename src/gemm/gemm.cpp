@@ -9,30 +9,38 @@
 #include <variant>
 
 #include "src/gemm/request.hpp"
+#include "src/gemm/short.hpp"
 #include "src/gemm/split.hpp"
 
 namespace antiphase {
 namespace {
 
 struct selection {
-  std::variant<mm::plan, mm::product_plan> plan;
+  std::variant<mm::plan, mm::product_plan, mm::short_plan> plan;
   std::vector<std::string> why, refused;
 };
 
-constexpr std::string_view split_name = "split";
+constexpr std::string_view split_name = "split", short_name = "short";
 
 selection select(const context& where, const mm::problem& p, const gemm_options& options) {
   mm::require_sensible(p);
   selection s;
-  const auto refused = mm::refuses_split(where, p);
+  const auto refused = mm::refuses_split(where, p), not_short = mm::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
   if (options.policy == split_name && !nothing) {
     if (refused) throw not_supported(fmt::format("policy split: {}", *refused));
     s.plan = mm::plan_product(where, p);
     s.why.push_back("policy split was asked for");
-  } else if (options.policy != "auto" && options.policy != split_name) {
+  } else if (options.policy == short_name && !nothing) {
+    if (not_short) throw not_supported(fmt::format("policy short: {}", *not_short));
+    s.plan = mm::plan_short(where, p);
+    s.why.push_back("policy short was asked for");
+  } else if (options.policy != "auto" && options.policy != split_name && options.policy != short_name) {
     s.plan = mm::prepare(where.kind(), mm::find_step(options.policy), p);
     s.why.push_back(fmt::format("policy {} was asked for", options.policy));
+  } else if (options.accuracy == precision::fp32 && !not_short) {
+    s.plan = mm::plan_short(where, p);
+    s.why.push_back("precision fp32: with so few values of K, sums in FP64 take no longer than C to be written");
   } else if (options.accuracy == precision::fp32 && !refused) {
     s.plan = mm::plan_product(where, p);
     s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");
@@ -87,6 +95,8 @@ const mm::step& select_step(const context& where, const mm::problem& p) {
 launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options) {
   const selection s = select(where, p, options);
   if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) return run(where, *split, options);
+  if (const auto* with_few = std::get_if<mm::short_plan>(&s.plan))
+    return where.runs_on().launch(with_few->code, with_few->grid, &with_few->what, options.on);
   const mm::plan& plan = std::get<mm::plan>(s.plan);
   return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
 }
@@ -119,6 +129,12 @@ gemm_choice explain(const context& where, const mm::problem& p, const gemm_optio
           fmt::format("{} tiles are left over after rounds of one for each multiprocessor: {} blocks share each, in a second launch",
                       last.end - last.first, last.with.how.cluster));
     if (split->k_piece < p.k()) c.why.push_back(fmt::format("K is taken in pieces of {}", split->k_piece));
+  } else if (const auto* with_few = std::get_if<mm::short_plan>(&s.plan)) {
+    c.kernel = short_name;
+    c.tile = mm::short_tile;
+    c.tile_k = mm::short_k;
+    c.stages = 1;
+    c.blocks = with_few->grid.count();
   } else {
     const mm::plan& plan = std::get<mm::plan>(s.plan);
     c.kernel = plan.what.step;

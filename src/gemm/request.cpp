@@ -36,4 +36,9 @@ void require_sensible(const problem& p) {
     throw bad_request(fmt::format("C has the same address as {}: they must not overlap", p.c.data == p.a.data ? "A" : "B"));
 }
 
+problem with_rows_together(const problem& p) {
+  if (p.c.column_stride == 1 || p.c.row_stride != 1) return p;
+  return {transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
+}
+
 }  // namespace antiphase::mm

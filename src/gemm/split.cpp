@@ -10,6 +10,7 @@
 
 #include "build_config.hpp"
 #include "src/checked_list.hpp"
+#include "src/gemm/request.hpp"
 
 namespace antiphase::mm {
 
@@ -36,11 +37,6 @@ std::span<const product_instance> product_instances(target where) {
 #endif
   if (where == target::checked) return require_checked_list<product_instance>();
   return where == target::cuda ? on_cuda : on_cpu;
-}
-
-problem with_rows_together(const problem& p) {
-  if (p.c.column_stride == 1 || p.c.row_stride != 1) return p;
-  return {transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
 }
 
 std::int64_t tiles_along(std::int64_t extent) { return ceil_div<std::int64_t>(extent, split_tile); }

@@ -1,4 +1,4 @@
-// Products of split operands under the checker: no finding, whatever the epilogue and the tail have to do.
+// Products of split operands, and of few values of k, under the checker: no finding, whatever the epilogue and the tail have to do.
 #include <antiphase/checker.hpp>
 #include <limits>
 
@@ -16,14 +16,14 @@ product reals(std::int64_t m, std::int64_t n, std::int64_t k, float alpha = 1, f
   return product_of(fine(m, k, 1), fine(k, n, 2), alpha, beta);
 }
 // `multiprocessors` decide how many blocks there are, and whether they share a tile.
-void expect_clean(const product& p, std::uint64_t recomputed = 0, int multiprocessors = 1) {
+void expect_clean(const product& p, std::uint64_t recomputed = 0, int multiprocessors = 1, std::string_view policy = "split") {
   check_options options;
   options.schedules = 10;
   options.limits.multiprocessors = multiprocessors;
   const auto report = check(
       [&](const context& where) {
         device_array<std::uint64_t> count(where, std::vector<std::uint64_t>(1));
-        AP_EXPECT_KEPT(computed(where, "split", p, count.data()), p);
+        AP_EXPECT_KEPT(computed(where, policy, p, count.data()), p);
         EXPECT_EQ(count.to_host()[0], recomputed);
       },
       options);
@@ -41,6 +41,12 @@ product cancelling(std::int64_t rows, product p) {
 }
 
 TEST(split_checked, plain) { expect_clean(reals(37, 45, 71)); }
+TEST(split_checked, few_values_of_k) {
+  product p = reals(71, 133, 9, 1, 0.5f);
+  for (std::int64_t i = 0; i < 71; i += 5)
+    for (std::int64_t k = 3; k < 9; ++k) p.a(i, k) = 0;
+  expect_clean(p, 0, 1, "short");
+}
 TEST(split_checked, operands_by_columns_and_scales) {
   product p = reals(21, 19, 35, -1.5f, 0.5f);
   p.place_a = placed(major::column, p.a, 3, 1);

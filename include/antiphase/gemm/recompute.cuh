@@ -5,7 +5,7 @@
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include <antiphase/gemm/epilogue.cuh>
+#include <antiphase/gemm/exact_sum.cuh>
 #include <antiphase/gemm/split_operand.hpp>
 
 namespace antiphase::mm {
@@ -44,14 +44,6 @@ union recompute_storage {
   } slot[recompute_shape::stages];
   double part[recompute_shape::list_apart(0)][recompute_shape::warps];
 };
-
-AP_DEV operand_lines rows_of_a(const problem& p) { return {p.a.data, p.a.rows, p.k(), p.a.row_stride, p.a.column_stride}; }
-AP_DEV operand_lines columns_of_b(const problem& p) { return {p.b.data, p.b.columns, p.k(), p.b.column_stride, p.b.row_stride}; }
-
-AP_DEV void store_rounded(const problem& p, std::int64_t row, std::int64_t column, double sum) {
-  float& c = p.c(row, column);
-  c = blend(p, static_cast<float>(sum), &c);
-}
 
 // load --------------------------------------------------------------------------------------------------------------------------
 // A thread's copies of one operand's lines, step by step. Of a panel's rows it copies every `y_step`-th from `y` on, `width` elements from
@@ -269,19 +261,6 @@ template <class Wanted = any_output> AP_DEV void recompute_tile(const problem& p
 }
 
 // few ---------------------------------------------------------------------------------------------------------------------------
-// A sum of up to four products as if computed with twice the digits: what each addition cuts off is added at the end. One product is
-// rounded once; two are, too, but for a second rounding 2^29 times finer; so are three and four unless they cancel to less than about 2^-50
-// of their size. So the result is exact if it is an FP32 number (identity, permutations), otherwise within 0.5 + 2^-28 units in its last
-// place.
-struct exact_sum {
-  double value = 0, cut = 0;
-  AP_DEV void add(double x) {
-    const double sum = value + x, taken = sum - value;
-    cut += (value - (sum - taken)) + (x - taken);
-    value = sum;
-  }
-};
-
 // Whether a line's outputs are recomputed here: lines with an infinity or NaN are not.
 AP_DEV bool is_finite(const split_line& line) { return line.tiny < 0x1p60f; }
 AP_DEV bool is_few(const split_line& line) { return is_finite(line) && line.nonzeros <= few_nonzeros; }

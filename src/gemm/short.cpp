@@ -1,0 +1,60 @@
+#include "short.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <limits>
+#include <vector>
+
+#include "build_config.hpp"
+#include "src/checked_list.hpp"
+#include "src/gemm/request.hpp"
+
+namespace antiphase::mm {
+
+namespace cpu {
+std::vector<short_instance> short_kernels();
+}
+#if ANTIPHASE_HAS_CUDA
+namespace cuda {
+std::vector<short_instance> short_kernels();
+}
+#endif
+
+namespace {
+
+short_instance instance_of(target where) {
+  if (where == target::checked) return require_checked_list<short_instance>().front();
+#if ANTIPHASE_HAS_CUDA
+  if (where == target::cuda) return cuda::short_kernels().front();
+#endif
+  if (where == target::cuda) throw not_supported("this build has no kernels for CUDA");
+  return cpu::short_kernels().front();
+}
+
+std::int64_t tiles_of(const problem& p) {
+  return ceil_div<std::int64_t>(p.m(), short_tile.m) * ceil_div<std::int64_t>(p.n(), short_tile.n);
+}
+
+}  // namespace
+
+std::optional<std::string> refuses_short(const context& where, const problem& p) {
+  if (p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0) return "there is nothing to multiply";
+  if (p.k() > short_k) return fmt::format("it is for K up to {}, K is {}", short_k, p.k());
+  const device_limits& device = where.limits();
+  // Half as many FP64 multiply-adds as FP32 ones; other GPUs have a 32nd or a 64th.
+  const bool fast = (device.major >= 8 && device.major <= 10) && device.minor == 0;
+  if (!fast) return fmt::format("{} (compute capability {}.{}) is slow in FP64", device.name, device.major, device.minor);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (p.m() > most || p.n() > most || tiles_of(with_rows_together(p)) > most)
+    return fmt::format("C is {} x {}: more than {} tiles", p.m(), p.n(), most);
+  return std::nullopt;
+}
+
+short_plan plan_short(const context& where, const problem& p) {
+  const problem what = with_rows_together(p);
+  return {what, instance_of(where.kind()).code, {static_cast<unsigned>(tiles_of(what)), 1, 1}};
+}
+
+}  // namespace antiphase::mm

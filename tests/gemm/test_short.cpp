@@ -1,0 +1,150 @@
+// Products with few values of k: sums in FP64, rounded once.
+#include <limits>
+
+#include "tests/gemm/contract.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+
+// Of 24 significant bits, any sign, and as many powers of two as `spread`.
+dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1) {
+  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
+  return made(rows, columns, [&](auto i, auto j) {
+    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
+  });
+}
+
+class gemm_short : public on_device {
+ protected:
+  dense computed_short(const product& p) { return computed(any(), "short", p); }
+};
+
+// What a sum in FP64 gives, in the order of k, whose products are exact.
+dense by_double(const product& p) {
+  return made(p.c.rows, p.c.columns, [&](auto i, auto j) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < p.a.columns; ++k) sum += static_cast<double>(p.a(i, k)) * p.b(k, j);
+    const float scaled = p.alpha * static_cast<float>(sum);
+    return p.beta == 0 ? scaled : std::fma(p.beta, p.c(i, j), scaled);
+  });
+}
+
+TEST_P(gemm_short, shapes_and_layouts) {
+  unsigned seed = 1;
+  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 6}, {37, 300, 11}, {260, 131, 16}, {64, 128, 16}})
+    for (const major by_a : {major::row, major::column})
+      for (const major by_b : {major::row, major::column})
+        for (const major by_c : {major::row, major::column}) {
+          seed += 2;
+          product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
+          p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
+          p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
+          p.place_c = placed(by_c, p.c, seed % 2, static_cast<int>(seed / 2 % 4));
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed);
+          EXPECT_TRUE(same(computed_short(p), by_double(p)));
+        }
+}
+TEST_P(gemm_short, general_strides) {
+  product p = product_of(reals(70, 9, 1), reals(9, 40, 2), -1.5f, 0.5f);
+  p.place_a = {7, 70 * 7, 1};
+  p.place_b = {3, 9 * 3 + 2, 2};
+  p.place_c = {120, 3, 3};
+  EXPECT_TRUE(same(computed_short(p), by_double(p)));
+}
+
+// x + y - x + z: FP64 alone would lose y and z behind an x of 2^60.
+TEST_P(gemm_short, lines_of_few_nonzeros_are_rounded_once) {
+  const std::int64_t m = 75, n = 141, k = 13;
+  product p = product_of(dense{m, k}, made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }), 1, 2);
+  for (std::int64_t i = 0; i < m; ++i) {
+    const int e = static_cast<int>(i % 3);
+    p.a(i, e) = 0x1p60f;
+    p.a(i, e + 2) = 3 + static_cast<float>(i);
+    p.a(i, e + 5) = -0x1p60f;
+    if (i % 2 == 0) p.a(i, e + 9) = 0x1p-10f;
+    if (i % 5 == 4) p.a(i, 12) = 0x1p-11f;  // the fifth: no promise, or the fourth
+  }
+  const auto one = [&](std::int64_t i, std::int64_t j) {
+    const double rest = 3 + static_cast<double>(i) + (i % 2 == 0 ? 0x1p-10 : 0) + (i % 5 == 4 ? 0x1p-11 : 0);
+    return std::fma(2.f, p.c(i, j), static_cast<float>(std::ldexp(rest, static_cast<int>(j % 9))));
+  };
+  const dense c = computed_short(p);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; i % 10 != 4 && j < n; ++j) EXPECT_EQ(c(i, j), one(i, j)) << i << ", " << j;
+  product turned = product_of(dense{n, k}, dense{k, m}, 1, 0);  // now columns of B are those lines
+  for (std::int64_t l = 0; l < k; ++l) {
+    for (std::int64_t j = 0; j < n; ++j) turned.a(j, l) = p.b(l, j);
+    for (std::int64_t i = 0; i < m; ++i) turned.b(l, i) = p.a(i, l);
+  }
+  p.beta = 0;
+  const dense straight = computed_short(p), across = computed_short(turned);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) EXPECT_EQ(across(j, i), straight(i, j)) << i << ", " << j;
+}
+TEST_P(gemm_short, infinities_and_nan_follow_ieee) {
+  product p = product_of(reals(150, 4, 1), reals(4, 140, 2), 1, 0.5f);
+  p.a(3, 1) = infinity;
+  p.a(140, 3) = nan;
+  p.a(77, 0) = -infinity;
+  p.b(2, 100) = infinity;
+  for (std::int64_t k = 0; k < 4; ++k) p.b(k, 50) = 0;  // a column of zeros: infinity times 0
+  AP_EXPECT_KEPT(computed_short(p), p);
+}
+TEST_P(gemm_short, ends_of_the_range) {
+  for (const auto& [of_a, of_b] : {std::pair{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
+    product p = product_of(reals(70, 13, 1), reals(13, 45, 2));
+    for (float& x : p.a.value) x = std::ldexp(x, of_a);
+    for (float& x : p.b.value) x = std::ldexp(x, of_b);
+    SCOPED_TRACE(testing::Message() << of_a << ", " << of_b);
+    AP_EXPECT_KEPT(computed_short(p), p);
+  }
+}
+TEST_P(gemm_short, beta_of_0_leaves_c_unread) {
+  for (const float beta : {0.f, -0.f}) {
+    product p = product_of(reals(131, 7, 5), reals(7, 45, 6), 1, beta);
+    p.c = filled(131, 45, nan);
+    EXPECT_TRUE(same(computed_short(p), by_double(p)));
+  }
+}
+
+TEST_P(gemm_short, is_chosen_for_few_values_of_k) {
+  const context where = any();
+  std::vector<float> memory(100);
+  const auto chosen = [&](const context& there, std::int64_t k, const gemm_options& how = {}) {
+    return explain(there, {.a = {memory.data(), 3, k, k, 1}, .b = {memory.data(), k, 2, 2, 1}, .c = {memory.data() + 90, 3, 2, 2, 1}}, how);
+  };
+  EXPECT_EQ(chosen(where, 1).kernel, "short");
+  EXPECT_EQ(chosen(where, 16).kernel, "short");
+  EXPECT_EQ(chosen(where, 16).workspace, 0u);
+  EXPECT_NE(chosen(where, 17).kernel, "short");
+  EXPECT_NE(chosen(where, 5, {.accuracy = precision::strict}).kernel, "short");
+  const auto refused = [&](const context& there, std::int64_t k) {
+    try {
+      chosen(there, k, {.policy = "short"});
+    } catch (const not_supported& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_THAT(refused(where, 17), testing::HasSubstr("for K up to 16, K is 17"));
+  device_limits other = simulated_device();
+  other.major = 8, other.minor = 6;
+  const context slow(make_cpu_executor({.limits = other}));
+  EXPECT_NE(chosen(slow, 5).kernel, "short");
+  EXPECT_THAT(refused(slow, 5), testing::HasSubstr("slow in FP64"));
+}
+
+TEST_P(gemm_short, every_schedule_gives_the_same_bits) {
+  product p = product_of(reals(150, 12, 1, 60), reals(12, 137, 2, 60), 1, 1);
+  for (std::int64_t i = 0; i < 150; i += 7)
+    for (std::int64_t k = 3; k < 12; ++k) p.a(i, k) = 0;
+  const dense first = computed_short(p);
+  for (const context& where : several()) EXPECT_TRUE(same_bits(computed(where, "short", p), first));
+}
+
+AP_ON_BOTH_DEVICES(gemm_short);
+
+}  // namespace
+}  // namespace antiphase::gemm_test
