@@ -55,6 +55,8 @@ class Kernel:
         """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a multiprocessor resident; the
         others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them. Kernels with
         code for a part of their tile (strict) have a multiprocessor to themselves."""
+        if "short_product" in self.name:  # two blocks of 256 threads
+            return 128
         if self.threads == 1024:
             return 64
         if self.one_block:
@@ -142,7 +144,7 @@ def product_faults(code):
     waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
     if waits != 1:
         yield f"{waits} waits for the Tensor Cores in the main loop, expected 1"
-    shared_by = int(re.search(r"product_policy\{\d+, (\d+)\}", code.split("\n", 1)[0] + "product_policy{0, 1}")[1])
+    shared_by = int(re.search(r"product_policy\{\d+, (\d+)", code.split("\n", 1)[0])[1])
     pairs = sum("STG.E.64" in text for _, text in lines)
     if pairs < 31 // shared_by:
         yield f"{pairs} stores of pairs, expected {32 // shared_by}"
