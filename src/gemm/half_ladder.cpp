@@ -53,15 +53,15 @@ void require_sensible(const half_problem& p) {
 }
 
 // `rows` rows of 64 elements: what one copy brings.
-tensor_map encode_rows(const context& where, const matrix_view<const f16>& v, int rows) {
+tensor_map encode_rows(const executor& where, const matrix_view<const f16>& v, int rows) {
   const auto bytes = static_cast<std::uint64_t>(std::max(v.row_stride, ceil_div<std::int64_t>(v.columns, 8) * 8)) * sizeof(f16);
-  return where.runs_on().encode({.data = v.data,
-                                 .element_bytes = sizeof(f16),
-                                 .dimensions = 2,
-                                 .extent = {static_cast<std::uint64_t>(v.columns), static_cast<std::uint64_t>(v.rows)},
-                                 .stride = {sizeof(f16), bytes},
-                                 .box = {64, static_cast<std::uint32_t>(rows)},
-                                 .pattern = swizzle::bytes_128});
+  return where.encode({.data = v.data,
+                       .element_bytes = sizeof(f16),
+                       .dimensions = 2,
+                       .extent = {static_cast<std::uint64_t>(v.columns), static_cast<std::uint64_t>(v.rows)},
+                       .stride = {sizeof(f16), bytes},
+                       .box = {64, static_cast<std::uint32_t>(rows)},
+                       .pattern = swizzle::bytes_128});
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ const kernel* code_of(target where, const half_step& how) {
 
 }  // namespace
 
-std::optional<std::string> refuses(const context& where, const half_step& how) {
+std::optional<std::string> refuses(const executor& where, const half_step& how) {
   const device_limits& device = where.limits();
   const auto lacks = [&](const char* what, const char* begins) {
     return fmt::format("it needs {} of compute capability {}, {} has {}.{}", what, begins, device.name, device.major, device.minor);
@@ -102,12 +102,12 @@ std::optional<std::string> refuses(const context& where, const half_step& how) {
   return refusal(device, *code);
 }
 
-half_plan prepare(const context& where, const half_step& how, const half_problem& p) {
+half_plan prepare(const executor& where, const half_step& how, const half_problem& p) {
   if (const auto why = refuses(where, how)) throw not_supported(fmt::format("policy {}: {}", how.name, *why));
   return prepare(where, how, *code_of(where.kind(), how), p);
 }
 
-half_plan prepare(const context& where, const half_step& how, const kernel& code, const half_problem& p) {
+half_plan prepare(const executor& where, const half_step& how, const kernel& code, const half_problem& p) {
   require_sensible(p);
   const std::int64_t rows = ceil_div<std::int64_t>(p.m(), how.tile.m), columns = ceil_div<std::int64_t>(p.n(), how.tile.n);
   if (std::max({p.m(), p.n(), p.k()}) > most - 256 || (how.by == feeding::threads && rows > 65535))
@@ -122,9 +122,9 @@ half_plan prepare(const context& where, const half_step& how, const kernel& code
   return plan;
 }
 
-launch_counts run(const context& where, const half_plan& plan, stream on) {
+launch_counts run(const executor& where, const half_plan& plan, stream on) {
   const void* const arguments = plan.how.by == feeding::engine ? static_cast<const void*>(&plan.arguments) : &plan.arguments.what;
-  return where.runs_on().launch(plan.code, plan.grid, arguments, on);
+  return where.launch(plan.code, plan.grid, arguments, on);
 }
 
 }  // namespace antiphase::mm

@@ -40,7 +40,7 @@ struct half_operands {
     device_array<float> c(where, std::vector<float>(static_cast<std::size_t>(shape.m * c_stride), -77.f));
     const half_problem p{row_major<const f16>(a.data(), shape.m, shape.k, a_stride),
                          row_major<const f16>(b.data(), shape.k, shape.n, b_stride), row_major(c.data(), shape.m, shape.n, c_stride)};
-    run(where, prepare(where, kernel.how, kernel.what, p), nullptr);
+    run(where.runs_on(), prepare(where.runs_on(), kernel.how, kernel.what, p), nullptr);
     where.runs_on().synchronize(nullptr);
     return c.to_host();
   }

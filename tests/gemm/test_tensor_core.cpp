@@ -56,7 +56,7 @@ TEST(tensor_core, is_refused_with_a_reason) {
   const auto reason = [](auto change, const char* step) {
     device_limits device = simulated_device();
     change(device);
-    return refuses(context(make_cpu_executor({.limits = device})), find_half_step(step)).value_or("nothing");
+    return refuses(*make_cpu_executor({.limits = device}), find_half_step(step)).value_or("nothing");
   };
   EXPECT_EQ(reason([](auto&) {}, "tensor-core-tma"), "nothing");
   const auto ampere = [](device_limits& d) { d.major = 8, d.minor = 6, d.shared_opt_in = 99 * 1024; };
@@ -72,12 +72,12 @@ TEST(tensor_core, rejects_what_makes_no_sense) {
   float out[64] = {};
   const half_problem good{row_major<const f16>(in, 4, 5, 8), row_major<const f16>(in, 5, 4, 8), row_major(out, 4, 4)};
   const half_step& step = find_half_step("tensor-core-2");
-  EXPECT_NO_THROW(prepare(where, step, good));
+  EXPECT_NO_THROW(prepare(where.runs_on(), step, good));
   const auto said = [&](auto change) {
     half_problem p = good;
     change(p);
     try {
-      prepare(where, step, p);
+      prepare(where.runs_on(), step, p);
     } catch (const bad_request& e) {
       return std::string(e.what());
     }

@@ -1,6 +1,6 @@
 // The last steps of the GEMM ladder: on Tensor Cores, f16 in, f32 out.
 #pragma once
-#include <antiphase/context.hpp>
+#include <antiphase/executor/executor.hpp>
 #include <antiphase/gemm/tensor_core.hpp>
 #include <optional>
 #include <span>
@@ -42,7 +42,7 @@ struct half_instance {
 std::span<const half_instance> half_instances(target where);
 
 // Why the device cannot run the step, with the numbers; nothing if it can.
-std::optional<std::string> refuses(const context& where, const half_step& how);
+std::optional<std::string> refuses(const executor& where, const half_step& how);
 
 // What run() would launch. Throws bad_request if the problem is not as half_problem says, not_supported where refuses() has a reason.
 struct half_plan {
@@ -51,9 +51,9 @@ struct half_plan {
   extent3 grid;
   half_tensors arguments;
 };
-half_plan prepare(const context& where, const half_step& how, const half_problem& p);
+half_plan prepare(const executor& where, const half_step& how, const half_problem& p);
 // The same with a kernel of one's own that takes the step's arguments, for tests.
-half_plan prepare(const context& where, const half_step& how, const kernel& code, const half_problem& p);
-launch_counts run(const context& where, const half_plan& plan, stream on);
+half_plan prepare(const executor& where, const half_step& how, const kernel& code, const half_problem& p);
+launch_counts run(const executor& where, const half_plan& plan, stream on);
 
 }  // namespace antiphase::mm
