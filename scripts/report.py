@@ -23,9 +23,11 @@ BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 MARK = "†"
 STALE = f"{MARK} measured before the code changed."
 NOTHING = "No figures yet: `scripts/on_gpu` takes them on a machine with a GPU."
-UNITS = {"gemm": "TFLOP/s", "scan": "GB/s"}
-TITLES = {"gemm": "The GEMM ladder: C = A·B in FP32", "scan": "The scan ladder: inclusive sums of FP32"}
-RIVALS = {"gemm": {"cublas_fp32": "cuBLAS FP32"}, "scan": {"cub": "CUB", "memcpy": "device copy"}}
+# By ladder: see results.prefix().
+UNITS = {"gemm": "TFLOP/s", "gemm-f16": "TFLOP/s", "scan": "GB/s"}
+TITLES = {"gemm": "The GEMM ladder: C = A·B in FP32", "gemm-f16": "The GEMM ladder on Tensor Cores: C = A·B of f16 operands, added up in FP32",
+          "scan": "The scan ladder: inclusive sums of FP32"}
+RIVALS = {"gemm": {"cublas_fp32": "cuBLAS FP32"}, "gemm-f16": {"cublas_f16": "cuBLAS f16"}, "scan": {"cub": "CUB", "memcpy": "device copy"}}
 
 
 class Report:
@@ -42,15 +44,15 @@ class Report:
             return ""
         return rate_text(figure.rate(who)) + (f" {MARK}" if who == "ours" and self.stale(figure) else "")
 
-    def reference(self, family):
+    def reference(self, ladder):
         """The shape that gains and shares are told for: of GEMM 4096 (else the largest cube, else the largest), of scan the longest."""
-        shapes = self.results.shapes(family)
+        shapes = self.results.shapes(ladder)
         if (4096,) * 3 in shapes:
             return (4096,) * 3
         return max(shapes, key=lambda shape: (len(set(shape)) == 1, shape), default=None)
 
-    def ladder_origin(self, family):
-        return self.origin(f for f in self.results.figures.values() if f.kernel.startswith(f"{family}.ladder.") and f.protocol == "rested")
+    def ladder_origin(self, ladder):
+        return self.origin(f for f in self.results.figures.values() if f.kernel.startswith(results.prefix(ladder)) and f.protocol == "rested")
 
     def origin(self, of):
         """Where and when some figures were taken."""
@@ -63,26 +65,26 @@ class Report:
         return (f"{machine['name']}{driver}{f', CUDA {cuda}' if cuda else ''}; {max(file.date for file in files)[:10]}, "
                 f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}")
 
-    def table(self, family):
-        shapes, at, steps = self.results.shapes(family), self.reference(family), self.results.steps(family)
-        gains = self.results.gains(family, at)
-        main_rival = next(iter(RIVALS[family]))
-        overlaps = any(getattr(self.results.find(family, step, at), "overlap", None) for step in steps)
-        hot = any(self.results.find(family, step, at, "hot") for step in steps)
-        head = ["step", "adds", *(shape_text(shape) for shape in shapes), f"gain at {shape_text(at)}", f"of {RIVALS[family][main_rival]}"]
+    def table(self, ladder):
+        shapes, at, steps = self.results.shapes(ladder), self.reference(ladder), self.results.steps(ladder)
+        gains = self.results.gains(ladder, at)
+        main_rival = next(iter(RIVALS[ladder]))
+        overlaps = any(getattr(self.results.find(ladder, step, at), "overlap", None) for step in steps)
+        hot = any(self.results.find(ladder, step, at, "hot") for step in steps)
+        head = ["step", "adds", *(shape_text(shape) for shape in shapes), f"gain at {shape_text(at)}", f"of {RIVALS[ladder][main_rival]}"]
         head += ["(Tl + Tc) / max"] * overlaps + [f"{shape_text(at)}, hot"] * hot
         rows = [head, ["---", "---"] + ["--:"] * (len(head) - 2)]
         for step in steps:
-            figure = self.results.find(family, step, at)
-            of_all = [self.results.find(family, step, shape) for shape in shapes]
-            row = [f"`{step}`", next(f.adds for f in self.results.figures.values() if f.kernel == f"{family}.ladder.{step}"),
+            figure = self.results.find(ladder, step, at)
+            of_all = [self.results.find(ladder, step, shape) for shape in shapes]
+            row = [f"`{step}`", next(f.adds for f in self.results.figures.values() if f.kernel == f"{results.prefix(ladder)}{step}"),
                    *map(self.rate, of_all), gain_text(gains.get(step)), self.share(figure, main_rival)]
             row += [f"{figure.overlap:.2f}" if figure and figure.overlap else ""] * overlaps
-            row += [self.rate(self.results.find(family, step, at, "hot"))] * hot
+            row += [self.rate(self.results.find(ladder, step, at, "hot"))] * hot
             rows.append(row)
-        for rival, called in RIVALS[family].items():
-            row = [f"**{called}**", "", *(self.rate(self.results.rival(family, shape, rival), rival) for shape in shapes)]
-            row += [""] * (len(head) - len(row) - hot) + [self.rate(self.results.rival(family, at, rival, "hot"), rival)] * hot
+        for rival, called in RIVALS[ladder].items():
+            row = [f"**{called}**", "", *(self.rate(self.results.rival(ladder, shape, rival), rival) for shape in shapes)]
+            row += [""] * (len(head) - len(row) - hot) + [self.rate(self.results.rival(ladder, at, rival, "hot"), rival)] * hot
             if any(row[2:]):
                 rows.append(row)
         return "\n".join("| " + " | ".join(row) + " |" for row in rows)
@@ -91,41 +93,41 @@ class Report:
         """The share of the rival's speed that we reach, both from one run."""
         return f"{figure.rate() / figure.rate(rival) * 100:.0f} %" if figure and figure.rate(rival) else ""
 
-    def has_stale(self, family):
-        return any(self.stale(f) for f in self.results.figures.values() if f.kernel.startswith(f"{family}.ladder."))
+    def has_stale(self, ladder):
+        return any(self.stale(f) for f in self.results.figures.values() if f.kernel.startswith(results.prefix(ladder)))
 
-    def section(self, family):
-        title = f"**{TITLES[family]}**, {UNITS[family]}, medians of rested runs, gains over the step before. {self.ladder_origin(family)}."
-        parts = [title, self.table(family)]
-        if self.has_stale(family):
+    def section(self, ladder):
+        title = f"**{TITLES[ladder]}**, {UNITS[ladder]}, medians of rested runs, gains over the step before. {self.ladder_origin(ladder)}."
+        parts = [title, self.table(ladder)]
+        if self.has_stale(ladder):
             parts.append(STALE)
-        parts.append(f"![{TITLES[family]}](docs/pictures/ladder_{family}.svg)")
+        parts.append(f"![{TITLES[ladder]}](docs/pictures/ladder_{ladder}.svg)")
         return "\n\n".join(parts)
 
-    def families(self):
-        return [family for family in UNITS if self.results.shapes(family)]
+    def ladders(self):
+        return [ladder for ladder in UNITS if self.results.shapes(ladder)]
 
     def block(self):
-        return "\n\n".join(map(self.section, self.families())) or NOTHING
+        return "\n\n".join(map(self.section, self.ladders())) or NOTHING
 
-    def picture(self, family):
-        at = self.reference(family)
-        gains = self.results.gains(family, at)
+    def picture(self, ladder):
+        at = self.reference(ladder)
+        gains = self.results.gains(ladder, at)
         bars, stale = [], False
-        for step in self.results.steps(family):
-            figure = self.results.find(family, step, at)
+        for step in self.results.steps(ladder):
+            figure = self.results.find(ladder, step, at)
             if figure is None:
                 continue
             stale = stale or self.stale(figure)
             loss = (gains[step] or 0) < 0
             bars.append(ladder_plot.Bar(step, figure.rate(), gain_text(gains[step]), "loss" if loss else "ours", f" {MARK}" * self.stale(figure)))
-        for rival, called in RIVALS[family].items():
-            figure = self.results.rival(family, at, rival)
+        for rival, called in RIVALS[ladder].items():
+            figure = self.results.rival(ladder, at, rival)
             if figure:
                 bars.append(ladder_plot.Bar(called, figure.rate(rival), "", "rival"))
         shape = f"M = N = K = {at[0]}" if len(set(at)) == 1 and len(at) == 3 else f"{shape_text(at)} elements" if len(at) == 1 else shape_text(at)
-        unit = f"{UNITS[family]}; at the right the gain over the step before"
-        return ladder_plot.picture(TITLES[family], f"{shape}; {self.ladder_origin(family)}", unit, bars, [STALE] if stale else [])
+        unit = f"{UNITS[ladder]}; at the right the gain over the step before"
+        return ladder_plot.picture(TITLES[ladder], f"{shape}; {self.ladder_origin(ladder)}", unit, bars, [STALE] if stale else [])
 
 
 def readme_with(text, block):
@@ -163,7 +165,7 @@ def main():
         return 1
     pictures = options.root / "docs" / "pictures"
     for family in UNITS:
-        made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.families() else None
+        made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.ladders() else None
     made |= {path: with_programs(path.read_text(), options.root) for path in sorted((options.root / "docs").glob("*.md"))}
     tables = bench_tables.Tables(report.results, report.stale, MARK, report.origin)
     try:

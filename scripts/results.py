@@ -4,7 +4,12 @@ import pathlib
 
 SCHEMA = 1
 EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
-RIVALS = ("cublas_fp32", "cub", "memcpy")
+
+
+def prefix(ladder):
+    """How the names of a ladder's kernels begin. A ladder is a family, or "family-type" for steps that take operands of another type."""
+    family, _, type = ladder.partition("-")
+    return f"{family}.ladder-{type}." if type else f"{family}.ladder."
 
 
 class BadResult(Exception):
@@ -92,21 +97,20 @@ class Results:
             for figure in file.figures:
                 self.figures[figure.key] = figure
 
-    def steps(self, family):
+    def steps(self, ladder):
         """The steps of a ladder in their order: that of the file that knows most of them, the newest of several."""
-        prefix = f"{family}.ladder."
-        lists = [[f.step for f in file.figures if f.kernel.startswith(prefix)] for file in self.files]
+        lists = [[f.step for f in file.figures if f.kernel.startswith(prefix(ladder))] for file in self.files]
         order = []
         for steps in sorted(reversed(lists), key=lambda steps: -len(set(steps))):
             order += [step for step in dict.fromkeys(steps) if step not in order]
         return order
 
-    def shapes(self, family, protocol="rested"):
-        found = {f.shape for f in self.figures.values() if f.kernel.startswith(f"{family}.ladder.") and f.protocol == protocol}
+    def shapes(self, ladder, protocol="rested"):
+        found = {f.shape for f in self.figures.values() if f.kernel.startswith(prefix(ladder)) and f.protocol == protocol}
         return sorted(found, key=lambda shape: (len(set(shape)) > 1, shape))
 
-    def find(self, family, step, shape, protocol="rested"):
-        return self.figures.get((f"{family}.ladder.{step}", shape, protocol, "nn", "uniform"))
+    def find(self, ladder, step, shape, protocol="rested"):
+        return self.figures.get((f"{prefix(ladder)}{step}", shape, protocol, "nn", "uniform"))
 
     def product(self, precision, shape, protocol="rested", layout="nn", data="normal"):
         """What bench gemm measured of the public product."""
@@ -117,17 +121,17 @@ class Results:
         found = [f for f in self.figures.values() if f.family == "gemm" and f.kernel in ("gemm.fp32", "gemm.strict")]
         return [f for f in found if all({"precision": f.step}.get(key, getattr(f, key, None)) == value for key, value in wanted.items())]
 
-    def rival(self, family, shape, who, protocol="rested"):
+    def rival(self, ladder, shape, who, protocol="rested"):
         """The newest figure at that shape that knows the rival."""
         known = [f for f in self.figures.values()
-                 if f.kernel.startswith(f"{family}.ladder.") and f.shape == shape and f.protocol == protocol and who in f.times]
+                 if f.kernel.startswith(prefix(ladder)) and f.shape == shape and f.protocol == protocol and who in f.times]
         return max(known, key=lambda f: (f.file.date, f.file.path.name), default=None)
 
-    def gains(self, family, shape, protocol="rested"):
+    def gains(self, ladder, shape, protocol="rested"):
         """Per step the gain in speed over the step before it that was measured: 0.1 is 10 %, negative a loss; none for the first."""
         gains, before = {}, None
-        for step in self.steps(family):
-            figure = self.find(family, step, shape, protocol)
+        for step in self.steps(ladder):
+            figure = self.find(ladder, step, shape, protocol)
             if figure:
                 gains[step] = before.times["ours"] / figure.times["ours"] - 1 if before else None
                 before = figure

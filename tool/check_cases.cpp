@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/gemm.hpp>
+#include <antiphase/ladder.hpp>
 #include <antiphase/scan.hpp>
 #include <cmath>
 #include <limits>
@@ -89,6 +90,42 @@ void multiply(const context& where, const mm::step& how, const operands& lies) {
     }
   for (std::size_t i = 0; i < result.size(); ++i)
     if (!std::isnan(c.memory[i]) || !std::isnan(result[i])) require_same(fmt::format("C of {}", lies.name), i, result[i], c.memory[i]);
+}
+
+// Digits in rows of f16 that are padded with NaN to a multiple of 16 bytes, and a row more of them.
+struct placed_halves {
+  std::int64_t rows, columns, stride = columns / 8 * 8 + 8;
+  std::vector<f16> memory = std::vector<f16>(static_cast<std::size_t>((rows + 1) * stride), to_f16(std::nanf("")));
+
+  float value(std::uint64_t seed, std::int64_t i, std::int64_t j) const {
+    return static_cast<float>(digit(seed, static_cast<std::uint64_t>(i * columns + j), 4));
+  }
+  void fill(std::uint64_t seed) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) memory[static_cast<std::size_t>(i * stride + j)] = to_f16(value(seed, i, j));
+  }
+};
+void multiply(const context& where, const mm::half_step& how) {
+  const std::int64_t m = how.tile.m + 3, n = how.tile.n + 5, k = how.stages * how.tile_k + 7;
+  placed_halves a{m, k}, b{k, n};
+  a.fill(1);
+  b.fill(2);
+  placed c(m, n, lie::rows, 0);
+  c.fill(3);
+  const device_array<f16> da(where, a.memory), db(where, b.memory);
+  device_array<float> dc(where, c.memory);
+  mm::run(
+      where.runs_on(),
+      mm::prepare(where.runs_on(), how, {row_major(da.data(), m, k, a.stride), row_major(db.data(), k, n, b.stride), c.view(dc.data())}),
+      nullptr);
+  const std::vector<float> result = dc.to_host();
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      c(i, j) = 0;
+      for (std::int64_t t = 0; t < k; ++t) c(i, j) += a.value(1, i, t) * b.value(2, t, j);
+    }
+  for (std::size_t i = 0; i < result.size(); ++i)
+    if (!std::isnan(c.memory[i]) || !std::isnan(result[i])) require_same("C", i, result[i], c.memory[i]);
 }
 
 // Scans --------------------------------------------------------------------------------------------------------------------------------
@@ -193,6 +230,8 @@ const std::vector<checked_case>& checked_cases() {
       cases.push_back({fmt::format("gemm/{}", s.name), s.adds, [&s](const context& where) {
                          for (const operands& lies : layouts_of(s)) multiply(where, s, lies);
                        }});
+    for (const mm::half_step& s : mm::half_steps)
+      cases.push_back({fmt::format("gemm/{}", s.name), s.adds, [&s](const context& where) { multiply(where, s); }});
     for (const prefix::step& s : prefix::steps)
       cases.push_back({fmt::format("scan/{}", s.name), s.adds, [&s](const context& where) { scan_all(where, s); }});
     return cases;

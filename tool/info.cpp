@@ -98,6 +98,7 @@ void run(const common_options& options) {
                     {"reference", reference_name()},
                     {"default", to_json(chosen)},
                     {"gemm_policies", gemm_policies()},
+                    {"gemm_f16_steps", names_of(mm::half_steps)},
                     {"scan_policies", names_of(prefix::steps)}});
     return;
   }
@@ -109,6 +110,7 @@ void run(const common_options& options) {
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
   text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
   text += "\ngemm policies (--policy), each with one idea more than the one before\n" + list_of(mm::steps) + list_of(beyond_the_ladder);
+  text += "\nfurther steps of ladder gemm: f16 operands, added up in FP32\n" + list_of(mm::half_steps);
   text += "\nscan policies, likewise\n" + list_of(prefix::steps);
   print(text);
 }

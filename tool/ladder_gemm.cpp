@@ -5,23 +5,20 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
-#include <antiphase/trace.hpp>
 #include <limits>
 #include <memory>
 #include <optional>
 
 #include "tool/estimate.hpp"
-#include "tool/ladder.hpp"
-#include "tool/product.hpp"
-#include "tool/rivals.hpp"
-#include "tool/table.hpp"
+#include "tool/ladder_gemm_rows.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
     "Columns on a GPU\n"
-    "  time, TFLOP/s   median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed in FP32\n"
+    "  time, TFLOP/s   median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed with the\n"
+    "                  same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
     "  load, compute   times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the gain "
     "that\n"
     "                  the textbooks' formula promises to a kernel that hides the one behind the other\n"
@@ -29,11 +26,14 @@ constexpr const char* explanation =
     "Columns on the CPU executor\n"
     "  switches        from one simulated thread to another; barriers: of whole blocks; moved: bytes that the loads of A and B read\n"
     "  hidden          steps along K of one block whose load ran while another step was computed, of all its steps\n"
+    "The steps of the second table multiply A and B rounded to f16, which is no part of the times: other operands, with a rival of their "
+    "own.\n"
     "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: that, and a checksum of every row.\n"
     "\n"
     "Examples:\n"
     "  antiphase ladder gemm                                    a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
     "  antiphase ladder gemm --m 1000 --n 777 --k 3000 --json\n"
+    "  antiphase ladder gemm --steps tensor-core-2,tensor-core-tma     f16 operands, on Tensor Cores\n"
     "  antiphase ladder gemm --steps tiled,double-buffered,async-2,async-3 --size 512\n"
     "  antiphase ladder gemm --shared-limit 48                  which steps a small device refuses";
 
@@ -41,16 +41,6 @@ struct request {
   std::optional<std::int64_t> size, m, n, k;
   ladder_options options;
 };
-struct gemm_row : ladder_row {
-  std::optional<timing> load, compute;  // naive has no such parts
-  std::optional<overlap> hidden;
-  std::int64_t bytes_moved = 0;
-};
-
-double promise(const gemm_row& row) {
-  return (row.load->median_us + row.compute->median_us) / std::max(row.load->median_us, row.compute->median_us);
-}
-
 // The matrices of a run, and what is known about their product.
 struct bench {
   extents size;
@@ -118,12 +108,6 @@ gemm_row run_step(const context& where, bench& data, const mm::step& s) {
   return row;
 }
 
-struct timed_rival {
-  rival who;
-  timing time;
-  verdict result;
-};
-
 // Times all steps, their parts and the rival in one go, so that they can be compared.
 void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows, timed_rival& cublas) {
   std::vector<work> works;
@@ -150,70 +134,6 @@ void time_all(const context& where, bench& data, const protocol& how, std::vecto
   for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
 }
 
-std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e) {
-  std::vector<std::vector<std::string>> table{{"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS", "load us", "compute us", "overlap",
-                                               "shared B", "registers", "occupancy", "error", "verified"}};
-  for (const gemm_row& row : rows) {
-    if (!row.refused.empty()) {
-      table.push_back({row.step, "refused: " + row.refused});
-      continue;
-    }
-    const bool parts = row.load && row.compute;
-    table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time),
-                     fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row),
-                     cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
-                     parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
-                     parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{}", row.usage.shared_bytes),
-                     fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
-                     fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
-  }
-  if (cublas.who)
-    table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
-                     fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
-                     fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
-  return table_text(table);
-}
-
-std::string cpu_table(const std::vector<gemm_row>& rows) {
-  std::vector<std::vector<std::string>> table{
-      {"step", "switches", "barriers", "async copies", "moved B", "hidden", "shared B", "error", "verified"}};
-  for (const gemm_row& row : rows) {
-    if (!row.refused.empty()) {
-      table.push_back({row.step, "refused: " + row.refused});
-      continue;
-    }
-    const std::string hidden = row.hidden ? fmt::format("{} of {}", row.hidden->steps_hidden, row.hidden->steps) : "-";
-    table.push_back({row.step, fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers),
-                     fmt::format("{}", row.counts.copies), fmt::format("{}", row.bytes_moved), hidden,
-                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
-  }
-  return table_text(table);
-}
-
-json records(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e, protocol_kind how, target where) {
-  json list = json::array();
-  for (const gemm_row& row : rows) {
-    json record = to_json(row, "gemm.ladder." + row.step, where);
-    record["shape"] = to_json(e);
-    record["type"] = "f32";
-    record["layout"] = "nn";
-    record["bytes_moved"] = row.bytes_moved;
-    if (row.refused.empty() && where == target::cuda) {
-      record["protocol"] = name(how);
-      record["tflops"] = tflops(e, row.time.median_us);
-      if (cublas.who) {
-        add_time(record, "cublas_fp32", cublas.time);
-        record["error"]["cublas_fp32"] = cublas.result.error;
-      }
-      if (row.load && row.compute)
-        record["overlap"] = {{"load_us", row.load->median_us}, {"compute_us", row.compute->median_us}, {"formula", promise(row)}};
-    }
-    if (row.hidden) record["hidden"] = {{"steps_hidden", row.hidden->steps_hidden}, {"steps", row.hidden->steps}};
-    list.push_back(std::move(record));
-  }
-  return list;
-}
-
 extents extents_of(const request& r, target where) {
   const std::int64_t usual = r.size.value_or(where == target::cuda ? 4096 : 256);
   const extents e{r.m.value_or(usual), r.n.value_or(usual), r.k.value_or(usual)};
@@ -221,49 +141,89 @@ extents extents_of(const request& r, target where) {
   return e;
 }
 
-void run(const request& r) {
-  std::vector<const mm::step*> steps;
-  for (const std::string& name : r.options.steps) steps.push_back(&mm::find_step(name));
-  if (steps.empty())
-    for (const mm::step& s : mm::steps) steps.push_back(&s);
+// The steps of a run: all, or those that were asked for.
+struct chosen_steps {
+  std::vector<const mm::step*> floats;
+  std::vector<const mm::half_step*> halves;
+};
+chosen_steps choose(const std::vector<std::string>& names) {
+  chosen_steps chosen;
+  std::string known;
+  const auto add = [&](const auto& steps, auto& list) {
+    for (const auto& s : steps) {
+      known += (known.empty() ? "" : ", ") + std::string(s.name);
+      if (names.empty()) list.push_back(&s);
+    }
+  };
+  add(mm::steps, chosen.floats);
+  add(mm::half_steps, chosen.halves);
+  const auto take = [](const auto& steps, const std::string& name, auto& list) {
+    for (const auto& s : steps)
+      if (name == s.name) return list.push_back(&s), true;
+    return false;
+  };
+  for (const std::string& name : names)
+    if (!take(mm::steps, name, chosen.floats) && !take(mm::half_steps, name, chosen.halves))
+      throw bad_request(fmt::format("there is no step '{}' of the GEMM ladder: expected one of {}", name, known));
+  return chosen;
+}
 
+gemm_results run_floats(const context& where, const extents& e, const std::vector<const mm::step*>& steps, const protocol& how,
+                        const common_options& options) {
+  bench data{where, e};
+  gemm_results results;
+  for (const mm::step* s : steps) {
+    say_progress(options, fmt::format("running {}", s->name));
+    warn_if_slow(options, where, data.problem(), {.policy = s->name}, reference::not_offered);
+    results.rows.push_back(run_step(where, data, *s));
+  }
+  if (is_timed(where, e)) {
+    results.cublas.who = cublas_product(data.problem());
+    if (!results.cublas.who) say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
+    say_progress(options, "taking times");
+    time_all(where, data, how, results.rows, results.cublas);
+  }
+  return results;
+}
+
+void run(const request& r) {
+  const chosen_steps steps = choose(r.options.steps);
   const protocol_kind how = parse_protocol(r.options.protocol);
   const place at = choose_place(r.options.place, reference::not_offered);
   const context& where = *at.where;
   const extents e = extents_of(r, where.kind());
   say_place(r.options.common, at);
   say_progress(r.options.common, "computing the expected result");
-  bench data{where, e};
-  std::vector<gemm_row> rows;
-  for (const mm::step* s : steps) {
-    say_progress(r.options.common, fmt::format("running {}", s->name));
-    warn_if_slow(r.options.common, where, data.problem(), {.policy = s->name}, reference::not_offered);
-    rows.push_back(run_step(where, data, *s));
-  }
-  timed_rival cublas{};
-  const bool timed = where.kind() == target::cuda && e.m > 0 && e.n > 0 && e.k > 0;
-  if (timed) {
-    cublas.who = cublas_product(data.problem());
-    if (!cublas.who) say(r.options.common, fmt::format("cuBLAS is not compared with: {}", cublas.who.why_not));
-    say_progress(r.options.common, "taking times");
-    time_all(where, data, {.kind = how}, rows, cublas);
-  }
-  std::vector<ladder_row*> all;
-  for (gemm_row& row : rows) all.push_back(&row);
-  if (timed) compute_gains(all);
+  gemm_results floats, halves;
+  if (!steps.floats.empty()) floats = run_floats(where, e, steps.floats, {.kind = how}, r.options.common);
+  if (!steps.halves.empty()) halves = run_halves(where, e, steps.halves, {.kind = how}, r.options.common);
 
+  std::string text;
+  json list = json::array();
+  std::vector<const ladder_row*> all;
+  const auto tell = [&](gemm_results& results, const gemm_half& half, std::string_view title) {
+    if (results.rows.empty()) return;
+    std::vector<ladder_row*> rows;
+    for (gemm_row& row : results.rows) rows.push_back(&row);
+    if (is_timed(where, e)) compute_gains(rows);
+    all.insert(all.end(), rows.begin(), rows.end());
+    for (json& record : records(half, results.rows, results.cublas, e, how, where.kind())) list.push_back(std::move(record));
+    text += fmt::format("{}{}, M = {}, N = {}, K = {}, on {}\n\n{}", text.empty() ? "" : "\n", title, e.m, e.n, e.k, at.name,
+                        is_timed(where, e) ? gpu_table(results.rows, results.cublas, e) : cpu_table(results.rows));
+  };
+  tell(floats, of_floats, "C = A B in FP32");
+  tell(halves, of_halves, "C = A B of A and B rounded to f16, added up in FP32 on Tensor Cores");
   if (r.options.common.json)
-    print_json(result_file("ladder gemm", at, records(rows, cublas, e, how, where.kind())));
+    print_json(result_file("ladder gemm", at, std::move(list)));
   else
-    print(fmt::format("C = A B in FP32, M = {}, N = {}, K = {}, on {}\n\n{}", e.m, e.n, e.k, at.name,
-                      timed ? gpu_table(rows, cublas, e) : cpu_table(rows)));
-  require_verified({all.begin(), all.end()});
+    print(text);
+  require_verified(all);
 }
 
 }  // namespace
 
 void add_ladder_gemm(CLI::App& ladder, action& chosen) {
-  CLI::App* command = ladder.add_subcommand("gemm", "The steps of the FP32 matrix product");
+  CLI::App* command = ladder.add_subcommand("gemm", "The steps of the matrix product: FP32, then f16 operands on Tensor Cores");
   const auto r = std::make_shared<request>();
   command->add_option("--size", r->size, "M, N and K at once")->check(integer_from(0))->type_name("N");
   command->add_option("--m", r->m, "Rows of A and C")->check(integer_from(0))->type_name("N");

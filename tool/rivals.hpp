@@ -3,6 +3,7 @@
 #include <antiphase/context.hpp>
 #include <antiphase/core/element.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/ladder.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,6 +22,8 @@ struct rival {
 // C = A * B in FP32 by cuBLAS, a library that is looked for at run time. The matrices are the device's and densely packed, C is row-major,
 // A and B are row- or column-major.
 rival cublas_product(const mm::problem& p);
+// The same of f16 matrices, added up in FP32 into an FP32 matrix, whose rows may be padded.
+rival cublas_product(const mm::half_problem& p);
 
 // Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit.
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count);

@@ -15,6 +15,9 @@ using handle = void*;
 constexpr const char* library_names[] = {"libcublas.so.13", "libcublas.so.12"};
 constexpr int not_transposed = 0, transposed_operand = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
 constexpr int pedantic = 2;                                // CUBLAS_PEDANTIC_MATH: FP32 in every step, no Tensor Cores
+constexpr int sums_in_fp32 = 16;                           // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+constexpr int real_16 = 2, real_32 = 0;                    // CUDA_R_16F, CUDA_R_32F
+constexpr int compute_32 = 68, any_algorithm = -1;         // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
 
 // A row-major matrix is a column-major one that is transposed.
 struct operand {
@@ -41,6 +44,7 @@ class cublas {
     find(set_stream_, "cublasSetStream_v2");
     find(set_math_, "cublasSetMathMode");
     find(sgemm_, "cublasSgemm_v2");
+    find(gemm_ex_, "cublasGemmEx");
   }
   cublas(const cublas&) = delete;
   cublas& operator=(const cublas&) = delete;
@@ -50,16 +54,21 @@ class cublas {
 
   const std::string& why_not() const { return why_not_; }
 
-  // Row-major C = A * B is column-major C' = B' * A'. The handle belongs to the device that is current in the first call.
+  // Row-major C = A * B is column-major C' = B' * A'.
   void multiply(const mm::problem& p, stream on) {
-    if (handle_ == nullptr) {
-      check(create_(&handle_), "cublasCreate");
-      check(set_math_(handle_, pedantic), "cublasSetMathMode");
-    }
-    check(set_stream_(handle_, on), "cublasSetStream");
+    begin(pedantic, on);
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const operand a = describe(p.a), b = describe(p.b);
     check(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading, &p.beta, p.c.data, n), "cublasSgemm");
+  }
+  void multiply(const mm::half_problem& p, stream on) {
+    begin(sums_in_fp32, on);
+    const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
+    const auto apart = [](const auto& v) { return static_cast<int>(v.row_stride); };
+    const float one = 1, zero = 0;
+    check(gemm_ex_(handle_, not_transposed, not_transposed, n, m, k, &one, p.b.data, real_16, apart(p.b), p.a.data, real_16, apart(p.a),
+                   &zero, p.c.data, real_32, apart(p.c), compute_32, any_algorithm),
+          "cublasGemmEx");
   }
 
  private:
@@ -72,6 +81,15 @@ class cublas {
   int (*set_math_)(handle, int) = nullptr;
   int (*sgemm_)(handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*, float*, int) = nullptr;
 
+  int (*gemm_ex_)(handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*, void*, int, int,
+                  int, int) = nullptr;
+
+  // In every call, as FP32 and f16 products share the handle, which belongs to the device that is current in the first one.
+  void begin(int math, stream on) {
+    if (handle_ == nullptr) check(create_(&handle_), "cublasCreate");
+    check(set_math_(handle_, math), "cublasSetMathMode");
+    check(set_stream_(handle_, on), "cublasSetStream");
+  }
   template <class F> void find(F& function, const char* name) {
     function = reinterpret_cast<F>(dlsym(library_, name));
     if (function == nullptr) why_not_ = fmt::format("the cuBLAS that was found has no {}", name);
@@ -81,20 +99,28 @@ class cublas {
   }
 };
 
-}  // namespace
-
-rival cublas_product(const mm::problem& p) {
+// A handle takes a while to make: rivals share it for as long as there is one.
+std::shared_ptr<cublas> shared_library() {
+  static std::weak_ptr<cublas> known;
+  auto library = known.lock();
+  if (!library) known = library = std::make_shared<cublas>();
+  return library;
+}
+rival product_of(const auto& p) {
   rival result{.name = "cuBLAS", .run = {}, .why_not = {}};
   if (std::max({p.m(), p.n(), p.k()}) > std::numeric_limits<int>::max()) {
     result.why_not = "its integers have 32 bits";
     return result;
   }
-  static std::weak_ptr<cublas> known;  // a handle takes a while to make: rivals share it for as long as there is one
-  auto library = known.lock();
-  if (!library) known = library = std::make_shared<cublas>();
+  const std::shared_ptr<cublas> library = shared_library();
   result.why_not = library->why_not();
   if (result.why_not.empty()) result.run = [library, p](stream on) { library->multiply(p, on); };
   return result;
 }
+
+}  // namespace
+
+rival cublas_product(const mm::problem& p) { return product_of(p); }
+rival cublas_product(const mm::half_problem& p) { return product_of(p); }
 
 }  // namespace antiphase::tool

@@ -14,8 +14,12 @@ constexpr double sample_budget = 3e8;  // multiply-adds in FP64 that a sample ma
 constexpr std::int64_t smallest_sample = 8;
 
 // A sum of k terms in the order of k is off by about unit * sqrt(k) / 2.4 of its usual size; four to five times that is suspicious, and a
-// missing term of 4096 is a thousand times as much.
-double bound(std::int64_t k) { return 2 * unit * (std::sqrt(static_cast<double>(k)) + 2); }
+// missing term of 4096 is a thousand times as much. Tensor Cores cut the sum off toward zero with every 16 products, by a third of
+// a unit of the result on average, which adds up; six times that is suspicious, and a missing term of 4096 is hundreds of times as much.
+double bound(std::int64_t k, arithmetic how) {
+  const double rounded = 2 * unit * (std::sqrt(static_cast<double>(k)) + 2);
+  return how == arithmetic::fp32 ? rounded : rounded + 2 * unit * (static_cast<double>(k) / 16 + 1);
+}
 
 }  // namespace
 
@@ -32,8 +36,9 @@ std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-product_check::product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n, std::int64_t k)
-    : m_{m}, n_{n}, k_{k} {
+product_check::product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n, std::int64_t k,
+                             arithmetic how)
+    : m_{m}, n_{n}, k_{k}, how_{how} {
   const double per_row = std::max(1., static_cast<double>(n) * static_cast<double>(k));
   const std::int64_t count = std::min(m, std::max(smallest_sample, static_cast<std::int64_t>(sample_budget / per_row)));
   for (std::int64_t i = 0; i < count; ++i)
@@ -92,10 +97,10 @@ verdict product_check::operator()(std::span<const float> c) const {
     double sum = 0;
     for (std::size_t j = 0; j < static_cast<std::size_t>(n_); ++j)
       sum += static_cast<double>(c[i * static_cast<std::size_t>(n_) + j]) * signs_[j];
-    rows_agree = rows_agree && std::abs(sum - checksum_[i]) <= 8 * bound(k_) * size_[i];
+    rows_agree = rows_agree && std::abs(sum - checksum_[i]) <= 8 * bound(k_, how_) * size_[i];
   }
   return {.error = right > 0 ? std::sqrt(wrong / right) : std::sqrt(wrong),
-          .verified = rows_agree && std::sqrt(wrong) <= bound(k_) * std::sqrt(usual)};
+          .verified = rows_agree && std::sqrt(wrong) <= bound(k_, how_) * std::sqrt(usual)};
 }
 
 template <class T> verdict check_sums(std::span<const T> in, std::span<const T> out, std::int64_t tile) {

@@ -16,15 +16,20 @@ struct verdict {
   bool verified = false;
 };
 
+// What adds up the products: FP32 with roundings to the nearest, or Tensor Cores, which cut off.
+enum class arithmetic { fp32, tensor_cores };
+
 // Judges products C = A * B of row-major matrices of random_values(). A sample of rows is compared with FP64 element by element; all
 // rows are checked by multiplying with a random vector of signs, C x = A (B x), which a wrong row does not survive.
 class product_check {
  public:
-  product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n, std::int64_t k);
+  product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n, std::int64_t k,
+                arithmetic how = arithmetic::fp32);
   verdict operator()(std::span<const float> c) const;
 
  private:
   std::int64_t m_, n_, k_;
+  arithmetic how_;
   std::vector<std::int64_t> rows_;  // the sample
   std::vector<double> expected_;    // rows_ x n
   std::vector<float> signs_;        // n

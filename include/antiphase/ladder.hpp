@@ -1,4 +1,5 @@
 // The ladders of GEMM and scan, for callers who run, measure or show single steps.
 #pragma once
+#include <antiphase/gemm/half_ladder.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/scan/ladder.hpp>

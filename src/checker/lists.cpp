@@ -1,5 +1,6 @@
 #include "lists.hpp"
 
+#include <antiphase/gemm/half_ladder.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/short_product.hpp>
 #include <antiphase/gemm/split_pass.hpp>
@@ -21,6 +22,8 @@ std::vector<short_instance> short_kernels();
 std::vector<split_instance> split_kernels();
 std::vector<split_instance> split_alone_kernels();
 std::vector<instance> strict_kernels();
+std::vector<half_instance> tensor_core_kernels();
+std::vector<half_instance> tensor_core_tma_kernels();
 }  // namespace mm::checked
 namespace prefix::checked {
 std::vector<instance> arithmetic_kernels();
@@ -37,6 +40,8 @@ void enter_checked_kernels() {
   std::call_once(once, [] {
     checked_list<mm::instance>() = concatenate<mm::instance>(
         {mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels(), mm::checked::strict_kernels()});
+    checked_list<mm::half_instance>() =
+        concatenate<mm::half_instance>({mm::checked::tensor_core_kernels(), mm::checked::tensor_core_tma_kernels()});
     checked_list<mm::product_instance>() = mm::checked::product_kernels();
     checked_list<mm::short_instance>() = mm::checked::short_kernels();
     checked_list<mm::split_instance>() =

@@ -1,51 +1,15 @@
 // The product of split operands with one fault each: another ring, or another wait, in the place of its own.
 #include <antiphase/gemm/split_product.cuh>
 
+#include "tests/gemm/broken_ring.cuh"
 #include "tests/gemm/split_mutants.hpp"
 
 namespace antiphase::mm {
 inline namespace AP_TARGET {
 
-enum class slip {
-  none,
-  no_full_wait,
-  no_empty_wait,
-  bytes_too_few,
-  bytes_too_many,
-  full_wait_does_not_flip,
-  empty_wait_does_not_flip,
-  released_before_use,
-  one_stage_too_few,
-  promoted_before_wait,
-  no_wait_for_products,
-  no_fence_init,
-};
-constexpr product_policy few_stages{.stages = 4};
-
 template <slip F> struct broken_waits : product_waits<few_stages> {
   using whole = product_waits<few_stages>;
-  struct ring : whole::ring {
-    using all = typename whole::ring;
-    using place = typename all::place;
-    AP_DEV void acquire(place at) {
-      if constexpr (F == slip::empty_wait_does_not_flip) at.parity = 0;
-      if constexpr (F == slip::one_stage_too_few) ++at;  // as if the slot after this one had to be free
-      if constexpr (F != slip::no_empty_wait) all::acquire(at);
-    }
-    AP_DEV void commit(place at, int event, bytes n) {
-      if constexpr (F == slip::bytes_too_few) n.count -= 16;
-      if constexpr (F == slip::bytes_too_many) n.count += 16;
-      all::commit(at, event, n);
-    }
-    AP_DEV void wait(place at, int event) {
-      if constexpr (F == slip::full_wait_does_not_flip) at.parity = 0;
-      if constexpr (F != slip::no_full_wait) all::wait(at, event);
-      if constexpr (F == slip::released_before_use) all::release(at, by_warp{});
-    }
-    AP_DEV void release(place at, by_warp how) {
-      if constexpr (F != slip::released_before_use) all::release(at, how);
-    }
-  };
+  using ring = broken_ring<F, typename whole::ring>;
   AP_DEV static void barriers_made() {
     if constexpr (F != slip::no_fence_init) whole::barriers_made();
   }
@@ -57,11 +21,11 @@ template <slip F> struct broken_waits : product_waits<few_stages> {
   }
 };
 
-template <slip F> split_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {{few_stages, kernel_of<split_product<few_stages, broken_waits<F>>>(name)}, broken, by, says};
+template <slip F> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {kernel_of<split_product<few_stages, broken_waits<F>>>(name), broken, by, says};
 }
 
-std::vector<split_mutant> split_mutants() {
+std::vector<kernel_mutant> split_mutants() {
   using enum finding_kind;
   constexpr const char* phase = "a wait for the end of the mbarrier's phase";
   constexpr const char* products = "a wait for the group of the Tensor Core operation";

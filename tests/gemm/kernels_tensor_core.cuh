@@ -5,7 +5,7 @@
 namespace antiphase::mm {
 inline namespace AP_TARGET {
 
-template <tensor_policy P> tensor_instance instance_of(const char* name) { return {P, kernel_of<tensor_core<P>>(name)}; }
+template <tensor_policy P> tensor_instance instance_of(const char* name) { return {step_of(name, "", P), kernel_of<tensor_core<P>>(name)}; }
 
 std::vector<tensor_instance> tensor_instances() {
   return {instance_of<tensor_policy{.tile = {64, 64}, .warp = {32, 32}, .stages = 1}>("tensor-core-64-1"),

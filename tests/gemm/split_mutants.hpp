@@ -1,22 +1,15 @@
-// The kernels of kernels_split_mutants.cuh: the product of split operands with one fault each, and how the checker must find it.
+// The kernels of kernels_split_mutants.cuh: the product of split operands with one fault each.
 #pragma once
-#include <antiphase/checker.hpp>
 #include <antiphase/gemm/split_product.hpp>
-#include <ostream>
-#include <vector>
+
+#include "tests/gemm/kernel_mutant.hpp"
 
 namespace antiphase::mm {
 
-struct split_mutant {
-  product_instance with;
-  const char* broken = nullptr;  // null: nothing is
-  finding_kind by{};
-  const char* says = "";  // a part of that finding's text
-};
-inline void PrintTo(const split_mutant& m, std::ostream* out) { *out << m.with.code.name; }
+constexpr product_policy few_stages{.stages = 4};
 
 namespace checked {
-std::vector<split_mutant> split_mutants();
+std::vector<kernel_mutant> split_mutants();
 }
 
 }  // namespace antiphase::mm

@@ -26,25 +26,37 @@ inline std::vector<f16> padded(int rows, int columns, int stride, std::size_t se
   return all;
 }
 
+// The operands of a product on a device.
+struct half_operands {
+  tensor_shape shape;
+  int a_stride = (shape.k + 7) / 8 * 8 + 8, b_stride = (shape.n + 7) / 8 * 8 + 8, c_stride = shape.n + 3;
+  std::vector<f16> host_a = padded(shape.m, shape.k, a_stride, 11), host_b = padded(shape.k, shape.n, b_stride, 500'009);
+  device_array<f16> a, b;
+
+  half_operands(const context& where, const tensor_shape& s)
+      : shape(s), a(where, std::span<const f16>(host_a)), b(where, std::span<const f16>(host_b)) {}
+  // C, with what lies between its rows, -77.
+  std::vector<float> product(const context& where, const tensor_instance& kernel) const {
+    device_array<float> c(where, std::vector<float>(static_cast<std::size_t>(shape.m * c_stride), -77.f));
+    const half_problem p{row_major<const f16>(a.data(), shape.m, shape.k, a_stride),
+                         row_major<const f16>(b.data(), shape.k, shape.n, b_stride), row_major(c.data(), shape.m, shape.n, c_stride)};
+    run(where.runs_on(), prepare(where.runs_on(), kernel.how, kernel.what, p), nullptr);
+    where.runs_on().synchronize(nullptr);
+    return c.to_host();
+  }
+};
+
 // The first output that is wrong by more than the Tensor Core's arithmetic explains, or nothing.
 inline std::string wrong_output(const context& where, const tensor_instance& kernel, const tensor_shape& s) {
-  const int a_stride = (s.k + 7) / 8 * 8 + 8, b_stride = (s.n + 7) / 8 * 8 + 8, c_stride = s.n + 3;
-  const auto host_a = padded(s.m, s.k, a_stride, 11), host_b = padded(s.k, s.n, b_stride, 500'009);
-  const std::vector<float> host_c(static_cast<std::size_t>(s.m * c_stride), -77.f);
-  const device_array<f16> a(where, std::span<const f16>(host_a)), b(where, std::span<const f16>(host_b));
-  device_array<float> c(where, std::span<const float>(host_c));
-  const half_problem p{row_major<const f16>(a.data(), s.m, s.k, a_stride), row_major<const f16>(b.data(), s.k, s.n, b_stride),
-                       row_major(c.data(), s.m, s.n, c_stride)};
-  const auto blocks = [](int size, int by) { return static_cast<unsigned>(ceil_div(size, by)); };
-  where.runs_on().launch(kernel.what, {blocks(s.n, kernel.policy.tile.n), blocks(s.m, kernel.policy.tile.m), 1}, &p, nullptr);
-  where.runs_on().synchronize(nullptr);
-  const auto out = c.to_host();
+  const half_operands in(where, s);
+  const int a_stride = in.a_stride, b_stride = in.b_stride, c_stride = in.c_stride;
+  const std::vector<float> out = in.product(where, kernel);
   for (int i = 0; i < s.m; ++i)
     for (int j = 0; j < c_stride; ++j) {
       double sum = 0, size = 0;
       for (int l = 0; l < s.k && j < s.n; ++l) {
-        const double product = double{to_float(host_a[static_cast<std::size_t>(i * a_stride + l)])} *
-                               to_float(host_b[static_cast<std::size_t>(l * b_stride + j)]);
+        const double product = double{to_float(in.host_a[static_cast<std::size_t>(i * a_stride + l)])} *
+                               to_float(in.host_b[static_cast<std::size_t>(l * b_stride + j)]);
         sum += product;
         size += std::abs(product);
       }

@@ -1,12 +1,8 @@
 // Every fault of the product of split operands is found, by the kind and the words its list names.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <chrono>
 
 #include "src/gemm/split.hpp"
+#include "tests/gemm/mutant_case.hpp"
 #include "tests/gemm/split_mutants.hpp"
 
 namespace antiphase::mm {
@@ -39,31 +35,10 @@ void multiply(const context& where, const product_instance& with) {
     }
 }
 
-class split_mutants : public testing::TestWithParam<split_mutant> {};
+class split_mutants : public testing::TestWithParam<kernel_mutant> {};
 TEST_P(split_mutants, are_found) {
-  const split_mutant& m = GetParam();
-  check_options options;
-  options.schedules = 10;
-  options.workers = 1;
-  options.shorten = false;
-  options.limits.multiprocessors = 1;  // so that no cluster shares the tile
-  const auto start = std::chrono::steady_clock::now();
-  const check_report report = check([&](const context& where) { multiply(where, m.with); }, options);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (m.broken == nullptr) {
-    EXPECT_TRUE(report.clean()) << "nothing is broken, but found:\n" << to_text(report);
-    return;
-  }
-  EXPECT_LT(took.count(), 10);
-  const auto text = [](const finding& f) {
-    return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " + f.missing;
-  };
-  EXPECT_TRUE(std::any_of(report.findings.begin(), report.findings.end(),
-                          [&](const finding& f) { return f.kind == m.by && text(f).find(m.says) != std::string::npos; }))
-      << m.broken << ": expected " << name(m.by) << " (" << m.says << ") among\n"
-      << to_text(report);
+  expect_found(GetParam(), [](const context& where) { multiply(where, {few_stages, GetParam().code}); });
 }
-std::string name_of(const testing::TestParamInfo<split_mutant>& info) { return info.param.with.code.name; }
 INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()), name_of);
 
 }  // namespace

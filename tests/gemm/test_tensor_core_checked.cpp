@@ -1,4 +1,4 @@
-// The Tensor Core kernel of whole warps under the checker.
+// The Tensor Core kernels under the checker.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 
@@ -10,7 +10,7 @@ namespace {
 TEST(tensor_core_checked, has_no_findings) {
   check_options options;
   options.schedules = 10;
-  for (const tensor_instance& k : checked::tensor_instances()) {
+  for (const tensor_instance& k : joined(checked::tensor_instances(), checked::tensor_tma_instances())) {
     const auto report = check(
         [&](const context& where) {
           if (const std::string wrong = wrong_output(where, k, {65, 63, 100}); !wrong.empty()) throw error(wrong);

@@ -120,6 +120,22 @@ class Report(ReportTest):
         self.assertTrue((self.root / "docs/pictures/ladder_scan.svg").exists())
         self.assertFalse((self.root / "docs/pictures/ladder_gemm.svg").exists())
 
+    def test_steps_of_other_operands_are_a_ladder_of_their_own(self):
+        def half(step, tflops):
+            record = self.gemm(step, tflops)
+            return {**record, "kernel": f"gemm.ladder-f16.{step}", "type": "f16",
+                    "time_us": {"ours": record["time_us"]["ours"], "cublas_f16": record["time_us"]["cublas_fp32"]}}
+        self.result("a", [self.gemm("naive", 5), self.gemm("tiled", 10), half("tensor-core-2", 30), half("tensor-core-tma", 40)])
+        self.run_report()
+        self.assertEqual(self.row("`tiled`")[-2:], ["+100.0 %", "20 %"])
+        self.assertEqual(self.row("`tensor-core-2`")[-2:], ["", "60 %"])  # no gain over a step that takes other operands
+        self.assertEqual(self.row("`tensor-core-tma`")[-2:], ["+33.3 %", "80 %"])
+        self.assertEqual(self.row("**cuBLAS FP32**")[2], "50.0")
+        self.assertEqual(self.row("**cuBLAS f16**")[2], "50.0")
+        self.assertNotIn("tensor-core", self.read("docs/pictures/ladder_gemm.svg"))
+        self.assertIn("tensor-core-tma", self.read("docs/pictures/ladder_gemm-f16.svg"))
+        self.run_report("--check")
+
     def test_the_newest_figure_counts_whatever_its_file_is_called(self):
         self.result("z", [self.gemm("naive", 5), self.gemm("tiled", 8)])
         self.result("a", [self.gemm("tiled", 9)], date="2026-02-01T00:00:00Z", commit="def")

@@ -29,8 +29,8 @@ class Check(ToolTest):
     def test_list(self):
         names = self.listed()
         info = json.loads(self.run_tool("info", "--json").stdout)
-        self.assertEqual(names, ["gemm/" + step for step in info["gemm_policies"] if step not in ("split", "short")]
-                         + ["scan/" + step for step in info["scan_policies"]])
+        self.assertEqual(names, ["gemm/" + step for step in info["gemm_policies"] if not step.startswith("split") and step != "short"]
+                         + ["gemm/" + step for step in info["gemm_f16_steps"]] + ["scan/" + step for step in info["scan_policies"]])
         text = self.run_tool("check", "--list").stdout.decode()
         self.assertEqual([line.split()[0] for line in text.splitlines()], names)
         self.assertEqual(self.listed("all"), names)

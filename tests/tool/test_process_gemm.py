@@ -258,7 +258,7 @@ class Cuda(ToolTest):
             self.skipTest("no usable GPU")
         for kind in ("gemm", "scan"):
             records = json.loads(self.run_tool("ladder", kind, "--size", "300", "--json", "--on", "cuda").stdout)["records"]
-            for record in records:
+            for record in (record for record in records if "refused" not in record):  # TMA is Hopper's
                 self.assertTrue(record["verified"], record)
                 self.assertGreater(record["time_us"]["ours"], 0)
 

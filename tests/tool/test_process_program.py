@@ -87,8 +87,13 @@ class Ladder(ToolTest):
 
     def test_gemm(self):
         records = self.records("gemm", "--m", "70", "--n", "130", "--k", "100")
-        policies = json.loads(self.run_tool("info", "--json").stdout)["gemm_policies"]
-        self.assertEqual([r["policy"] for r in records], [policy for policy in policies if policy not in ("split", "short")])
+        info = json.loads(self.run_tool("info", "--json").stdout)
+        floats = [policy for policy in info["gemm_policies"] if not policy.startswith("split") and policy != "short"]
+        self.assertEqual([r["policy"] for r in records], floats + info["gemm_f16_steps"])
+        self.assertEqual([r["type"] for r in records], ["f32"] * len(floats) + ["f16"] * len(info["gemm_f16_steps"]))
+        for record in records:
+            ladder = "gemm.ladder-f16" if record["type"] == "f16" else "gemm.ladder"
+            self.assertEqual(record["kernel"], f"{ladder}.{record['policy']}")
         by_name = {r["policy"]: r for r in records}
         for record in records:
             self.assertTrue(record["verified"], record)
@@ -101,6 +106,8 @@ class Ladder(ToolTest):
         self.assertEqual(by_name["tiled"]["bytes_moved"], 4 * (5 * 70 * 100 + 3 * 100 * 130))  # 3 x 5 tiles of 32 x 32
         asynchronous = [r for r in records if r["counts"]["copies"] > 0]
         self.assertGreaterEqual(len(asynchronous), 5)
+        self.assertEqual(by_name["tensor-core-3"]["bytes_moved"], 2 * (2 * 70 * 100 + 100 * 130))  # 1 x 2 tiles of 128 x 128
+        self.assertEqual(by_name["tensor-core-tma"]["bytes_moved"], 2 * (70 * 100 + 100 * 130))
         for record in asynchronous:  # what was expected to move is what the executor saw moving
             self.assertEqual(record["bytes_moved"], record["counts"]["copied_bytes"], record["policy"])
         self.assertGreater(by_name["tiled"]["counts"]["barriers"], by_name["double-buffered"]["counts"]["barriers"])
@@ -122,7 +129,12 @@ class Ladder(ToolTest):
         self.assertIn("hidden", text)
         self.assertEqual([line.split()[0] for line in text.splitlines()[3:]], ["async-2", "tiled"])
         self.assertNotIn("TFLOP", text)
-        self.refused(2, ["'tile'", "tiled"], "ladder", "gemm", "--steps", "tile", *CPU)
+        self.assertNotIn("f16", text)
+        text = self.run_tool("ladder", "gemm", "--size", "33", "--steps", "tensor-core-tma,tiled,tensor-core-2", *CPU).stdout.decode()
+        floats, halves = text.split("\n\nC = A B of A and B rounded to f16, ")
+        self.assertEqual([line.split()[0] for line in floats.splitlines()[3:]], ["tiled"])
+        self.assertEqual([line.split()[0] for line in halves.splitlines()[3:]], ["tensor-core-tma", "tensor-core-2"])
+        self.refused(2, ["'tile'", "tiled", "tensor-core-tma"], "ladder", "gemm", "--steps", "tile", *CPU)
         self.refused(2, ["'tile'", "warp-shuffle"], "ladder", "scan", "--steps", "tile", *CPU)
 
     def test_refused_steps(self):
@@ -131,6 +143,8 @@ class Ladder(ToolTest):
         self.assertIn("register-tile", refused)
         self.assertIn("49152", refused["register-tile"])
         self.assertNotIn("async-4", refused)
+        self.assertIn("49152", refused["tensor-core-tma"])
+        self.assertNotIn("tensor-core-3", refused)
         text = self.run_tool("ladder", "gemm", "--size", "40", "--shared-limit", "48", *CPU).stdout.decode()
         self.assertIn("refused: ", text)
 

@@ -54,6 +54,32 @@ TEST(ProductCheck, RejectsAMissingTerm) {
   EXPECT_FALSE(p.check(p.computed(33, 0)).verified);
 }
 
+// A sum that is cut off toward zero, 16 products at a time, is too far off for FP32 and as it has to be for Tensor Cores, for which a
+// missing term is still too much.
+TEST(ProductCheck, KnowsWhatCutsSumsOff) {
+  const product p{.m = 20, .n = 30, .k = 8192};
+  const product_check of_tensor_cores(p.a, p.b, p.m, p.n, p.k, arithmetic::tensor_cores);
+  const auto cut_off = [&](std::int64_t left_out) {
+    std::vector<float> c(static_cast<std::size_t>(p.m * p.n));
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        float& sum = c[static_cast<std::size_t>(i * p.n + j)];
+        for (std::int64_t first = 0; first < p.k; first += 16) {
+          double exact = sum;
+          for (std::int64_t t = first; t < first + 16; ++t)
+            if (i != 7 || t != left_out)
+              exact += static_cast<double>(p.a[static_cast<std::size_t>(i * p.k + t)]) * p.b[static_cast<std::size_t>(t * p.n + j)];
+          sum = static_cast<float>(exact);
+          if (std::abs(static_cast<double>(sum)) > std::abs(exact)) sum = std::nextafter(sum, 0.f);
+        }
+      }
+    return c;
+  };
+  EXPECT_TRUE(of_tensor_cores(cut_off(-1)).verified);
+  EXPECT_GT(p.check(cut_off(-1)).error, 2 * p.check(p.computed()).error);
+  EXPECT_FALSE(of_tensor_cores(cut_off(5000)).verified);
+}
+
 // So large that most rows are judged by their checksum only.
 TEST(ProductCheck, RejectsAWrongRowOutsideTheSample) {
   const product p{.m = 1500, .n = 800, .k = 800};

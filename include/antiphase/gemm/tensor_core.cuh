@@ -5,6 +5,7 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/warp.cuh>
+#include <antiphase/gemm/store_fragment.cuh>
 #include <antiphase/gemm/tensor_core.hpp>
 
 namespace antiphase::mm {
@@ -86,13 +87,7 @@ template <tensor_policy P> struct tensor_core {
     AP_UNROLL
     for (int i = 0; i < tiles_m; ++i) {
       AP_UNROLL
-      for (int j = 0; j < tiles_n; ++j) {
-        AP_UNROLL
-        for (int e = 0; e < 4; ++e) {
-          const std::int64_t row = top + 16 * i + lane_index() / 4 + e / 2 * 8, column = left + 8 * j + lane_index() % 4 * 2 + e % 2;
-          if (row < p.m() && column < p.n()) p.c(row, column) = sum[i][j][e];
-        }
-      }
+      for (int j = 0; j < tiles_n; ++j) store_fragment(p.c, top + 16 * i, left + 8 * j, sum[i][j]);
     }
   }
 

@@ -1,6 +1,7 @@
 // Matrix products on Tensor Cores: what is asked, and the values that select a kernel.
 #pragma once
 #include <antiphase/core/half.hpp>
+#include <antiphase/core/tensor_map.hpp>
 #include <antiphase/core/view.hpp>
 #include <antiphase/gemm/policy.hpp>
 
@@ -35,5 +36,22 @@ constexpr bool valid(const tensor_policy& p) {
   const int pieces = 8 * p.threads();  // elements that all threads copy at once
   return p.tile.m * p.tile_k % pieces == 0 && p.tile.n * p.tile_k % pieces == 0;
 }
+
+// The same fed by the copy engine: a block of two computing warpgroups, tiles of 128 x columns outputs in steps of 64 k.
+struct warpgroup_policy {
+  int columns = 256;  // 64 x columns of a warpgroup: columns / 2 sums per thread
+  int stages = 4;
+
+  constexpr bool operator==(const warpgroup_policy&) const = default;
+  constexpr extent2 tile() const { return {128, columns}; }
+};
+constexpr int warpgroup_depth = 64;  // k of a stage: a row of a swizzle
+constexpr bool valid(const warpgroup_policy& p) { return (p.columns == 64 || p.columns == 128 || p.columns == 256) && p.stages >= 2; }
+
+// The problem as the copy engine takes it: A in boxes of 64 k x 128 rows, B in boxes of 64 columns x 64 k.
+struct half_tensors {
+  tensor_map a, b;
+  half_problem what;
+};
 
 }  // namespace antiphase::mm

@@ -1,0 +1,48 @@
+// What tests break of kernels whose loader and computing warps share a ring: one fault at a time.
+#pragma once
+#include <antiphase/core/channel.hpp>
+#include <antiphase/device/mbarrier.cuh>
+
+namespace antiphase::mm {
+inline namespace AP_TARGET {
+
+enum class slip {
+  none,
+  no_full_wait,
+  no_empty_wait,
+  bytes_too_few,
+  bytes_too_many,
+  full_wait_does_not_flip,
+  empty_wait_does_not_flip,
+  released_before_use,
+  one_stage_too_few,
+  promoted_before_wait,
+  no_wait_for_products,
+  no_fence_init,
+};
+
+// `Ring`, a channel of mbarriers, with those faults that are a ring's.
+template <slip F, class Ring> struct broken_ring : Ring {
+  using place = typename Ring::place;
+  AP_DEV void acquire(place at) {
+    if constexpr (F == slip::empty_wait_does_not_flip) at.parity = 0;
+    if constexpr (F == slip::one_stage_too_few) ++at;  // as if the slot after this one had to be free
+    if constexpr (F != slip::no_empty_wait) Ring::acquire(at);
+  }
+  AP_DEV void commit(place at, int event, bytes n) {
+    if constexpr (F == slip::bytes_too_few) n.count -= 16;
+    if constexpr (F == slip::bytes_too_many) n.count += 16;
+    Ring::commit(at, event, n);
+  }
+  AP_DEV void wait(place at, int event) {
+    if constexpr (F == slip::full_wait_does_not_flip) at.parity = 0;
+    if constexpr (F != slip::no_full_wait) Ring::wait(at, event);
+    if constexpr (F == slip::released_before_use) Ring::release(at, by_warp{});
+  }
+  AP_DEV void release(place at, by_warp how) {
+    if constexpr (F != slip::released_before_use) Ring::release(at, how);
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::mm
