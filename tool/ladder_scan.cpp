@@ -11,6 +11,7 @@
 #include "tool/ladder.hpp"
 #include "tool/npy_header.hpp"
 #include "tool/rivals.hpp"
+#include "tool/scan_data.hpp"
 #include "tool/table.hpp"
 
 namespace antiphase::tool {
@@ -52,36 +53,12 @@ element parse_type(const std::string& text) {
   throw bad_request(fmt::format("--type {}: expected f4, f8, i4 or u4, which the steps are compiled for", tool::quoted(text)));
 }
 
-template <class T> std::vector<T> scan_input(std::int64_t count) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = random_bits(3, i);
-    if constexpr (std::is_floating_point_v<T>)
-      values[i] = static_cast<T>(bits >> 40) * static_cast<T>(0x1p-23) - 1;  // in [-1, 1)
-    else
-      values[i] = static_cast<T>(bits);  // all of the type, so that sums wrap around
-  }
-  return values;
-}
-
-double gigabytes_per_second(std::int64_t count, std::size_t size, double us) {
-  return 2 * static_cast<double>(count) * static_cast<double>(size) / us * 1e-3;
-}
-
 // The arrays of a run, and the two ways to scan them.
-template <class T> struct bench {
-  context where;
-  std::vector<T> host;
-  device_array<T> in, out;
+template <class T> struct bench : scan_arrays<T> {
+  using scan_arrays<T>::scan_arrays, scan_arrays<T>::where, scan_arrays<T>::problem;
 
-  bench(const context& on, std::int64_t count)
-      : where{on}, host{scan_input<T>(count)}, in{on, host}, out{on, static_cast<std::size_t>(count)} {}
-
-  prefix::problem problem() {
-    return {.type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())};
-  }
   std::vector<prefix::launchable> tiles(const prefix::step& s) {
-    if (host.empty() || prefix::is_single_pass(s)) return {};
+    if (this->host.empty() || prefix::is_single_pass(s)) return {};
     return {prefix::prepare_tiles(where.kind(), s, problem())};
   }
   // With a workspace of its own, as it is before the first use.
@@ -95,17 +72,8 @@ template <class T> struct bench {
     for (const prefix::launchable& l : launches) counts += where.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
     return counts;
   }
-  // Fills the output with something wrong: an element that is left out must not pass as the one of the run before.
-  void forget_result() {
-    std::vector<T> wrong(host.size());
-    for (std::size_t i = 0; i < wrong.size(); ++i) wrong[i] = static_cast<T>(7777777) + static_cast<T>(i % 13);
-    out.copy_from(wrong);
-  }
   verdict check_after(const std::vector<prefix::launchable>& launches, std::int64_t tile, launch_counts& counts) {
-    forget_result();
-    counts = run(launches, nullptr);
-    where.runs_on().synchronize(nullptr);
-    return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
+    return this->judge([&](stream on) { counts = run(launches, on); }, tile);
   }
 };
 
@@ -133,7 +101,7 @@ template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& d
         row.usage = data.where.runs_on().usage(launches[0].code);
       }
       launch_counts of_whole;
-      const auto all = static_cast<std::int64_t>(data.host.size());
+      const std::int64_t all = data.count();
       row.result = data.check_after(launches, row.single_pass ? all : row.tile, row.counts);
       row.whole_result = row.single_pass ? row.result : data.check_after(whole, all, of_whole);
       row.result.verified = row.result.verified && row.whole_result.verified;
@@ -160,15 +128,10 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
     if (!row.single_pass) add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
     add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); }, row.whole_time);
   }
-  const std::size_t bytes = data.host.size() * sizeof(T);
-  add([&data, bytes](stream on) { data.where.runs_on().copy(data.out.data(), std::as_const(data.in).data(), bytes, on); },
-      rivals.copy_time);
-  const auto count = static_cast<std::int64_t>(data.host.size());
-  rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), count);
+  add(data.copy(), rivals.copy_time);
+  rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
   if (rivals.cub) {
-    data.forget_result();
-    data.where.runs_on().milliseconds(rivals.cub.run, nullptr);
-    rivals.cub_result = check_sums<T>(data.host, data.out.to_host(), count);
+    rivals.cub_result = data.judge(rivals.cub.run, data.count());
     add(rivals.cub.run, rivals.cub_time);
   } else {
     say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));
