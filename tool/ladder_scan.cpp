@@ -18,14 +18,16 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "The steps but the last are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its\n"
-    "own in one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). single-pass scans the "
-    "whole\n"
-    "array in one kernel that reads it once; `antiphase scan` uses it for long sums on a GPU that has bulk copies (sm_90).\n"
+    "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its own in\n"
+    "one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). The single passes scan the whole\n"
+    "array in one kernel that reads it once, with a ring of 1, 2, 3 and 7 tiles per block; `antiphase scan` uses the last one for long "
+    "sums\n"
+    "on a GPU that has bulk copies (sm_90). The shorter rings are compiled for f4 only.\n"
     "\n"
-    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed of 'tiles'\n"
-    "over the step before, single-pass of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a "
-    "plain copy on the device.\n"
+    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed over the step "
+    "before,\n"
+    "of 'tiles' and of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a plain copy on the\n"
+    "device.\n"
     "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes and\n"
     "other meetings of warps.\n"
     "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element of both runs.\n"
@@ -45,6 +47,7 @@ struct scan_row : ladder_row {
   bool single_pass = false;  // no time for tiles on their own
   verdict whole_result;
   timing whole_time;
+  double whole_gain = 0;
 };
 
 element parse_type(const std::string& text) {
@@ -143,7 +146,7 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
 
 std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, std::size_t size) {
   std::vector<std::vector<std::string>> table{
-      {"step", "tile", "tiles us", "GB/s", "gain", "whole us", "GB/s", "shared B", "registers", "occupancy", "error", "verified"}};
+      {"step", "tile", "tiles us", "GB/s", "gain", "whole us", "GB/s", "gain", "shared B", "registers", "occupancy", "error", "verified"}};
   const auto us = [](const timing& t) { return fmt::format("{:.1f}", t.median_us); };
   const auto rate = [&](const timing& t) { return fmt::format("{:.0f}", gigabytes_per_second(count, size, t.median_us)); };
   for (const scan_row& row : rows) {
@@ -152,14 +155,15 @@ std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& riv
       continue;
     }
     table.push_back({row.step, fmt::format("{}", row.tile), row.single_pass ? "" : us(row.time), row.single_pass ? "" : rate(row.time),
-                     gain_text(row), us(row.whole_time), rate(row.whole_time), fmt::format("{}", row.usage.shared_bytes),
-                     fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
-                     fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
+                     gain_text(row.gain), us(row.whole_time), rate(row.whole_time), gain_text(row.whole_gain),
+                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
+                     fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.whole_result.error),
+                     verdict_text(row.result)});
   }
   if (rivals.cub)
-    table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "",
+    table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "", "",
                      fmt::format("{:.1e}", rivals.cub_result.error), verdict_text(rivals.cub_result)});
-  table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", ""});
+  table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", "", ""});
   return table_text(table);
 }
 
@@ -192,7 +196,9 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
     if (row.refused.empty() && where == target::cuda) {
       record["protocol"] = name(how);
       add_time(record, "ours", row.whole_time);                   // the whole array, as the rivals scan it
-      if (!row.single_pass) add_time(record, "tiles", row.time);  // what gain_percent is about, but for single-pass
+      if (!row.single_pass) add_time(record, "tiles", row.time);  // what gain_percent is about
+      if (row.single_pass) record.erase("gain_percent");
+      record["gain_of_whole_percent"] = row.whole_gain;
       add_time(record, "memcpy", rivals.copy_time);
       if (rivals.cub) {
         add_time(record, "cub", rivals.cub_time);
@@ -221,9 +227,12 @@ template <class T> void run_with(const request& r, const place& at, const std::v
     say_progress(r.options.common, "taking times");
     rivals = time_all(r, data, rows);
     compute_gains(all);
-    for (std::size_t i = 1; i < rows.size(); ++i)
-      if (rows[i].single_pass && rows[i].refused.empty() && rows[i - 1].refused.empty())
-        rows[i].gain = (rows[i - 1].whole_time.median_us / rows[i].whole_time.median_us - 1) * 100;
+    const scan_row* before = nullptr;
+    for (scan_row& row : rows) {
+      if (!row.refused.empty()) continue;
+      if (before != nullptr) row.whole_gain = signed_gain(before->whole_time, row.whole_time);
+      before = &row;
+    }
   }
   if (r.options.common.json)
     print_json(result_file("ladder scan", at, records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind)));
