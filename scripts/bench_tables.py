@@ -1,4 +1,4 @@
-"""Tables and pictures of what `antiphase bench gemm` measured. A table stands in README or a document between two comments:
+"""Tables and pictures of what `antiphase bench` measured. A table stands in README or a document between two comments:
 
     <!-- table speed -->
     ...
@@ -8,6 +8,8 @@
     layouts    the four transposes
     accuracy   errors of ours and of cuBLAS by K, with their picture
     data       speed, errors and share of recomputed outputs for every distribution
+    sums       the public sums beside a copy and CUB, by type and size, with their picture
+    short_sums single calls and calls in a graph, of short arrays of FP32
 """
 import re
 
@@ -20,7 +22,10 @@ PRECISIONS = ("fp32", "strict")
 LAYOUTS = ("nn", "nt", "tn", "tt")
 # Of the pictures: which data, in which colour, and what it is called.
 ERRORS = {"normal": ("#2a6fbb", "normal"), "uniform": ("#3c9a5f", "uniform [-1, 1)"), "uniform01": ("#c25b2e", "uniform [0, 1)")}
-PICTURES = {"speed": ("gemm_ratio.svg", "Speed beside cuBLAS FP32"), "accuracy": ("gemm_error.svg", "Error against FP64")}
+PICTURES = {"speed": ("gemm_ratio.svg", "Speed beside cuBLAS FP32"), "accuracy": ("gemm_error.svg", "Error against FP64"),
+            "sums": ("scan_share.svg", "Running sums beside a copy")}
+TYPES = {"f32": "#2a6fbb", "f64": "#163e6b", "i8": "#c25b2e", "u8": "#e08e5f", "i16": "#3c9a5f", "u16": "#7cc196", "i32": "#8a4fb0", "u32": "#b58ccf",
+         "i64": "#a3892b", "u64": "#cdb75e", "f16": "#3aa6a6", "bf16": "#8cd0d0"}
 SPEEDS = {"fp32": ("#2a6fbb", "fp32"), "strict": ("#c25b2e", "strict")}
 
 
@@ -119,8 +124,59 @@ class Tables:
         promised = figures[0].record["component"]["allowed"] if figures else 0
         return figures, f"`antiphase bench gemm --data all`, precision fp32; component: the largest error in units of 2⁻²⁴ |A||B|, promised: {promised:.0f}.", head, rows
 
+    def of_copy(self, figure, who="ours"):
+        """Speed as a share of a copy's of the same bytes."""
+        return figure.times["memcpy"] / figure.times[who] if "memcpy" in figure.times and who in figure.times else None
+
+    def sum_text(self, figure):
+        if figure is None:
+            return ""
+        share = self.of_copy(figure)
+        parts = [f"{share * 100:.1f} %" if share else "", times_text(figure.times_faster("cub"))]
+        return ", ".join(filter(None, parts)) + (f" {self.mark}" if self.stale(figure) else "")
+
+    def sums(self):
+        figures = self.results.sums()
+        types = [t for t in TYPES if any(f.type == t for f in figures)]
+        rows = []
+        for shape in sorted({f.shape for f in figures}):
+            of_all = [next((f for f in figures if (f.type, f.shape) == (of_type, shape)), None) for of_type in types]
+            rows.append([shape_text(shape), *map(self.sum_text, of_all)])
+        return figures, "Inclusive sums, medians of rested runs: share of the speed of a copy on the device; times as fast as CUB.", ["n", *(f"`{t}`" for t in types)], rows
+
+    def short_sums(self):
+        by_way = {way: {f.shape: f for f in self.results.sums(way) if f.type == "f32"} for way in ("event", "graph")}
+        head = ["n"]
+        for called in ("single call", "in a graph"):
+            head += [f"{called}, µs", "CUB", "copy", "of CUB"]
+        rows = []
+        for shape in sorted(by_way["event"] | by_way["graph"]):
+            row = [shape_text(shape)]
+            for figures in by_way.values():
+                figure = figures.get(shape)
+                if figure is None:
+                    row += [""] * 4
+                    continue
+                times = [f"{figure.times[who]:.2f}" if who in figure.times else "" for who in ("ours", "cub", "memcpy")]
+                row += [times[0] + (f" {self.mark}" if self.stale(figure) else ""), *times[1:], times_text(figure.times_faster("cub"))]
+            rows.append(row)
+        return [f for figures in by_way.values() for f in figures.values()], "Inclusive sums of short arrays of FP32, microseconds, medians of rested runs.", head, rows
+
+    def share_picture(self, stale_note):
+        figures = [f for f in self.results.sums() if self.of_copy(f)]
+        if not figures:
+            return None
+        lines = []
+        for of_type, colour in TYPES.items():
+            mine = sorted((f for f in figures if f.type == of_type), key=lambda f: f.shape)
+            for who, called, dashed in (("ours", of_type, False), ("cub", f"{of_type}, CUB", True)):
+                lines.append(line_plot.Line(called, colour, [(f.shape[0], self.of_copy(f, who)) for f in mine if self.of_copy(f, who)], dashed))
+        return line_plot.picture(PICTURES["sums"][1], self.origin(figures), "elements", "share of the copy's speed", lines,
+                                 [stale_note] if any(map(self.stale, figures)) else [], size_text=lambda size: shape_text((size,)), values=False)
+
     def table(self, name, stale_note, folder):
-        make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data}.get(name)
+        make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data, "sums": self.sums,
+                "short_sums": self.short_sums}.get(name)
         if make is None:
             raise BadResult(f"there is no table '{name}'")
         figures, title, head, rows = make()
@@ -136,7 +192,8 @@ class Tables:
 
     def pictures(self, stale_note):
         """Name and content of each picture; no content where there are no figures."""
-        return {PICTURES["speed"][0]: self.ratio_picture(stale_note), PICTURES["accuracy"][0]: self.error_picture(stale_note)}
+        return {PICTURES["speed"][0]: self.ratio_picture(stale_note), PICTURES["accuracy"][0]: self.error_picture(stale_note),
+                PICTURES["sums"][0]: self.share_picture(stale_note)}
 
     def ratio_picture(self, stale_note):
         lines, used = [], []

@@ -39,7 +39,8 @@ def value_text(value, logarithmic):
     return f"{value:.0e}".replace("e-0", "e-") if logarithmic else number(value)
 
 
-def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False):
+def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, size_text=str, values=True):
+    """`size_text` writes a size below the picture; `values`: whether every point of a full line says its value."""
     lines = [line for line in lines if line.points]
     sizes = sorted({size for line in lines for size, _ in line.points})
     bottom, right = TOP + HEIGHT, WIDTH - RIGHT
@@ -56,7 +57,7 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False):
         out += [f'<line x1="{LEFT}" y1="{y_of(mark):.1f}" x2="{right}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
                 text(LEFT - 8, y_of(mark) + 4, value_text(mark, logarithmic), 12, FAINT, "end")]
     for size in sizes:
-        out.append(text(x_of(size), bottom + 18, str(size), 12, FAINT, "middle"))
+        out.append(text(x_of(size), bottom + 18, size_text(size), 12, FAINT, "middle"))
     out.append(text((LEFT + right) / 2, bottom + 40, along, 12, FAINT, "middle"))
     labels = []
     for line in sorted(lines, key=lambda line: y_of(line.points[-1][1])):
@@ -64,7 +65,7 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False):
         dashes = ' stroke-dasharray="5 4"' if line.dashed else ""
         out.append(f'<polyline points="{points}" fill="none" stroke="{line.colour}" stroke-width="2"{dashes}/>')
         out += [f'<circle cx="{x_of(size):.1f}" cy="{y_of(value):.1f}" r="3" fill="{line.colour}"/>' for size, value in line.points]
-        if not logarithmic and not line.dashed:
+        if values and not logarithmic and not line.dashed:
             out += [halo(text(x_of(size), y_of(value) - 8, f"{value:.2f}", 12, anchor="middle")) for size, value in line.points]
         labels.append(max(y_of(line.points[-1][1]) + 4, labels[-1] + 16 if labels else 0))  # at the line's end, below the label before
         out.append(text(right + 12, labels[-1], line.label, 13, line.colour))

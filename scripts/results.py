@@ -4,12 +4,18 @@ import pathlib
 
 SCHEMA = 1
 EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
+SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}  # bytes of an element; of any other type 4
+PROTOCOLS = ("rested", "hot", "graph", "event")
 
 
 def prefix(ladder):
     """How the names of a ladder's kernels begin. A ladder is a family, or "family-type" for steps that take operands of another type."""
     family, _, type = ladder.partition("-")
     return f"{family}.ladder-{type}." if type else f"{family}.ladder."
+
+
+def type_of(ladder):
+    return ladder.partition("-")[2] or "f32"
 
 
 class BadResult(Exception):
@@ -25,6 +31,7 @@ class Figure:
         self.shape = tuple(record["shape"][extent] for extent in EXTENTS[self.family])
         self.protocol = record["protocol"]
         self.layout, self.data = record.get("layout", "nn"), record.get("data", "uniform")
+        self.type = record.get("type", "f32")
         self.adds = record.get("adds", "")
         self.times = record["time_us"]
         self.code = record["code"]
@@ -34,19 +41,19 @@ class Figure:
 
     @property
     def key(self):
-        return self.kernel, self.shape, self.protocol, self.layout, self.data
+        return self.kernel, self.shape, self.protocol, self.layout, self.data, self.type
 
     def times_faster(self, than="cublas_fp32"):
         return self.times[than] / self.times["ours"] if than in self.times else None
 
     def rate(self, who="ours"):
-        """TFLOP/s of a product, GB/s of a scan (each element read once and written once in 4 bytes); none for an absent rival."""
+        """TFLOP/s of a product, GB/s of a scan (each element read once and written once); none for an absent rival."""
         if who not in self.times:
             return None
         if self.family == "gemm":
             m, n, k = self.shape
             return 2 * m * n * k / self.times[who] * 1e-6
-        return 2 * 4 * self.shape[0] / self.times[who] * 1e-3
+        return 2 * SIZES.get(self.type, 4) * self.shape[0] / self.times[who] * 1e-3
 
 
 class File:
@@ -77,8 +84,8 @@ def require_sensible(record):
         raise BadResult(f"kernel '{kernel}': expected a name that begins with one of {', '.join(EXTENTS)}")
     if record["verified"] is not True:
         raise BadResult(f"{kernel} at {record['shape']}: not verified, so its time means nothing")
-    if record["protocol"] not in ("rested", "hot", "graph"):
-        raise BadResult(f"{kernel}: protocol '{record['protocol']}': expected rested, hot or graph")
+    if record["protocol"] not in PROTOCOLS:
+        raise BadResult(f"{kernel}: protocol '{record['protocol']}': expected one of {', '.join(PROTOCOLS)}")
     for who, time in record["time_us"].items():
         if not isinstance(time, (int, float)) or not time > 0:
             raise BadResult(f"{kernel}: time of {who} is {time}: expected a positive number of microseconds")
@@ -105,26 +112,31 @@ class Results:
             order += [step for step in dict.fromkeys(steps) if step not in order]
         return order
 
+    def of_ladder(self, ladder, protocol):
+        return [f for f in self.figures.values() if f.kernel.startswith(prefix(ladder)) and (f.protocol, f.type) == (protocol, type_of(ladder))]
+
     def shapes(self, ladder, protocol="rested"):
-        found = {f.shape for f in self.figures.values() if f.kernel.startswith(prefix(ladder)) and f.protocol == protocol}
-        return sorted(found, key=lambda shape: (len(set(shape)) > 1, shape))
+        return sorted({f.shape for f in self.of_ladder(ladder, protocol)}, key=lambda shape: (len(set(shape)) > 1, shape))
 
     def find(self, ladder, step, shape, protocol="rested"):
-        return self.figures.get((f"{prefix(ladder)}{step}", shape, protocol, "nn", "uniform"))
+        return self.figures.get((f"{prefix(ladder)}{step}", shape, protocol, "nn", "uniform", type_of(ladder)))
 
     def product(self, precision, shape, protocol="rested", layout="nn", data="normal"):
         """What bench gemm measured of the public product."""
-        return self.figures.get((f"gemm.{precision}", shape, protocol, layout, data))
+        return self.figures.get((f"gemm.{precision}", shape, protocol, layout, data, "f32"))
 
     def products(self, **wanted):
         """All that bench gemm measured with these values: precision, shape, protocol, layout, data."""
         found = [f for f in self.figures.values() if f.family == "gemm" and f.kernel in ("gemm.fp32", "gemm.strict")]
         return [f for f in found if all({"precision": f.step}.get(key, getattr(f, key, None)) == value for key, value in wanted.items())]
 
+    def sums(self, protocol="rested"):
+        """What bench scan measured of the public sums."""
+        return [f for f in self.figures.values() if f.kernel == "scan.sum" and f.protocol == protocol]
+
     def rival(self, ladder, shape, who, protocol="rested"):
         """The newest figure at that shape that knows the rival."""
-        known = [f for f in self.figures.values()
-                 if f.kernel.startswith(prefix(ladder)) and f.shape == shape and f.protocol == protocol and who in f.times]
+        known = [f for f in self.of_ladder(ladder, protocol) if f.shape == shape and who in f.times]
         return max(known, key=lambda f: (f.file.date, f.file.path.name), default=None)
 
     def gains(self, ladder, shape, protocol="rested"):

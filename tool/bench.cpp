@@ -9,15 +9,17 @@ constexpr const char* examples =
     "\n"
     "Examples:\n"
     "  antiphase bench gemm --size 1024,4096\n"
+    "  antiphase bench scan --size 65536,268435456 --type f4,i1\n"
     "  antiphase bench gemm --help                  what is measured";
 
 }  // namespace
 
 void add_bench(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("bench", "Measure speed and accuracy of the public calls beside cuBLAS");
+  CLI::App* command = program.add_subcommand("bench", "Measure speed and accuracy of the public calls beside cuBLAS, CUB and a copy");
   command->require_subcommand(1);
   command->footer(examples);
   add_bench_gemm(*command, chosen);
+  add_bench_scan(*command, chosen);
 }
 
 }  // namespace antiphase::tool

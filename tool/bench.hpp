@@ -5,5 +5,6 @@
 namespace antiphase::tool {
 
 void add_bench_gemm(CLI::App& bench, action& chosen);
+void add_bench_scan(CLI::App& bench, action& chosen);
 
 }  // namespace antiphase::tool

@@ -215,7 +215,8 @@ template <class T> void scan_lines(const context& where, const prefix::step& how
 void scan_all(const context& where, const prefix::step& how) {
   const auto each = [&](std::span<const scan_case> cases) {
     for (const scan_case& s : cases)
-      if (s.whole_line || !prefix::is_single_pass(how)) with_element(s.type, [&]<class T>() { scan_lines<T>(where, how, s); });
+      if ((s.whole_line || !prefix::is_single_pass(how)) && prefix::is_compiled(where.kind(), how, s.type, s.operation))
+        with_element(s.type, [&]<class T>() { scan_lines<T>(where, how, s); });
   };
   each(of_all_steps);
   if (&how == &prefix::find_step("items")) each(of_items);

@@ -35,18 +35,22 @@ void add_ladder_options(CLI::App& command, ladder_options& options) {
   add_common_options(command, options.common);
 }
 
+double signed_gain(const timing& before, const timing& now) {
+  return before.median_us > 0 && now.median_us > 0 ? (before.median_us / now.median_us - 1) * 100 : 0;
+}
+
 void compute_gains(std::vector<ladder_row*> rows) {
   const ladder_row* before = nullptr;
   for (ladder_row* row : rows) {
     if (!row->refused.empty()) continue;
-    if (before != nullptr && row->time.median_us > 0) row->gain = (before->time.median_us / row->time.median_us - 1) * 100;
+    if (before != nullptr) row->gain = signed_gain(before->time, row->time);
     before = row;
   }
 }
 
 std::string verdict_text(const verdict& v) { return v.verified ? "yes" : "NO"; }
 
-std::string gain_text(const ladder_row& row) { return row.gain == 0 ? "" : fmt::format("{:+.1f} %", row.gain); }
+std::string gain_text(double percent) { return percent == 0 ? "" : fmt::format("{:+.1f} %", percent); }
 
 json to_json(const ladder_row& row, std::string_view kernel, target where) {
   json value{{"kernel", kernel}, {"policy", row.step}, {"adds", row.adds}};

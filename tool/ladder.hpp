@@ -33,14 +33,16 @@ struct ladder_row {
   launch_counts counts;
   verdict result;
   timing time;
-  double gain = 0;  // in time over the step before, signed, in percent; 0 for the first
+  double gain = 0;  // in speed over the step before, signed, in percent; 0 for the first
 };
 
+// In speed, in percent; 0 if one of the two was not taken.
+double signed_gain(const timing& before, const timing& now);
 // The gain of each row over the last one before it that ran.
 void compute_gains(std::vector<ladder_row*> rows);
 
 std::string verdict_text(const verdict& v);
-std::string gain_text(const ladder_row& row);
+std::string gain_text(double percent);
 // What both ladders say of a step in JSON; `kernel` is its full name.
 json to_json(const ladder_row& row, std::string_view kernel, target where);
 

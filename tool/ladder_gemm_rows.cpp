@@ -26,7 +26,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
     }
     const bool parts = row.load && row.compute;
     table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time),
-                     fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row),
+                     fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row.gain),
                      cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
                      parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
                      parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{}", row.usage.shared_bytes),

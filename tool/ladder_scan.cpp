@@ -11,20 +11,23 @@
 #include "tool/ladder.hpp"
 #include "tool/npy_header.hpp"
 #include "tool/rivals.hpp"
+#include "tool/scan_data.hpp"
 #include "tool/table.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "The steps but the last are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its\n"
-    "own in one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). single-pass scans the "
-    "whole\n"
-    "array in one kernel that reads it once; `antiphase scan` uses it for long sums on a GPU that has bulk copies (sm_90).\n"
+    "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its own in\n"
+    "one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). The single passes scan the whole\n"
+    "array in one kernel that reads it once, with a ring of 1, 2, 3 and 7 tiles per block; `antiphase scan` uses the last one for long "
+    "sums\n"
+    "on a GPU that has bulk copies (sm_90). The shorter rings are compiled for f4 only.\n"
     "\n"
-    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed of 'tiles'\n"
-    "over the step before, single-pass of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a "
-    "plain copy on the device.\n"
+    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed over the step "
+    "before,\n"
+    "of 'tiles' and of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a plain copy on the\n"
+    "device.\n"
     "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes and\n"
     "other meetings of warps.\n"
     "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element of both runs.\n"
@@ -44,6 +47,7 @@ struct scan_row : ladder_row {
   bool single_pass = false;  // no time for tiles on their own
   verdict whole_result;
   timing whole_time;
+  double whole_gain = 0;
 };
 
 element parse_type(const std::string& text) {
@@ -52,36 +56,12 @@ element parse_type(const std::string& text) {
   throw bad_request(fmt::format("--type {}: expected f4, f8, i4 or u4, which the steps are compiled for", tool::quoted(text)));
 }
 
-template <class T> std::vector<T> scan_input(std::int64_t count) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = random_bits(3, i);
-    if constexpr (std::is_floating_point_v<T>)
-      values[i] = static_cast<T>(bits >> 40) * static_cast<T>(0x1p-23) - 1;  // in [-1, 1)
-    else
-      values[i] = static_cast<T>(bits);  // all of the type, so that sums wrap around
-  }
-  return values;
-}
-
-double gigabytes_per_second(std::int64_t count, std::size_t size, double us) {
-  return 2 * static_cast<double>(count) * static_cast<double>(size) / us * 1e-3;
-}
-
 // The arrays of a run, and the two ways to scan them.
-template <class T> struct bench {
-  context where;
-  std::vector<T> host;
-  device_array<T> in, out;
+template <class T> struct bench : scan_arrays<T> {
+  using scan_arrays<T>::scan_arrays, scan_arrays<T>::where, scan_arrays<T>::problem;
 
-  bench(const context& on, std::int64_t count)
-      : where{on}, host{scan_input<T>(count)}, in{on, host}, out{on, static_cast<std::size_t>(count)} {}
-
-  prefix::problem problem() {
-    return {.type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())};
-  }
   std::vector<prefix::launchable> tiles(const prefix::step& s) {
-    if (host.empty() || prefix::is_single_pass(s)) return {};
+    if (this->host.empty() || prefix::is_single_pass(s)) return {};
     return {prefix::prepare_tiles(where.kind(), s, problem())};
   }
   // With a workspace of its own, as it is before the first use.
@@ -95,17 +75,8 @@ template <class T> struct bench {
     for (const prefix::launchable& l : launches) counts += where.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
     return counts;
   }
-  // Fills the output with something wrong: an element that is left out must not pass as the one of the run before.
-  void forget_result() {
-    std::vector<T> wrong(host.size());
-    for (std::size_t i = 0; i < wrong.size(); ++i) wrong[i] = static_cast<T>(7777777) + static_cast<T>(i % 13);
-    out.copy_from(wrong);
-  }
   verdict check_after(const std::vector<prefix::launchable>& launches, std::int64_t tile, launch_counts& counts) {
-    forget_result();
-    counts = run(launches, nullptr);
-    where.runs_on().synchronize(nullptr);
-    return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
+    return this->judge([&](stream on) { counts = run(launches, on); }, tile);
   }
 };
 
@@ -133,7 +104,7 @@ template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& d
         row.usage = data.where.runs_on().usage(launches[0].code);
       }
       launch_counts of_whole;
-      const auto all = static_cast<std::int64_t>(data.host.size());
+      const std::int64_t all = data.count();
       row.result = data.check_after(launches, row.single_pass ? all : row.tile, row.counts);
       row.whole_result = row.single_pass ? row.result : data.check_after(whole, all, of_whole);
       row.result.verified = row.result.verified && row.whole_result.verified;
@@ -160,15 +131,10 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
     if (!row.single_pass) add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
     add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); }, row.whole_time);
   }
-  const std::size_t bytes = data.host.size() * sizeof(T);
-  add([&data, bytes](stream on) { data.where.runs_on().copy(data.out.data(), std::as_const(data.in).data(), bytes, on); },
-      rivals.copy_time);
-  const auto count = static_cast<std::int64_t>(data.host.size());
-  rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), count);
+  add(data.copy(), rivals.copy_time);
+  rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
   if (rivals.cub) {
-    data.forget_result();
-    data.where.runs_on().milliseconds(rivals.cub.run, nullptr);
-    rivals.cub_result = check_sums<T>(data.host, data.out.to_host(), count);
+    rivals.cub_result = data.judge(rivals.cub.run, data.count());
     add(rivals.cub.run, rivals.cub_time);
   } else {
     say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));
@@ -180,7 +146,7 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
 
 std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, std::size_t size) {
   std::vector<std::vector<std::string>> table{
-      {"step", "tile", "tiles us", "GB/s", "gain", "whole us", "GB/s", "shared B", "registers", "occupancy", "error", "verified"}};
+      {"step", "tile", "tiles us", "GB/s", "gain", "whole us", "GB/s", "gain", "shared B", "registers", "occupancy", "error", "verified"}};
   const auto us = [](const timing& t) { return fmt::format("{:.1f}", t.median_us); };
   const auto rate = [&](const timing& t) { return fmt::format("{:.0f}", gigabytes_per_second(count, size, t.median_us)); };
   for (const scan_row& row : rows) {
@@ -189,14 +155,15 @@ std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& riv
       continue;
     }
     table.push_back({row.step, fmt::format("{}", row.tile), row.single_pass ? "" : us(row.time), row.single_pass ? "" : rate(row.time),
-                     gain_text(row), us(row.whole_time), rate(row.whole_time), fmt::format("{}", row.usage.shared_bytes),
-                     fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
-                     fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
+                     gain_text(row.gain), us(row.whole_time), rate(row.whole_time), gain_text(row.whole_gain),
+                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
+                     fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.whole_result.error),
+                     verdict_text(row.result)});
   }
   if (rivals.cub)
-    table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "",
+    table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "", "",
                      fmt::format("{:.1e}", rivals.cub_result.error), verdict_text(rivals.cub_result)});
-  table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", ""});
+  table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", "", ""});
   return table_text(table);
 }
 
@@ -229,7 +196,9 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
     if (row.refused.empty() && where == target::cuda) {
       record["protocol"] = name(how);
       add_time(record, "ours", row.whole_time);                   // the whole array, as the rivals scan it
-      if (!row.single_pass) add_time(record, "tiles", row.time);  // what gain_percent is about, but for single-pass
+      if (!row.single_pass) add_time(record, "tiles", row.time);  // what gain_percent is about
+      if (row.single_pass) record.erase("gain_percent");
+      record["gain_of_whole_percent"] = row.whole_gain;
       add_time(record, "memcpy", rivals.copy_time);
       if (rivals.cub) {
         add_time(record, "cub", rivals.cub_time);
@@ -258,9 +227,12 @@ template <class T> void run_with(const request& r, const place& at, const std::v
     say_progress(r.options.common, "taking times");
     rivals = time_all(r, data, rows);
     compute_gains(all);
-    for (std::size_t i = 1; i < rows.size(); ++i)
-      if (rows[i].single_pass && rows[i].refused.empty() && rows[i - 1].refused.empty())
-        rows[i].gain = (rows[i - 1].whole_time.median_us / rows[i].whole_time.median_us - 1) * 100;
+    const scan_row* before = nullptr;
+    for (scan_row& row : rows) {
+      if (!row.refused.empty()) continue;
+      if (before != nullptr) row.whole_gain = signed_gain(before->whole_time, row.whole_time);
+      before = &row;
+    }
   }
   if (r.options.common.json)
     print_json(result_file("ladder scan", at, records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind)));

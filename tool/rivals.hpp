@@ -14,8 +14,10 @@ namespace antiphase::tool {
 
 struct rival {
   std::string name;
-  work run;             // empty if it is not there
-  std::string why_not;  // then
+  work run = {};             // empty if it is not there
+  std::string why_not = {};  // then
+  std::string version = {};  // else: of the library
+  std::string mode = {};     // and which of its functions runs, how
   explicit operator bool() const { return static_cast<bool>(run); }
 };
 
@@ -25,7 +27,8 @@ rival cublas_product(const mm::problem& p);
 // The same of f16 matrices, added up in FP32 into an FP32 matrix, whose rows may be padded.
 rival cublas_product(const mm::half_problem& p);
 
-// Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit.
+// Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit. Its workspace is there
+// before the first run.
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count);
 
 }  // namespace antiphase::tool

@@ -1,5 +1,6 @@
 // CUB, compiled in.
 #include <cub/device/device_scan.cuh>
+#include <cub/version.cuh>
 
 #include <antiphase/core/error.hpp>
 
@@ -25,13 +26,21 @@ template <class T> work sums(const context& where, const void* in, void* out, st
 }  // namespace
 
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count) {
-  rival result{"CUB", {}, {}};
+  rival result{
+      .name = "CUB",
+      .version = std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION),
+      .mode = "DeviceScan::InclusiveSum, 64-bit size, not deterministic for floats"};
   switch (type) {
     case element::f32: result.run = sums<float>(where, in, out, count); break;
     case element::f64: result.run = sums<double>(where, in, out, count); break;
+    case element::i8: result.run = sums<std::int8_t>(where, in, out, count); break;
+    case element::i16: result.run = sums<std::int16_t>(where, in, out, count); break;
     case element::i32: result.run = sums<std::int32_t>(where, in, out, count); break;
+    case element::i64: result.run = sums<std::int64_t>(where, in, out, count); break;
+    case element::u8: result.run = sums<std::uint8_t>(where, in, out, count); break;
+    case element::u16: result.run = sums<std::uint16_t>(where, in, out, count); break;
     case element::u32: result.run = sums<std::uint32_t>(where, in, out, count); break;
-    default: result.why_not = "it is not compiled in for this type";
+    case element::u64: result.run = sums<std::uint64_t>(where, in, out, count); break;
   }
   return result;
 }

@@ -136,7 +136,13 @@ template <class T> verdict check_sums(std::span<const T> in, std::span<const T> 
 }
 template verdict check_sums<float>(std::span<const float>, std::span<const float>, std::int64_t);
 template verdict check_sums<double>(std::span<const double>, std::span<const double>, std::int64_t);
+template verdict check_sums<std::int8_t>(std::span<const std::int8_t>, std::span<const std::int8_t>, std::int64_t);
+template verdict check_sums<std::int16_t>(std::span<const std::int16_t>, std::span<const std::int16_t>, std::int64_t);
 template verdict check_sums<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>, std::int64_t);
+template verdict check_sums<std::int64_t>(std::span<const std::int64_t>, std::span<const std::int64_t>, std::int64_t);
+template verdict check_sums<std::uint8_t>(std::span<const std::uint8_t>, std::span<const std::uint8_t>, std::int64_t);
+template verdict check_sums<std::uint16_t>(std::span<const std::uint16_t>, std::span<const std::uint16_t>, std::int64_t);
 template verdict check_sums<std::uint32_t>(std::span<const std::uint32_t>, std::span<const std::uint32_t>, std::int64_t);
+template verdict check_sums<std::uint64_t>(std::span<const std::uint64_t>, std::span<const std::uint64_t>, std::int64_t);
 
 }  // namespace antiphase::tool

@@ -45,7 +45,13 @@ class product_check {
 template <class T> verdict check_sums(std::span<const T> in, std::span<const T> out, std::int64_t tile);
 extern template verdict check_sums<float>(std::span<const float>, std::span<const float>, std::int64_t);
 extern template verdict check_sums<double>(std::span<const double>, std::span<const double>, std::int64_t);
+extern template verdict check_sums<std::int8_t>(std::span<const std::int8_t>, std::span<const std::int8_t>, std::int64_t);
+extern template verdict check_sums<std::int16_t>(std::span<const std::int16_t>, std::span<const std::int16_t>, std::int64_t);
 extern template verdict check_sums<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>, std::int64_t);
+extern template verdict check_sums<std::int64_t>(std::span<const std::int64_t>, std::span<const std::int64_t>, std::int64_t);
+extern template verdict check_sums<std::uint8_t>(std::span<const std::uint8_t>, std::span<const std::uint8_t>, std::int64_t);
+extern template verdict check_sums<std::uint16_t>(std::span<const std::uint16_t>, std::span<const std::uint16_t>, std::int64_t);
 extern template verdict check_sums<std::uint32_t>(std::span<const std::uint32_t>, std::span<const std::uint32_t>, std::int64_t);
+extern template verdict check_sums<std::uint64_t>(std::span<const std::uint64_t>, std::span<const std::uint64_t>, std::int64_t);
 
 }  // namespace antiphase::tool

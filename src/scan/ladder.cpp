@@ -45,21 +45,26 @@ std::string_view name(scan_operation operation) {
 }
 
 // The type that a problem's kernels work on.
-element computed_as(const problem& p) {
-  if (p.operation == scan_operation::min || p.operation == scan_operation::max) return p.type;
-  switch (p.type) {
+element computed_as(element type, scan_operation operation) {
+  if (operation == scan_operation::min || operation == scan_operation::max) return type;
+  switch (type) {
     case element::i8: return element::u8;
     case element::i16: return element::u16;
     case element::i32: return element::u32;
     case element::i64: return element::u64;
-    default: return p.type;
+    default: return type;
   }
 }
+element computed_as(const problem& p) { return computed_as(p.type, p.operation); }
 
-const instance& find_instance(target where, const step& how, const problem& p) {
+const instance* look_for(target where, const step& how, element type, scan_operation operation) {
   for (const instance& candidate : instances(where))
-    if (std::string_view(candidate.step) == how.name && candidate.type == computed_as(p) && candidate.operation == p.operation)
-      return candidate;
+    if (std::string_view(candidate.step) == how.name && candidate.type == computed_as(type, operation) && candidate.operation == operation)
+      return &candidate;
+  return nullptr;
+}
+const instance& find_instance(target where, const step& how, const problem& p) {
+  if (const instance* found = look_for(where, how, p.type, p.operation)) return *found;
   throw not_supported(fmt::format("this build has no kernel on {} for scan policy {} with operation {} on {}",
                                   where == target::cuda ? "CUDA" : "the CPU", how.name, name(p.operation), antiphase::name(p.type)));
 }
@@ -101,6 +106,10 @@ std::span<const instance> instances(target where) {
 #endif
   if (where == target::checked) return require_checked_list<instance>();
   return where == target::cuda ? on_cuda : on_cpu;
+}
+
+bool is_compiled(target where, const step& how, element type, scan_operation operation) {
+  return look_for(where, how, type, operation) != nullptr;
 }
 
 const step& find_step(std::string_view name) { return find_named(steps, "scan", name); }

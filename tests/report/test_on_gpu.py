@@ -49,7 +49,7 @@ echo "========= ERROR SUMMARY: 0 errors"
 """
 
 
-BENCHES = [f"bench-{run}.json" for run in ("sizes-rested", "shapes-rested", "layouts-rested", "sizes-hot", "accuracy-rested", "data-rested")]
+BENCHES = [f"bench-{run}.json" for run in ("sizes-rested", "shapes-rested", "layouts-rested", "sizes-hot", "accuracy-rested", "data-rested", "scan-sizes-rested", "scan-types-rested")]
 
 
 class OnGpu(unittest.TestCase):
@@ -96,20 +96,20 @@ class OnGpu(unittest.TestCase):
         self.assertIn("1 passed, 0 skipped", self.line("tests test_good"))
         for kind in ("memcheck", "racecheck", "synccheck"):
             self.assertIn("clean in 1 tests", self.line(f"{kind} test_good"))
-        self.assertRegex(self.summary(), r"\n21 fine, 0 failed, 0 min \d+ s\n$")
+        self.assertRegex(self.summary(), r"\n23 fine, 0 failed, 0 min \d+ s\n$")
         self.assertEqual(done.stdout, self.summary())
         self.assertRegex(done.stderr, r"some-step +12\.5 us")
         self.assertIn("test_good --gtest_filter=*Cuda*\n", self.calls.read_text())
 
-    def test_the_public_product(self):
+    def test_the_public_calls(self):
         self.run_script("--steps", "bench", self.build, self.output)
         self.assertEqual(self.results(), sorted(BENCHES))
         calls = [line for line in self.calls.read_text().splitlines() if line.startswith("bench ")]
-        self.assertEqual(len(calls), 6)
+        self.assertEqual([call.split()[1] for call in calls], ["gemm"] * 6 + ["scan"] * 2)
         for call in calls:
-            self.assertRegex(call, r"^bench gemm --\S+ .* --on cuda --protocol (rested|hot) --json$")
+            self.assertRegex(call, r"^bench (gemm|scan) --\S+ .* --on cuda --protocol (rested|hot) --json$")
         self.assertIn("--size 512,1024,2048,4096,8192,16384", calls[0])
-        self.assertEqual([call for call in calls if "--data all" in call], calls[-1:])
+        self.assertEqual([call for call in calls if "--data all" in call], calls[5:6])
         self.run_script("--steps", "bench", self.build, self.output, code=1, RIVAL="memcpy")
         self.assertIn("without the rival cublas_fp32", self.line("bench bench-data rested"))
 

@@ -57,6 +57,12 @@ class ReportTest(unittest.TestCase):
         return {"kernel": f"scan.ladder.{step}", "policy": step, "adds": "", "shape": {"n": n}, "type": "f32", "protocol": "rested", "verified": True,
                 "code": self.code["scan"], "time_us": {"ours": 8e-3 * n / rate, "cub": 8e-3 * n / 3000, "memcpy": 8e-3 * n / 4000}, **members}
 
+    def sums(self, of_type, size, n, us, cub=None, memcpy=None, protocol="rested", **members):
+        """A record of bench scan; `size` is of an element."""
+        times = {"ours": us, "cub": cub, "memcpy": memcpy}
+        return {"kernel": "scan.sum", "policy": "single-pass", "shape": {"n": n}, "type": of_type, "protocol": protocol, "verified": True,
+                "code": self.code["scan"], "time_us": {who: time for who, time in times.items() if time}, "gb_per_s": 2e-3 * n * size / us, **members}
+
     def result(self, name, records, **members):
         file = {"schema": 1, "machine": MACHINE, "date": "2026-01-02T03:04:05Z", "commit": "abc", "records": records, **members}
         self.write(f"bench/results/{name}.json", json.dumps(file))
@@ -295,17 +301,27 @@ class Report(ReportTest):
         self.assertEqual(len({colours[0], colours[2], colours[3]}), 3)  # a gain, a loss, a rival
 
 
-class Products(ReportTest):
-    """What bench gemm measured."""
+class PublicCalls(ReportTest):
+    """What antiphase bench measured: the tables `NAMES` of DOCUMENT."""
+    NAMES, DOCUMENT = (), "docs/some.md"
 
     def setUp(self):
         super().setUp()
-        self.write("docs/gemm.md", "".join(f"# {name}\n<!-- table {name} -->\nold\n<!-- table end -->\n" for name in ("speed", "layouts", "accuracy", "data")))
+        self.write(self.DOCUMENT, "".join(f"# {name}\n<!-- table {name} -->\nold\n<!-- table end -->\n" for name in self.NAMES))
 
     def table(self, name):
         """The cells of all rows of a table in the document."""
-        part = self.read("docs/gemm.md").split(f"<!-- table {name} -->")[1].split("<!-- table end -->")[0]
+        part = self.read(self.DOCUMENT).split(f"<!-- table {name} -->")[1].split("<!-- table end -->")[0]
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("|")]
+
+    def points(self, name):
+        """The points of every line of a picture, from left to right."""
+        root = xml.etree.ElementTree.fromstring(self.read(f"docs/pictures/{name}"))
+        return [[tuple(map(float, point.split(","))) for point in line.get("points").split()] for line in root.iter("{http://www.w3.org/2000/svg}polyline")]
+
+
+class Products(PublicCalls):
+    NAMES, DOCUMENT = ("speed", "layouts", "accuracy", "data"), "docs/gemm.md"
 
     def test_without_results_they_say_so(self):
         self.run_report()
@@ -385,11 +401,6 @@ class Products(ReportTest):
         self.write("docs/claims.md", "<!-- times strict 4096 -->1×<!-- end -->")
         self.assertIn("there is no figure of strict beside cuBLAS at 4096", self.run_report("--check", code=1))
 
-    def points(self, name):
-        """The points of every line of a picture, from left to right."""
-        root = xml.etree.ElementTree.fromstring(self.read(f"docs/pictures/{name}"))
-        return [[tuple(map(float, point.split(","))) for point in line.get("points").split()] for line in root.iter("{http://www.w3.org/2000/svg}polyline")]
-
     def test_the_ratio_picture_is_to_scale(self):
         self.result("a", [self.product("fp32", rate, size) for size, rate in ((512, 50), (1024, 100), (4096, 200))] + [self.product("fp32", 999, (64, 128, 256))])
         self.run_report()
@@ -405,6 +416,52 @@ class Products(ReportTest):
         ours, cublas = sorted(self.points("gemm_error.svg"), key=lambda points: -points[0][1])
         self.assertAlmostEqual(ours[0][1] - ours[1][1], ours[1][1] - ours[2][1], delta=0.2)
         self.assertAlmostEqual((ours[0][1] - cublas[0][1]) / (ours[0][1] - ours[1][1]), 0.602, delta=0.01)  # four times as large
+
+
+class Sums(PublicCalls):
+    NAMES, DOCUMENT = ("sums", "short_sums"), "docs/scan.md"
+
+    def test_without_results_they_say_so(self):
+        self.run_report()
+        self.assertEqual(self.read("docs/scan.md").count("No figures yet"), 2)
+        self.assertFalse((self.root / "docs/pictures").exists())
+
+    def test_types_and_sizes(self):
+        self.result("a", [self.sums("f32", 4, 1 << 28, 520, cub=685, memcpy=507), self.sums("i8", 1, 1 << 28, 136, cub=524, memcpy=131),
+                          self.sums("f32", 4, 1 << 16, 6.8, cub=12.8), self.sums("i8", 1, 1000, 5, memcpy=4), self.sums("i64", 8, 1 << 28, 1, protocol="hot")])
+        self.run_report()
+        self.assertEqual(self.table("sums"), [["n", "`f32`", "`i8`"], ["---", "--:", "--:"], ["1000", "", "80.0 %"], ["2¹⁶", "1.88×", ""],
+                                              ["2²⁸", "97.5 %, 1.32×", "96.3 %, 3.85×"]])
+        self.assertIn("](pictures/scan_share.svg)\n<!-- table end -->", self.read("docs/scan.md"))
+        self.assertIn("No figures yet", self.read("README.md"))  # there are none of the ladder
+        self.run_report("--check")
+
+    def test_short_calls(self):
+        self.result("a", [self.sums("f32", 4, 1 << 16, 6.8, cub=12.8, memcpy=5.9, protocol="event"), self.sums("f32", 4, 1 << 16, 2, cub=3.6, protocol="graph"),
+                          self.sums("f32", 4, 1 << 20, 3.5, cub=7, protocol="graph"), self.sums("i8", 1, 1 << 20, 3, cub=7, protocol="graph")])
+        self.run_report()
+        self.assertEqual(self.table("short_sums")[2:], [["2¹⁶", "6.80", "12.80", "5.90", "1.88×", "2.00", "3.60", "", "1.80×"],
+                                                        ["2²⁰", "", "", "", "", "3.50", "7.00", "", "2.00×"]])
+
+    def test_types_do_not_replace_each_other(self):
+        self.result("a", [self.sums("i16", 2, 1 << 20, 4, memcpy=2), self.sums("u16", 2, 1 << 20, 8, memcpy=2, code="0123456789abcdef")])
+        self.run_report()
+        self.assertEqual(self.table("sums")[2], ["2²⁰", "50.0 %", "25.0 % †"])
+        self.assertIn("† measured before the code changed.", self.read("docs/pictures/scan_share.svg"))
+
+    def test_the_ladder_of_another_type_is_not_in_its_table(self):
+        self.result("a", [self.scan("items", 3000, 1 << 20), {**self.scan("items", 1000, 1 << 20), "type": "f64"}, {**self.scan("items", 9, 1 << 24), "type": "i32"}])
+        self.run_report()
+        self.assertEqual(self.row("step")[2:4], ["2²⁰", "gain at 2²⁰"])
+        self.assertEqual(self.row("`items`")[2], "3000")
+
+    def test_the_picture_is_to_scale(self):
+        self.result("a", [self.sums("f32", 4, 1 << power, 10 / share, cub=10 / cub, memcpy=10) for power, share, cub in ((16, .5, .25), (18, .75, .5), (28, 1, .75))])
+        self.run_report()
+        ours, cub = sorted(self.points("scan_share.svg"), key=lambda points: points[0][1])
+        self.assertAlmostEqual((ours[2][0] - ours[0][0]) / (ours[1][0] - ours[0][0]), 6, delta=.05)
+        self.assertAlmostEqual((ours[0][1] - ours[2][1]) / (ours[0][1] - ours[1][1]), 2, delta=.02)
+        self.assertEqual([point[1] for point in cub[1:]], [point[1] for point in ours[:2]])
 
 
 if __name__ == "__main__":

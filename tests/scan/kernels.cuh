@@ -1,16 +1,11 @@
 // The kernels of the tests: every step with many block sizes, and types with more than numbers in them.
 #include <antiphase/scan/device_wide.cuh>
-#include <type_traits>
 
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/types.hpp"
 
 namespace antiphase::scan_test {
 inline namespace AP_TARGET {
-
-template <class T> constexpr carried carried_as = std::is_same_v<T, brackets>   ? carried::brackets
-                                                  : std::is_same_v<T, nullable> ? carried::nullable
-                                                                                : carried::matrix;
 
 template <class T, class Op, prefix::policy P> test_kernels made(const char* step) {
   return {step,

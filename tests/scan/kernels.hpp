@@ -1,11 +1,18 @@
 // The kernels that only the tests of scans compile, for each target.
 #pragma once
 #include <antiphase/scan/ladder.hpp>
+#include <type_traits>
 #include <vector>
+
+#include "tests/scan/types.hpp"
 
 namespace antiphase::scan_test {
 
-enum class carried { brackets, nullable, matrix };
+enum class carried { brackets, nullable, matrix, affine };
+template <class T> constexpr carried carried_as = std::is_same_v<T, brackets>   ? carried::brackets
+                                                  : std::is_same_v<T, nullable> ? carried::nullable
+                                                  : std::is_same_v<T, affine>   ? carried::affine
+                                                                                : carried::matrix;
 
 // One step of the ladder with another number of threads and another type.
 struct test_kernels {
@@ -13,6 +20,21 @@ struct test_kernels {
   carried type;
   prefix::policy how;
   prefix::kernel_pair kernels;
+};
+// A kernel that calls the scan of a warp or a block: `groups` of them, each with `count` elements, at most `tile`, and behind them one
+// more, which the exclusive scans start from. Where that lies, out gets the total.
+struct alone_arguments {
+  const void* in;
+  void* out;
+  int count;
+  bool exclusive;
+  std::uint32_t modulus;
+};
+struct alone_kernel {
+  const char* name;
+  carried type;
+  kernel code;
+  int tile, groups;
 };
 // A kernel that is wrong in one place.
 struct mutant {

@@ -59,6 +59,7 @@ void expect_right(const context& where, const test_kernels& k, const experiment&
     case carried::brackets: return expect_right<brackets, concatenated>(where, k, e);
     case carried::nullable: return expect_right<nullable, last_present>(where, k, e);
     case carried::matrix: return expect_right<matrix, times>(where, k, e);
+    case carried::affine: FAIL() << "its operator carries a value";
   }
 }
 

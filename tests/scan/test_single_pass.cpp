@@ -54,6 +54,14 @@ TEST_P(single_pass, in_place) {
   sums<std::uint16_t>(any(), 2 * tile<std::uint16_t> + 5, scan_kind::exclusive, scan_direction::reverse, true);
 }
 
+// A ring of one slot loads a tile only after the one before has been stored.
+TEST_P(single_pass, short_rings) {
+  for (const context& where : several())
+    for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3"})
+      for (const std::int64_t length : {tile<float> + 7, 9 * tile<float> - 3})
+        expect_scan_right<float>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = length}, {}, policy);
+}
+
 // More tiles than the batches that are looked at together, so that the carry between batches is at work.
 TEST_P(single_pass, many_tiles) {
   const context where = any();

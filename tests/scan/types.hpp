@@ -38,6 +38,19 @@ struct times {
   }
 };
 
+// Maps x -> (factor x + offset) mod m: the operator carries m, and does one map after the other.
+struct affine {
+  std::uint32_t factor, offset;
+  bool operator==(const affine&) const = default;
+};
+struct composed {
+  std::uint32_t modulus;
+  AP_FN affine operator()(const affine& x, const affine& y) const {
+    const auto mod = [this](std::uint64_t value) { return static_cast<std::uint32_t>(value % modulus); };
+    return {mod(std::uint64_t{x.factor} * y.factor), mod(std::uint64_t{y.factor} * x.offset + y.offset)};
+  }
+};
+
 // Element i of an array: from its position, so that one in the wrong place shows.
 constexpr std::uint64_t hash(std::uint64_t i) {
   i = (i + 0x9E3779B97F4A7C15ull) * 0xBF58476D1CE4E5B9ull;
@@ -52,6 +65,10 @@ template <> inline brackets element_at(std::int64_t i) {
 template <> inline nullable element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));
   return {static_cast<unsigned char>(i), static_cast<unsigned char>(i >> 8), static_cast<unsigned char>(h % 7 == 0)};
+}
+template <> inline affine element_at(std::int64_t i) {
+  const auto h = hash(static_cast<std::uint64_t>(i));
+  return {static_cast<std::uint32_t>(h % 997 + 1), static_cast<std::uint32_t>(h >> 20 & 0xFFF)};
 }
 template <> inline matrix element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));

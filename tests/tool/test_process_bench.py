@@ -103,6 +103,74 @@ class Bench(ToolTest):
                 self.assertAlmostEqual(record["times_cublas"], record["time_us"]["cublas_fp32"] / record["time_us"]["ours"])
 
 
+class BenchScan(ToolTest):
+    def records(self, *arguments):
+        return json.loads(self.run_tool("bench", "scan", *arguments, "--json", "-q", *CPU).stdout)["records"]
+
+    def test_records(self):
+        records = self.records("--size", "5000,3", "--type", "f4,i1,u8")
+        self.assertEqual([(r["type"], r["shape"]["n"]) for r in records], [(t, n) for t in ("f32", "i8", "u64") for n in (5000, 3)])
+        for record in records:
+            self.assertEqual((record["kernel"], record["verified"]), ("scan.sum", True))
+            self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
+            self.assertNotIn("protocol", record)
+            self.assertGreater(record["counts"]["switches"], 0)
+            self.assertRegex(record["code"], "^[0-9a-f]{16}$")
+            if record["type"] != "f32":
+                self.assertEqual(record["error"]["ours"], 0)
+        self.assertTrue(0 < records[0]["error"]["ours"] < 1e-6, records[0])
+
+    def test_all_types(self):
+        records = self.records("--size", "300", "--type", "all")
+        self.assertEqual({r["type"] for r in records}, {"f32", "f64", *(f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64))})
+
+    def test_a_policy_by_name(self):
+        records = self.records("--size", "700", "--policy", "warp-shuffle", "--type", "i4")
+        self.assertEqual([(r["kernel"], r["policy"]) for r in records], [("scan.sum.warp-shuffle", "warp-shuffle")])
+        refused = self.run_tool("bench", "scan", "--policy", "warp-shuffle", "--type", "i1", "-q", *CPU, code=4)
+        self.assertRegex(refused.message, "no kernel .* warp-shuffle .* i8")
+
+    def test_table(self):
+        done = self.run_tool("bench", "scan", "--size", "40,9000", "--type", "u2", *CPU)
+        self.assertIn("would say nothing about a GPU", done.message)
+        lines = done.stdout.decode().splitlines()
+        self.assertIn("CPU executor", lines[0])
+        self.assertEqual(lines[2].split(), ["type", "n", "policy", "error", "verified"])
+        self.assertEqual([(line.split()[0], line.split()[1], line.split()[-1]) for line in lines[3:]], [("u2", "40", "yes"), ("u2", "9000", "yes")])
+
+    def test_empty_arrays(self):
+        self.assertEqual([r["verified"] for r in self.records("--size", "0")], [True])
+
+    def test_wrong_options(self):
+        bench = ("bench", "scan")
+        self.refused(2, ["--type 'f32'", "f4", "all"], *bench, "--type", "f32", *CPU)
+        self.refused(2, ["--against 'thrust'", "cub, memcpy"], *bench, "--against", "thrust", *CPU)
+        self.refused(2, ["--protocol 'warm'", "rested or hot"], *bench, "--protocol", "warm", *CPU)
+        self.refused(2, ["'itms'", "items"], *bench, "--policy", "itms", *CPU)
+        self.refused(2, ["--size", "at least 0", "'-1'"], *bench, "--size", "-1", *CPU)
+        self.refused(2, ["2199023255552", "2^40"], *bench, "--size", str(2 ** 41), *CPU)
+
+    def test_Cuda_times(self):
+        if not gpu_is_usable():
+            self.skipTest("no usable GPU")
+        done = self.run_tool("bench", "scan", "--size", "1,70000,40000000", "--type", "f4,i1,u2,i8", "--repeats", "3", "--json", "--on", "cuda")
+        records = json.loads(done.stdout)["records"]
+        for size in (1, 70000, 40000000):
+            for of_type, bytes_of in (("f32", 4), ("i8", 1), ("u16", 2), ("i64", 8)):
+                found = [r for r in records if (r["shape"]["n"], r["type"]) == (size, of_type)]
+                short = 2 * size * bytes_of <= 128 << 20
+                self.assertLessEqual({r["protocol"] for r in found}, {"rested", "event", "graph"})
+                self.assertEqual({"rested"} if not short else {"rested", "event"}, {r["protocol"] for r in found} - {"graph"})
+                for record in found:
+                    self.assertIs(record["verified"], True)
+                    self.assertIs(record["rivals"]["cub"]["verified"], True)
+                    self.assertRegex(record["rivals"]["cub"]["version"], r"^\d+\.\d+")
+                    self.assertAlmostEqual(record["of_memcpy"], record["time_us"]["memcpy"] / record["time_us"]["ours"])
+                    self.assertAlmostEqual(record["times_cub"], record["time_us"]["cub"] / record["time_us"]["ours"])
+                    self.assertAlmostEqual(record["gb_per_s"], 2e-3 * size * bytes_of / record["time_us"]["ours"])
+                    self.assertGreater(record["spread"]["cub"]["most"], 0)
+
+
 class Explain(ToolTest):
     def matrices(self, m, n, k, **options):
         self.write("A.npy", [1.0] * (m * k), (m, k), **options)

@@ -8,7 +8,7 @@ namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
 // Two barriers, whatever the size of the block; shared memory for one value per warp.
-template <scannable T, operator_on<T> Op, policy P> struct warp_shuffles {
+template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
   using shape = tile_shape<T, P>;
   using chunks = values<T, shape::rounds>;
   struct storage {

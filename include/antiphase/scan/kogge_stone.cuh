@@ -3,6 +3,7 @@
 #include <antiphase/core/cursor.hpp>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/scan/tile_shape.cuh>
+#include <antiphase/scan/warp.cuh>
 
 namespace antiphase::prefix {
 inline namespace AP_TARGET {
@@ -19,7 +20,7 @@ concept block_scan = requires(typename Block::storage& s, values<T, Rounds>& chu
 };
 
 // In place: what is overwritten in a step must have been read by the thread to the right, and must be seen by it in the next.
-template <scannable T, operator_on<T> Op, policy P> struct kogge_stone_two_barriers {
+template <scannable T, combines<T> Op, policy P> struct kogge_stone_two_barriers {
   using shape = tile_shape<T, P>;
   struct storage {
     shared_values<T, P.threads> value;
@@ -43,7 +44,7 @@ template <scannable T, operator_on<T> Op, policy P> struct kogge_stone_two_barri
 
 // From one buffer into the other, which change places after each step: threads below the stride copy. What is overwritten in a step was
 // read in the one before, and there was a barrier in between.
-template <scannable T, operator_on<T> Op, policy P> struct kogge_stone_double_buffer {
+template <scannable T, combines<T> Op, policy P> struct kogge_stone_double_buffer {
   using shape = tile_shape<T, P>;
   struct storage {
     shared_values<T, P.threads> value[2];

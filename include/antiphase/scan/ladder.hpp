@@ -17,6 +17,7 @@ struct step {
   const char* name;
   const char* adds;  // what it adds to the step before
   policy how;
+  ring_policy ring = ring_scan_policy;  // of single passes
 };
 
 constexpr policy two_barriers_policy{.how = method::two_barriers};
@@ -24,13 +25,17 @@ constexpr policy double_buffer_policy{.how = method::double_buffer};
 constexpr policy warp_shuffle_policy{.how = method::warp_shuffle};
 constexpr policy items_policy{.how = method::warp_shuffle, .bytes = 64, .blocks = 4};
 constexpr policy single_pass_policy{.how = method::single_pass};
+constexpr ring_policy with_stages(int stages) { return {.stages = stages, .in_flight = stages < 2 ? 1 : 2}; }
 
 inline constexpr step steps[] = {
     {"two-barriers", "Kogge-Stone, one element per thread, two barriers per step", two_barriers_policy},
     {"double-buffer", "2 buffers: one barrier per step", double_buffer_policy},
     {"warp-shuffle", "steps within a warp through registers, two barriers in all", warp_shuffle_policy},
     {"items", "64 bytes per thread, in accesses of 16 bytes", items_policy},
-    {"single-pass", "the array read once: tiles through a ring of bulk copies, totals between blocks", single_pass_policy},
+    {"single-pass-1", "the array read once: tiles by bulk copies, totals between blocks; 1 stage", single_pass_policy, with_stages(1)},
+    {"single-pass-2", "2 stages: a tile is loaded while another is scanned", single_pass_policy, with_stages(2)},
+    {"single-pass-3", "3 stages", single_pass_policy, with_stages(3)},
+    {"single-pass", "7 stages: tiles wait in the ring for what lies before them", single_pass_policy},
 };
 
 // The step of that name; throws bad_request, with the names there are.
@@ -41,7 +46,7 @@ const step& select_step(const executor& on, const problem& p);
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass; }
 // Elements of a tile, for elements of `size` bytes.
 constexpr int tile_of(const step& s, std::size_t size) {
-  return is_single_pass(s) ? ring_scan_policy.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
+  return is_single_pass(s) ? s.ring.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
 }
 
 // The compiled kernels of a step for one type and operation. Sums and products of signed integers run as those of unsigned ones: same bits.
@@ -53,6 +58,8 @@ struct instance {
   kernel_pair kernels;
 };
 std::span<const instance> instances(target where);
+// Whether a step is compiled for the type and the operation.
+bool is_compiled(target where, const step& how, element type, scan_operation operation);
 
 // Throws bad_request naming the first argument that makes no sense.
 void require_sensible(const problem& p);

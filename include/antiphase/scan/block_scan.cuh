@@ -1,0 +1,74 @@
+// Scans over the threads of a block, for kernels of your own.
+#pragma once
+#include <antiphase/scan/block.cuh>
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// A tile of Threads x Items elements: thread t has elements t * Items ... t * Items + Items - 1 in registers. All threads of the block,
+// which are Threads, call together.
+//
+//   storage     the shared memory that it needs: 4 KiB at most for T of 4 bytes, less with warp shuffles. It may be used again after a
+//               block barrier
+//   inclusive   every element becomes what all up to it give: x0, x0.x1, x0.x1.x2 ...
+//   exclusive   every element becomes what lies before it, from `initial` on: initial, initial.x0, initial.x0.x1 ...
+// Both return the total x0.x1 ... of the tile, to every thread, without `initial`. Only the first `count` elements of the tile, 1 or more,
+// are there: the others keep their values, and op never sees them.
+//
+// T: trivially copyable, with or without constructors, of any size. op(x, y) gives x.y; it has to be associative, need not be commutative
+// or have an identity, and may carry values of its own that are the same in every thread. The order of operations depends on Threads, Items
+// and count alone: results are the same bits in every run.
+//
+// How: the threads' totals go through warp shuffles (two barriers), or through shared memory by Kogge and Stone ("A parallel algorithm for
+// the efficient solution of a general class of recurrence equations", 1973), in one buffer or two.
+template <prefix::scannable T, prefix::combines<T> Op, int Threads, int Items = 1, prefix::method How = prefix::method::warp_shuffle>
+requires(Items >= 1 && How != prefix::method::single_pass) class block_scan {
+  using totals = prefix::block_scan_of<T, Op, prefix::policy{.how = How, .threads = Threads}>;
+
+ public:
+  using storage = typename totals::storage;
+  static constexpr int tile = Threads * Items;
+
+  AP_DEV static T inclusive(storage& s, T (&item)[Items], Op op, int count = tile) {
+    const int present = scan_items(item, op, count);
+    prefix::values<T, 1> before;
+    before.at[0] = item[present > 0 ? present - 1 : 0];
+    const T total = totals::prefixes(s, before, live_threads(count), op);
+    if (thread_index() > 0) {
+      AP_UNROLL
+      for (int i = 0; i < Items; ++i)
+        if (i < present) item[i] = op(before.at[0], item[i]);
+    }
+    return total;
+  }
+  AP_DEV static T exclusive(storage& s, T (&item)[Items], const T& initial, Op op, int count = tile) {
+    prefix::values<T, Items> through;
+    AP_UNROLL
+    for (int i = 0; i < Items; ++i) through.at[i] = item[i];
+    const int present = scan_items(through.at, op, count);
+    prefix::values<T, 1> before;
+    before.at[0] = through.at[present > 0 ? present - 1 : 0];
+    const T total = totals::prefixes(s, before, live_threads(count), op);
+    if (present == 0) return total;
+    const T first = thread_index() > 0 ? T(op(initial, before.at[0])) : initial;
+    AP_UNROLL
+    for (int i = Items - 1; i > 0; --i)
+      if (i < present) item[i] = op(first, through.at[i - 1]);
+    item[0] = first;
+    return total;
+  }
+
+ private:
+  // The thread's elements on their own. Returns how many of them are there.
+  AP_DEV static int scan_items(T (&item)[Items], Op op, int count) {
+    const int present = count - thread_index() * Items;
+    AP_UNROLL
+    for (int i = 1; i < Items; ++i)
+      if (i < present) item[i] = op(item[i - 1], item[i]);
+    return present < 0 ? 0 : present < Items ? present : Items;
+  }
+  AP_DEV static int live_threads(int count) { return (count + Items - 1) / Items; }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

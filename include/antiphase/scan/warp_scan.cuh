@@ -1,0 +1,32 @@
+// Scans over the lanes of a warp, for kernels of your own.
+#pragma once
+#include <antiphase/scan/warp.cuh>
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// Every lane brings one element and gets one result; all 32 lanes of the warp call together. Only the first `live` of them (0 ... 32) have
+// an element: the others bring anything, which op never sees, and get something of no meaning.
+//
+//   warp_inclusive_scan   x0, x0.x1, x0.x1.x2 ...
+//   warp_exclusive_scan   initial, initial.x0, initial.x0.x1 ...
+//   warp_reduce           x0.x1 ... x(live - 1), to every lane; of no meaning if live is 0
+//
+// T: trivially copyable, of any size (it travels through shuffles, 4 bytes at a time). op(x, y) gives x.y; it has to be associative, need
+// not be commutative, and may carry values of its own that are the same in every lane. Five steps, as Hillis and Steele ("Data parallel
+// algorithms", 1986): in step s every lane takes what lies 2^s lanes to the left.
+template <prefix::scannable T, prefix::combines<T> Op> AP_DEV T warp_inclusive_scan(const T& mine, Op op, int live = warp_size) {
+  return prefix::warp_scan(mine, live, op);
+}
+template <prefix::scannable T, prefix::combines<T> Op>
+AP_DEV T warp_exclusive_scan(const T& mine, const T& initial, Op op, int live = warp_size) {
+  const T left = shuffle_up(prefix::warp_scan(mine, live, op), 1);
+  const int lane = lane_index();
+  return lane == 0 || lane >= live ? initial : T(op(initial, left));
+}
+template <prefix::scannable T, prefix::combines<T> Op> AP_DEV T warp_reduce(const T& mine, Op op, int live = warp_size) {
+  return shuffle(prefix::warp_scan(mine, live, op), live > 0 ? live - 1 : 0);
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase
