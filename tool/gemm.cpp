@@ -70,9 +70,11 @@ gemm_options options_of(const request& r) { return {.accuracy = parse_precision(
 
 void require_sensible(const request& r) {
   const bool strict = options_of(r).accuracy == precision::strict;
-  if (r.policy != "auto" && r.policy != "split") mm::find_step(r.policy);
-  if (r.policy == "split" && strict)
-    throw bad_request("--policy split adds products of parts, --precision strict wants IEEE multiply-adds: give one of the two");
+  const bool split = r.policy == "split" || r.policy == "split-mma";
+  if (r.policy != "auto" && !split) mm::find_step(r.policy);
+  if (split && strict)
+    throw bad_request(
+        fmt::format("--policy {} adds products of parts, --precision strict wants IEEE multiply-adds: give one of the two", r.policy));
   if (r.place.on == "reference" && r.policy != "auto")
     throw bad_request("--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
   if (r.place.on == "reference" && strict)
@@ -210,7 +212,7 @@ void add_gemm(CLI::App& program, action& chosen) {
   command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(number_in_fp32())->type_name("NUMBER");
   command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->check(not_empty())->type_name("C0.npy");
   command->add_option("--precision", r->precision, "fp32 (default) or strict")->type_name("NAME");
-  command->add_option("--policy", r->policy, "split, or a step of the ladder (default auto: by precision, shape and device)")
+  command->add_option("--policy", r->policy, "split, split-mma, or a step of the ladder (default auto: by precision, shape and device)")
       ->type_name("NAME");
   command->add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
   add_place_options(*command, r->place, reference::offered);

@@ -142,7 +142,7 @@ def product_faults(code):
     waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
     if waits != 1:
         yield f"{waits} waits for the Tensor Cores in the main loop, expected 1"
-    shared_by = int(re.search(r"product_policy\{\d+, (\d+)\}", code.split("\n", 1)[0] + "product_policy{0, 1}")[1])
+    shared_by = int(re.search(r"product_policy\{\d+, (\d+)", code.split("\n", 1)[0] + "product_policy{0, 1}")[1])
     pairs = sum("STG.E.64" in text for _, text in lines)
     if pairs < 31 // shared_by:
         yield f"{pairs} stores of pairs, expected {32 // shared_by}"

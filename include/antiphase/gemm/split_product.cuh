@@ -50,7 +50,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   using part = f16[split_tile][2 * split_step];  // a line: hi[16] lo[16] hi[16] lo[16], in 128-byte swizzle
   static constexpr int registers = 64;           // of a thread, for the 64 x 128 outputs of its warpgroup
   static constexpr int share = registers / P.cluster, width = split_tile / P.cluster;  // of a block of the cluster
-  using epilogue = split_epilogue<width>;
+  using epilogue = split_epilogue<output_layout{.width = width, .first_thread = warpgroup_size}>;
   struct no_exchange {};
   using exchange = float[P.cluster][share][2 * warpgroup_size];
   struct slot {
