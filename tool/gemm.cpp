@@ -27,7 +27,8 @@ constexpr const char* examples =
     "\n"
     "Precision\n"
     "  fp32      for every finite input |C - AB| <= (80 + K / 59) u |A||B| + 2^-150, u = 2^-24; usually far below, from Tensor Cores\n"
-    "            where the device has them. Integers of up to 11 bits whose sums stay below 2^24 are exact\n"
+    "            where the device has them (compute capability 8.x: 121 + K / 55). Integers of up to 11 bits whose sums stay below 2^24 "
+    "are exact\n"
     "  strict    IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a few such sums; so are those\n"
     "            of the ladder's steps\n"
     "\n"
@@ -35,6 +36,7 @@ constexpr const char* examples =
     "  antiphase gemm A.npy B.npy --output C.npy\n"
     "  antiphase gemm A.npy B.npy --c C0.npy --alpha 2 --beta -1 --output C.npy     C = 2 A B - C0\n"
     "  antiphase gemm A.npy B.npy --output C.npy --policy async-3 --on cpu          one step of the ladder, on the simulated GPU\n"
+    "  antiphase gemm A.npy B.npy --output C.npy --policy split-mma                 Tensor Cores by mma.sync, as on devices before sm_90\n"
     "  antiphase gemm A.npy B.npy --explain                                         which kernel that would be, and why\n"
     "  antiphase gemm A.npy B.npy --output - --on reference > C.npy                 by OpenBLAS\n"
     "  antiphase info                                                               lists the policies";
