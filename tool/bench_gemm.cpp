@@ -66,11 +66,11 @@ std::optional<double> roof_of(const context& where, precision p) {
   return std::nullopt;
 }
 
-// In units of u |A||B|, as include/antiphase/gemm.hpp promises.
-double allowed(precision p, std::int64_t k) {
+// In units of u |A||B|, as include/antiphase/gemm.hpp promises on a device of that compute capability.
+double allowed(precision p, std::int64_t k, int major) {
   const auto depth = static_cast<double>(k);
   if (p == precision::strict) return depth * (1 + depth * 0x1p-24);
-  return 80 + depth / 59 + static_cast<double>(std::max<std::int64_t>(0, k - 1) / 65536);
+  return (major == 8 ? 121 + depth / 55 : 80 + depth / 59) + static_cast<double>(std::max<std::int64_t>(0, k - 1) / 65536);
 }
 
 // One product: shape, layout, data.
@@ -187,6 +187,7 @@ class bench {
 
 struct outcome {
   subject of;
+  int major = 0;            // of the device's compute capability
   std::int64_t sample = 0;  // outputs compared with FP64
   std::vector<measured> ours;
   measured_rival cublas;
@@ -194,7 +195,8 @@ struct outcome {
   double share(const measured& m) const {
     return static_cast<double>(m.recomputed) / std::max(1., static_cast<double>(of.size.m) * static_cast<double>(of.size.n));
   }
-  bool verified(const measured& m) const { return m.error.within(allowed(m.with, of.size.k)); }
+  double allowed(const measured& m) const { return tool::allowed(m.with, of.size.k, major); }
+  bool verified(const measured& m) const { return m.error.within(allowed(m)); }
 };
 
 using cells = std::vector<std::string>;
@@ -225,8 +227,7 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
                      m.allocating ? fmt::format("{:.1f}", m.allocating->median_us) : "-"});
       }
       append(row, error_cells(m.error));
-      append(row, {fmt::format("{:.0f}", allowed(m.with, o.of.size.k)), fmt::format("{:.4g} %", o.share(m) * 100),
-                   o.verified(m) ? "yes" : "NO"});
+      append(row, {fmt::format("{:.0f}", o.allowed(m)), fmt::format("{:.4g} %", o.share(m) * 100), o.verified(m) ? "yes" : "NO"});
       rows.push_back(row);
     }
     if (!o.cublas.who) continue;
@@ -266,7 +267,7 @@ json record(const outcome& o, const measured& m, const context& where, protocol_
   value["error"] = accuracy_json(&accuracy::norm, m, o.cublas);
   value["error"]["unit"] = "relative Frobenius";
   value["component"] = accuracy_json(&accuracy::component, m, o.cublas);
-  value["component"]["allowed"] = allowed(m.with, o.of.size.k);
+  value["component"]["allowed"] = o.allowed(m);
   value["component"]["unit"] = "2^-24 |A||B|";
   value["bias"] = accuracy_json(&accuracy::bias, m, o.cublas);
   value["sample"] = o.sample;
@@ -338,7 +339,7 @@ void run(const request& r) {
   std::string why_no_cublas;
   for (const subject& s : subjects) {
     say_progress(r.common, fmt::format("{} {} {}", shape_text(s.size), s.layout, s.data->name));
-    outcome& o = all.emplace_back(outcome{.of = s, .ours = {}, .cublas = {}});
+    outcome& o = all.emplace_back(outcome{.of = s, .major = where.limits().major, .ours = {}, .cublas = {}});
     bench b(where, o.of);
     o.sample = b.sample();
     for (const precision p : precisions) {

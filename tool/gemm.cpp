@@ -27,7 +27,8 @@ constexpr const char* examples =
     "\n"
     "Precision\n"
     "  fp32      for every finite input |C - AB| <= (80 + K / 59) u |A||B| + 2^-150, u = 2^-24; usually far below, from Tensor Cores\n"
-    "            where the device has them. Integers of up to 11 bits whose sums stay below 2^24 are exact\n"
+    "            where the device has them (compute capability 8.x: 121 + K / 55). Integers of up to 11 bits whose sums stay below 2^24 "
+    "are exact\n"
     "  strict    IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a few such sums; so are those\n"
     "            of the ladder's steps\n"
     "\n"
@@ -35,6 +36,7 @@ constexpr const char* examples =
     "  antiphase gemm A.npy B.npy --output C.npy\n"
     "  antiphase gemm A.npy B.npy --c C0.npy --alpha 2 --beta -1 --output C.npy     C = 2 A B - C0\n"
     "  antiphase gemm A.npy B.npy --output C.npy --policy async-3 --on cpu          one step of the ladder, on the simulated GPU\n"
+    "  antiphase gemm A.npy B.npy --output C.npy --policy split-mma                 Tensor Cores by mma.sync, as on devices before sm_90\n"
     "  antiphase gemm A.npy B.npy --explain                                         which kernel that would be, and why\n"
     "  antiphase gemm A.npy B.npy --output - --on reference > C.npy                 by OpenBLAS\n"
     "  antiphase info                                                               lists the policies";
@@ -70,7 +72,7 @@ gemm_options options_of(const request& r) { return {.accuracy = parse_precision(
 
 void require_sensible(const request& r) {
   const bool strict = options_of(r).accuracy == precision::strict;
-  const bool of_the_ladder = r.policy != "split" && r.policy != "short";
+  const bool of_the_ladder = r.policy != "split" && r.policy != "split-mma" && r.policy != "short";
   if (of_the_ladder && r.policy != "auto") mm::find_step(r.policy);
   if (!of_the_ladder && strict)
     throw bad_request(fmt::format(
@@ -212,7 +214,8 @@ void add_gemm(CLI::App& program, action& chosen) {
   command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(number_in_fp32())->type_name("NUMBER");
   command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->check(not_empty())->type_name("C0.npy");
   command->add_option("--precision", r->precision, "fp32 (default) or strict")->type_name("NAME");
-  command->add_option("--policy", r->policy, "split, short, or a step of the ladder (default auto: by precision, shape and device)")
+  command
+      ->add_option("--policy", r->policy, "split, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")
       ->type_name("NAME");
   command->add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
   add_place_options(*command, r->place, reference::offered);

@@ -15,13 +15,13 @@ namespace antiphase {
 // What an output may be off by, in units of u = 2^-24, |A||B| being the sum of its products' magnitudes (docs/accuracy.md).
 enum class precision {
   fp32,  // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input, by Tensor Cores where there are any that do; a longer K than
-         // 65536 is taken in pieces, each of which adds 1 to the 80
+         // 65536 is taken in pieces, each of which adds 1 to the 80. The Tensor Cores of compute capability 8.x cut off more: 121 + K / 55
   strict,  // IEEE FP32 multiply-adds in the order of k, for small C in a few slices of it: K u |A||B|
 };
 
 struct gemm_options {
   precision accuracy = precision::fp32;
-  std::string_view policy = "auto";  // auto: by accuracy, shape and device. split, short, or the name of a ladder step: that one
+  std::string_view policy = "auto";  // auto: by accuracy, shape and device. split, split-mma, short, or the name of a ladder step: that one
   stream on = nullptr;
   std::span<std::byte> workspace = {};  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
                                         // done; none: memory is allocated in the order of the stream
@@ -44,7 +44,7 @@ std::size_t gemm_workspace(const context& where, const mm::problem& p, const gem
 
 // What the call would run, and why.
 struct gemm_choice {
-  std::string kernel;  // split, short, or a ladder step
+  std::string kernel;  // split, split-mma, short, or a ladder step
   mm::extent2 tile;    // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <iterator>
 #include <optional>
@@ -20,38 +21,73 @@ struct selection {
   std::vector<std::string> why, refused;
 };
 
-constexpr std::string_view split_name = "split", short_name = "short";
+constexpr std::string_view short_name = "short";
+// The split products by what multiplies, as options.policy asks for them.
+struct split_kind {
+  std::string_view name;
+  mm::multiplier by;
+};
+constexpr split_kind split_kinds[] = {{"split", mm::multiplier::warpgroups}, {"split-mma", mm::multiplier::warps}};
+std::string_view name_of(mm::multiplier by) {
+  for (const split_kind& kind : split_kinds)
+    if (kind.by == by) return kind.name;
+  return "";
+}
+
+// Why a split product is not what precision fp32 stands for there; nothing if it is. The contract rests on how Tensor Cores round, which is
+// known of compute capability 8.x and 9.0.
+std::optional<std::string> not_automatic(const context& where, const mm::problem& p, mm::multiplier by) {
+  if (auto why = mm::refuses_split(where, p, by)) return why;
+  const device_limits& device = where.limits();
+  if (device.major == 8 || device.major == 9) return std::nullopt;
+  return fmt::format("nothing is promised of how the Tensor Cores of {} round, which has compute capability {}.{}; it runs if asked for",
+                     device.name, device.major, device.minor);
+}
 
 selection select(const context& where, const mm::problem& p, const gemm_options& options) {
   mm::require_sensible(p);
   selection s;
-  const auto refused = mm::refuses_split(where, p), not_short = mm::refuses_short(where, p);
+  const auto not_short = mm::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
-  if (options.policy == split_name && !nothing) {
-    if (refused) throw not_supported(fmt::format("policy split: {}", *refused));
-    s.plan = mm::plan_product(where, p);
-    s.why.push_back("policy split was asked for");
-  } else if (options.policy == short_name && !nothing) {
+  const auto asked = std::ranges::find(split_kinds, options.policy, &split_kind::name);
+  if (asked != std::end(split_kinds) && !nothing) {
+    if (const auto why = mm::refuses_split(where, p, asked->by)) throw not_supported(fmt::format("policy {}: {}", asked->name, *why));
+    s.plan = mm::plan_product(where, p, asked->by);
+    s.why.push_back(fmt::format("policy {} was asked for", asked->name));
+    return s;
+  }
+  if (options.policy == short_name && !nothing) {
     if (not_short) throw not_supported(fmt::format("policy short: {}", *not_short));
     s.plan = mm::plan_short(where, p);
     s.why.push_back("policy short was asked for");
-  } else if (options.policy != "auto" && options.policy != split_name && options.policy != short_name) {
+    return s;
+  }
+  if (options.policy != "auto" && options.policy != short_name && asked == std::end(split_kinds)) {
     s.plan = mm::prepare(where.kind(), mm::find_step(options.policy), p);
     s.why.push_back(fmt::format("policy {} was asked for", options.policy));
-  } else if (options.accuracy == precision::fp32 && !not_short) {
+    return s;
+  }
+  if (options.accuracy == precision::fp32 && !not_short) {
     s.plan = mm::plan_short(where, p);
     s.why.push_back("precision fp32: with so few values of K, sums in FP64 take no longer than C to be written");
-  } else if (options.accuracy == precision::fp32 && !refused) {
-    s.plan = mm::plan_product(where, p);
-    s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");
-  } else {
-    s.plan = mm::prepare(where.kind(), select_step(where, p), p);
-    if (options.accuracy == precision::strict)
-      s.why.push_back("precision strict: IEEE multiply-adds in the order of k");
-    else
-      s.refused.push_back(fmt::format("split: {}", *refused));
-    s.why.push_back("the last step of the ladder that the device has room for");
+    return s;
   }
+  for (const split_kind& kind : split_kinds) {
+    if (options.accuracy == precision::strict || nothing) break;
+    if (const auto why = not_automatic(where, p, kind.by)) {
+      s.refused.push_back(fmt::format("{}: {}", kind.name, *why));
+      continue;
+    }
+    s.plan = mm::plan_product(where, p, kind.by);
+    s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");
+    return s;
+  }
+  s.plan = mm::prepare(where.kind(), select_step(where, p), p);
+  if (options.accuracy == precision::strict)
+    s.why.push_back("precision strict: IEEE multiply-adds in the order of k");
+  else if (nothing)
+    s.refused.push_back(fmt::format("{}: there is nothing to multiply", split_kinds[0].name));
+  s.why.push_back("the last step of the ladder that the device has room for");
   return s;
 }
 
@@ -113,7 +149,7 @@ gemm_choice explain(const context& where, const mm::problem& p, const gemm_optio
   c.why = std::move(s.why);
   c.refused = std::move(s.refused);
   if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) {
-    c.kernel = split_name;
+    c.kernel = name_of(split->waves.front().with.how.by);
     c.tile = {mm::split_tile, mm::split_tile};
     c.tile_k = mm::split_step;
     const mm::product_wave &first = split->waves.front(), &last = split->waves.back();

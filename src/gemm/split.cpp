@@ -11,16 +11,20 @@
 #include "build_config.hpp"
 #include "src/checked_list.hpp"
 #include "src/gemm/request.hpp"
+#include "src/named_lists.hpp"
 
 namespace antiphase::mm {
 
+// The same lists, compiled for each target.
 namespace cpu {
 std::vector<product_instance> product_kernels();
-}
+std::vector<product_instance> product_warp_kernels();
+}  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<product_instance> product_kernels();
-}
+std::vector<product_instance> product_warp_kernels();
+}  // namespace cuda
 #endif
 
 namespace {
@@ -29,14 +33,26 @@ namespace {
 constexpr std::int64_t longest_k = 65536;
 
 std::span<const product_instance> product_instances(target where) {
-  static const std::vector<product_instance> on_cpu = cpu::product_kernels();
+  static const std::vector<product_instance> on_cpu = concatenate<product_instance>({cpu::product_kernels(), cpu::product_warp_kernels()});
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<product_instance> on_cuda = cuda::product_kernels();
+  static const std::vector<product_instance> on_cuda =
+      concatenate<product_instance>({cuda::product_kernels(), cuda::product_warp_kernels()});
 #else
   static const std::vector<product_instance> on_cuda;
 #endif
   if (where == target::checked) return require_checked_list<product_instance>();
   return where == target::cuda ? on_cuda : on_cpu;
+}
+
+const product_instance* find_product(target where, multiplier by, int cluster) {
+  for (const product_instance& i : product_instances(where))
+    if (i.how.by == by && i.how.cluster == cluster) return &i;
+  return nullptr;
+}
+
+const product_instance& require_product(target where, multiplier by, int cluster) {
+  if (const product_instance* const found = find_product(where, by, cluster)) return *found;
+  throw not_supported(fmt::format("this build has no split product for clusters of {} blocks", cluster));
 }
 
 std::int64_t tiles_along(std::int64_t extent) { return ceil_div<std::int64_t>(extent, split_tile); }
@@ -62,13 +78,6 @@ std::int64_t tiles_left_over(std::int64_t tiles, std::int64_t chunks, int multip
   return chunks - ceil_div<std::int64_t>(chunks, cluster) >= chunks_of_a_launch ? left : 0;
 }
 
-product_instance instance_for(target where, int cluster) {
-  const auto instances = product_instances(where);
-  const auto with = std::find_if(instances.begin(), instances.end(), [&](const product_instance& i) { return i.how.cluster == cluster; });
-  if (with == instances.end()) throw not_supported(fmt::format("this build has no split product for clusters of {} blocks", cluster));
-  return *with;
-}
-
 tensor_map encode_parts(const context& where, const split_operand& o, const split_layout& at) {
   const auto elements = static_cast<std::uint64_t>(at.line_elements());
   return where.runs_on().encode({.data = o.parts,
@@ -82,32 +91,34 @@ tensor_map encode_parts(const context& where, const split_operand& o, const spli
 
 }  // namespace
 
-std::optional<std::string> refuses_split(const context& where, const problem& p) {
+std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by) {
   if (p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0) return "there is nothing to multiply";
   const device_limits& device = where.limits();
-  if (device.major != 9)
-    return fmt::format("it needs the Tensor Core instructions of compute capability 9.0, {} has {}.{}", device.name, device.major,
-                       device.minor);
-  const auto instances = product_instances(where.kind());
-  if (instances.empty()) return "this build has no kernels for it";
-  if (const auto why = refusal(device, instances.front().code)) return why;
+  const bool warpgroups = by == multiplier::warpgroups;
+  if (warpgroups ? device.major != 9 : device.major < 8)
+    return fmt::format("it needs the Tensor Core instructions of compute capability {}, {} has {}.{}", warpgroups ? "9.0" : "8.0 or above",
+                       device.name, device.major, device.minor);
+  const product_instance* const with = find_product(where.kind(), by, 1);
+  if (with == nullptr) return "this build has no kernels for it";
+  if (const auto why = refusal(device, with->code)) return why;
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (p.m() > most - split_tile || p.n() > most - split_tile || tiles_along(p.m()) * tiles_along(p.n()) > most)
     return fmt::format("C is {} x {}: more than {} tiles", p.m(), p.n(), most);
   return std::nullopt;
 }
 
-product_plan plan_product(const context& where, const problem& p) {
+product_plan plan_product(const context& where, const problem& p, multiplier by) {
   const problem what = with_rows_together(p);
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), longest_k);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
-  const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk), left_over = tiles_left_over(tiles, chunks, multiprocessors);
+  const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk),
+                     left_over = by == multiplier::warps ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
   product_plan plan{what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors, {}};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
-    const int cluster = blocks_per_tile(end - first, chunks, multiprocessors);
+    const int cluster = by == multiplier::warps ? 1 : blocks_per_tile(end - first, chunks, multiprocessors);
     const std::int64_t blocks = cluster > 1 ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
-    plan.waves.push_back({instance_for(where.kind(), cluster),
+    plan.waves.push_back({require_product(where.kind(), by, cluster),
                           static_cast<std::int32_t>(first),
                           static_cast<std::int32_t>(end),
                           {static_cast<unsigned>(blocks), 1, 1}});
@@ -128,8 +139,9 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     if (first > 0) piece.beta = 1;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
     const split_operand a = place_split(workspace.data(), left), b = place_split(workspace.data() + plan.left().bytes(), right);
-    product_problem arguments{.a = encode_parts(where, a, left),
-                              .b = encode_parts(where, b, right),
+    const bool tensors = plan.waves.front().with.how.by == multiplier::warpgroups;
+    product_problem arguments{.a = tensors ? encode_parts(where, a, left) : tensor_map{},
+                              .b = tensors ? encode_parts(where, b, right) : tensor_map{},
                               .left = a,
                               .right = b,
                               .what = piece,
@@ -140,8 +152,9 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
                               .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
                               .notes = {reinterpret_cast<std::uint32_t*>(notes), reinterpret_cast<std::uint16_t*>(notes + plan.counts())},
                               .recomputed = recomputed};
-    const split_launch split = plan_split(where.kind(), {piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride},
-                                          {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride}, a, b);
+    const split_launch split =
+        plan_split(where.kind(), {piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride},
+                   {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride}, a, b, where.limits().major >= 9);
     total += where.runs_on().launch(split.what, split.grid, &split.arguments, on);
     for (const product_wave& wave : plan.waves) {
       arguments.first = wave.first;

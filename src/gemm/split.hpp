@@ -36,10 +36,10 @@ struct product_plan {
   std::size_t workspace() const { return left().bytes() + right().bytes() + counts() + places(); }
 };
 
-// Why this product cannot be split there; nothing if it can.
-std::optional<std::string> refuses_split(const context& where, const problem& p);
+// Why this product cannot be split there and multiplied so; nothing if it can.
+std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by);
 // For one that can.
-product_plan plan_product(const context& where, const problem& p);
+product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::warpgroups);
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 
 }  // namespace antiphase::mm

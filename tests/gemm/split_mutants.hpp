@@ -1,4 +1,4 @@
-// The kernels of kernels_split_mutants.cuh: the product of split operands with one fault each.
+// The kernels of kernels_split_mutants.cuh and kernels_split_warp_mutants.cuh: the product of split operands with one fault each.
 #pragma once
 #include <antiphase/gemm/split_product.hpp>
 
@@ -10,6 +10,7 @@ constexpr product_policy few_stages{.stages = 4};
 
 namespace checked {
 std::vector<kernel_mutant> split_mutants();
-}
+std::vector<kernel_mutant> split_warp_mutants();
+}  // namespace checked
 
 }  // namespace antiphase::mm

@@ -9,10 +9,24 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-class gemm_split : public on_device {
+// Where, and what multiplies: policy split, or split-mma.
+struct split_on {
+  const char *device, *policy;
+};
+void PrintTo(const split_on& s, std::ostream* out) { *out << s.device << " " << s.policy; }
+
+class gemm_split : public on_device_with<split_on> {
  protected:
-  dense split(const product& p) { return split(any(), p); }
-  static dense split(const context& where, const product& p) { return computed(where, "split", p); }
+  void SetUp() override {
+    on_device_with::SetUp();
+    if (IsSkipped() || !is_cuda()) return;
+    const device_limits device = any().limits();
+    if (policy() == "split" ? device.major != 9 : device.major < 8) GTEST_SKIP() << device.name << " is not for policy " << policy();
+  }
+  std::string_view device() const override { return GetParam().device; }
+  std::string_view policy() const { return GetParam().policy; }
+  dense split(const context& where, const product& p) const { return computed(where, policy(), p); }
+  dense split(const product& p) const { return split(any(), p); }
 };
 
 // Of 24 significant bits and any sign.
@@ -78,11 +92,13 @@ TEST_P(gemm_split, k_in_pieces) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
 #endif
+  if (!is_cuda() && policy() == "split-mma") GTEST_SKIP() << "half a minute of it, for a loop on the host that both policies share";
   product p = product_of(reals(3, 65536 + 100, 1), reals(65536 + 100, 2, 2), 1.25f, 0.5f);
   AP_EXPECT_KEPT(split(p), p);
   const gemm_choice choice = explain(
-      any(), {.a = {p.a.value.data(), 3, 65636, 65636, 1}, .b = {p.b.value.data(), 65636, 2, 2, 1}, .c = {p.c.value.data(), 3, 2, 2, 1}});
-  EXPECT_EQ(choice.kernel, "split");
+      any(), {.a = {p.a.value.data(), 3, 65636, 65636, 1}, .b = {p.b.value.data(), 65636, 2, 2, 1}, .c = {p.c.value.data(), 3, 2, 2, 1}},
+      {.policy = policy()});
+  EXPECT_EQ(choice.kernel, policy());
   EXPECT_THAT(choice.why, testing::Contains(testing::HasSubstr("pieces of 65536")));
 }
 
@@ -198,7 +214,7 @@ TEST_P(gemm_split, both_sides_of_tiny) {
 TEST_P(gemm_split, every_schedule_gives_the_same_bits) {
   product p = product_of(scaled(reals(150, 200, 1), [](auto i, auto k) { return i % 7 == 0 ? -(k % 50) : 0; }), reals(200, 137, 2), 1, 1);
   const dense first = split(p);
-  for (const context& where : several()) EXPECT_TRUE(same_bits(computed(where, "split", p), first));
+  for (const context& where : several()) EXPECT_TRUE(same_bits(split(where, p), first));
 }
 TEST_P(gemm_split, the_gpu_and_the_cpu_give_the_same_bits) {
   if (!is_cuda()) GTEST_SKIP() << "compares a GPU with the CPU executor";
@@ -207,7 +223,7 @@ TEST_P(gemm_split, the_gpu_and_the_cpu_give_the_same_bits) {
     device_limits device = simulated_device();
     device.multiprocessors = any().limits().multiprocessors;  // they decide how many blocks share a tile
     const context simulated(make_cpu_executor({.limits = device}));
-    EXPECT_TRUE(same_bits(computed(simulated, "split", p), split(p)));
+    EXPECT_TRUE(same_bits(split(simulated, p), split(p)));
   }
 }
 // Blocks that share a tile, from none to eight of them.
@@ -218,16 +234,17 @@ TEST_P(gemm_split, tiles_that_blocks_share) {
     const context where = is_cuda() ? any() : context(make_cpu_executor({.limits = device}));
     const product p = product_of(reals(100, 700, 1), reals(700, 90, 2), 1.5f, 0.5f);
     SCOPED_TRACE(multiprocessors);
-    AP_EXPECT_KEPT(computed(where, "split", p), p);
+    AP_EXPECT_KEPT(split(where, p), p);
     product hard = product_of(scaled(reals(100, 700, 1), [](auto, auto k) { return k % 100 - 50; }),
                               scaled(reals(700, 90, 2), [](auto k, auto) { return 50 - k % 100; }), 1, 1);
     for (std::int64_t k = 0; k < 700; ++k) hard.a(5, k) = k == 3;
-    AP_EXPECT_KEPT(computed(where, "split", hard), hard);
+    AP_EXPECT_KEPT(split(where, hard), hard);
   }
 }
 
 // Three tiles more than persistent blocks take in whole rounds: clusters share those, in a launch of their own.
 TEST_P(gemm_split, tiles_left_over_are_shared) {
+  if (policy() != "split") GTEST_SKIP() << "only blocks of warpgroups share tiles";
   device_limits device = simulated_device();
   device.multiprocessors = 8;
   const context where = is_cuda() ? any() : context(make_cpu_executor({.limits = device}));
@@ -263,15 +280,15 @@ TEST_P(gemm_split, takes_a_workspace) {
   const product p = product_of(reals(130, 70, 5), reals(70, 45, 6));
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
   const mm::problem what{.a = a.view(), .b = b.view(), .c = c.view()};
-  const std::size_t bytes = gemm_workspace(where, what);
+  const std::size_t bytes = gemm_workspace(where, what, {.policy = policy()});
   ASSERT_GT(bytes, std::size_t{4 * (130 + 45) * 70});
   device_array<std::byte> memory(where, bytes + 512);
-  gemm(where, what, {.workspace = {memory.data(), bytes}});
+  gemm(where, what, {.policy = policy(), .workspace = {memory.data(), bytes}});
   where.runs_on().synchronize(nullptr);
   EXPECT_TRUE(same_bits(c.read(), split(p)));
   const auto refused = [&](std::span<std::byte> workspace) {
     try {
-      gemm(where, what, {.workspace = workspace});
+      gemm(where, what, {.policy = policy(), .workspace = workspace});
     } catch (const bad_request& e) {
       return std::string(e.what());
     }
@@ -287,7 +304,7 @@ TEST_P(gemm_split, workspace_grows_with_the_problem) {
   float one = 0;
   const auto bytes = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     float other = 0;
-    return gemm_workspace(where, {.a = {&one, m, k, k, 1}, .b = {&one, k, n, n, 1}, .c = {&other, m, n, n, 1}});
+    return gemm_workspace(where, {.a = {&one, m, k, k, 1}, .b = {&one, k, n, n, 1}, .c = {&other, m, n, n, 1}}, {.policy = policy()});
   };
   const auto expect_growth = [&](auto bytes_of, std::int64_t end) {
     for (std::int64_t i = 1, last = 0; i < end; ++i) {
@@ -318,11 +335,69 @@ TEST_P(gemm_split, random_products) {
     const auto place = [&](const dense& d) { return placed(upto(2) ? major::row : major::column, d, upto(5), upto(4)); };
     p.place_a = place(p.a), p.place_b = place(p.b), p.place_c = place(p.c);
     SCOPED_TRACE(testing::Message() << "case " << i << ": " << m << " x " << n << " x " << k << ", spread " << spread);
-    AP_EXPECT_KEPT(computed(where, "split", p), p);
+    AP_EXPECT_KEPT(split(where, p), p);
   }
 }
 
-AP_ON_BOTH_DEVICES(gemm_split);
+const auto names = [](const auto& info) { return std::string(info.param.policy) == "split" ? "wgmma" : "mma"; };
+INSTANTIATE_TEST_SUITE_P(Cpu, gemm_split, testing::Values(split_on{"cpu", "split"}, split_on{"cpu", "split-mma"}), names);
+INSTANTIATE_TEST_SUITE_P(Cuda, gemm_split, testing::Values(split_on{"cuda", "split"}, split_on{"cuda", "split-mma"}), names);
+
+// what multiplies ----------------------------------------------------------------------------------------------------------------------
+// The same products in the same order, promoted after the same number of them: the same bits, where no blocks share a tile.
+class gemm_split_kinds : public on_device {};
+TEST_P(gemm_split_kinds, give_the_same_bits) {
+  device_limits device = simulated_device();
+  device.multiprocessors = 1;
+  const context where = is_cuda() ? any() : context(make_cpu_executor({.limits = device}));
+  if (is_cuda() && where.limits().major != 9) GTEST_SKIP() << where.limits().name << " has one of them only";
+  const std::int64_t more = is_cuda() ? 128 * 12 : 0;  // then there are too many tiles to share
+  for (const auto& [m, n, k] : {std::array{300, 200, 450}, {129, 257, 333}, {5, 3, 17}, {130, 260, 65}}) {
+    if (more > 0 && m < 100) continue;
+    product p = product_of(reals(m + more, k, 1), reals(k, n + more, 2), 1.5f, 0.5f);
+    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p))) << m << " x " << n << " x " << k;
+    p.a(3, 0) = p.b(2, 1) = 0x1p-60f;  // certificates, and some outputs computed again
+    for (std::int64_t l = 0; l < k; ++l) p.a(4, l) = l % 2 == 0 ? p.a(3, l) : -p.a(4, l - 1);
+    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p))) << m << " x " << n << " x " << k;
+  }
+}
+AP_ON_BOTH_DEVICES(gemm_split_kinds);
+
+// which one is chosen ------------------------------------------------------------------------------------------------------------------
+gemm_choice chosen_on(int major, int minor, std::size_t shared, std::string_view policy = "auto") {
+  device_limits device = simulated_device();
+  device.major = major, device.minor = minor, device.shared_opt_in = shared;
+  alignas(16) static float x[64] = {}, y[64] = {};
+  const context where(make_cpu_executor({.limits = device}));
+  return explain(where, {.a = row_major<const float>(x, 8, 8), .b = row_major<const float>(x, 8, 8), .c = row_major(y, 8, 8)},
+                 {.policy = policy});
+}
+TEST(gemm_split_choice, is_by_the_device) {
+  constexpr std::size_t kib = 1024;
+  EXPECT_EQ(chosen_on(9, 0, 227 * kib).kernel, "split");
+  const gemm_choice on_ampere = chosen_on(8, 0, 163 * kib);
+  EXPECT_EQ(on_ampere.kernel, "split-mma");
+  EXPECT_EQ(on_ampere.stages, 3);
+  EXPECT_THAT(on_ampere.refused, testing::ElementsAre(testing::AllOf(testing::StartsWith("split: "), testing::HasSubstr("9.0"))));
+  EXPECT_EQ(chosen_on(8, 6, 99 * kib).kernel, "split-mma");
+  EXPECT_EQ(chosen_on(8, 9, 99 * kib).kernel, "split-mma");
+  EXPECT_EQ(chosen_on(9, 0, 99 * kib).kernel, "split-mma");
+  EXPECT_EQ(chosen_on(9, 0, 227 * kib, "split-mma").kernel, "split-mma");
+  const gemm_choice on_turing = chosen_on(7, 5, 64 * kib), unknown = chosen_on(12, 0, 99 * kib);
+  EXPECT_THAT(on_turing.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "), testing::HasSubstr("8.0 or above"))));
+  EXPECT_THAT(unknown.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "), testing::HasSubstr("if asked for"))));
+  EXPECT_FALSE(unknown.kernel.starts_with("split"));
+  EXPECT_EQ(chosen_on(12, 0, 99 * kib, "split-mma").kernel, "split-mma");
+  EXPECT_THROW(chosen_on(8, 0, 163 * kib, "split"), not_supported);
+  EXPECT_THROW(chosen_on(8, 6, 64 * kib, "split-mma"), not_supported);
+}
+// As on sm_86: no clusters, no copy engine, 99 KiB.
+TEST(gemm_split_choice, runs_without_anything_of_sm_90) {
+  device_limits device = simulated_device();
+  device.major = 8, device.minor = 6, device.shared_opt_in = 99 * 1024, device.multiprocessors = 3;
+  const product p = product_of(reals(300, 150, 1), reals(150, 270, 2), 1.25f, -1);
+  AP_EXPECT_KEPT(computed(context(make_cpu_executor({.limits = device})), "split-mma", p), p);
+}
 
 }  // namespace
 }  // namespace antiphase::gemm_test

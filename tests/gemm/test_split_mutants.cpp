@@ -41,5 +41,11 @@ TEST_P(split_mutants, are_found) {
 }
 INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()), name_of);
 
+class split_warp_mutants : public testing::TestWithParam<kernel_mutant> {};
+TEST_P(split_warp_mutants, are_found) {
+  expect_found(GetParam(), [](const context& where) { multiply(where, {by_warps, GetParam().code}); });
+}
+INSTANTIATE_TEST_SUITE_P(all, split_warp_mutants, testing::ValuesIn(checked::split_warp_mutants()), name_of);
+
 }  // namespace
 }  // namespace antiphase::mm

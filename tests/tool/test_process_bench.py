@@ -190,6 +190,10 @@ class Explain(ToolTest):
         self.assertEqual(self.names(), ["A.npy", "B.npy"])
         ran = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--json", *CPU).stdout)
         self.assertEqual((ran["policy"], ran["precision"]), ("split", "fp32"))
+        by_split = self.read("C.npy")
+        ran = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--output", "D.npy", "--policy", "split-mma", "--json", *CPU).stdout)
+        self.assertEqual(ran["policy"], "split-mma")
+        self.assertEqual(self.read("D.npy"), by_split)  # sums of ones, exact
 
     def test_strictly(self):
         self.matrices(20, 30, 40, order="F")
@@ -205,6 +209,8 @@ class Explain(ToolTest):
         self.assertNotEqual(chosen["kernel"], "split")
         self.assertIn("split: ", chosen["refused"][0])
         self.assertIn("shared memory", chosen["refused"][0])
+        self.assertIn("split-mma: ", chosen["refused"][1])
+        self.assertEqual(self.explain("--shared-limit", "99")["kernel"], "split-mma")
         text = self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--shared-limit", "48", *CPU).stdout.decode()
         self.assertIn(f"refused: {chosen['refused'][0]}", text)
         self.refused(4, ["policy split", "shared memory"], "gemm", "A.npy", "B.npy", "--explain", "--policy", "split", "--shared-limit", "48", *CPU)
@@ -224,7 +230,8 @@ class Explain(ToolTest):
         self.refused(2, ["--precision strict", "--on reference"], *both, "--output", "C.npy", "--precision", "strict", "--on", "reference")
         self.refused(2, ["--precision 'double'", "fp32 or strict"], *both, "--output", "C.npy", "--precision", "double", *CPU)
         self.refused(2, ["--precision 'double'", "fp32 or strict"], *both, "--explain", "--precision", "double", *CPU)
-        self.refused(2, ["--policy split", "--precision strict"], *both, "--explain", "--precision", "strict", "--policy", "split", *CPU)
+        for policy in ("split", "split-mma"):
+            self.refused(2, [f"--policy {policy} ", "--precision strict"], *both, "--explain", "--precision", "strict", "--policy", policy, *CPU)
         self.refused(2, ["(4, 4)", "(3, 5)"], "gemm", "A.npy", self.write("D.npy", [1.0] * 15, (3, 5)), "--explain", *CPU)
 
 

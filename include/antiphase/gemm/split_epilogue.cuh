@@ -5,7 +5,6 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include <antiphase/device/wgmma.cuh>
 #include <antiphase/gemm/epilogue.cuh>
 #include <antiphase/gemm/recompute.cuh>
 #include <antiphase/gemm/split_product.hpp>
@@ -29,20 +28,34 @@ struct uncertain_count {
   std::uint32_t noted;  // whether any tile has some, or lines of few nonzeros
 };
 
-// The computing threads store 128 x Width outputs of a tile, from column `first` of it on. Each holds Width / 2 of them as wgmma leaves
-// them: sum[4 j + 2 h + e] is the one of row 16 warp + lane / 4 + 8 h and column 8 j + 2 (lane % 4) + e.
-template <int Width> struct split_epilogue {
-  static constexpr int computing_threads = 2 * warpgroup_size, barrier = 1;
-  static constexpr int registers = Width / 2;
+// How the eight warps that compute hold the 128 x width outputs of a tile that they store: in fragments of 16 x 8, as mma() and wgmma()
+// leave them. A warp has `down` rows of fragments, and so many warps lie side by side: one has 16 whole rows, or 32 half rows ...
+struct output_layout {
+  int width = split_tile;
+  int down = 1;
+  int first_thread = 0;  // of the eight warps'
+
+  constexpr int across() const { return width / (8 * down); }  // fragments of a warp, side by side
+};
+
+// Stores 128 x width outputs of a tile, from column `first` of it on. Of a thread's, sum[4 (i across + j) + 2 h + e] is the one of row
+// 16 i + lane / 4 + 8 h and column 8 j + 2 (lane % 4) + e of its warp's.
+template <output_layout L> struct split_epilogue {
+  static constexpr int computing_threads = recompute_shape::threads, barrier = recompute_shape::barrier;
+  static constexpr int registers = L.width / 2, across = L.across();
   using sums = float[registers];
 
   const product_problem& p;
   const tile_lines& lines;
   int first;
 
-  AP_DEV static int member() { return thread_index() - warpgroup_size; }
-  AP_DEV int row() const { return member() / warp_size * 16 + lane_index() / 4; }
-  AP_DEV int column() const { return first + lane_index() % 4 * 2; }
+  AP_DEV static int member() { return thread_index() - L.first_thread; }
+  AP_DEV static int warp() { return member() / warp_size; }
+  AP_DEV int row() const { return warp() / L.down * (16 * L.down) + lane_index() / 4; }
+  AP_DEV int column() const { return first + warp() % L.down * (8 * across) + lane_index() % 4 * 2; }
+  // Of sum[e].
+  AP_DEV int row_of(int e) const { return row() + e / (4 * across) * 16 + e / 2 % 2 * 8; }
+  AP_DEV int column_of(int e) const { return column() + 8 * (e / 4 % across) + e % 2; }
 
   // What the tile's lines ask for: nothing but to undo the scales, a certificate for every output, or a look at the lines as well. Every
   // warp asks for all of them, so that all get the same answer.
@@ -62,7 +75,7 @@ template <int Width> struct split_epilogue {
   AP_DEV bool simple() const {
     const matrix_view<float>& c = p.what.c;
     const bool pairs = c.column_stride == 1 && c.row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
-    return pairs && p.what.alpha == 1 && p.what.beta == 0 && lines.top + split_tile <= c.rows && lines.left + first + Width <= c.columns;
+    return pairs && p.what.alpha == 1 && p.what.beta == 0 && lines.top + split_tile <= c.rows && lines.left + first + L.width <= c.columns;
   }
   AP_DEV void store_all(const sums& sum) const {
     const matrix_view<float>& c = p.what.c;
@@ -70,15 +83,16 @@ template <int Width> struct split_epilogue {
     const int rows_left = within(c.rows - lines.top), columns_left = within(c.columns - lines.left);
     float* const mine = &c(lines.top + row(), lines.left + column());
     AP_UNROLL
-    for (int half = 0; half < 2; ++half) {
+    for (int half = 0; half < 2 * L.down; ++half) {
       float* const out = mine + 8 * half * c.row_stride;
       const float of_row = std::fabs(lines.row_scale[row() + 8 * half]);
       AP_UNROLL
-      for (int j = 0; j < Width / 8; ++j) {
+      for (int j = 0; j < across; ++j) {
         const pack<float, 2> of_column = load_pack<2>(lines.column_scale + column() + 8 * j);
         pack<float, 2> two;
         AP_UNROLL
-        for (int e = 0; e < 2; ++e) two.element[e] = sum[4 * j + 2 * half + e] * of_row * std::fabs(of_column.element[e]);
+        for (int e = 0; e < 2; ++e)
+          two.element[e] = sum[4 * (half / 2 * across + j) + 2 * (half % 2) + e] * of_row * std::fabs(of_column.element[e]);
         if (direct) {
           store_pack<2>(out + 8 * j, two);
           continue;
@@ -113,16 +127,23 @@ template <int Width> struct split_epilogue {
 
   // Gives use(e, i, j, a, b) the lines of each of the thread's outputs, those of several columns read at a time.
   template <class Use> AP_DEV void each_with_lines(Use use) const {
-    constexpr int groups = Width / 8, together = groups < 4 ? groups : 4;
-    const split_line a[2] = {line_of(p.left, lines.top + row()), line_of(p.left, lines.top + row() + 8)};
+    constexpr int together = across < 4 ? across : 4;
+    split_line a[2 * L.down];
     AP_UNROLL
-    for (int from = 0; from < groups; from += together) {
+    for (int half = 0; half < 2 * L.down; ++half) a[half] = line_of(p.left, lines.top + row() + 8 * half);
+    AP_UNROLL
+    for (int from = 0; from < across; from += together) {
       split_line b[together][2];
       AP_UNROLL
       for (int j = 0; j < 2 * together; ++j) b[j / 2][j % 2] = line_of(p.right, lines.left + column() + 8 * (from + j / 2) + j % 2);
       AP_UNROLL
-      for (int e = 0; e < 4 * together; ++e)
-        use(4 * from + e, row() + e / 2 % 2 * 8, column() + 8 * (from + e / 4) + e % 2, a[e / 2 % 2], b[e / 4][e % 2]);
+      for (int i = 0; i < L.down; ++i) {
+        AP_UNROLL
+        for (int n = 0; n < 4 * together; ++n) {
+          const int e = 4 * (i * across + from) + n;
+          use(e, row_of(e), column_of(e), a[2 * i + n / 2 % 2], b[n / 4][n % 2]);
+        }
+      }
     }
   }
   // Lines that are not there have nothing tiny: what is computed from them counts as certified.
@@ -170,7 +191,7 @@ template <int Width> struct split_epilogue {
   AP_DEV void store_certified(const sums& sum, const findings& found, std::uint16_t* place) const {
     AP_UNROLL
     for (int e = 0; e < registers; ++e) {
-      const int i = row() + e / 2 % 2 * 8, j = column() + 8 * (e / 4) + e % 2;
+      const int i = row_of(e), j = column_of(e);
       if (!inside(i, j) || (found.of_few >> e & 1) != 0) continue;
       if ((found.uncertain >> e & 1) != 0) {
         *place++ = static_cast<std::uint16_t>(i * split_tile + j);
@@ -209,7 +230,7 @@ template <int Width> struct split_epilogue {
     int thread = member();
     compute_anew(thread);   // or what is computed of it waits in local memory from tile to tile
     problem mine = p.what;  // as far as the columns that these threads store
-    if (mine.c.columns > left + Width) mine.c.columns = mine.b.columns = left + Width;
+    if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
     if (uncertain > note_capacity)
       recompute_tile(mine, top, left, memory, thread,
                      [&](std::int64_t row, std::int64_t column) { return !meet_few(p.left.line[row], p.right.line[column]); });

@@ -50,8 +50,8 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   using part = f16[split_tile][2 * split_step];  // a line: hi[16] lo[16] hi[16] lo[16], in 128-byte swizzle
   static constexpr int registers = 64;           // of a thread, for the 64 x 128 outputs of its warpgroup
   static constexpr int share = registers / P.cluster, width = split_tile / P.cluster;  // of a block of the cluster
-  using epilogue = split_epilogue<width>;
-  static constexpr int start_barrier = 2;
+  using epilogue = split_epilogue<output_layout{.width = width, .first_thread = warpgroup_size}>;
+  static constexpr int start_barrier = epilogue::barrier + 1;
   static_assert(P.lag == 0 || P.cluster == 1, "blocks that share a tile have one each: there is nothing to hide its end behind");
   struct no_exchange {};
   using exchange = float[P.cluster][share][2 * warpgroup_size];

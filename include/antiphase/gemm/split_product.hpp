@@ -7,19 +7,27 @@
 
 namespace antiphase::mm {
 
+// What multiplies: warpgroups, fed by the copy engine (sm_90a), or warps, fed by their own asynchronous copies (sm_80).
+enum class multiplier { warpgroups, warps };
+
 // Tiles of 128 x 128 outputs. A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile: each takes a
 // part of K, and the parts are added in the order of the blocks.
 struct product_policy {
   int stages = 7;
-  int cluster = 1;
+  int cluster = 1;  // of warpgroups only, as is lag
+  multiplier by = multiplier::warpgroups;
   int lag = 0;  // chunks by which the second warpgroup begins later, so that one stores outputs while the other multiplies
 
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_tile = line_tile, split_step = 32, split_chunk = 64;  // outputs each way; k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
+  if (p.by == multiplier::warps) return p.cluster == 1 && p.lag == 0 && (p.stages == 2 || p.stages == 3);
   return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8) && p.lag >= 0 && 2 * p.lag <= p.stages;
 }
+
+// Three slots are the most of which a block fits a device with 99 KiB for it (sm_86, sm_89).
+constexpr product_policy by_warps{.stages = 3, .by = multiplier::warps};
 
 struct product_instance {
   product_policy how;
@@ -37,7 +45,7 @@ struct product_notes {
 };
 
 struct product_problem {
-  tensor_map a, b;             // the parts of both operands, in boxes of 64 elements x split_tile lines
+  tensor_map a, b;             // for warpgroups: the parts of both operands, in boxes of 64 elements x split_tile lines
   split_operand left, right;   // A's rows and B's columns
   problem what;                // the operands as they were, and C
   std::int32_t rows, columns;  // of tiles

@@ -1,10 +1,10 @@
 // GEMM on Tensor Cores by whole warps: f16 in, f32 out (mma.sync and cp.async, sm_80).
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
-#include <antiphase/core/swizzle.hpp>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/warp.cuh>
+#include <antiphase/gemm/half_tile.cuh>
 #include <antiphase/gemm/store_fragment.cuh>
 #include <antiphase/gemm/tensor_core.hpp>
 
@@ -15,21 +15,6 @@ inline namespace AP_TARGET {
 // A block computes one tile of C. All its threads copy the tiles of A and B along K into a ring of slots, zeros where the matrices end:
 //   slot:  copy | multiply | copy | multiply ...      with S stages, the copies run S - 1 steps ahead
 // Both tiles lie as in global memory, in swizzled rows, so that eight rows of eight elements are read from 32 different banks.
-
-// A tile in shared memory: `Rows` rows, in panels of `Width` elements that are rows of a swizzle.
-template <int Rows, int Width> struct half_panel {
-  static constexpr swizzle pattern = Width == 32 ? swizzle::bytes_64 : swizzle::bytes_128;
-  alignas(1024) f16 data[Rows * Width];
-
-  AP_DEV f16* at(int row, int column) {
-    const auto offset = swizzled(static_cast<std::uint32_t>((row * Width + column) * 2), pattern);
-    return data + offset / 2;
-  }
-};
-template <int Rows, int Columns, int Width> struct half_tile {
-  half_panel<Rows, Width> panel[Columns / Width];
-  AP_DEV f16* at(int row, int column) { return panel[column / Width].at(row, column % Width); }
-};
 
 template <tensor_policy P> struct tensor_core {
   static_assert(valid(P));
@@ -49,19 +34,6 @@ template <tensor_policy P> struct tensor_core {
       tile_b b;
     } slots[P.stages];
   };
-
-  // load ------------------------------------------------------------------------------------------------------------------------
-  // Rows x Columns elements from (row, column) on, eight at a time.
-  template <int Rows, int Columns, class Tile>
-  AP_DEV static void load(Tile& to, const matrix_view<const f16>& from, std::int64_t row, std::int64_t column) {
-    AP_UNROLL
-    for (int piece = 0; piece < Rows * Columns / 8 / threads; ++piece) {
-      const int i = (piece * threads + thread_index()) * 8;
-      const std::int64_t r = row + i / Columns, c = column + i % Columns, left = from.columns - c;
-      const int inside = r >= from.rows || left <= 0 ? 0 : left < 8 ? static_cast<int>(left) : 8;
-      copy_async<16>(to.at(i / Columns, i % Columns), inside > 0 ? &from(r, c) : from.data, inside * 2);
-    }
-  }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
   using sums = float[tiles_m][tiles_n][4];
@@ -104,8 +76,8 @@ template <tensor_policy P> struct tensor_core {
     line.run(
         steps,
         [&](int step, int slot) {
-          load<P.tile.m, P.tile_k>(s.slots[slot].a, p.a, top, std::int64_t{step} * P.tile_k);
-          load<P.tile_k, P.tile.n>(s.slots[slot].b, p.b, std::int64_t{step} * P.tile_k, left);
+          load_tile<P.tile.m, P.tile_k, threads>(s.slots[slot].a, p.a, top, std::int64_t{step} * P.tile_k);
+          load_tile<P.tile_k, P.tile.n, threads>(s.slots[slot].b, p.b, std::int64_t{step} * P.tile_k, left);
         },
         [&](int, int slot) { multiply(sum, s.slots[slot].a, s.slots[slot].b, warp_top, warp_left); });
     store(p, sum, top + warp_top, left + warp_left);
