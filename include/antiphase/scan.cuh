@@ -79,7 +79,8 @@ template <class T> void require_sensible(const context& where, const prefix::arg
   size("outer", all.over.outer);
   size("inner", all.over.inner);
   std::int64_t bytes = sizeof(T);
-  for (const std::int64_t extent : {all.over.outer, all.over.length, all.over.inner})
+  const std::int64_t extents[] = {all.over.outer, all.over.length, all.over.inner};
+  for (const std::int64_t extent : extents)
     require(!__builtin_mul_overflow(bytes, extent, &bytes), "outer x length x inner elements are too many: expected less than 2^63 bytes");
   if (bytes > 0) {
     require(all.in != nullptr, "in is a null pointer");
