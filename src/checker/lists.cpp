@@ -10,6 +10,7 @@
 
 #include "src/checked_list.hpp"
 #include "src/named_lists.hpp"
+#include "src/scan/one_wave.hpp"
 
 namespace antiphase {
 
@@ -32,6 +33,7 @@ std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
 std::vector<instance> single_pass_kernels();
+std::vector<wave_instance> one_wave_kernels();
 }  // namespace prefix::checked
 
 namespace checker_detail {
@@ -51,6 +53,7 @@ void enter_checked_kernels() {
     checked_list<prefix::instance>() = concatenate<prefix::instance>(
         {prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(), prefix::checked::minimum_kernels(),
          prefix::checked::maximum_kernels(), prefix::checked::single_pass_kernels()});
+    checked_list<prefix::wave_instance>() = prefix::checked::one_wave_kernels();
   });
 }
 

@@ -16,6 +16,7 @@
 #include "build_config.hpp"
 #include "src/checked_list.hpp"
 #include "src/named_lists.hpp"
+#include "src/scan/one_wave.hpp"
 
 namespace antiphase::prefix {
 
@@ -109,6 +110,7 @@ std::span<const instance> instances(target where) {
 }
 
 bool is_compiled(target where, const step& how, element type, scan_operation operation) {
+  if (is_one_wave(how)) return operation == scan_operation::sum;
   return look_for(where, how, type, operation) != nullptr;
 }
 
@@ -160,6 +162,7 @@ std::vector<launchable> prepare_single_pass(const executor& on, const problem& p
 
 const step& select_step(const executor& on, const problem& p) {
   require_sensible(p);
+  if (on.kind() == target::cuda && one_wave_refuses(on, p).empty()) return by_name("one-wave");
   // On the CPU executor reading twice costs nothing that counts, and the ring's many threads do.
   constexpr std::int64_t few_bytes = 1 << 16;
   const bool large = p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));
@@ -203,6 +206,7 @@ void require_sensible(const problem& p) {
 
 std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible(p);
+  if (is_one_wave(how)) return one_wave_workspace(p);
   if (is_single_pass(how)) {
     if (empty(p)) return 0;
     return single_pass_bytes(size_of(p.type), static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, tile_of(how, size_of(p.type)))));
@@ -216,6 +220,16 @@ std::vector<launchable> prepare(const executor& on, const step& how, const probl
   require_sensible(p);
   if (const std::size_t bytes = workspace_bytes(how, p); workspace.size() < bytes)
     throw bad_request(fmt::format("the workspace has {} bytes: expected {} or more", workspace.size(), bytes));
+  if (is_one_wave(how)) {
+    if (empty(p)) return {};
+    if (const std::string why = one_wave_refuses(on, p); !why.empty())
+      throw not_supported("scan policy one-wave does not take this problem: " + why);
+    return with_arguments(p, [&]<class T>(const arguments<T>& whole) {
+      std::uint64_t initial = 0;
+      std::memcpy(&initial, &whole.initial, sizeof(T));
+      return prepare_one_wave(on.kind(), p, computed_as(p), initial, workspace);
+    });
+  }
   if (is_single_pass(how)) {
     if (empty(p)) return {};
     if (const std::string why = single_pass_refuses(on.limits(), p); !why.empty())

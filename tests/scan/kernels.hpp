@@ -1,5 +1,6 @@
 // The kernels that only the tests of scans compile, for each target.
 #pragma once
+#include <antiphase/context.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <type_traits>
 #include <vector>
@@ -35,6 +36,11 @@ struct alone_kernel {
   carried type;
   kernel code;
   int tile, groups;
+};
+// A call of the scans with types and operators of one's own.
+struct own_scan {
+  carried type;
+  void (*run)(const context& where, const void* in, void* out, const prefix::lines& over, scan_kind kind, const void* initial);
 };
 // A kernel that is wrong in one place.
 struct mutant {

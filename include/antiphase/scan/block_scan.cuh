@@ -22,7 +22,7 @@ inline namespace AP_TARGET {
 // How: the threads' totals go through warp shuffles (two barriers), or through shared memory by Kogge and Stone ("A parallel algorithm for
 // the efficient solution of a general class of recurrence equations", 1973), in one buffer or two.
 template <prefix::scannable T, prefix::combines<T> Op, int Threads, int Items = 1, prefix::method How = prefix::method::warp_shuffle>
-requires(Items >= 1 && How != prefix::method::single_pass) class block_scan {
+requires(Items >= 1 && How != prefix::method::single_pass && How != prefix::method::one_wave) class block_scan {
   using totals = prefix::block_scan_of<T, Op, prefix::policy{.how = How, .threads = Threads}>;
 
  public:

@@ -4,6 +4,7 @@
 #include <antiphase/scan/policy.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <antiphase/scan/ring_policy.hpp>
+#include <antiphase/scan/wave_policy.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -25,6 +26,7 @@ constexpr policy double_buffer_policy{.how = method::double_buffer};
 constexpr policy warp_shuffle_policy{.how = method::warp_shuffle};
 constexpr policy items_policy{.how = method::warp_shuffle, .bytes = 64, .blocks = 4};
 constexpr policy single_pass_policy{.how = method::single_pass};
+constexpr policy one_wave_policy{.how = method::one_wave};
 constexpr ring_policy with_stages(int stages) { return {.stages = stages, .in_flight = stages < 2 ? 1 : 2}; }
 
 inline constexpr step steps[] = {
@@ -36,6 +38,7 @@ inline constexpr step steps[] = {
     {"single-pass-2", "2 stages: a tile is loaded while another is scanned", single_pass_policy, with_stages(2)},
     {"single-pass-3", "3 stages", single_pass_policy, with_stages(3)},
     {"single-pass", "7 stages: tiles wait in the ring for what lies before them", single_pass_policy},
+    {"one-wave", "up to 4 MiB: all tiles at once, in registers, one exchange of totals", one_wave_policy},
 };
 
 // The step of that name; throws bad_request, with the names there are.
@@ -43,9 +46,11 @@ const step& find_step(std::string_view name);
 // The fastest step that takes the problem on that device. Throws bad_request if the problem makes no sense.
 const step& select_step(const executor& on, const problem& p);
 // Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
-constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass; }
-// Elements of a tile, for elements of `size` bytes.
+constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave; }
+constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }
+// Elements of a tile, for elements of `size` bytes; of one-wave the tile of the shortest arrays.
 constexpr int tile_of(const step& s, std::size_t size) {
+  if (is_one_wave(s)) return small_wave.tile_bytes() / static_cast<int>(size);
   return is_single_pass(s) ? s.ring.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
 }
 

@@ -83,7 +83,7 @@ AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64
 
 // What lies before a tile, for tiles in ascending order; all lanes of a warp call. Totals are folded in whole batches of 32, the batches
 // one after the other: the order depends on the tile's number alone. Sums of floats are carried in double.
-template <scannable T, operator_on<T> Op> class look_ahead {
+template <scannable T, operator_on<T> Op, std::uint32_t AtOnce = 6> class look_ahead {
  public:
   AP_DEV look_ahead(const std::uint64_t* states, std::uint32_t tag) : states_(states), tag_(tag) {}
 
@@ -109,7 +109,7 @@ template <scannable T, operator_on<T> Op> class look_ahead {
   }
 
  private:
-  static constexpr std::uint32_t at_once = 6;  // batches: as many tiles as blocks on most GPUs
+  static constexpr std::uint32_t at_once = AtOnce;  // batches: 6 are as many tiles as blocks on most GPUs
   using carry = std::conditional_t<std::is_same_v<T, float> && std::is_same_v<Op, sum>, double, T>;
 
   // The totals of the batches from batch_ on, as far as they lie before the tile; waits until they are there.

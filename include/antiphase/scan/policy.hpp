@@ -12,6 +12,7 @@ enum class method {
   two_barriers,   // Kogge-Stone in one buffer: a barrier between reading and writing, and one after it
   double_buffer,  // Kogge-Stone from one buffer into the other: one barrier per step
   warp_shuffle,   // within warps through registers, then across warps
+  one_wave,       // a tile per block, in registers, totals between blocks: see wave_policy.hpp
   single_pass,    // tiles through a ring in shared memory, totals between blocks: see ring_policy.hpp
 };
 

@@ -1,0 +1,134 @@
+// Scans of arrays of your own types with your own operators: for nvcc, and for g++, which compiles them for the CPU executor.
+#pragma once
+#include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
+#include <antiphase/scan/device_wide.cuh>
+#include <antiphase/scan/ladder.hpp>
+#include <antiphase/scan/passes.hpp>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+
+namespace antiphase {
+
+// outer x `length` x inner elements: element i of the scan (o, j) lies at (o * length + i) * inner + j.
+struct array_scan_options {
+  std::int64_t outer = 1, inner = 1;
+  scan_direction direction = scan_direction::forward;
+  stream on = nullptr;
+};
+
+inline namespace AP_TARGET {
+
+// What an array may be scanned with: a type without values of its own, whose call op(x, y) is associative. It need not be commutative:
+// operands stay in the order of the scan (a reverse one begins at the end). It need not have an identity: it is called for elements that
+// are there only. For nvcc its call is a __device__ function (AP_FN compiles for both); a lambda is one too if it captures nothing and can
+// be default constructed.
+//
+//   inclusive_scan   out[i] = in[0] . in[1] ... in[i]
+//   exclusive_scan   out[i] = initial . in[0] ... in[i - 1]; out[0] = initial
+//
+// of every line of `length` elements. T: trivially copyable, with or without constructors, up to 32 bytes, such as structs of 3 bytes. The
+// arrays are memory of `where` (device_array), aligned as T is; `in` and `out` may be the same, but not overlap otherwise. Results are the
+// same bits in every run. Totals of tiles are scanned first ("reduce then scan", in three kernels), so the input is read twice; the working
+// memory, size(T) / tile of the array's, is allocated and given back in the order of the stream, and the call returns when all is queued.
+//
+// Throws bad_request for sizes below 0 and null pointers, not_supported where `where` is not what the call was compiled for (nvcc: a GPU,
+// g++: the CPU executor), or where the device cannot run the kernels.
+template <prefix::scannable T, prefix::operator_on<T> Op>
+launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op op, const array_scan_options& options = {});
+template <prefix::scannable T, prefix::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
+                                                                                       std::int64_t length, const T& initial, Op op,
+                                                                                       const array_scan_options& options = {});
+
+namespace scan_detail {
+
+template <class T, class Op> prefix::kernel_pair kernels() {
+  using namespace prefix;
+  return {kernel_of<tile_totals<T, Op, items_policy>>("scan.own.totals"), kernel_of<tile_scan<T, Op, items_policy>>("scan.own"),
+          items_policy.tile(sizeof(T))};
+}
+
+// Memory of the stream, given back after what has been queued.
+class borrowed {
+ public:
+  borrowed(const executor& from, std::size_t bytes, stream on)
+      : from_(from), on_(on), memory_(bytes == 0 ? nullptr : from.borrow(bytes, on)) {}
+  borrowed(const borrowed&) = delete;
+  borrowed& operator=(const borrowed&) = delete;
+  ~borrowed() {
+    if (memory_ != nullptr) from_.give_back(memory_, on_);
+  }
+  void* get() const { return memory_; }
+
+ private:
+  const executor& from_;
+  stream on_;
+  void* memory_;
+};
+
+template <class T> void require_sensible(const context& where, const prefix::arguments<T>& all) {
+  const auto require = [](bool fine, const std::string& what) {
+    if (!fine) throw bad_request(what);
+  };
+  const auto size = [&](const char* name, std::int64_t value) {
+    require(value >= 0, std::string(name) + " is " + std::to_string(value) + ": expected 0 or more");
+  };
+  size("length", all.over.length);
+  size("outer", all.over.outer);
+  size("inner", all.over.inner);
+  std::int64_t bytes = sizeof(T);
+  const std::int64_t extents[] = {all.over.outer, all.over.length, all.over.inner};
+  for (const std::int64_t extent : extents)
+    require(!__builtin_mul_overflow(bytes, extent, &bytes), "outer x length x inner elements are too many: expected less than 2^63 bytes");
+  if (bytes > 0) {
+    require(all.in != nullptr, "in is a null pointer");
+    require(all.out != nullptr, "out is a null pointer");
+  }
+  if ((where.kind() == target::cuda) != (AP_ON_GPU != 0))
+    throw not_supported("this scan was compiled for " + std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") +
+                        ": it cannot run on " + where.limits().name);
+}
+
+template <class T, class Op> launch_counts run(const context& where, const prefix::arguments<T>& all, stream on) {
+  static_assert(sizeof(T) <= 32, "elements of up to 32 bytes");
+  require_sensible(where, all);
+  launch_counts counts;
+  if (all.over.count() * all.over.length == 0) return counts;
+  const prefix::kernel_pair by = kernels<T, Op>();
+  const executor& runs = where.runs_on();
+  const borrowed workspace(runs, prefix::workspace_bytes<T>(by.tile, all.over), on);
+  for (const prefix::launchable& l : prefix::passes(by, all, workspace.get()))
+    counts += runs.launch(l.code, l.grid, l.arguments.data(), on);
+  return counts;
+}
+
+}  // namespace scan_detail
+
+template <prefix::scannable T, prefix::operator_on<T> Op>
+launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op, const array_scan_options& options) {
+  return scan_detail::run<T, Op>(where,
+                                 {.in = in,
+                                  .out = out,
+                                  .totals = nullptr,
+                                  .over = {options.outer, length, options.inner, options.direction},
+                                  .kind = scan_kind::inclusive,
+                                  .initial = std::bit_cast<T>(std::array<unsigned char, sizeof(T)>{})},  // which nothing depends on
+                                 options.on);
+}
+template <prefix::scannable T, prefix::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
+                                                                                       std::int64_t length, const T& initial, Op,
+                                                                                       const array_scan_options& options) {
+  return scan_detail::run<T, Op>(where,
+                                 {.in = in,
+                                  .out = out,
+                                  .totals = nullptr,
+                                  .over = {options.outer, length, options.inner, options.direction},
+                                  .kind = scan_kind::exclusive,
+                                  .initial = initial},
+                                 options.on);
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

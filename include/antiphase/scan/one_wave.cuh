@@ -1,0 +1,171 @@
+// The scan of short arrays: every tile in the registers of a block of its own, all of them at once, totals exchanged once.
+#pragma once
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/scan/chunk_scan.cuh>
+#include <antiphase/scan/look_ahead.cuh>
+#include <antiphase/scan/wave_policy.hpp>
+
+namespace antiphase::prefix {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0 publishes the tile's. Every warp
+// then looks for itself at what the tiles before have published, while its rows' scans run, so that there is no second barrier. A block
+// waits for blocks of lower index only, which have started before it. The order in which totals are folded depends on the tile's number
+// alone.
+template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
+  static_assert(valid(P) && sizeof(T) <= 8);
+  static constexpr int threads = P.threads();
+  static constexpr residency blocks = residency::together;
+  static constexpr int chunk = 16 / sizeof(T);  // elements of a lane in a row
+  static constexpr int tile_chunks = P.warps * P.rows * warp_size;
+  static constexpr int tile = tile_chunks * chunk;  // elements
+
+  // params ----------------------------------------------------------------------------------------------------------------------
+  using params = one_wave_arguments;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  struct storage {
+    std::uint64_t epoch;
+    T warp_total[P.warps];
+  };
+  using elements = pack<T, chunk>;
+
+ private:
+  AP_DEV static T neutral() { return exact_identity<Op, T>(); }
+
+  // Where the block's tile lies in memory, how much of it there is, and where its chunks are: a reverse scan takes tiles, chunks and
+  // elements from the other end.
+  struct part {
+    std::int64_t first;
+    int count, present;  // elements; chunks, the last of them perhaps not full
+    bool reverse;
+
+    AP_DEV explicit part(const params& p) : reverse(p.direction == scan_direction::reverse) {
+      const tiling tiles{p.length, tile};
+      const std::int64_t at = reverse ? p.tiles - 1 - block_index().x : block_index().x;
+      first = tiles.first(at);
+      count = static_cast<int>(tiles.length(at));
+      present = (count + chunk - 1) / chunk;
+    }
+    // The first element of the chunk of a lane in a row, from `first`; not in 0 ... count - 1 where there is none.
+    AP_DEV int place(int warp, int row) const {
+      const int number = (warp * P.rows + row) * warp_size + lane_index();
+      return (reverse ? present - 1 - number : number) * chunk;
+    }
+    AP_DEV bool holds(int at) const { return at >= 0 && at + chunk <= count; }  // all of the chunk
+  };
+  AP_DEV static bool is_aligned(const void* array) { return reinterpret_cast<std::uintptr_t>(array) % 16 == 0; }
+
+  // load ------------------------------------------------------------------------------------------------------------------------
+  // In scan order; what is not there becomes neutral. A whole tile takes no decision per row, so that all loads are under way at once.
+  AP_DEV static void load(const params& p, const part& here, int warp, elements (&v)[P.rows]) {
+    const T* from = static_cast<const T*>(p.in) + here.first;
+    const bool aligned = is_aligned(p.in);
+    if (aligned && here.count == tile) {
+      AP_UNROLL
+      for (int r = 0; r < P.rows; ++r) v[r] = load_pack<chunk>(from + here.place(warp, r));
+    } else {
+      AP_UNROLL
+      for (int r = 0; r < P.rows; ++r) v[r] = load_some(from, here, here.place(warp, r), aligned);
+    }
+    if (here.reverse) {
+      AP_UNROLL
+      for (int r = 0; r < P.rows; ++r) v[r] = reversed(v[r]);
+    }
+  }
+  AP_DEV static elements load_some(const T* from, const part& here, int at, bool aligned) {
+    if (aligned && here.holds(at)) return load_pack<chunk>(from + at);
+    elements v;
+    AP_UNROLL
+    for (int e = 0; e < chunk; ++e) v.element[e] = at >= 0 && at + e < here.count ? from[at + e] : neutral();
+    return v;
+  }
+
+  // exchange --------------------------------------------------------------------------------------------------------------------
+  // Of the warp's rows, in lane 0.
+  AP_DEV static T warp_total(const T (&total)[P.rows]) {
+    T all = any_order<Op, T> ? total[0] : warp_fold(total[0], Op{});
+    AP_UNROLL
+    for (int r = 1; r < P.rows; ++r) all = Op{}(all, any_order<Op, T> ? total[r] : warp_fold(total[r], Op{}));
+    return any_order<Op, T> ? warp_fold(all, Op{}) : all;
+  }
+  AP_DEV static T fold_warps(const storage& s, int warps) {
+    T total = neutral();
+    AP_UNROLL
+    for (int w = 0; w < P.warps; ++w)
+      if (w < warps) total = Op{}(total, s.warp_total[w]);
+    return total;
+  }
+  // What lies before the tile, for every lane. The last tile counts the launch: all blocks have published, so they have read the epoch.
+  AP_DEV static T look(const params& p, std::uint64_t epoch, std::uint32_t number) {
+    look_ahead<T, Op, batches_at_once> others{p.states, tag_of(epoch)};
+    const T before = shuffle(others.before(number), 0);
+    if (number == p.tiles - 1 && thread_index() == 0) end_epoch<T>(p.control, p.states, p.state_words, epoch, p.tiles);
+    return before;
+  }
+  static constexpr std::uint32_t batches_at_once = 4;  // 128 tiles
+
+  // scan, store -----------------------------------------------------------------------------------------------------------------
+  AP_DEV static void store(const params& p, const part& here, int warp, const elements (&v)[P.rows]) {
+    T* to = static_cast<T*>(p.out) + here.first;
+    const bool aligned = is_aligned(p.out);
+    if (aligned && here.count == tile) {
+      AP_UNROLL
+      for (int r = 0; r < P.rows; ++r) store_pack<chunk>(to + here.place(warp, r), here.reverse ? reversed(v[r]) : v[r]);
+    } else {
+      AP_UNROLL
+      for (int r = 0; r < P.rows; ++r) store_some(to, here, here.place(warp, r), aligned, here.reverse ? reversed(v[r]) : v[r]);
+    }
+  }
+  AP_DEV static void store_some(T* to, const part& here, int at, bool aligned, const elements& v) {
+    if (aligned && here.holds(at)) return store_pack<chunk>(to + at, v);
+    AP_UNROLL
+    for (int e = 0; e < chunk; ++e)
+      if (at >= 0 && at + e < here.count) to[at + e] = v.element[e];
+  }
+
+ public:
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int warp = warp_index();
+    const std::uint32_t number = block_index().x;
+    const bool exchanges = p.tiles > 1;
+    std::uint64_t epoch = 0;
+    if (exchanges && thread_index() == 0) epoch = load_relaxed(p.control + epoch_word);  // on its way while the elements are
+
+    const part here(p);
+    elements v[P.rows];
+    load(p, here, warp, v);
+    T total[P.rows], before[P.rows];
+    AP_UNROLL
+    for (int r = 0; r < P.rows; ++r) total[r] = total_of_chunk<Op>(v[r]);
+    const T mine = warp_total(total);
+    if (lane_index() == 0) s.warp_total[warp] = mine;
+    if (thread_index() == 0) s.epoch = epoch;
+    block_barrier();
+    epoch = s.epoch;
+    if (exchanges && thread_index() == 0) put_state(p.states, number, tag_of(epoch), fold_warps(s, P.warps));
+
+    warp_scan_rows(total, before, Op{});
+    const T warps_before = fold_warps(s, warp);
+    T base = exchanges ? look(p, epoch, number) : neutral();
+    const bool exclusive = p.kind == scan_kind::exclusive;
+    T initial;
+    memcpy(&initial, &p.initial, sizeof(T));
+    if (exclusive) base = Op{}(initial, base);
+    base = Op{}(base, warps_before);
+    AP_UNROLL
+    for (int r = 0; r < P.rows; ++r) {
+      v[r] = scan_chunk<Op>(T(Op{}(base, before[r])), v[r], exclusive);
+      base = Op{}(base, total[r]);
+    }
+    store(p, here, warp, v);
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::prefix

@@ -1,0 +1,25 @@
+// The kernels of the one-wave scan: sums, those of signed integers as those of unsigned ones.
+#include <antiphase/scan/one_wave.cuh>
+#include <cstdint>
+
+#include "src/scan/one_wave.hpp"
+
+namespace antiphase::prefix {
+inline namespace AP_TARGET {
+
+template <class T, wave_policy... P> void add_waves(std::vector<wave_instance>& list) {
+  (list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"), one_wave<T, sum, P>::tile}),
+   ...);
+}
+template <class... T> std::vector<wave_instance> list_of_waves() {
+  std::vector<wave_instance> list;
+  (add_waves<T, small_wave, middle_wave, large_wave>(list), ...);
+  return list;
+}
+
+std::vector<wave_instance> one_wave_kernels() {
+  return list_of_waves<float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>();
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::prefix
