@@ -1,13 +1,14 @@
 #include "lists.hpp"
 
 #include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/split_product.hpp>
 #include <antiphase/gemm/split_pass.hpp>
+#include <antiphase/gemm/split_product.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <mutex>
 
 #include "src/checked_list.hpp"
 #include "src/named_lists.hpp"
+#include "src/scan/single_pass.hpp"
 
 namespace antiphase {
 
@@ -25,7 +26,9 @@ std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
-std::vector<instance> single_pass_kernels();
+std::vector<single_pass_instance> single_pass_kernels();
+std::vector<single_pass_instance> single_pass_wide_kernels();
+std::vector<single_pass_instance> single_pass_segments_kernels();
 }  // namespace prefix::checked
 
 namespace checker_detail {
@@ -38,9 +41,12 @@ void enter_checked_kernels() {
     checked_list<mm::product_instance>() = mm::checked::product_kernels();
     checked_list<mm::split_instance>() =
         concatenate<mm::split_instance>({mm::checked::split_kernels(), mm::checked::split_alone_kernels()});
-    checked_list<prefix::instance>() = concatenate<prefix::instance>(
-        {prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(), prefix::checked::minimum_kernels(),
-         prefix::checked::maximum_kernels(), prefix::checked::single_pass_kernels()});
+    checked_list<prefix::instance>() =
+        concatenate<prefix::instance>({prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(),
+                                       prefix::checked::minimum_kernels(), prefix::checked::maximum_kernels()});
+    checked_list<prefix::single_pass_instance>() =
+        concatenate<prefix::single_pass_instance>({prefix::checked::single_pass_kernels(), prefix::checked::single_pass_wide_kernels(),
+                                                   prefix::checked::single_pass_segments_kernels()});
   });
 }
 

@@ -11,12 +11,19 @@ namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
 // The value that changes no bit of what it is combined with: for sums of floats -0, since +0 would turn -0 into +0.
-template <class Op, class T> AP_DEV T exact_identity() {
-  if constexpr (std::is_same_v<Op, sum> && std::is_floating_point_v<T>)
-    return -T(0);
-  else
-    return Op::template identity<T>();
-}
+template <class Op, class T> struct neutral_of {
+  AP_DEV static T value() {
+    if constexpr (std::is_same_v<Op, sum> && std::is_floating_point_v<T>)
+      return -T(0);
+    else
+      return Op::template identity<T>();
+  }
+};
+template <class Op, class T> AP_DEV T exact_identity() { return neutral_of<Op, T>::value(); }
+
+// What runs from batch to batch of tiles: of FP32 sums a double.
+template <class Op, class T> struct carried_as { using type = T; };
+template <> struct carried_as<sum, float> { using type = double; };
 
 // The fold over the lanes, left to right, to lane 0; the others get something of no meaning.
 template <scannable T, operator_on<T> Op> AP_DEV T warp_fold(T mine, Op op) {
@@ -110,7 +117,7 @@ template <scannable T, operator_on<T> Op> class look_ahead {
 
  private:
   static constexpr std::uint32_t at_once = 6;  // batches: as many tiles as blocks on most GPUs
-  using carry = std::conditional_t<std::is_same_v<T, float> && std::is_same_v<Op, sum>, double, T>;
+  using carry = typename carried_as<Op, T>::type;
 
   // The totals of the batches from batch_ on, as far as they lie before the tile; waits until they are there.
   AP_DEV void fetch(T (&value)[at_once], std::uint32_t last, int rest) const {
