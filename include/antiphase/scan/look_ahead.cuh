@@ -79,6 +79,16 @@ template <class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint3
   return all;
 }
 
+// How a total gets from the block that has it to those that look for it.
+struct tagged_words {
+  template <class T> AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
+    put_state(states, tile, tag, total);
+  }
+  template <class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total) {
+    return get_state(states, tile, tag, total);
+  }
+};
+
 // One thread, when every tile of the launch has been published. Tags come back after 2^32 - 1 launches; until then each launch has cleared
 // one word that it does not use itself, and so every word of the workspace, of which there are fewer, has been cleared or written anew.
 template <class T>
@@ -90,7 +100,7 @@ AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64
 
 // What lies before a tile, for tiles in ascending order; all lanes of a warp call. Totals are folded in whole batches of 32, the batches
 // one after the other: the order depends on the tile's number alone. Sums of floats are carried in double.
-template <scannable T, operator_on<T> Op> class look_ahead {
+template <scannable T, operator_on<T> Op, class Exchange = tagged_words> class look_ahead {
  public:
   AP_DEV look_ahead(const std::uint64_t* states, std::uint32_t tag) : states_(states), tag_(tag) {}
 
@@ -128,15 +138,17 @@ template <scannable T, operator_on<T> Op> class look_ahead {
       value[u] = exact_identity<Op, T>();
       got[u] = batch_ + u > last || (batch_ + u == last && lane >= rest);
     }
+    // Each lane on its own: lanes that meet in every round would count as going on, and keep others from running on the CPU executor.
     poll([&] {
       bool all = true;
       AP_UNROLL
       for (std::uint32_t u = 0; u < at_once; ++u) {
-        if (!got[u]) got[u] = get_state(states_, (batch_ + u) * warp_size + static_cast<std::uint32_t>(lane), tag_, value[u]);
+        if (!got[u]) got[u] = Exchange::get(states_, (batch_ + u) * warp_size + static_cast<std::uint32_t>(lane), tag_, value[u]);
         all &= got[u];
       }
-      return ballot(all) == all_lanes;
+      return all;
     });
+    warp_sync();
   }
 
   const std::uint64_t* states_;

@@ -28,10 +28,9 @@ enum tile_event { loaded, reduced, prefixed, scanned, stored };
 // What the roles owe each other; the tests replace one piece at a time by a faulty one.
 template <ring_policy P> struct single_pass_rules {
   using ring = channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps), warps(1), warps(P.warps), warps(2)>;
+  using readers = channel<mbarrier, P.stages, warps(P.warps)>;
+  using exchange = tagged_words;
   AP_DEV static std::uint32_t tag(std::uint64_t epoch) { return tag_of(epoch); }
-  template <class T> AP_DEV static void publish(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
-    put_state(states, tile, tag, total);
-  }
   AP_DEV static void written_for_copy_engine() { fence_async(); }
   AP_DEV static void read_by_copy_engine() { bulk_wait_read<0>(); }
   AP_DEV static int present(int count) { return count; }
@@ -60,8 +59,8 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   struct storage {
     alignas(128) unsigned char slot[P.stages][slot_bytes];
     typename Rules::ring ring;
-    channel<mbarrier, P.stages, warps(P.warps)> taken;  // by the scanning warps into registers
-    channel<mbarrier, 1, warps(1)> epoch_read;          // one slot, one event
+    typename Rules::readers taken;              // by the scanning warps into registers
+    channel<mbarrier, 1, warps(1)> epoch_read;  // one slot, one event
     std::uint64_t epoch;
     total_type warp_total[P.stages][P.warps];
     total_type before[P.stages];                                       // what lies before the tile
@@ -243,14 +242,14 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
     const std::uint32_t tag = Rules::tag(epoch);
     each_tile(s, [&](place at, std::uint32_t number) {
       s.ring.wait(at, reduced);
-      if (lane_index() == 0) Rules::publish(p.states, number, tag, fold_warps(s, at, P.warps));
+      if (lane_index() == 0) Rules::exchange::put(p.states, number, tag, fold_warps(s, at, P.warps));
       s.ring.commit(at, stored, by_warp{});
     });
   }
   AP_DEV static void look(const params& p, storage& s) {
     s.epoch_read.wait({});
     const std::uint64_t epoch = s.epoch;
-    look_ahead<total_type, combine> others{p.states, Rules::tag(epoch)};
+    look_ahead<total_type, combine, typename Rules::exchange> others{p.states, Rules::tag(epoch)};
     each_tile(s, [&](place at, std::uint32_t number) {
       const total_type before = others.before(number);
       if (lane_index() == 0) {
