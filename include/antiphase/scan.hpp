@@ -3,6 +3,8 @@
 #include <antiphase/context.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/problem.hpp>
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace antiphase {
@@ -10,22 +12,42 @@ namespace antiphase {
 struct scan_options {
   std::string_view policy = "auto";  // the name of a step of the scan ladder (scan/ladder.hpp); auto: the fastest that takes it
   stream on = nullptr;
+  // The caller's, of scan_workspace() bytes or more, aligned to 16 and initialised once; empty: the library's.
+  std::span<std::byte> workspace = {};
 };
 
-// Scans every (outer, inner) line of the problem. The memory must be reachable from `where` (device_array).
+// Scans every (outer, inner) line of the problem. The memory must be reachable from `where` (device_array), addresses are multiples of the
+// elements' sizes.
 //
-// Integers wrap around; input and output have the same type (convert first to accumulate in a wider one). min and max keep NaN from the
-// first one on, as numpy's minimum.accumulate and maximum.accumulate do. An exclusive scan starts from the operator's identity: 0, 1, the
-// largest value of the type for min and the lowest for max (floats: +infinity and -infinity). Results do not depend on the run: the order
-// of operations is fixed by the problem's shape and the policy.
+// Integers wrap around. min and max keep NaN from the first one on, as numpy's minimum.accumulate and maximum.accumulate do. An exclusive
+// scan starts from problem::initial, or else from the operator's identity: 0, 1, the largest value of the type for min and the lowest for
+// max (floats: +infinity and -infinity). Sums may be of a wider type than the elements (problem::accumulate). What runs in f16 and bf16 is
+// computed in FP32 and rounded where it is written; of FP32 sums, the running prefix between tiles is a double (docs/scan.md). Results do
+// not depend on the run, nor on where the arrays lie: the order of operations is fixed by the problem's shape and the policy.
 //
-// One long line of sums, at 16-byte aligned addresses on a GPU with bulk copies (sm_90), is scanned in a single kernel that reads it once
-// ("single-pass"); its few bytes of working memory per tile belong to the executor and the stream, so such calls on one stream may not
-// overlap, and return when the kernel has been queued. Other lines that are longer than one block's tile take a workspace allocated in the
-// call, which then waits for the stream before it returns. A problem without elements launches nothing.
+// One line, and rows (inner = 1) of f32, f64, i32, i64, u32 and u64, are scanned on a GPU with bulk copies (sm_90) in a single kernel that
+// reads them once ("single-pass"), unless they are a few KiB. Its few bytes of working memory per tile belong to the executor and the
+// stream, or are the caller's: such calls with one workspace may not overlap. They return when the kernel has been queued. Other lines that
+// are longer than one block's tile take a workspace allocated in the call, which then waits for the stream before it returns, or the
+// caller's. A problem without elements launches nothing.
 //
 // Throws bad_request naming the first argument that makes no sense, not_supported when this build has no kernel for the type, operation and
-// policy: `auto` has them all, single-pass sums of all types, the other steps but items only sums of f32, f64, i32 and u32.
+// policy: single-pass has them all but inner > 1, items those whose results have the type of the elements, but f16 and bf16; `auto`
+// chooses; the other steps have sums of f32, f64, i32 and u32.
 launch_counts scan(const context& where, const prefix::problem& p, const scan_options& options = {});
+
+// The same for the segments of one line (outer = inner = 1) that keys or flags tell apart: each is scanned on its own, an exclusive scan
+// begins at `initial` in each. A reverse scan runs through each segment from its end. Values of f32, f64, i32, i64, u32 and u64; keys of
+// any type but f16 and bf16. Single-pass only: throws not_supported on a device without bulk copies.
+launch_counts scan_by_key(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options = {});
+
+// A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes, enough for this problem and all
+// that are shorter and otherwise the same, by every policy. initialise_scan_workspace() is called once before the first use, and again
+// after work with it was broken off (a launch that failed, a kernel that was stopped), since a scan waits for what a broken one has left
+// half done, for ever; it waits for the stream. Then the workspace serves scans of all types, sizes and policies, one after the other,
+// always passed whole.
+std::size_t scan_workspace(const prefix::problem& p);
+std::size_t scan_workspace(const prefix::problem& p, const prefix::scan_keys& keys);
+void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on = nullptr);
 
 }  // namespace antiphase

@@ -11,6 +11,7 @@
 #include "src/checked_list.hpp"
 #include "src/named_lists.hpp"
 #include "src/scan/one_wave.hpp"
+#include "src/scan/single_pass.hpp"
 
 namespace antiphase {
 
@@ -32,8 +33,10 @@ std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
-std::vector<instance> single_pass_kernels();
 std::vector<wave_instance> one_wave_kernels();
+std::vector<single_pass_instance> single_pass_kernels();
+std::vector<single_pass_instance> single_pass_wide_kernels();
+std::vector<single_pass_instance> single_pass_segments_kernels();
 }  // namespace prefix::checked
 
 namespace checker_detail {
@@ -50,9 +53,12 @@ void enter_checked_kernels() {
     checked_list<mm::short_instance>() = mm::checked::short_kernels();
     checked_list<mm::split_instance>() =
         concatenate<mm::split_instance>({mm::checked::split_kernels(), mm::checked::split_alone_kernels()});
-    checked_list<prefix::instance>() = concatenate<prefix::instance>(
-        {prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(), prefix::checked::minimum_kernels(),
-         prefix::checked::maximum_kernels(), prefix::checked::single_pass_kernels()});
+    checked_list<prefix::instance>() =
+        concatenate<prefix::instance>({prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(),
+                                       prefix::checked::minimum_kernels(), prefix::checked::maximum_kernels()});
+    checked_list<prefix::single_pass_instance>() =
+        concatenate<prefix::single_pass_instance>({prefix::checked::single_pass_kernels(), prefix::checked::single_pass_wide_kernels(),
+                                                   prefix::checked::single_pass_segments_kernels()});
     checked_list<prefix::wave_instance>() = prefix::checked::one_wave_kernels();
   });
 }

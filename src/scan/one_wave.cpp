@@ -10,6 +10,7 @@
 #include "build_config.hpp"
 #include "src/checked_list.hpp"
 #include "src/named_lists.hpp"
+#include "src/scan/request.hpp"
 
 namespace antiphase::prefix {
 
@@ -42,7 +43,8 @@ std::uint32_t tiles_of(const problem& p) {
 
 std::string refuses(const problem& p) {
   if (p.outer != 1 || p.inner != 1) return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
-  if (p.operation != scan_operation::sum) return "it is compiled for sums";
+  if (p.operation != scan_operation::sum || is_half(p.type) || result_type(p) != p.type)
+    return fmt::format("{}: it is compiled for sums of the elements' own type, but f16 and bf16", description(p, nullptr));
   if (bytes_of(p) > most_bytes_of_wave)
     return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type), bytes_of(p), most_bytes_of_wave);
   return {};
@@ -55,6 +57,7 @@ std::string one_wave_refuses(const executor& on, const problem& p) {
   return refuses(p);
 }
 
+std::size_t most_one_wave_workspace() { return single_pass_bytes(sizeof(std::uint64_t), most_tiles_of_wave); }
 std::size_t one_wave_workspace(const problem& p) {
   if (p.length == 0 || !refuses(p).empty() || tiles_of(p) == 1) return 0;
   return single_pass_bytes(size_of(p.type), tiles_of(p));

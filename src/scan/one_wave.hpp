@@ -26,6 +26,7 @@ std::string one_wave_refuses(const executor& on, const problem& p);
 // The workspace, which is single_pass.hpp's, and what to launch for a problem with elements that is not refused. `computes` is the type of
 // the kernel, `initial` the bytes of the element that an exclusive scan starts from.
 std::size_t one_wave_workspace(const problem& p);
+std::size_t most_one_wave_workspace();  // of any problem
 std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
                                          std::span<std::byte> workspace);
 

@@ -1,35 +1,103 @@
-// The public scan.
+// The public scans.
 #include <antiphase/scan.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <vector>
+
+#include "src/scan/one_wave.hpp"
+#include "src/scan/request.hpp"
+#include "src/scan/single_pass.hpp"
 
 namespace antiphase {
 namespace {
 
-launch_counts launch_all(const executor& runs, const std::vector<prefix::launchable>& launches, stream on) {
+using prefix::launchable, prefix::problem, prefix::scan_keys, prefix::step;
+
+launch_counts launch_all(const executor& runs, const std::vector<launchable>& launches, stream on) {
   launch_counts counts;
   for (const auto& l : launches) counts += runs.launch(l.code, l.grid, l.arguments.data(), on);
   return counts;
 }
 
+// Single-pass keeps its words in the first half of a caller's workspace, from call to call; the totals of several passes, which may look
+// like such words, go to the second.
+constexpr std::size_t unit = 256;
+std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
+
+std::size_t bytes_of_both_halves(const problem& p, const scan_keys* keys) {
+  std::size_t most = std::max(prefix::single_pass_workspace(p, keys), prefix::most_one_wave_workspace());
+  if (keys == nullptr)
+    for (const step& s : prefix::steps) most = std::max(most, prefix::workspace_bytes(s, p));
+  return 2 * ceil_div(most, unit) * unit;
+}
+
+void require_workspace(std::span<std::byte> given, std::size_t bytes) {
+  if (given.size() < bytes) throw bad_request(fmt::format("workspace has {} bytes: expected {} or more", given.size(), bytes));
+  if (reinterpret_cast<std::uintptr_t>(given.data()) % 16 != 0)
+    throw bad_request(
+        fmt::format("workspace is at address {:#x}: expected a multiple of 16", reinterpret_cast<std::uintptr_t>(given.data())));
+}
+
+launch_counts single_pass(const executor& runs, const problem& p, const scan_keys* keys, const step& how, const scan_options& options) {
+  const auto prepare = [&](std::span<std::byte> workspace) {
+    return keys != nullptr ? prefix::prepare_single_pass(runs, p, keys, workspace) : prefix::prepare(runs, how, p, workspace);
+  };
+  if (!options.workspace.empty()) return launch_all(runs, prepare(options.workspace.first(half_of(options.workspace.size()))), options.on);
+  const std::size_t bytes = keys != nullptr ? prefix::single_pass_workspace(p, keys) : prefix::workspace_bytes(how, p);
+  const auto launches = prepare(bytes == 0 ? std::span<std::byte>() : runs.scratch(bytes, options.on));
+  try {
+    return launch_all(runs, launches, options.on);
+  } catch (...) {
+    runs.forget_scratch(options.on);  // who knows how far it came
+    throw;
+  }
+}
+
 }  // namespace
 
-launch_counts scan(const context& where, const prefix::problem& p, const scan_options& options) {
+launch_counts scan(const context& where, const problem& p, const scan_options& options) {
   const executor& runs = where.runs_on();
-  const prefix::step& how = options.policy == "auto" ? prefix::select_step(runs, p) : prefix::find_step(options.policy);
+  const step& how = options.policy == "auto" ? prefix::select_step(runs, p) : prefix::find_step(options.policy);
+  prefix::require_sensible(p);
+  if (!options.workspace.empty()) require_workspace(options.workspace, bytes_of_both_halves(p, nullptr));
+  if (prefix::is_single_pass(how)) return single_pass(runs, p, nullptr, how, options);
   const std::size_t bytes = prefix::workspace_bytes(how, p);
   if (bytes == 0) return launch_all(runs, prefix::prepare(runs, how, p, {}), options.on);
-  if (prefix::is_single_pass(how)) {
-    const auto launches = prefix::prepare(runs, how, p, runs.scratch(bytes, options.on));
-    try {
-      return launch_all(runs, launches, options.on);
-    } catch (...) {
-      runs.forget_scratch(options.on);  // who knows how far it came
-      throw;
-    }
-  }
+  if (!options.workspace.empty())
+    return launch_all(runs, prefix::prepare(runs, how, p, options.workspace.subspan(half_of(options.workspace.size()))), options.on);
   device_array<std::byte> workspace(where, bytes);
   const launch_counts counts = launch_all(runs, prefix::prepare(runs, how, p, {workspace.data(), bytes}), options.on);
   runs.synchronize(options.on);  // the workspace goes
   return counts;
+}
+
+launch_counts scan_by_key(const context& where, const problem& p, const scan_keys& keys, const scan_options& options) {
+  const step& how = prefix::find_step(options.policy == "auto" ? "single-pass" : options.policy);
+  if (how.name != std::string_view("single-pass"))
+    throw not_supported(fmt::format("scan policy {} has no segments: expected auto or single-pass", options.policy));
+  prefix::require_sensible(p, keys);
+  if (!options.workspace.empty()) require_workspace(options.workspace, bytes_of_both_halves(p, &keys));
+  return single_pass(where.runs_on(), p, &keys, how, options);
+}
+
+std::size_t scan_workspace(const problem& p) {
+  prefix::require_sensible_sizes(p);
+  return bytes_of_both_halves(p, nullptr);
+}
+std::size_t scan_workspace(const problem& p, const scan_keys& keys) {
+  prefix::require_sensible_sizes(p);
+  return bytes_of_both_halves(p, &keys);
+}
+
+void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on) {
+  require_workspace(workspace, 0);
+  const std::vector<std::byte> zeros(workspace.size());
+  where.runs_on().copy_in(workspace.data(), zeros.data(), zeros.size(), on);
+  where.runs_on().synchronize(on);
 }
 
 }  // namespace antiphase

@@ -105,7 +105,7 @@ float reference(const std::uint16_t* a, const std::uint16_t* b, float c) {
   double largest = exponent(c);
   double product[16];
   for (int k = 0; k < 16; ++k) {
-    const double x = to_float({a[k]}), y = to_float({b[k]});
+    const double x = to_float(f16{a[k]}), y = to_float(f16{b[k]});
     product[k] = x * y;
     if (product[k] != 0) largest = std::max(largest, std::max(exponent(x), -14.) + std::max(exponent(y), -14.));
   }
@@ -179,7 +179,7 @@ TEST(tensor_arithmetic, plain_sums_are_ordinary_ones) {
   const auto out = run(where, shapes[1], o);
   for (std::size_t i = 0; i < out.size(); ++i) {
     double sum = o.c[i];
-    for (std::size_t k = 0; k < 16; ++k) sum += double{to_float({o.a[i / 64 * 16 + k]})} * to_float({o.b[i % 64 * 16 + k]});
+    for (std::size_t k = 0; k < 16; ++k) sum += double{to_float(f16{o.a[i / 64 * 16 + k]})} * to_float(f16{o.b[i % 64 * 16 + k]});
     ASSERT_NEAR(out[i], sum, 1e-4) << i;
   }
 }

@@ -115,10 +115,7 @@ TEST_P(single_pass, says_what_it_does_not_take) {
     return {};
   };
   float* const a = array.data();
-  EXPECT_THAT(refusal({.in = a, .out = a, .outer = 2, .length = 16}), AllOf(HasSubstr("single-pass"), HasSubstr("2 x 1 lines")));
-  EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}), HasSubstr("1 x 3 lines"));
-  EXPECT_THAT(refusal({.operation = scan_operation::max, .in = a, .out = a, .length = 16}), HasSubstr("operation max"));
-  EXPECT_THAT(refusal({.in = a + 1, .out = a + 1, .length = 16}), HasSubstr("multiples of 16 bytes"));
+  EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}), AllOf(HasSubstr("single-pass"), HasSubstr("1 x 3 lines")));
   EXPECT_EQ(refusal({.in = a, .out = a, .length = 0}), "");
 }
 

@@ -1,5 +1,6 @@
 // Element types that are chosen at run time.
 #pragma once
+#include <antiphase/core/half.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,20 +8,23 @@
 
 namespace antiphase {
 
-enum class element { f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 };
+enum class element { f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16 };
+constexpr element last_element = element::bf16;
 
 constexpr std::string_view name(element e) {
-  constexpr std::string_view names[] = {"f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
+  constexpr std::string_view names[] = {"f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16"};
   return names[static_cast<int>(e)];
 }
 constexpr std::size_t size_of(element e) {
-  constexpr std::size_t sizes[] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8};
+  constexpr std::size_t sizes[] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2};
   return sizes[static_cast<int>(e)];
 }
-constexpr bool is_floating(element e) { return e == element::f32 || e == element::f64; }
-constexpr bool is_unsigned(element e) { return e >= element::u8; }
+// Storage and conversion, no arithmetic: with_element() does not know them.
+constexpr bool is_half(element e) { return e == element::f16 || e == element::bf16; }
+constexpr bool is_floating(element e) { return e == element::f32 || e == element::f64 || is_half(e); }
+constexpr bool is_unsigned(element e) { return e >= element::u8 && e <= element::u64; }
 constexpr std::optional<element> parse_element(std::string_view text) {
-  for (int i = 0; i <= static_cast<int>(element::u64); ++i)
+  for (int i = 0; i <= static_cast<int>(last_element); ++i)
     if (text == name(static_cast<element>(i))) return static_cast<element>(i);
   return std::nullopt;
 }
@@ -36,9 +40,11 @@ template <> struct element_traits<std::uint8_t> { static constexpr element value
 template <> struct element_traits<std::uint16_t> { static constexpr element value = element::u16; };
 template <> struct element_traits<std::uint32_t> { static constexpr element value = element::u32; };
 template <> struct element_traits<std::uint64_t> { static constexpr element value = element::u64; };
+template <> struct element_traits<f16> { static constexpr element value = element::f16; };
+template <> struct element_traits<bf16> { static constexpr element value = element::bf16; };
 template <class T> constexpr element element_of = element_traits<T>::value;
 
-// Calls f.operator()<T>() with the C++ type of `e`.
+// Calls f.operator()<T>() with the C++ type of `e`, which must be one that C++ can calculate with.
 template <class F> constexpr decltype(auto) with_element(element e, F&& f) {
   switch (e) {
     case element::f32: return f.template operator()<float>();
@@ -50,9 +56,17 @@ template <class F> constexpr decltype(auto) with_element(element e, F&& f) {
     case element::u8: return f.template operator()<std::uint8_t>();
     case element::u16: return f.template operator()<std::uint16_t>();
     case element::u32: return f.template operator()<std::uint32_t>();
-    case element::u64: break;
+    default: break;
   }
   return f.template operator()<std::uint64_t>();
+}
+// The same for all types.
+template <class F> constexpr decltype(auto) with_stored_element(element e, F&& f) {
+  switch (e) {
+    case element::f16: return f.template operator()<f16>();
+    case element::bf16: return f.template operator()<bf16>();
+    default: return with_element(e, f);
+  }
 }
 
 }  // namespace antiphase

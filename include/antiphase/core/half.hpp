@@ -1,4 +1,4 @@
-// IEEE half precision: storage and conversion, no arithmetic.
+// The two 16-bit floating-point formats: storage and conversion, no arithmetic.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <bit>
@@ -39,6 +39,21 @@ AP_FN constexpr f16 to_f16(float value) {
     half = (significand + (1u << (shift - 1)) - 1 + (significand >> shift & 1u)) >> shift;
   }
   return {static_cast<std::uint16_t>(sign | half)};
+}
+
+// The upper half of an FP32 number: 8 exponent and 7 fraction bits.
+struct bf16 {
+  std::uint16_t bits;
+  AP_FN constexpr bool operator==(const bf16& other) const { return bits == other.bits; }
+};
+
+AP_FN constexpr float to_float(bf16 x) { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); }
+
+// To the nearest, ties to even; what is above the largest by half a unit or more is infinite.
+AP_FN constexpr bf16 to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};  // still a NaN
+  return {static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16)};
 }
 
 }  // namespace antiphase

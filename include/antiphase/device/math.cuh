@@ -22,6 +22,7 @@ template <class T> AP_DEV T multiply_add(T a, T b, T c) {
 // add_rounded_up: sum + a * b, rounded once, up. Of sums in [2^23, 2^24) and products that do not lead out of there only, which add up
 // integers: to each product the next one not below it.
 // to_halves: both as f16, to the nearest, `lower` in the lower 16 bits; lower_half, upper_half: back again.
+// to_bf16s: both as bf16, likewise.
 #if AP_ON_GPU
 AP_DEV float larger_magnitude(float a, float b) {
   float larger;
@@ -34,6 +35,11 @@ AP_DEV std::uint32_t to_halves(float lower, float upper) {
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(upper), "f"(lower));
   return both;
 }
+AP_DEV std::uint32_t to_bf16s(float lower, float upper) {
+  std::uint32_t both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(upper), "f"(lower));
+  return both;
+}
 AP_DEV float half_in(std::uint16_t bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
@@ -43,6 +49,7 @@ AP_DEV float half_in(std::uint16_t bits) {
 AP_DEV float larger_magnitude(float a, float b) { return std::isnan(a) || a > std::abs(b) ? a : std::abs(b); }
 AP_DEV float add_rounded_up(float sum, float a, float b) { return sum + static_cast<float>(std::ceil(double{a} * double{b})); }
 AP_DEV std::uint32_t to_halves(float lower, float upper) { return std::uint32_t{to_f16(upper).bits} << 16 | to_f16(lower).bits; }
+AP_DEV std::uint32_t to_bf16s(float lower, float upper) { return std::uint32_t{to_bf16(upper).bits} << 16 | to_bf16(lower).bits; }
 AP_DEV float half_in(std::uint16_t bits) { return to_float(f16{bits}); }
 #endif
 AP_DEV float lower_half(std::uint32_t both) { return half_in(static_cast<std::uint16_t>(both)); }

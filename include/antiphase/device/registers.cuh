@@ -1,6 +1,7 @@
 // How many registers the warps of a warpgroup have (setmaxnreg, sm_90a), and what the compiler keeps in them.
 #pragma once
 #include <antiphase/device/index.cuh>
+#include <cstdint>
 
 namespace antiphase {
 inline namespace AP_TARGET {
@@ -25,6 +26,11 @@ template <int Registers> AP_DEV void take_registers() {
 AP_DEV void compute_anew([[maybe_unused]] float& x) {
 #if AP_ON_GPU
   asm volatile("" : "+f"(x));
+#endif
+}
+AP_DEV void compute_anew([[maybe_unused]] std::uint32_t& x) {
+#if AP_ON_GPU
+  asm volatile("" : "+r"(x));
 #endif
 }
 AP_DEV void compute_anew([[maybe_unused]] int& x) {

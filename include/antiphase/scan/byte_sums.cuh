@@ -21,7 +21,7 @@ AP_DEV std::uint8_t total_of_bytes(const sixteen_bytes& v) {
 }
 
 // The results of 16 elements from what lies before them.
-template <bool Exclusive> AP_DEV sixteen_bytes scan_of_bytes(std::uint8_t before, const sixteen_bytes& v) {
+AP_DEV sixteen_bytes scan_of_bytes(std::uint8_t before, const sixteen_bytes& v, bool exclusive) {
   std::uint32_t word[4], base = before;
   memcpy(word, &v, sizeof v);
   AP_UNROLL
@@ -30,7 +30,7 @@ template <bool Exclusive> AP_DEV sixteen_bytes scan_of_bytes(std::uint8_t before
     const std::uint32_t through_odd = ((w & even_bytes) + odd + base) * both_halves;  // the base too reaches both halves
     const std::uint32_t through_even = through_odd - odd;
     const std::uint32_t inclusive = (through_even & even_bytes) | (through_odd & even_bytes) << 8;
-    w = Exclusive ? inclusive << 8 | base : inclusive;
+    w = exclusive ? inclusive << 8 | base : inclusive;
     base = inclusive >> 24;
   }
   sixteen_bytes result;

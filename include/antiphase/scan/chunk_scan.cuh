@@ -21,7 +21,7 @@ template <class Op, class T, int N> AP_DEV T total_of_chunk(const pack<T, N>& v)
 
 // The results from what lies before the chunk.
 template <class Op, class T, int N> AP_DEV pack<T, N> scan_chunk(const T& before, const pack<T, N>& v, bool exclusive) {
-  if constexpr (adds_bytes<Op, T, N>) return exclusive ? scan_of_bytes<true>(before, v) : scan_of_bytes<false>(before, v);
+  if constexpr (adds_bytes<Op, T, N>) return scan_of_bytes(before, v, exclusive);
   pack<T, N> result;
   T left = before;
   T through = v.element[0];

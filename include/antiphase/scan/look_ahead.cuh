@@ -11,12 +11,19 @@ namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
 // The value that changes no bit of what it is combined with: for sums of floats -0, since +0 would turn -0 into +0.
-template <class Op, class T> AP_DEV T exact_identity() {
-  if constexpr (std::is_same_v<Op, sum> && std::is_floating_point_v<T>)
-    return -T(0);
-  else
-    return Op::template identity<T>();
-}
+template <class Op, class T> struct neutral_of {
+  AP_DEV static T value() {
+    if constexpr (std::is_same_v<Op, sum> && std::is_floating_point_v<T>)
+      return -T(0);
+    else
+      return Op::template identity<T>();
+  }
+};
+template <class Op, class T> AP_DEV T exact_identity() { return neutral_of<Op, T>::value(); }
+
+// What runs from batch to batch of tiles: of FP32 sums a double.
+template <class Op, class T> struct carried_as { using type = T; };
+template <> struct carried_as<sum, float> { using type = double; };
 
 // The fold over the lanes, left to right, to lane 0; the others get something of no meaning.
 template <scannable T, operator_on<T> Op> AP_DEV T warp_fold(T mine, Op op) {
@@ -72,6 +79,16 @@ template <class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint3
   return all;
 }
 
+// How a total gets from the block that has it to those that look for it.
+struct tagged_words {
+  template <class T> AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
+    put_state(states, tile, tag, total);
+  }
+  template <class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total) {
+    return get_state(states, tile, tag, total);
+  }
+};
+
 // One thread, when every tile of the launch has been published. Tags come back after 2^32 - 1 launches; until then each launch has cleared
 // one word that it does not use itself, and so every word of the workspace, of which there are fewer, has been cleared or written anew.
 template <class T>
@@ -83,7 +100,7 @@ AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64
 
 // What lies before a tile, for tiles in ascending order; all lanes of a warp call. Totals are folded in whole batches of 32, the batches
 // one after the other: the order depends on the tile's number alone. Sums of floats are carried in double.
-template <scannable T, operator_on<T> Op, std::uint32_t AtOnce = 6> class look_ahead {
+template <scannable T, operator_on<T> Op, class Exchange = tagged_words, std::uint32_t AtOnce = 6> class look_ahead {
  public:
   AP_DEV look_ahead(const std::uint64_t* states, std::uint32_t tag) : states_(states), tag_(tag) {}
 
@@ -110,7 +127,7 @@ template <scannable T, operator_on<T> Op, std::uint32_t AtOnce = 6> class look_a
 
  private:
   static constexpr std::uint32_t at_once = AtOnce;  // batches: 6 are as many tiles as blocks on most GPUs
-  using carry = std::conditional_t<std::is_same_v<T, float> && std::is_same_v<Op, sum>, double, T>;
+  using carry = typename carried_as<Op, T>::type;
 
   // The totals of the batches from batch_ on, as far as they lie before the tile; waits until they are there.
   AP_DEV void fetch(T (&value)[at_once], std::uint32_t last, int rest) const {
@@ -121,15 +138,17 @@ template <scannable T, operator_on<T> Op, std::uint32_t AtOnce = 6> class look_a
       value[u] = exact_identity<Op, T>();
       got[u] = batch_ + u > last || (batch_ + u == last && lane >= rest);
     }
+    // Each lane on its own: lanes that meet in every round would count as going on, and keep others from running on the CPU executor.
     poll([&] {
       bool all = true;
       AP_UNROLL
       for (std::uint32_t u = 0; u < at_once; ++u) {
-        if (!got[u]) got[u] = get_state(states_, (batch_ + u) * warp_size + static_cast<std::uint32_t>(lane), tag_, value[u]);
+        if (!got[u]) got[u] = Exchange::get(states_, (batch_ + u) * warp_size + static_cast<std::uint32_t>(lane), tag_, value[u]);
         all &= got[u];
       }
-      return ballot(all) == all_lanes;
+      return all;
     });
+    warp_sync();
   }
 
   const std::uint64_t* states_;

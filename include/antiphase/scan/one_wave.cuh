@@ -101,7 +101,7 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   }
   // What lies before the tile, for every lane. The last tile counts the launch: all blocks have published, so they have read the epoch.
   AP_DEV static T look(const params& p, std::uint64_t epoch, std::uint32_t number) {
-    look_ahead<T, Op, batches_at_once> others{p.states, tag_of(epoch)};
+    look_ahead<T, Op, tagged_words, batches_at_once> others{p.states, tag_of(epoch)};
     const T before = shuffle(others.before(number), 0);
     if (number == p.tiles - 1 && thread_index() == 0) end_epoch<T>(p.control, p.states, p.state_words, epoch, p.tiles);
     return before;

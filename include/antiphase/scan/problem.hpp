@@ -1,14 +1,17 @@
 // What a scan is asked to do.
 #pragma once
 #include <antiphase/core/element.hpp>
+#include <concepts>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 
 namespace antiphase {
 
 enum class scan_operation { sum, product, min, max };
 enum class scan_kind {
   inclusive,  // out[i] = in[0] . in[1] ... in[i]
-  exclusive,  // out[i] = identity . in[0] ... in[i - 1]
+  exclusive,  // out[i] = initial . in[0] ... in[i - 1]
 };
 enum class scan_direction {
   forward,
@@ -16,6 +19,28 @@ enum class scan_direction {
 };
 
 namespace prefix {
+
+// A number of any arithmetic type, as it was given.
+class scan_value {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr scan_value(T x)
+      : kind_(std::is_floating_point_v<T> ? floating
+              : std::is_signed_v<T>       ? integer
+                                          : natural),
+        real_(std::is_floating_point_v<T> ? static_cast<double>(x) : 0),
+        whole_(std::is_floating_point_v<T> ? 0 : static_cast<std::uint64_t>(x)) {}
+  // Calls f with the double, the std::int64_t or the std::uint64_t.
+  template <class F> constexpr auto visit(F f) const {
+    return kind_ == floating ? f(real_) : kind_ == integer ? f(static_cast<std::int64_t>(whole_)) : f(whole_);
+  }
+
+ private:
+  enum { floating, integer, natural } kind_;
+  double real_;
+  std::uint64_t whole_;
+};
 
 // outer x inner scans of `length` elements each, over one densely packed array: element i of the scan (o, j) lies at
 // (o * length + i) * inner + j. A scan along axis a of a C-ordered array has outer = the product of the extents before a, inner = the
@@ -30,6 +55,23 @@ struct problem {
   std::int64_t outer = 1;
   std::int64_t length = 0;
   std::int64_t inner = 1;
+  // Where an exclusive scan begins, every line of it; none: at the operator's identity. In the type of the results: an integer type must
+  // hold the number, a floating one rounds it.
+  std::optional<scan_value> initial = {};
+  // The type of the results and of all sums; none: that of the elements. Sums only, of i8 to i32 and u8 to u32 into wider integers of 32 or
+  // 64 bits, of f16 and bf16 into f32, of f32 into f64.
+  std::optional<element> accumulate = {};
+};
+
+// What tells the segments of an array apart.
+enum class segments_by {
+  keys,        // a segment ends where the next element's key is another one; NaN differs from everything, -0 is 0
+  head_flags,  // one byte for each element: a segment begins where it is not 0
+};
+struct scan_keys {
+  const void* data = nullptr;  // as many as elements, aligned to their size
+  element type = element::i32;
+  segments_by by = segments_by::keys;
 };
 
 }  // namespace prefix

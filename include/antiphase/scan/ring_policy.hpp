@@ -1,8 +1,12 @@
 // The values that select a single-pass scan.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 
 namespace antiphase::prefix {
+
+// What the lines of a scan are: a single one, or segments of the array (rows among them) that begin where elements say so.
+enum class lines_kind { one, segments };
 
 // A block keeps a ring of tiles in shared memory; a tile is `rows` rows of 512 bytes (32 lanes x 16) for each of `warps` warps.
 struct ring_policy {
@@ -14,6 +18,12 @@ struct ring_policy {
   constexpr bool operator==(const ring_policy&) const = default;
   constexpr int threads() const { return (2 * warps + 4) * 32; }  // one warp each loads, publishes, looks ahead and stores
   constexpr int tile_bytes() const { return warps * rows * 512; }
+  // Elements of a tile: of the larger type, in or out, it has tile_bytes().
+  constexpr int tile_of(std::size_t in, std::size_t out) const { return tile_bytes() / static_cast<int>(std::max(in, out)); }
+  // Elements that a lane has next to each other: 16 bytes of the larger type, and at least 4 of the smaller.
+  constexpr int chunk_of(std::size_t in, std::size_t out) const {
+    return std::max(16 / static_cast<int>(std::max(in, out)), 4 / static_cast<int>(in));
+  }
 };
 constexpr bool valid(const ring_policy& p) {
   return p.warps >= 1 && p.threads() <= 1024 && p.warps <= 32 && p.rows >= 1 && p.stages >= 1 && p.in_flight >= 1 &&
@@ -22,5 +32,8 @@ constexpr bool valid(const ring_policy& p) {
 
 // What the library runs: 168 KiB of tiles, of which 48 are on their way (measured: docs/measuring.md).
 constexpr ring_policy ring_scan_policy{};
+// For single bytes one at a time, of which a lane has 16 in a row: fewer rows leave registers for them.
+constexpr ring_policy byte_ring_policy{.warps = 12, .rows = 4};
+static_assert(byte_ring_policy.tile_bytes() == ring_scan_policy.tile_bytes());
 
 }  // namespace antiphase::prefix

@@ -11,24 +11,45 @@ namespace antiphase::prefix {
 // leaves it ready for the next, of whatever type and size, as long as they come one after the other (one stream).
 constexpr int epoch_word = 0, ticket_word = 1, control_words = 16;  // the latter fill 128 bytes
 
-template <class T> struct single_pass_arguments {
-  const T* in;
-  T* out;
-  std::int64_t length;
+// Where segments begin, between neighbours in memory: where a row ends, where keys differ, or at elements whose flag is not zero.
+enum class segment_source { rows, keys, head_flags };
+struct segment_arguments {
+  segment_source from;
+  std::int64_t row;       // elements of a row
+  std::uint32_t period;   // the row, or no_row where it is as long as a tile or longer
+  std::uint32_t inverse;  // (2^32 - 1) / period
+  const void* keys;       // or flags, one for every element
+  int key_bytes;
+  bool floating_keys;  // compared as floats, so that NaN differs from NaN
+};
+constexpr std::uint32_t no_row = 1u << 16;  // more than any tile has elements
+constexpr segment_arguments rows_of(std::int64_t length, int tile) {
+  const std::uint32_t period = length < tile ? static_cast<std::uint32_t>(length) : no_row;
+  return {segment_source::rows, length, period, ~std::uint32_t{0} / period, nullptr, 0, false};
+}
+
+// For kernels of all types: values lie in 8 bytes, the first of which are theirs.
+struct single_pass_arguments {
+  const void* in;
+  void* out;
+  std::int64_t length;  // elements of all lines
   std::uint32_t tiles;
   scan_kind kind;
   scan_direction direction;
-  T initial;  // exclusive scans start from it
+  std::uint64_t neutral;  // an element that changes nothing: a tile is filled up with it
+  std::uint64_t initial;  // what stands before the first element of a line, of the type the kernel computes with
+  std::uint64_t flip;     // bits of an element that are flipped before anything else is done with it: see element_values.cuh
+  segment_arguments segments;
   std::uint64_t* control;
   std::uint64_t* states;
   std::uint64_t state_words;  // that there are, those of other launches included
 };
 
-constexpr int state_words_of(std::size_t element_size) { return element_size <= 4 ? 1 : 2; }
+constexpr int state_words_of(std::size_t value_size) { return static_cast<int>((value_size + 3) / 4); }
 
 // Bytes of a workspace for so many tiles.
-constexpr std::size_t single_pass_bytes(std::size_t element_size, std::uint64_t tiles) {
-  return (control_words + tiles * static_cast<std::uint64_t>(state_words_of(element_size))) * sizeof(std::uint64_t);
+constexpr std::size_t single_pass_bytes(std::size_t value_size, std::uint64_t tiles) {
+  return (control_words + tiles * static_cast<std::uint64_t>(state_words_of(value_size))) * sizeof(std::uint64_t);
 }
 
 }  // namespace antiphase::prefix

@@ -21,6 +21,10 @@ constexpr bool valid(const wave_policy& p) { return p.warps >= 1 && p.warps <= 3
 constexpr wave_policy small_wave{.warps = 4, .rows = 2}, middle_wave{.warps = 4, .rows = 8}, large_wave{.warps = 8, .rows = 8};
 constexpr std::int64_t most_bytes_of_small_wave = 256 << 10, most_bytes_of_middle_wave = 1 << 20, most_bytes_of_wave = 4 << 20;
 
+constexpr std::int64_t most_tiles_of_wave = most_bytes_of_wave / large_wave.tile_bytes();
+static_assert(most_bytes_of_small_wave / small_wave.tile_bytes() <= most_tiles_of_wave &&
+              most_bytes_of_middle_wave / middle_wave.tile_bytes() <= most_tiles_of_wave);
+
 constexpr wave_policy wave_for(std::int64_t bytes) {
   return bytes <= most_bytes_of_small_wave ? small_wave : bytes <= most_bytes_of_middle_wave ? middle_wave : large_wave;
 }

@@ -24,7 +24,7 @@ bool is_finite(std::uint16_t bits) { return (bits & 0x7C00) != 0x7C00; }
 
 float with_infinities(const std::uint16_t* a, const std::uint16_t* b, int stride, float c) {
   double sum = c;
-  for (int k = 0; k < depth; ++k) sum += double{to_float({a[k]})} * to_float({b[k * stride]});
+  for (int k = 0; k < depth; ++k) sum += double{to_float(f16{a[k]})} * to_float(f16{b[k * stride]});
   return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(sum);
 }
 
@@ -101,10 +101,10 @@ template <int Width> void multiply_panel(const std::uint16_t* a, const std::uint
 template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
   float of_b[depth][Width];
   for (int k = 0; k < depth; ++k)
-    for (int j = 0; j < Width; ++j) of_b[k][j] = to_float({b[k * columns + j]});
+    for (int j = 0; j < Width; ++j) of_b[k][j] = to_float(f16{b[k * columns + j]});
   for (int i = 0; i < rows; ++i, a += depth, sum += columns)
     for (int k = 0; k < depth; ++k) {
-      const float of_a = to_float({a[k]});
+      const float of_a = to_float(f16{a[k]});
       for (int j = 0; j < Width; ++j) sum[j] += of_a * of_b[k][j];
     }
 }

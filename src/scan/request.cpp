@@ -1,0 +1,209 @@
+// Judging scan problems.
+#include "src/scan/request.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/scan/ladder.hpp>
+#include <antiphase/scan/operators.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace antiphase::prefix {
+namespace {
+
+template <class T> std::uint64_t bits_of(const T& value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class T> T identity(scan_operation operation) {
+  switch (operation) {
+    case scan_operation::sum: return sum::identity<T>();
+    case scan_operation::product: return product::identity<T>();
+    case scan_operation::min: return minimum::identity<T>();
+    case scan_operation::max: break;
+  }
+  return maximum::identity<T>();
+}
+
+// The bits of a number in a type; nothing if an integer type does not have it, or a floating one only as infinity.
+template <class T> std::optional<T> exactly(const scan_value& value) {
+  return value.visit([]<class From>(From x) -> std::optional<T> {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T result = static_cast<T>(x);
+      if constexpr (std::is_floating_point_v<From>)
+        if (std::isinf(result) && !std::isinf(x)) return std::nullopt;
+      return result;
+    } else if constexpr (std::is_integral_v<From>) {
+      if (!std::in_range<T>(x)) return std::nullopt;
+      return static_cast<T>(x);
+    } else {
+      // The ends of T, one behind the last: both are doubles.
+      const double below = static_cast<double>(std::numeric_limits<T>::lowest()), end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+      if (!(x >= below && x < end) || x != std::trunc(x)) return std::nullopt;
+      return static_cast<T>(x);
+    }
+  });
+}
+std::optional<std::uint64_t> bits_in(element type, const scan_value& value) {
+  return with_stored_element(type, [&]<class T>() -> std::optional<std::uint64_t> {
+    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
+      const auto wide = exactly<float>(value);
+      if (!wide) return std::nullopt;
+      T half;
+      if constexpr (std::is_same_v<T, f16>)
+        half = to_f16(*wide);
+      else
+        half = to_bf16(*wide);
+      if (std::isinf(to_float(half)) && !std::isinf(*wide)) return std::nullopt;
+      return bits_of(half);
+    } else {
+      const auto number = exactly<T>(value);
+      return number ? std::optional(bits_of(*number)) : std::nullopt;
+    }
+  });
+}
+
+std::string text(const scan_value& value) {
+  return value.visit([](auto x) { return fmt::format("{}", x); });
+}
+
+// Sums of integers into any integers that are wider, and of floats into the next wider floats.
+bool accumulates(element from, element to) {
+  if (is_half(from)) return to == element::f32;
+  if (is_floating(from)) return from == element::f32 && to == element::f64;
+  return !is_floating(to) && size_of(to) > size_of(from) && size_of(to) >= 4;
+}
+
+// Of a problem's elements, were they of that type.
+std::int64_t bytes_of(const problem& p, element type) {
+  if (is_empty(p)) return 0;
+  auto bytes = static_cast<std::int64_t>(size_of(type));
+  for (std::int64_t extent : {p.outer, p.length, p.inner})
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      throw bad_request(fmt::format("outer x length x inner is {} x {} x {} elements of {}: expected less than 2^63 bytes in all", p.outer,
+                                    p.length, p.inner, antiphase::name(type)));
+  return bytes;
+}
+
+}  // namespace
+
+std::string_view name(scan_operation operation) {
+  constexpr std::string_view names[] = {"sum", "product", "min", "max"};
+  return names[static_cast<int>(operation)];
+}
+
+bool is_empty(const problem& p) { return p.outer == 0 || p.length == 0 || p.inner == 0; }
+
+element unsigned_of(element type) {
+  switch (type) {
+    case element::i8: return element::u8;
+    case element::i16: return element::u16;
+    case element::i32: return element::u32;
+    case element::i64: return element::u64;
+    default: return type;
+  }
+}
+
+std::uint64_t identity_bits(element type, scan_operation operation) {
+  return with_stored_element(type, [&]<class T>() {
+    if constexpr (std::is_same_v<T, f16>)
+      return bits_of(to_f16(identity<float>(operation)));
+    else if constexpr (std::is_same_v<T, bf16>)
+      return bits_of(to_bf16(identity<float>(operation)));
+    else
+      return bits_of(identity<T>(operation));
+  });
+}
+
+std::uint64_t first_of_exclusive(const problem& p) {
+  return p.initial ? bits_in(result_type(p), *p.initial).value() : identity_bits(result_type(p), p.operation);
+}
+
+std::string description(const problem& p, const scan_keys* keys) {
+  std::string out = fmt::format("{} of {}", name(p.operation), antiphase::name(p.type));
+  if (result_type(p) != p.type) out += fmt::format(" into {}", antiphase::name(result_type(p)));
+  if (keys != nullptr) return out + (keys->by == segments_by::keys ? ", by key" : ", by head flags");
+  return p.outer * p.inner == 1 ? out : out + fmt::format(", {} lines", p.outer * p.inner);
+}
+
+void require_sensible_sizes(const problem& p) {
+  const auto in_range = [](auto value, auto last) {
+    return static_cast<int>(value) >= 0 && static_cast<int>(value) <= static_cast<int>(last);
+  };
+  const auto require = [](bool fine, const char* argument, auto value, const char* expected) {
+    if (!fine) throw bad_request(fmt::format("{} is {}: expected {}", argument, static_cast<std::int64_t>(value), expected));
+  };
+  require(in_range(p.type, last_element), "type", p.type, "one of the element types");
+  require(in_range(p.operation, scan_operation::max), "operation", p.operation, "sum, product, min or max");
+  require(in_range(p.kind, scan_kind::exclusive), "kind", p.kind, "inclusive or exclusive");
+  require(in_range(p.direction, scan_direction::reverse), "direction", p.direction, "forward or reverse");
+  require(p.outer >= 0, "outer", p.outer, "0 or more");
+  require(p.length >= 0, "length", p.length, "0 or more");
+  require(p.inner >= 0, "inner", p.inner, "0 or more");
+  if (p.accumulate) {
+    require(in_range(*p.accumulate, last_element), "accumulate", *p.accumulate, "one of the element types");
+    if (*p.accumulate != p.type && p.operation != scan_operation::sum)
+      throw bad_request(fmt::format("accumulate is {}: expected the elements' type {} for operation {}, only sums are taken in another",
+                                    antiphase::name(*p.accumulate), antiphase::name(p.type), name(p.operation)));
+    if (*p.accumulate != p.type && !accumulates(p.type, *p.accumulate))
+      throw bad_request(fmt::format("accumulate is {}: elements of {} are added up in {} or {}", antiphase::name(*p.accumulate),
+                                    antiphase::name(p.type), antiphase::name(p.type),
+                                    is_half(p.type)          ? "f32"
+                                    : p.type == element::f32 ? "f64"
+                                    : is_floating(p.type)    ? "nothing else"
+                                                             : "wider integers of at least 32 bits"));
+  }
+  if (p.initial) {
+    if (p.kind == scan_kind::inclusive) throw bad_request(fmt::format("initial is {}: an inclusive scan has none", text(*p.initial)));
+    if (!bits_in(result_type(p), *p.initial))
+      throw bad_request(fmt::format("initial is {}: expected a number that {} holds", text(*p.initial), antiphase::name(result_type(p))));
+  }
+  for (const element type : {p.type, result_type(p)}) bytes_of(p, type);
+}
+
+void require_sensible(const problem& p) {
+  require_sensible_sizes(p);
+  if (is_empty(p)) return;
+  const std::int64_t bytes[] = {bytes_of(p, p.type), bytes_of(p, result_type(p))};
+  if (p.in == nullptr) throw bad_request(fmt::format("in is a null pointer: expected {} bytes", bytes[0]));
+  if (p.out == nullptr) throw bad_request(fmt::format("out is a null pointer: expected {} bytes", bytes[1]));
+  const auto in = reinterpret_cast<std::uintptr_t>(p.in), out = reinterpret_cast<std::uintptr_t>(p.out);
+  for (const auto& [argument, address, type] : {std::tuple{"in", in, p.type}, std::tuple{"out", out, result_type(p)}})
+    if (address % size_of(type) != 0)
+      throw bad_request(fmt::format("{} is at address {:#x}: expected a multiple of {}, the size of {}", argument, address, size_of(type),
+                                    antiphase::name(type)));
+  const bool same_size = bytes[0] == bytes[1], same = in == out && same_size;
+  const std::uintptr_t distance = in < out ? out - in : in - out;
+  const auto first_size = static_cast<std::uintptr_t>(in < out ? bytes[0] : bytes[1]);
+  if (!same && distance < first_size)
+    throw bad_request(fmt::format("out begins {} bytes {} in and overlaps it: expected {}{} bytes apart", distance,
+                                  in < out ? "after" : "before", same_size ? "the same address, or " : "", first_size));
+}
+
+void require_sensible(const problem& p, const scan_keys& keys) {
+  require_sensible(p);
+  if (p.outer * p.inner != 1 && !is_empty(p))
+    throw bad_request(fmt::format("outer x inner is {} x {}: expected 1 x 1, keys tell the segments of one line apart", p.outer, p.inner));
+  const bool flags = keys.by == segments_by::head_flags;
+  if (!flags && (static_cast<int>(keys.type) < 0 || keys.type > last_element || is_half(keys.type)))
+    throw bad_request(fmt::format("the type of keys is {}: expected an integer type, f32 or f64", static_cast<int>(keys.type)));
+  if (is_empty(p)) return;
+  const char* const what = flags ? "head flags" : "keys";
+  const element type = flags ? element::u8 : keys.type;
+  const auto at = reinterpret_cast<std::uintptr_t>(keys.data), out = reinterpret_cast<std::uintptr_t>(p.out);
+  if (at == 0) throw bad_request(fmt::format("{} are a null pointer: expected {} elements", what, p.length));
+  if (at % size_of(type) != 0)
+    throw bad_request(
+        fmt::format("{} are at address {:#x}: expected a multiple of {}, the size of {}", what, at, size_of(type), antiphase::name(type)));
+  const auto key_bytes = static_cast<std::uintptr_t>(bytes_of(p, type)),
+             out_bytes = static_cast<std::uintptr_t>(bytes_of(p, result_type(p)));
+  if (at < out + out_bytes && out < at + key_bytes) throw bad_request(fmt::format("out overlaps the {}", what));
+}
+
+}  // namespace antiphase::prefix

@@ -1,0 +1,126 @@
+// The single-pass scan with one fault each: another ring, another exchange, or another fence in the place of its own.
+#include <antiphase/scan/single_pass.cuh>
+
+#include "tests/scan/ring_mutants.hpp"
+
+namespace antiphase::scan_test {
+inline namespace AP_TARGET {
+
+using prefix::single_pass_rules;
+
+enum class slip {
+  none,
+  flag_beside_value,
+  flag_without_release,
+  flag_before_value,
+  half_of_the_value,
+  stale_epoch,
+  no_proxy_fence,
+  released_before_read,
+  tail_too_short,
+  tail_too_long,
+  no_wait_for_prefix,
+  no_wait_for_totals,
+  no_wait_for_slot,
+  no_wait_for_others,
+};
+
+// A total in a word and its flag in another, instead of both in one: right with a release and an acquire.
+template <slip F> struct separate_flag {
+  template <class T> AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
+    std::uint64_t* const words = states + std::uint64_t{tile} * 2;
+    const auto write = [&] { *reinterpret_cast<pack<T, 1>*>(words) = {total}; };
+    const std::uint64_t flag = tag;
+    if (F == slip::flag_before_value) {
+      store_release(words + 1, flag);
+      write();
+      return;
+    }
+    write();
+    F == slip::flag_without_release ? store_relaxed(words + 1, flag) : store_release(words + 1, flag);
+  }
+  template <class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total) {
+    const std::uint64_t* const words = states + std::uint64_t{tile} * 2;
+    if (load_acquire(words + 1) != tag) return false;
+    total = reinterpret_cast<const pack<T, 1>*>(words)->element[0];
+    return true;
+  }
+};
+// The flag and a value that is not yet the total, and when others have run, the total.
+struct value_later {
+  template <class T> AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
+    prefix::put_state(states, tile, tag, T(0));
+    int polls = 0;
+    poll([&] { return polls++ == 3; });
+    prefix::put_state(states, tile, tag, total);
+  }
+  template <class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total) {
+    return prefix::get_state(states, tile, tag, total);
+  }
+};
+
+template <slip F> struct broken_rules : single_pass_rules<small_ring> {
+  using whole = single_pass_rules<small_ring>;
+  static constexpr bool beside = F == slip::flag_beside_value || F == slip::flag_without_release || F == slip::flag_before_value;
+  using exchange =
+      std::conditional_t<beside, separate_flag<F>, std::conditional_t<F == slip::half_of_the_value, value_later, whole::exchange>>;
+
+  struct ring : whole::ring {
+    using all = typename whole::ring;
+    using place = typename all::place;
+    AP_DEV void acquire(place at) {
+      if constexpr (F != slip::no_wait_for_slot) all::acquire(at);
+    }
+    AP_DEV void wait(place at, int event) {
+      if (F == slip::no_wait_for_prefix && event == prefix::prefixed) return;
+      if (F == slip::no_wait_for_totals && event == prefix::reduced) return;
+      all::wait(at, event);
+    }
+  };
+  struct readers : whole::readers {
+    AP_DEV void wait(typename whole::readers::place at) {
+      if constexpr (F != slip::no_wait_for_others) whole::readers::wait(at);
+    }
+  };
+  AP_DEV static std::uint32_t tag(std::uint64_t epoch) { return whole::tag(F == slip::stale_epoch ? 0 : epoch); }
+  AP_DEV static void written_for_copy_engine() {
+    if constexpr (F != slip::no_proxy_fence) whole::written_for_copy_engine();
+  }
+  AP_DEV static void read_by_copy_engine() {
+    if constexpr (F != slip::released_before_read) whole::read_by_copy_engine();
+  }
+  AP_DEV static int present(int count) { return count + (F == slip::tail_too_long) - (F == slip::tail_too_short); }
+};
+
+template <slip F> ring_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "",
+                                   std::size_t offset = 0, std::size_t out_offset = 0) {
+  using scan = prefix::single_pass<float, float, float, prefix::sum, prefix::lines_kind::one, small_ring, broken_rules<F>>;
+  return {kernel_of<scan>(name), broken, by, says, offset, out_offset};
+}
+
+std::vector<ring_mutant> ring_mutants() {
+  using enum finding_kind;
+  constexpr const char* wrong = "is wrong";
+  return {
+      made<slip::none>("whole"),
+      made<slip::none>("whole_anywhere", nullptr, {}, "", 1, 3),
+      made<slip::flag_beside_value>("flag_beside_value"),
+      made<slip::flag_without_release>("flag_without_release", "a flag behind its value without a release", race, "global memory"),
+      made<slip::flag_before_value>("flag_before_value", "a flag released before its value is written", race, "global memory"),
+      made<slip::half_of_the_value>("value_later", "a flag with a value that is not the total yet", wrong_result, wrong),
+      made<slip::stale_epoch>("stale_epoch", "totals of the launch before taken for this one's", wrong_result, wrong),
+      made<slip::no_proxy_fence>("no_proxy_fence", "results handed to the copy engine without a fence", missing_proxy_fence, "fence_async"),
+      made<slip::released_before_read>("released_before_read", "a slot given back before its store has read it", overwritten_in_use,
+                                       "shared memory"),
+      made<slip::tail_too_short>("tail_too_short", "the last element left out", wrong_result, wrong),
+      made<slip::tail_too_long>("tail_too_long", "an element behind the array", outside_memory, "global memory"),
+      made<slip::no_wait_for_prefix>("no_wait_for_prefix", "scans before it knows what lies before", race, "shared memory"),
+      made<slip::no_wait_for_totals>("no_wait_for_totals", "adds the warps' totals up before they are there", race, "shared memory"),
+      made<slip::no_wait_for_slot>("no_wait_for_slot", "loads into slots that nobody has given back", overwritten_in_use, "shared memory"),
+      made<slip::no_wait_for_others>("no_wait_for_others", "writes results over elements that others have yet to read", race,
+                                     "shared memory", 1, 3),
+  };
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scan_test
