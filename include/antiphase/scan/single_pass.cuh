@@ -183,9 +183,10 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   AP_DEV static total_type total_of(const params& p, const elements& v, std::uint32_t heads) {
     if constexpr (bytes_in_words) {
       return total_of_bytes(v);
+    } else if constexpr (!many) {
+      return total_of_chunk<Op>(values_of(p, v));
     } else {
       const values w = values_of(p, v);
-      if constexpr (!many) return total_of_chunk<Op>(w);
       Value total = w.element[0];
       AP_UNROLL
       for (int e = 1; e < chunk; ++e) total = (heads >> e & 1u) != 0 ? w.element[e] : Value(Op{}(total, w.element[e]));
