@@ -4,11 +4,13 @@
     check_codegen.py resources (--objects FILE... --cuobjdump TOOL | --source FILE.cu --nvcc TOOL --include DIR...)
     check_codegen.py packets --objects FILE... --cuobjdump TOOL
     check_codegen.py product --objects FILE... --cuobjdump TOOL
+    check_codegen.py memory --objects FILE... --cuobjdump TOOL
 
 resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
 report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
 (LDS.128, STG.128); no other kernel copies packets. product: the main loop of the split product is short, touches no local memory and waits for
-the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little.
+the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. memory: kernels on Tensor Cores whose loops are
+full of registers keep nothing in local memory, or, of split operands, no more than recomputation may.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
@@ -150,6 +152,12 @@ def product_faults(code):
         yield f"{pairs} stores of pairs, expected {32 // shared_by}"
 
 
+def memory_faults(kernel):
+    most = TAIL_MEMORY if "split_product" in kernel.name else 0
+    if kernel.memory > most:
+        yield f"{kernel.memory} bytes of stack and local memory per thread, expected at most {most}"
+
+
 def report(checked, wanted):
     faults = 0
     for kernel, found in checked:
@@ -164,7 +172,7 @@ def report(checked, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", choices=("resources", "packets", "product"))
+    parser.add_argument("check", choices=("resources", "packets", "product", "memory"))
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
     parser.add_argument("--source")
@@ -185,6 +193,9 @@ def main():
     if options.check == "resources":
         kernels = [k for o in objects for k in resources_in_object(options.cuobjdump, o)]
         return report([(k, list(k.faults())) for k in kernels], lambda k: k.tiled)
+    if options.check == "memory":
+        kernels = [k for o in objects for k in resources_in_object(options.cuobjdump, o)]
+        return report([(k, list(memory_faults(k))) for k in kernels], lambda k: "tensor_core" in k.name or "split_product" in k.name)
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
     if options.check == "product":
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}

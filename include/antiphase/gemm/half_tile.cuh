@@ -11,6 +11,7 @@ inline namespace AP_TARGET {
 
 // A tile in shared memory: `Rows` rows, in panels of `Width` elements that are rows of a swizzle.
 template <int Rows, int Width> struct half_panel {
+  static constexpr int width = Width;
   static constexpr swizzle pattern = Width == 32 ? swizzle::bytes_64 : swizzle::bytes_128;
   alignas(1024) f16 data[Rows * Width];
 
@@ -20,21 +21,26 @@ template <int Rows, int Width> struct half_panel {
   }
 };
 template <int Rows, int Columns, int Width> struct half_tile {
+  static constexpr int width = Width;
   half_panel<Rows, Width> panel[Columns / Width];
   AP_DEV f16* at(int row, int column) { return panel[column / Width].at(row, column % Width); }
 };
 
 // All `Threads` of a block start copies of Rows x Columns elements from (row, column) on, eight at a time, zeros where the matrix ends. Its
-// rows start at multiples of 16 bytes.
+// rows start at multiples of 16 bytes, and there are less than 2^31 of them and of their elements.
 template <int Rows, int Columns, int Threads, class Tile>
-AP_DEV void load_tile(Tile& to, const matrix_view<const f16>& from, std::int64_t row, std::int64_t column) {
+AP_DEV void load_tile(Tile& to, const matrix_view<const f16>& from, int row, int column) {
+  constexpr int abreast = Columns / 8, apart = Threads / abreast;  // threads for a row; rows from one copy of a thread to its next
+  static_assert(Threads % abreast == 0 && Rows % apart == 0 && apart % 8 == 0, "the swizzle is to be the same in all copies of a thread");
+  const int y = thread_index() / abreast, x = thread_index() % abreast * 8;
+  const int in_row = static_cast<int>(from.columns) - column - x;
+  const int bytes = in_row <= 0 ? 0 : in_row < 8 ? in_row * 2 : 16;
+  const int rows = bytes > 0 ? static_cast<int>(from.rows) - row - y : 0;  // that there are, from y on
+  const f16* source = from.data + (row + y) * from.row_stride + (column + x);
+  f16* const place = to.at(y, x);
   AP_UNROLL
-  for (int piece = 0; piece < Rows * Columns / 8 / Threads; ++piece) {
-    const int i = (piece * Threads + thread_index()) * 8;
-    const std::int64_t r = row + i / Columns, c = column + i % Columns, left = from.columns - c;
-    const int inside = r >= from.rows || left <= 0 ? 0 : left < 8 ? static_cast<int>(left) : 8;
-    copy_async<16>(to.at(i / Columns, i % Columns), inside > 0 ? &from(r, c) : from.data, inside * 2);
-  }
+  for (int i = 0; i < Rows; i += apart, source += apart * from.row_stride)
+    copy_async<16>(place + i * Tile::width, i < rows ? source : from.data, i < rows ? bytes : 0);
 }
 
 }  // namespace AP_TARGET

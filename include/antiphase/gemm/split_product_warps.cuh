@@ -52,17 +52,10 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_pr
   AP_DEV static grouped_tiles tiles_of(const params& p) { return {p.rows, p.columns, 8}; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  // A thread copies 16 bytes of every 32nd line.
-  AP_DEV static void load_part(part& to, const split_operand& from, int first_line, int first_element) {
-    constexpr int abreast = 2 * split_step / 8, apart = threads / abreast;  // threads for a line; lines from copy to copy
-    const int y = thread_index() / abreast, x = thread_index() % abreast * 8;
+  // 32 k of a tile's lines.
+  AP_DEV static void load_part(part& to, const split_operand& from, int first_line, int step) {
     const std::int64_t elements = split_layout{from.lines, from.k}.line_elements();
-    const f16* source = from.parts + (first_line + y) * elements + first_element + x;
-    const int lines = first_element + x < elements ? static_cast<int>(from.lines) - first_line - y : 0;  // that there are, from y on
-    f16* const place = to.at(y, x);  // the swizzle repeats every 8 lines
-    AP_UNROLL
-    for (int i = 0; i < split_tile / apart; ++i, source += apart * elements)
-      copy_async<16>(place + i * apart * 2 * split_step, i * apart < lines ? source : from.parts, i * apart < lines ? 16 : 0);
+    load_tile<split_tile, 2 * split_step, threads>(to, {from.parts, from.lines, elements, elements, 1}, first_line, 2 * split_step * step);
   }
   // Of a tile's first step also what its epilogue needs.
   AP_DEV static void load_lines(const params& p, tile_lines& to, int top, int left) {
@@ -86,8 +79,8 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_pr
       } else {
         top = here.top, left = here.left;
       }
-      load_part(s.slots[slot].a, p.left, top, 2 * split_step * step);
-      load_part(s.slots[slot].b, p.right, left, 2 * split_step * step);
+      load_part(s.slots[slot].a, p.left, top, step);
+      load_part(s.slots[slot].b, p.right, left, step);
       if (++step == 2 * p.chunks) step = 0, tile += tile_step(), lines ^= 1;
     }
   };

@@ -20,6 +20,7 @@ template <tensor_policy P> struct tensor_core {
   static_assert(valid(P));
   static constexpr int threads = P.threads();
   static constexpr shared_kind shared = P.shared;
+  static constexpr int blocks_wanted = P.blocks;
   static constexpr int tiles_m = P.warp.m / 16, tiles_n = P.warp.n / 8;  // of a warp
 
   // params ----------------------------------------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ template <tensor_policy P> struct tensor_core {
   // One block per tile: (tiles along N, tiles along M) of them.
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, P.shared>();
-    const std::int64_t top = std::int64_t{block_index().y} * P.tile.m, left = std::int64_t{block_index().x} * P.tile.n;
+    const int top = static_cast<int>(block_index().y) * P.tile.m, left = static_cast<int>(block_index().x) * P.tile.n;
     const int warp = warp_index(), warp_top = warp / (P.tile.n / P.warp.n) * P.warp.m, warp_left = warp % (P.tile.n / P.warp.n) * P.warp.n;
     const int steps = static_cast<int>((p.k() + P.tile_k - 1) / P.tile_k);
     sums sum = {};
@@ -76,8 +77,8 @@ template <tensor_policy P> struct tensor_core {
     line.run(
         steps,
         [&](int step, int slot) {
-          load_tile<P.tile.m, P.tile_k, threads>(s.slots[slot].a, p.a, top, std::int64_t{step} * P.tile_k);
-          load_tile<P.tile_k, P.tile.n, threads>(s.slots[slot].b, p.b, std::int64_t{step} * P.tile_k, left);
+          load_tile<P.tile.m, P.tile_k, threads>(s.slots[slot].a, p.a, top, step * P.tile_k);
+          load_tile<P.tile_k, P.tile.n, threads>(s.slots[slot].b, p.b, step * P.tile_k, left);
         },
         [&](int, int slot) { multiply(sum, s.slots[slot].a, s.slots[slot].b, warp_top, warp_left); });
     store(p, sum, top + warp_top, left + warp_left);

@@ -25,6 +25,7 @@ struct tensor_policy {
   extent2 warp = {64, 32};
   int stages = 3;
   shared_kind shared = shared_kind::dynamic;
+  int blocks = 2;  // per multiprocessor, that the compiler leaves registers for
 
   constexpr bool operator==(const tensor_policy&) const = default;
   constexpr int threads() const { return tile.m / warp.m * (tile.n / warp.n) * 32; }
