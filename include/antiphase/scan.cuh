@@ -44,10 +44,17 @@ template <prefix::scannable T, prefix::operator_on<T> Op> launch_counts exclusiv
 
 namespace scan_detail {
 
+// Large elements and those that share registers with others take more of them.
+constexpr prefix::policy policy_for(std::size_t size) {
+  prefix::policy p = prefix::items_policy;
+  if (size > 8 || !std::has_single_bit(size)) p.blocks = size > 16 ? 1 : 2;
+  return p;
+}
+
 template <class T, class Op> prefix::kernel_pair kernels() {
   using namespace prefix;
-  return {kernel_of<tile_totals<T, Op, items_policy>>("scan.own.totals"), kernel_of<tile_scan<T, Op, items_policy>>("scan.own"),
-          items_policy.tile(sizeof(T))};
+  constexpr policy how = policy_for(sizeof(T));
+  return {kernel_of<tile_totals<T, Op, how>>("scan.own.totals"), kernel_of<tile_scan<T, Op, how>>("scan.own"), how.tile(sizeof(T))};
 }
 
 // Memory of the stream, given back after what has been queued.
