@@ -145,7 +145,7 @@ constexpr scan_case of_all_steps[] = {
     {element::i32, scan_operation::sum, scan_kind::exclusive, scan_direction::forward, false},
     {element::u32, scan_operation::sum, scan_kind::inclusive, scan_direction::reverse, false},
 };
-constexpr scan_case of_items[] = {
+constexpr scan_case of_whole_scans[] = {
     {element::i8, scan_operation::max, scan_kind::inclusive, scan_direction::reverse, true},
     {element::u16, scan_operation::min, scan_kind::exclusive, scan_direction::forward, false},
     {element::f32, scan_operation::min, scan_kind::inclusive, scan_direction::forward, false},
@@ -219,7 +219,7 @@ void scan_all(const context& where, const prefix::step& how) {
         with_element(s.type, [&]<class T>() { scan_lines<T>(where, how, s); });
   };
   each(of_all_steps);
-  if (&how == &prefix::find_step("items")) each(of_items);
+  if (&how == &prefix::find_step("items") || prefix::is_single_pass(how)) each(of_whole_scans);
 }
 
 }  // namespace

@@ -185,8 +185,9 @@ npy_array in_c_order(npy_array array) {
 
   buffer to;
   grow(to, from.size(), array.name);
-  with_element(array.type,
-               [&]<class T>() { copy_to_c_order(reinterpret_cast<const T*>(from.data()), reinterpret_cast<T*>(to.get()), array.shape); });
+  with_stored_element(array.type, [&]<class T>() {
+    copy_to_c_order(reinterpret_cast<const T*>(from.data()), reinterpret_cast<T*>(to.get()), array.shape);
+  });
   array.data = std::move(to);
   return array;
 }

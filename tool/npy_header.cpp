@@ -35,7 +35,7 @@ constexpr refused_kind refused_kinds[] = {
     {'M', "dates and times", "convert the array with .astype('i8')"},
     {'m', "time spans", "convert the array with .astype('i8')"},
 };
-constexpr std::string_view supported = "f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8";
+constexpr std::string_view supported = "f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8";
 
 [[noreturn]] void refuse_type(std::string_view file, std::string_view descr, std::string_view name, std::string_view hint) {
   throw bad_input{fmt::format("{}: the elements are {} (descr {}), expected {}; {}", file, name, quoted(descr), supported, hint)};
@@ -58,7 +58,7 @@ element_format parse_descr(std::string_view descr, std::string_view file) {
     mark = rest.front();
     rest.remove_prefix(1);
   }
-  for (int i = 0; i <= static_cast<int>(element::u64); ++i) {
+  for (int i = 0; i <= static_cast<int>(element::f16); ++i) {
     const element type = static_cast<element>(i);
     if (rest != numpy_name(type)) continue;
     if (mark == '|' && size_of(type) > 1)
@@ -67,7 +67,6 @@ element_format parse_descr(std::string_view descr, std::string_view file) {
     const bool as_here = size_of(type) == 1 || mark == '=' || mark == native_mark;
     return {type, as_here ? byte_order::native : byte_order::swapped};
   }
-  if (rest == "f2") refuse_type(file, descr, "16-bit floats", "convert the array with .astype('f4')");
   if (rest == "f12" || rest == "f16") refuse_type(file, descr, "long doubles", "convert the array with .astype('f8')");
   const bool letter_and_size = rest.size() == 1 || (rest.size() > 1 && (is_digit(rest[1]) || rest[1] == '['));  // M8[ns] has a unit
   for (const refused_kind& refused : refused_kinds)

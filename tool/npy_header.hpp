@@ -36,7 +36,7 @@ std::size_t data_bytes(element type, std::span<const std::int64_t> shape);
 
 // A shape as Python writes it: (), (5,), (2, 3).
 std::string shape_text(std::span<const std::int64_t> shape);
-// A type as numpy writes it, without the byte order: f4, u1.
+// A type as numpy writes it, without the byte order: f4, u1. numpy has no bf16.
 std::string numpy_name(element type);
 
 }  // namespace antiphase::tool

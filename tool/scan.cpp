@@ -21,18 +21,22 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "X is a .npy file of f4, f8, i1 to i8 or u1 to u8 of any rank, in C or Fortran order; '-' is standard input. Y is written in C\n"
+    "X is a .npy file of f2, f4, f8, i1 to i8 or u1 to u8 of any rank, in C or Fortran order; '-' is standard input. Y is written in C\n"
     "order. The rules are numpy's (cumsum, cumprod, minimum.accumulate, maximum.accumulate):\n"
     "  - without --axis the array is flattened in C order and the result is 1-D; a 0-D array gives one element\n"
     "  - sums and products of integers accumulate in i8 (u8 for unsigned), those of floats in their own type; min and max keep the\n"
-    "    type of X. --accumulate TYPE converts X to TYPE first, and TYPE is the type of Y\n"
+    "    type of X. --accumulate TYPE adds up in TYPE instead, and TYPE is the type of Y\n"
+    "  - f2 is computed in f4 and rounded where it is written (numpy rounds at every step)\n"
     "  - integers wrap around; a NaN stays from where it first appears\n"
+    "With --by-key, elements next to each other whose keys are equal are a segment, and each is scanned on its own; KEYS has one key for\n"
+    "every element of X. A NaN differs from every key.\n"
     "An exclusive scan starts with the operation's identity: 0, 1, or the largest or lowest value (floats: infinity).\n"
     "\n"
     "Examples:\n"
     "  antiphase scan X.npy --output Y.npy                          numpy.cumsum(X)\n"
     "  antiphase scan X.npy --output Y.npy --op max --axis -1       numpy.maximum.accumulate(X, axis=-1)\n"
     "  antiphase scan X.npy --output Y.npy --accumulate i4          numpy.cumsum(X, dtype='i4')\n"
+    "  antiphase scan X.npy --output Y.npy --by-key KEYS.npy         sums that start anew wherever the key changes\n"
     "  antiphase scan - --output - --exclusive < X.npy > Y.npy      offsets from counts";
 
 const std::map<std::string, scan_operation> operations{
@@ -43,7 +47,7 @@ struct request {
   std::string operation = "sum";
   bool exclusive = false, reverse = false;
   std::optional<std::int64_t> axis;
-  std::string accumulate;
+  std::string accumulate, keys;
   place_options place;
   common_options common;
 };
@@ -51,7 +55,7 @@ struct request {
 // A type by numpy's short name.
 element parse_type(const std::string& text) {
   std::string known;
-  for (int i = 0; i <= static_cast<int>(element::u64); ++i) {
+  for (int i = 0; i <= static_cast<int>(element::f16); ++i) {
     const element type = static_cast<element>(i);
     if (text == numpy_name(type)) return type;
     known += (known.empty() ? "" : ", ") + numpy_name(type);
@@ -80,14 +84,29 @@ element result_type(const request& r, const npy_array& x) {
   return is_unsigned(x.type) ? element::u64 : element::i64;
 }
 
-// The elements as another type; integers wrap around.
-std::vector<std::byte> converted(const npy_array& x, element to) {
-  std::vector<std::byte> result(static_cast<std::size_t>(x.count()) * size_of(to));
-  with_element(x.type, [&]<class From>() {
-    with_element(to, [&]<class To>() {
-      if constexpr (!std::is_floating_point_v<From> || std::is_floating_point_v<To>) {
-        To* out = reinterpret_cast<To*>(result.data());
-        for (const From value : x.values<From>()) *out++ = static_cast<To>(value);
+template <class To, class From> To number_of(const From& x) {
+  if constexpr (std::is_same_v<From, f16> || std::is_same_v<From, bf16>)
+    return static_cast<To>(to_float(x));
+  else
+    return static_cast<To>(x);
+}
+// Elements as another type; integers wrap around. Floats do not become integers.
+std::vector<std::byte> converted(std::span<const std::byte> bytes, element from, element to) {
+  const std::size_t count = bytes.size() / size_of(from);
+  std::vector<std::byte> result(count * size_of(to));
+  with_stored_element(from, [&]<class From>() {
+    with_stored_element(to, [&]<class To>() {
+      const From* const in = reinterpret_cast<const From*>(bytes.data());
+      To* const out = reinterpret_cast<To*>(result.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        if constexpr (std::is_same_v<From, To>)
+          out[i] = in[i];
+        else if constexpr (std::is_same_v<To, f16>)
+          out[i] = to_f16(number_of<float>(in[i]));
+        else if constexpr (std::is_same_v<To, bf16>)
+          out[i] = to_bf16(number_of<float>(in[i]));
+        else
+          out[i] = number_of<To>(in[i]);
       }
     });
   });
@@ -118,23 +137,60 @@ struct outcome {
   launch_counts counts;
 };
 
-outcome compute(const request& r, const context& where, const npy_array& x, element type, const lines& by) {
-  const std::vector<std::byte> input = type == x.type ? std::vector<std::byte>{} : converted(x, type);
-  const std::span<const std::byte> bytes = type == x.type ? x.bytes() : std::span<const std::byte>{input};
-  device_array<std::byte> data(where, bytes);
+// What the library scans: X as it is where it adds up in the wanted type by itself, or else converted first. Rows and columns of f2 go
+// through f4 and are rounded at the end, as the library does it with one line.
+struct plan {
+  element in, out;
+};
+plan plan_of(const request& r, const npy_array& x, element type, const lines& by) {
+  const bool one_line = by.outer * by.inner == 1 && r.keys.empty();
+  const element computed = type == element::f16 && !one_line ? element::f32 : type;
+  const bool adds = parse_operation(r.operation) == scan_operation::sum;
+  const bool as_it_is = x.type == computed || (one_line && adds && prefix::accumulates(x.type, computed));
+  return {as_it_is ? x.type : computed, computed};
+}
+
+outcome compute(const request& r, const context& where, const npy_array& x, const npy_array* keys, element type, const lines& by) {
+  const plan how = plan_of(r, x, type, by);
+  const std::vector<std::byte> input = how.in == x.type ? std::vector<std::byte>{} : converted(x.bytes(), x.type, how.in);
+  const std::span<const std::byte> bytes = how.in == x.type ? x.bytes() : std::span<const std::byte>{input};
   if (bytes.empty()) return {};
-  const prefix::problem p{.type = type,
+  device_array<std::byte> data(where, bytes);
+  std::optional<device_array<std::byte>> apart;
+  if (how.in != how.out) apart.emplace(where, bytes.size() / size_of(how.in) * size_of(how.out));
+  device_array<std::byte>& to = apart ? *apart : data;
+  const prefix::problem p{.type = how.in,
                           .operation = parse_operation(r.operation),
                           .kind = r.exclusive ? scan_kind::exclusive : scan_kind::inclusive,
                           .direction = r.reverse ? scan_direction::reverse : scan_direction::forward,
                           .in = data.data(),
-                          .out = data.data(),
+                          .out = to.data(),
                           .outer = by.outer,
                           .length = by.length,
-                          .inner = by.inner};
-  const launch_counts counts = scan(where, p);
-  where.runs_on().synchronize(nullptr);
-  return {.data = data.to_host(), .counts = counts};
+                          .inner = by.inner,
+                          .accumulate = how.out};
+  outcome result;
+  if (keys != nullptr) {
+    const device_array<std::byte> told(where, keys->bytes());
+    result.counts = scan_by_key(where, p, {.data = told.data(), .type = keys->type});
+    where.runs_on().synchronize(nullptr);
+  } else {
+    result.counts = scan(where, p);
+    where.runs_on().synchronize(nullptr);
+  }
+  result.data = to.to_host();
+  if (how.out != type) result.data = converted(result.data, how.out, type);
+  return result;
+}
+
+npy_array read_keys(const request& r, const npy_array& x) {
+  npy_array keys = in_c_order(read_npy(r.keys));
+  if (keys.count() != x.count())
+    throw bad_request(
+        fmt::format("--by-key {}: {} keys, expected {}, one for every element of {}", keys.name, keys.count(), x.count(), x.name));
+  if (is_half(keys.type))
+    throw bad_request(fmt::format("--by-key {}: the keys are f2, expected integers, f4 or f8; convert them with .astype('f4')", keys.name));
+  return keys;
 }
 
 void report(const request& r, const place& at, element type, const lines& by, const outcome& result) {
@@ -152,6 +208,7 @@ void report(const request& r, const place& at, element type, const lines& by, co
              {"type", numpy_name(type)},
              {"shape", by.shape},
              {"output", r.output}};
+  if (!r.keys.empty()) value["by_key"] = r.keys;
   if (at.where->kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
@@ -162,14 +219,20 @@ void run(const request& r) {
   if (r.common.json && r.output == "-")
     throw bad_request("--json and --output - both write to standard output: give a file name to --output");
   refuse_same_file(r.output, r.x);
+  if (!r.keys.empty()) {
+    if (r.axis) throw bad_request("--by-key goes with one line of elements: leave --axis away");
+    if (r.keys == "-" && r.x == "-") throw bad_request("X and --by-key are both '-': only one of them can be standard input");
+    refuse_same_file(r.output, r.keys);
+  }
   const place at = choose_place(r.place, reference::not_offered);
   const npy_array x = in_c_order(read_npy(r.x));
   const element type = result_type(r, x);
   const lines by = split(r, x);
+  const std::optional<npy_array> keys = r.keys.empty() ? std::nullopt : std::optional(read_keys(r, x));
   say_place(r.common, at);
 
   output_file out{r.output};
-  const outcome result = compute(r, *at.where, x, type, by);
+  const outcome result = compute(r, *at.where, x, keys ? &*keys : nullptr, type, by);
   write_npy(out, type, by.shape, result.data);
   out.commit();
   report(r, at, type, by, result);
@@ -188,7 +251,10 @@ void add_scan(CLI::App& program, action& chosen) {
   command->add_option("--axis", r->axis, "Scan along this axis; -1 is the last (default: flatten the array)")
       ->check(integer_from(std::numeric_limits<long long>::min()))
       ->type_name("N");
-  command->add_option("--accumulate", r->accumulate, "Convert to this type first: f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
+  command->add_option("--by-key", r->keys, "Scan runs of equal keys each on its own: a .npy file, or '-'")
+      ->check(not_empty())
+      ->type_name("KEYS.npy");
+  command->add_option("--accumulate", r->accumulate, "Add up in this type: f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
       ->check(not_empty())
       ->type_name("TYPE");
   add_place_options(*command, r->place, reference::not_offered);

@@ -42,10 +42,10 @@ launch_counts scan(const context& where, const prefix::problem& p, const scan_op
 launch_counts scan_by_key(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options = {});
 
 // A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes, enough for this problem and all
-// that are shorter and otherwise the same, by every policy. initialise_scan_workspace() is called once before the first use, and again
-// after work with it was broken off (a launch that failed, a kernel that was stopped), since a scan waits for what a broken one has left
-// half done, for ever; it waits for the stream. Then the workspace serves scans of all types, sizes and policies, one after the other,
-// always passed whole.
+// that are shorter and otherwise the same, by policies auto, single-pass and items. initialise_scan_workspace() is called once before the
+// first use, and again after work with it was broken off (a launch that failed, a kernel that was stopped), since a scan waits for what a
+// broken one has left half done, for ever; it waits for the stream. Then the workspace serves scans of all types, sizes and policies, one
+// after the other, always passed whole.
 std::size_t scan_workspace(const prefix::problem& p);
 std::size_t scan_workspace(const prefix::problem& p, const prefix::scan_keys& keys);
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on = nullptr);

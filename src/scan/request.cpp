@@ -73,13 +73,6 @@ std::string text(const scan_value& value) {
   return value.visit([](auto x) { return fmt::format("{}", x); });
 }
 
-// Sums of integers into any integers that are wider, and of floats into the next wider floats.
-bool accumulates(element from, element to) {
-  if (is_half(from)) return to == element::f32;
-  if (is_floating(from)) return from == element::f32 && to == element::f64;
-  return !is_floating(to) && size_of(to) > size_of(from) && size_of(to) >= 4;
-}
-
 // Of a problem's elements, were they of that type.
 std::int64_t bytes_of(const problem& p, element type) {
   if (is_empty(p)) return 0;

@@ -28,11 +28,10 @@ launch_counts launch_all(const executor& runs, const std::vector<launchable>& la
 constexpr std::size_t unit = 256;
 std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 
-std::size_t bytes_of_both_halves(const problem& p, const scan_keys* keys) {
-  std::size_t most = std::max(prefix::single_pass_workspace(p, keys), prefix::most_one_wave_workspace());
-  if (keys == nullptr)
-    for (const step& s : prefix::steps) most = std::max(most, prefix::workspace_bytes(s, p));
-  return 2 * ceil_div(most, unit) * unit;
+std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
+std::size_t workspace_for(const problem& p) {
+  return both_halves(std::max({prefix::single_pass_workspace(p), prefix::most_one_wave_workspace(),
+                               prefix::workspace_bytes(prefix::find_step("items"), p)}));
 }
 
 void require_workspace(std::span<std::byte> given, std::size_t bytes) {
@@ -63,7 +62,7 @@ launch_counts scan(const context& where, const problem& p, const scan_options& o
   const executor& runs = where.runs_on();
   const step& how = options.policy == "auto" ? prefix::select_step(runs, p) : prefix::find_step(options.policy);
   prefix::require_sensible(p);
-  if (!options.workspace.empty()) require_workspace(options.workspace, bytes_of_both_halves(p, nullptr));
+  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::workspace_bytes(how, p)));
   if (prefix::is_single_pass(how)) return single_pass(runs, p, nullptr, how, options);
   const std::size_t bytes = prefix::workspace_bytes(how, p);
   if (bytes == 0) return launch_all(runs, prefix::prepare(runs, how, p, {}), options.on);
@@ -80,17 +79,17 @@ launch_counts scan_by_key(const context& where, const problem& p, const scan_key
   if (how.name != std::string_view("single-pass"))
     throw not_supported(fmt::format("scan policy {} has no segments: expected auto or single-pass", options.policy));
   prefix::require_sensible(p, keys);
-  if (!options.workspace.empty()) require_workspace(options.workspace, bytes_of_both_halves(p, &keys));
+  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(p, &keys)));
   return single_pass(where.runs_on(), p, &keys, how, options);
 }
 
 std::size_t scan_workspace(const problem& p) {
   prefix::require_sensible_sizes(p);
-  return bytes_of_both_halves(p, nullptr);
+  return workspace_for(p);
 }
 std::size_t scan_workspace(const problem& p, const scan_keys& keys) {
   prefix::require_sensible_sizes(p);
-  return bytes_of_both_halves(p, &keys);
+  return both_halves(prefix::single_pass_workspace(p, &keys));
 }
 
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on) {

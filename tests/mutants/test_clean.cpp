@@ -102,9 +102,10 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
     const bool exclusive = kind == scan_kind::exclusive;
     prefix::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
     p.direction = exclusive ? scan_direction::reverse : scan_direction::forward;
-    const bool one_line = how != nullptr && prefix::is_single_pass(*how);  // not every one takes others
+    const bool contiguous = how != nullptr && prefix::is_single_pass(*how);  // takes no others
+    const bool one_line = contiguous && policy != std::string_view("single-pass");
     p.outer = exclusive || one_line ? 1 : 3;
-    p.inner = exclusive && !one_line ? 2 : 1;
+    p.inner = exclusive && !contiguous ? 2 : 1;
     std::vector<T> host(static_cast<std::size_t>(p.outer * length * p.inner));
     for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<T>(i * 7919 % 5);
     const auto joined = [&](T x, T y) {

@@ -65,7 +65,7 @@ class BadInput(ToolTest):
         self.refused(3, ["truncated"], "scan", "-", "--output", "Y.npy", *CPU, input=content, preexec_fn=little_memory)
 
     def test_types(self):
-        for descr, words in (("'|O'", ["Python objects"]), ("'<U5'", ["Unicode strings"]), ("'|V8'", ["raw"]), ("'<c8'", ["complex"]), ("'<f2'", ["16-bit", "f4"]),
+        for descr, words in (("'|O'", ["Python objects"]), ("'<U5'", ["Unicode strings"]), ("'|V8'", ["raw"]), ("'<c8'", ["complex"]),
                              ("[('a', '<f4')]", ["structured"]), ("'|b1'", ["booleans"]), ("'<M8[ns]'", ["dates"]), ("'<x9'", ["unknown"])):
             header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (4,), }}"
             text = header.encode() + b" " * (-(len(header) + 11) % 64) + b"\n"

@@ -2,6 +2,7 @@
 import itertools
 import json
 import math
+import struct
 
 from process import ToolTest, main, parse_npy
 
@@ -129,6 +130,50 @@ class Scan(ToolTest):
             self.assertEqual(self.scan(values, (4,), "u1", "--accumulate", to), (expected, (4,), to))
         self.assertEqual(self.scan([0.5, 0.25], (2,), "f4", "--accumulate", "f8"), ([0.5, 0.75], (2,), "f8"))
         self.assertEqual(self.scan([-1, -2], (2,), "i4", "--op", "min", "--accumulate", "u1"), ([255, 254], (2,), "u1"))
+
+    def test_halves(self):
+        values = [v / 8 for v in whole(100, "i4")]  # sums of them, below 2048, are eighths and f2 holds them; or they are rounded once
+        half = lambda v: struct.unpack("<e", struct.pack("<e", v))[0]
+        found = self.scan(values, (100,), "f2")
+        self.assertEqual(found, ([half(v) for v in scan_line(values, "sum", "f8")], (100,), "f2"))
+        self.assertEqual(self.scan(values, (100,), "f2", "--accumulate", "f4"), (scan_line(values, "sum", "f4"), (100,), "f4"))
+        self.assertEqual(self.scan(values, (100,), "f2", mark=">"), found)
+        for axis in (0, 1):
+            for operation in ("sum", "max"):
+                expected = [half(v) for v in scan_axis(values, (4, 25), axis, operation, "f8")]
+                self.assertEqual(self.scan(values, (4, 25), "f2", "--axis", str(axis), "--op", operation), (expected, (4, 25), "f2"))
+        self.assertEqual(self.scan(values, (4, 25), "f2", order="F")[0], found[0])
+
+    def by_key(self, values, keys, type_name, key_type, operation="sum", **options):
+        to, result = accumulator(type_name, operation), []
+        for _, run in itertools.groupby(range(len(values)), key=lambda i: keys[i]):
+            result += scan_line([values[i] for i in run], operation, to, **options)
+        self.write("K.npy", keys, (len(keys),), key_type)
+        flags = [f"--{name}" for name, given in options.items() if given]
+        found = self.scan(values, (len(values),), type_name, "--by-key", "K.npy", "--op", operation, *flags)
+        self.assertEqual(found, (result, (len(values),), to), (type_name, key_type, operation))
+
+    def test_by_key(self):
+        keys = [i * i // 900 % 7 for i in range(7000)]
+        for type_name, key_type in (("i1", "i2"), ("u2", "u1"), ("f4", "f4"), ("f8", "i8"), ("u8", "f8")):
+            values = [float(v) for v in whole(7000, type_name)] if type_name[0] == "f" else whole(7000, type_name)
+            self.by_key(values, keys, type_name, key_type)
+        self.by_key(whole(7000, "i4"), keys, "i4", "i4", "max", reverse=True)
+        self.by_key(whole(7000, "i4"), keys, "i4", "i4", "min", exclusive=True)
+        self.by_key([], [], "i4", "i4")
+
+    def test_wrong_keys(self):
+        self.write("X.npy", whole(6, "i4"), (6,), "i4")
+        self.write("K.npy", [1, 2], (2,), "i4")
+        self.write("L.npy", whole(6, "i4"), (6,), "i4")
+        self.write("H.npy", [1.0] * 6, (6,), "f2")
+        base = ("scan", "X.npy", "--output", "Y.npy", "--by-key")
+        self.refused(2, ["'K.npy'", "2 keys", "expected 6"], *base, "K.npy", *CPU)
+        self.refused(2, ["'H.npy'", "f2", ".astype('f4')"], *base, "H.npy", *CPU)
+        self.refused(2, ["--axis"], *base, "L.npy", "--axis", "0", *CPU)
+        self.refused(2, ["'L.npy'"], "scan", "X.npy", "--output", "L.npy", "--by-key", "L.npy", *CPU)
+        self.write("B.npy", whole(6, "i1"), (6,), "i1")
+        self.refused(4, ["max of i8, by key"], "scan", "B.npy", "--output", "Y.npy", "--by-key", "L.npy", "--op", "max", *CPU)
 
     def test_empty_and_scalar(self):
         self.assertEqual(self.scan([], (0,), "i4"), ([], (0,), "i8"))
