@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <limits>
 #include <vector>
@@ -24,13 +23,17 @@ std::vector<short_instance> short_kernels();
 
 namespace {
 
-short_instance instance_of(target where) {
-  if (where == target::checked) return require_checked_list<short_instance>().front();
+const short_instance* instance_of(target where) {
+  static const std::vector<short_instance> on_cpu = cpu::short_kernels();
 #if ANTIPHASE_HAS_CUDA
-  if (where == target::cuda) return cuda::short_kernels().front();
+  static const std::vector<short_instance> on_cuda = cuda::short_kernels();
+#else
+  static const std::vector<short_instance> on_cuda;
 #endif
-  if (where == target::cuda) throw not_supported("this build has no kernels for CUDA");
-  return cpu::short_kernels().front();
+  const std::vector<short_instance>& all = where == target::checked ? require_checked_list<short_instance>()
+                                           : where == target::cuda  ? on_cuda
+                                                                    : on_cpu;
+  return all.empty() ? nullptr : &all.front();
 }
 
 std::int64_t tiles_of(const problem& p) {
@@ -46,6 +49,9 @@ std::optional<std::string> refuses_short(const context& where, const problem& p)
   // Half as many FP64 multiply-adds as FP32 ones; other GPUs have a 32nd or a 64th.
   const bool fast = (device.major >= 8 && device.major <= 10) && device.minor == 0;
   if (!fast) return fmt::format("{} (compute capability {}.{}) is slow in FP64", device.name, device.major, device.minor);
+  const short_instance* const with = instance_of(where.kind());
+  if (with == nullptr) return "this build has no kernel for it";
+  if (auto why = refusal(device, with->code)) return why;
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (p.m() > most || p.n() > most || tiles_of(with_rows_together(p)) > most)
     return fmt::format("C is {} x {}: more than {} tiles", p.m(), p.n(), most);
@@ -54,7 +60,7 @@ std::optional<std::string> refuses_short(const context& where, const problem& p)
 
 short_plan plan_short(const context& where, const problem& p) {
   const problem what = with_rows_together(p);
-  return {what, instance_of(where.kind()).code, {static_cast<unsigned>(tiles_of(what)), 1, 1}};
+  return {what, instance_of(where.kind())->code, {static_cast<unsigned>(tiles_of(what)), 1, 1}};
 }
 
 }  // namespace antiphase::mm
