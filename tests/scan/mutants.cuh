@@ -99,6 +99,7 @@ template <class Kernel> struct never_counted {
   using storage = typename Kernel::storage;
   static constexpr int threads = Kernel::threads;
   static constexpr residency blocks = Kernel::blocks;
+  static constexpr bool chained = Kernel::chained;
   AP_DEV void operator()(const params& p) const {
     params wrong = p;
     ++wrong.tiles;
