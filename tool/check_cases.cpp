@@ -185,17 +185,16 @@ template <class T> void scan_lines(const context& where, const prefix::step& how
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = scan_input<T>(s.operation, i);
   const device_array<T> from(where, in);
   device_array<T> to(where, in);
-  scan(where,
-       {.type = element_of<T>,
-        .operation = s.operation,
-        .kind = s.kind,
-        .direction = s.direction,
-        .in = from.data() + guard,
-        .out = to.data() + guard,
-        .outer = l.outer,
-        .length = l.length,
-        .inner = l.inner},
-       {.policy = how.name});
+  const prefix::problem p{.type = element_of<T>,
+                          .operation = s.operation,
+                          .kind = s.kind,
+                          .direction = s.direction,
+                          .in = from.data() + guard,
+                          .out = to.data() + guard,
+                          .outer = l.outer,
+                          .length = l.length,
+                          .inner = l.inner};
+  for (int turn = 0; turn < (prefix::is_one_wave(how) ? 2 : 1); ++turn) scan(where, p, {.policy = how.name});  // launches that may overlap
   const std::vector<T> result = to.to_host();
 
   std::vector<T> expected = in;

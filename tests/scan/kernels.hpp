@@ -48,4 +48,10 @@ struct mutant {
   prefix::kernel_pair kernels;
 };
 
+struct wave_mutant {
+  const char* fault;
+  kernel code;
+  int tile;
+};
+
 }  // namespace antiphase::scan_test

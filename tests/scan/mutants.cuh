@@ -1,5 +1,6 @@
 // Scan kernels that are wrong in one place each: what the tests must find.
 #include <antiphase/scan/device_wide.cuh>
+#include <antiphase/scan/one_wave.cuh>
 
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/types.hpp"
@@ -90,6 +91,27 @@ std::vector<mutant> mutants() {
           with_fault<broken::last_element_missing_in_the_total>("the total lacks the last element"),
           with_shifted_end<1>("the last tile ends an element late"),
           with_shifted_end<-1>("the last tile ends an element early")};
+}
+
+// A launch that no tile takes for its own last one: it is never counted, and the next one takes its totals for new.
+template <class Kernel> struct never_counted {
+  using params = typename Kernel::params;
+  using storage = typename Kernel::storage;
+  static constexpr int threads = Kernel::threads;
+  static constexpr residency blocks = Kernel::blocks;
+  static constexpr bool chained = Kernel::chained;
+  AP_DEV void operator()(const params& p) const {
+    params wrong = p;
+    ++wrong.tiles;
+    Kernel{}(wrong);
+  }
+};
+
+// The first one has no fault.
+std::vector<wave_mutant> wave_mutants() {
+  using scan = prefix::one_wave<std::uint32_t, prefix::sum, prefix::small_wave>;
+  return {{"none", kernel_of<scan>("scan.one-wave"), scan::tile},
+          {"the launch is never counted", kernel_of<never_counted<scan>>("never counted"), scan::tile}};
 }
 
 }  // namespace AP_TARGET

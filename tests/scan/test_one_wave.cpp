@@ -100,6 +100,24 @@ TEST_P(one_wave, leaves_the_workspace_ready) {
   }
 }
 
+// Short launches may overlap: each reads what the one before has written, and nobody waits in between. Lengths change, so that blocks and
+// policies do.
+TEST_P(one_wave, launch_after_launch) {
+  const context where = any();
+  const std::int64_t most = 70 * tile<std::uint32_t> + 9;  // two policies
+  std::vector<std::uint32_t> expected = numbers<std::uint32_t>(most, scan_operation::sum);
+  guarded<std::uint32_t> array(where, expected);
+  for (int launch = 0; launch < (is_cuda() ? 400 : 6); ++launch) {
+    const std::int64_t length = launch % 3 == 0   ? most
+                                : launch % 3 == 1 ? 5 * tile<std::uint32_t> + launch
+                                                  : 64 * tile<std::uint32_t> - launch;
+    scan(where, {.type = element::u32, .in = array.data(), .out = array.data(), .length = length}, {.policy = "one-wave"});
+    for (std::int64_t i = 1; i < length; ++i) expected[static_cast<std::size_t>(i)] += expected[static_cast<std::size_t>(i - 1)];
+  }
+  where.runs_on().synchronize(nullptr);
+  EXPECT_TRUE(array.to_host() == expected);
+}
+
 // Every launch counts itself, but for one of a single tile, which tells nobody anything. A word that nobody uses any more is cleared when
 // its turn comes, so that a number that comes round again finds nothing of its namesake's.
 TEST_P(one_wave, counts_launches_and_clears_old_words) {

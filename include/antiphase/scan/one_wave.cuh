@@ -3,6 +3,7 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
 #include <antiphase/scan/chunk_scan.cuh>
 #include <antiphase/scan/look_ahead.cuh>
 #include <antiphase/scan/wave_policy.hpp>
@@ -19,7 +20,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static_assert(valid(P) && sizeof(T) <= 8);
   static constexpr int threads = P.threads();
   static constexpr residency blocks = residency::together;
-  static constexpr int chunk = 16 / sizeof(T);  // elements of a lane in a row
+  static constexpr bool chained = P.tile_bytes() < large_wave.tile_bytes();  // where launching takes longer than scanning
+  static constexpr int chunk = 16 / sizeof(T);                               // elements of a lane in a row
   static constexpr int tile_chunks = P.warps * P.rows * warp_size;
   static constexpr int tile = tile_chunks * chunk;  // elements
 
@@ -131,6 +133,10 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    if constexpr (chained) {
+      start_next_grid();
+      wait_for_previous_grid();
+    }
     const int warp = warp_index();
     const std::uint32_t number = block_index().x;
     const bool exchanges = p.tiles > 1;
