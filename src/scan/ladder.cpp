@@ -110,12 +110,12 @@ const step& select_step(const executor& on, const problem& p) {
   constexpr std::int64_t few_bytes = 1 << 16;
   const bool large = p.outer * p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));
   const bool preferred = (on.kind() == target::cuda && large) || !passes_refuse(p).empty();
-  return preferred && single_pass_refuses(on, p).empty() ? by_name("single-pass") : by_name("items");
+  return preferred && single_pass_refuses(on, by_name("single-pass"), p).empty() ? by_name("single-pass") : by_name("items");
 }
 
 std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible_sizes(p);
-  if (is_single_pass(how)) return single_pass_workspace(p);
+  if (is_single_pass(how)) return single_pass_workspace(how, p);
   if (!passes_refuse(p).empty()) return 0;
   return with_element(p.type, [&]<class T>() {
     return workspace_bytes<T>(how.how.tile(sizeof(T)), {p.outer, p.length, p.inner, p.direction});
@@ -126,7 +126,7 @@ std::vector<launchable> prepare(const executor& on, const step& how, const probl
   require_sensible(p);
   if (const std::size_t bytes = workspace_bytes(how, p); workspace.size() < bytes)
     throw bad_request(fmt::format("the workspace has {} bytes: expected {} or more", workspace.size(), bytes));
-  if (is_single_pass(how)) return prepare_single_pass(on, p, nullptr, workspace);
+  if (is_single_pass(how)) return prepare_single_pass(on, how, p, nullptr, workspace);
   if (is_empty(p)) return {};
   require_passes(how, p);
   const instance& i = find_instance(on.kind(), how, p);

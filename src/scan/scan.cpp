@@ -29,7 +29,8 @@ std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
 std::size_t workspace_for(const problem& p) {
-  return both_halves(std::max(prefix::single_pass_workspace(p), prefix::workspace_bytes(prefix::find_step("items"), p)));
+  return both_halves(
+      std::max(prefix::workspace_bytes(prefix::find_step("single-pass"), p), prefix::workspace_bytes(prefix::find_step("items"), p)));
 }
 
 void require_workspace(std::span<std::byte> given, std::size_t bytes) {
@@ -39,12 +40,13 @@ void require_workspace(std::span<std::byte> given, std::size_t bytes) {
         fmt::format("workspace is at address {:#x}: expected a multiple of 16", reinterpret_cast<std::uintptr_t>(given.data())));
 }
 
-launch_counts single_pass(const executor& runs, const problem& p, const scan_keys* keys, const scan_options& options) {
-  const std::size_t bytes = prefix::single_pass_workspace(p, keys);
+launch_counts single_pass(const executor& runs, const step& how, const problem& p, const scan_keys* keys, const scan_options& options) {
+  const std::size_t bytes = prefix::single_pass_workspace(how, p, keys);
   if (!options.workspace.empty())
-    return launch_all(runs, prefix::prepare_single_pass(runs, p, keys, options.workspace.first(half_of(options.workspace.size()))),
+    return launch_all(runs, prefix::prepare_single_pass(runs, how, p, keys, options.workspace.first(half_of(options.workspace.size()))),
                       options.on);
-  const auto launches = prefix::prepare_single_pass(runs, p, keys, bytes == 0 ? std::span<std::byte>() : runs.scratch(bytes, options.on));
+  const auto launches =
+      prefix::prepare_single_pass(runs, how, p, keys, bytes == 0 ? std::span<std::byte>() : runs.scratch(bytes, options.on));
   try {
     return launch_all(runs, launches, options.on);
   } catch (...) {
@@ -60,7 +62,7 @@ launch_counts scan(const context& where, const problem& p, const scan_options& o
   const step& how = options.policy == "auto" ? prefix::select_step(runs, p) : prefix::find_step(options.policy);
   prefix::require_sensible(p);
   if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::workspace_bytes(how, p)));
-  if (prefix::is_single_pass(how)) return single_pass(runs, p, nullptr, options);
+  if (prefix::is_single_pass(how)) return single_pass(runs, how, p, nullptr, options);
   const std::size_t bytes = prefix::workspace_bytes(how, p);
   if (bytes == 0) return launch_all(runs, prefix::prepare(runs, how, p, {}), options.on);
   if (!options.workspace.empty())
@@ -72,11 +74,12 @@ launch_counts scan(const context& where, const problem& p, const scan_options& o
 }
 
 launch_counts scan_by_key(const context& where, const problem& p, const scan_keys& keys, const scan_options& options) {
-  if (options.policy != "auto" && !prefix::is_single_pass(prefix::find_step(options.policy)))
+  const step& how = prefix::find_step(options.policy == "auto" ? "single-pass" : options.policy);
+  if (!prefix::is_single_pass(how))
     throw not_supported(fmt::format("scan policy {} has no segments: expected auto or single-pass", options.policy));
   prefix::require_sensible(p, keys);
-  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(p, &keys)));
-  return single_pass(where.runs_on(), p, &keys, options);
+  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(how, p, &keys)));
+  return single_pass(where.runs_on(), how, p, &keys, options);
 }
 
 std::size_t scan_workspace(const problem& p) {
@@ -85,7 +88,7 @@ std::size_t scan_workspace(const problem& p) {
 }
 std::size_t scan_workspace(const problem& p, const scan_keys& keys) {
   prefix::require_sensible_sizes(p);
-  return both_halves(prefix::single_pass_workspace(p, &keys));
+  return both_halves(prefix::single_pass_workspace(prefix::find_step("single-pass"), p, &keys));
 }
 
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on) {

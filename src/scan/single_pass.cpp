@@ -82,11 +82,13 @@ std::uint64_t initial_bits(const problem& p, element value) {
 
 std::int64_t elements_of(const problem& p) { return p.outer * p.length; }
 
-const single_pass_instance* find(std::span<const single_pass_instance> all, const problem& p, const scan_keys* keys) {
+const single_pass_instance* find(std::span<const single_pass_instance> all, const step& how, const problem& p, const scan_keys* keys) {
   const lines_kind over = keys != nullptr || (p.outer > 1 && p.length > 0) ? lines_kind::segments : lines_kind::one;
   const scan_operation operation = p.operation == scan_operation::max ? scan_operation::min : p.operation;
   for (const single_pass_instance& i : all)
-    if (i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation && i.over == over) return &i;
+    if (i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation && i.over == over &&
+        std::string_view(i.step) == how.name)
+      return &i;
   return nullptr;
 }
 
@@ -103,26 +105,27 @@ segment_arguments segments_of(const problem& p, const scan_keys* keys, int tile)
 
 }  // namespace
 
-std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys) {
+std::string single_pass_refuses(const executor& on, const step& how, const problem& p, const scan_keys* keys) {
   const device_limits& limits = on.limits();
   if (limits.major < 9) return fmt::format("{} has no bulk copies (compute capability 9.0)", limits.name);
   if (p.inner != 1) return fmt::format("{} x {} lines: those that it scans are contiguous", p.outer, p.inner);
-  if (find(single_pass_instances(on.kind()), p, keys) == nullptr)
+  if (find(single_pass_instances(on.kind()), how, p, keys) == nullptr)
     return fmt::format("{}: this build has no such kernel", description(p, keys));
   return {};
 }
 
-std::size_t single_pass_workspace(const problem& p, const scan_keys* keys) {
-  const single_pass_instance* const i = find(single_pass_instances(target::cpu), p, keys);
+std::size_t single_pass_workspace(const step& how, const problem& p, const scan_keys* keys) {
+  const single_pass_instance* const i = find(single_pass_instances(target::cpu), how, p, keys);
   if (i == nullptr || is_empty(p)) return 0;
   return single_pass_bytes(i->total_bytes, static_cast<std::uint64_t>(ceil_div<std::int64_t>(elements_of(p), i->tile)));
 }
 
-std::vector<launchable> prepare_single_pass(const executor& on, const problem& p, const scan_keys* keys, std::span<std::byte> workspace) {
+std::vector<launchable> prepare_single_pass(const executor& on, const step& how, const problem& p, const scan_keys* keys,
+                                            std::span<std::byte> workspace) {
   if (is_empty(p)) return {};
-  if (const std::string why = single_pass_refuses(on, p, keys); !why.empty())
-    throw not_supported("scan policy single-pass does not take this problem: " + why);
-  const single_pass_instance& i = *find(single_pass_instances(on.kind()), p, keys);
+  if (const std::string why = single_pass_refuses(on, how, p, keys); !why.empty())
+    throw not_supported(fmt::format("scan policy {} does not take this problem: {}", how.name, why));
+  const single_pass_instance& i = *find(single_pass_instances(on.kind()), how, p, keys);
   const std::int64_t tiles = ceil_div<std::int64_t>(elements_of(p), i.tile);
   if (tiles > std::numeric_limits<int>::max())
     throw not_supported(fmt::format("{} elements are {} tiles: the single-pass scan takes at most 2^31 - 1", elements_of(p), tiles));

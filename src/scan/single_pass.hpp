@@ -13,6 +13,7 @@ namespace antiphase::prefix {
 // One kernel: the element types in memory and the operation, of which signed integers share those of unsigned ones, and maxima those of
 // minima.
 struct single_pass_instance {
+  const char* step;
   element in, out;
   scan_operation operation;
   lines_kind over;
@@ -24,10 +25,11 @@ struct single_pass_instance {
 std::span<const single_pass_instance> single_pass_instances(target where);
 
 // Why the single-pass kernels cannot scan this; empty: they can. `keys` may be null: then the lines are those of the problem.
-std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys = nullptr);
+std::string single_pass_refuses(const executor& on, const step& how, const problem& p, const scan_keys* keys = nullptr);
 
 // The workspace of a sensible problem, and what to launch. Throws not_supported if it is refused.
-std::size_t single_pass_workspace(const problem& p, const scan_keys* keys = nullptr);
-std::vector<launchable> prepare_single_pass(const executor& on, const problem& p, const scan_keys* keys, std::span<std::byte> workspace);
+std::size_t single_pass_workspace(const step& how, const problem& p, const scan_keys* keys = nullptr);
+std::vector<launchable> prepare_single_pass(const executor& on, const step& how, const problem& p, const scan_keys* keys,
+                                            std::span<std::byte> workspace);
 
 }  // namespace antiphase::prefix

@@ -9,15 +9,19 @@
 namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
-template <class In, class Out, class Value, class Op, lines_kind L>
-void add_single_pass(std::vector<single_pass_instance>& list, scan_operation operation) {
-  constexpr ring_policy ring = sizeof(Out) == 1 && !std::is_same_v<Op, sum> ? byte_ring_policy : ring_scan_policy;
-  using kernel_here = single_pass<In, Out, Value, Op, L, ring>;
-  list.push_back({.in = element_of<In>,
+template <class Op, class Out> constexpr ring_policy ring_for = sizeof(Out) == 1 && !std::is_same_v<Op, sum> ? byte_ring_policy
+                                                                                                             : ring_scan_policy;
+
+template <class In, class Out, class Value, class Op, lines_kind L, ring_policy P = ring_for<Op, Out>>
+void add_single_pass(std::vector<single_pass_instance>& list, scan_operation operation, const char* step = "single-pass",
+                     const char* called = L == lines_kind::one ? "scan.single-pass" : "scan.single-pass.segments") {
+  using kernel_here = single_pass<In, Out, Value, Op, L, P>;
+  list.push_back({.step = step,
+                  .in = element_of<In>,
                   .out = element_of<Out>,
                   .operation = operation,
                   .over = L,
-                  .code = kernel_of<kernel_here>(L == lines_kind::one ? "scan.single-pass" : "scan.single-pass.segments"),
+                  .code = kernel_of<kernel_here>(called),
                   .tile = kernel_here::tile,
                   .value = element_of<Value>,
                   .total_bytes = sizeof(typename kernel_here::total_type)});
