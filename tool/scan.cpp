@@ -144,7 +144,7 @@ struct plan {
 };
 plan plan_of(const request& r, const npy_array& x, element type, const lines& by) {
   const bool one_line = by.outer * by.inner == 1 && r.keys.empty();
-  const element computed = type == element::f16 && !one_line ? element::f32 : type;
+  const element computed = type == element::f16 && by.inner > 1 ? element::f32 : type;
   const bool adds = parse_operation(r.operation) == scan_operation::sum;
   const bool as_it_is = x.type == computed || (one_line && adds && prefix::accumulates(x.type, computed));
   return {as_it_is ? x.type : computed, computed};

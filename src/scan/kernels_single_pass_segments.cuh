@@ -10,6 +10,8 @@ std::vector<single_pass_instance> single_pass_segments_kernels() {
   add_operations<double, lines_kind::segments>(list);
   add_operations<std::uint32_t, lines_kind::segments>(list);
   add_operations<std::uint64_t, lines_kind::segments>(list);
+  add_operations<f16, lines_kind::segments>(list);
+  add_operations<bf16, lines_kind::segments>(list);
   return list;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/scan.hpp>
+#include <antiphase/scan/ring_policy.hpp>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -80,6 +81,17 @@ void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const pref
           << what << ", element " << i;
   }
 }
+
+// For scans that need bulk copies.
+class on_bulk_device : public on_device {
+ protected:
+  void SetUp() override {
+    on_device::SetUp();
+    if (!IsSkipped() && any().limits().major < 9) GTEST_SKIP() << "no bulk copies on " << any().limits().name;
+  }
+};
+// Elements of a single-pass tile.
+template <class In, class Out = In> constexpr std::int64_t ring_tile = prefix::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
 
 struct placement {
   std::size_t in_offset = 0, out_offset = 0;

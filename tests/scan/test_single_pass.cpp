@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
-#include <antiphase/scan/ring_policy.hpp>
 
 #include "tests/scan/numbers.hpp"
 
@@ -12,14 +11,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-template <class T> constexpr std::int64_t tile = prefix::ring_scan_policy.tile_bytes() / static_cast<std::int64_t>(sizeof(T));
-
-class single_pass : public on_device {
+class single_pass : public on_bulk_device {
  protected:
-  void SetUp() override {
-    on_device::SetUp();
-    if (!IsSkipped() && any().limits().major < 9) GTEST_SKIP() << "no bulk copies on " << any().limits().name;
-  }
   template <class T> static std::vector<T> sums(const context& where, std::int64_t length, scan_kind kind = scan_kind::inclusive,
                                                 scan_direction direction = scan_direction::forward, bool in_place = false) {
     return expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = length}, {0, 0, in_place}, "single-pass");
@@ -29,8 +22,8 @@ AP_ON_BOTH_DEVICES(single_pass);
 
 TEST_P(single_pass, edges_of_tiles) {
   const context where = any();
-  for (const std::int64_t length :
-       {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, tile<float> - 1, tile<float>, tile<float> + 1, 3 * tile<float> + 4})
+  for (const std::int64_t length : {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, ring_tile<float> - 1, ring_tile<float>,
+                                    ring_tile<float> + 1, 3 * ring_tile<float> + 4})
     for (const scan_kind kind : kinds)
       for (const scan_direction direction : directions) sums<float>(where, length, kind, direction);
 }
@@ -38,7 +31,7 @@ TEST_P(single_pass, edges_of_tiles) {
 template <class T> void every_way(const context& where) {
   for (const scan_kind kind : kinds)
     for (const scan_direction direction : directions)
-      expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = 2 * tile<T> + 17}, {}, "single-pass");
+      expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = 2 * ring_tile<T> + 17}, {}, "single-pass");
 }
 TEST_P(single_pass, all_types) {
   const context where = any();
@@ -50,8 +43,8 @@ TEST_P(single_pass, all_types) {
 }
 
 TEST_P(single_pass, in_place) {
-  sums<float>(any(), 2 * tile<float> + 3, scan_kind::inclusive, scan_direction::forward, true);
-  sums<std::uint16_t>(any(), 2 * tile<std::uint16_t> + 5, scan_kind::exclusive, scan_direction::reverse, true);
+  sums<float>(any(), 2 * ring_tile<float> + 3, scan_kind::inclusive, scan_direction::forward, true);
+  sums<std::uint16_t>(any(), 2 * ring_tile<std::uint16_t> + 5, scan_kind::exclusive, scan_direction::reverse, true);
 }
 
 // A ring of one slot loads a tile only after the one before has been stored.
@@ -65,12 +58,12 @@ TEST_P(single_pass, short_rings) {
 // More tiles than the batches that are looked at together, so that the carry between batches is at work.
 TEST_P(single_pass, many_tiles) {
   const context where = any();
-  sums<float>(where, (is_cuda() ? 1000 : 70) * tile<float> + 1234);
-  sums<std::uint64_t>(where, (is_cuda() ? 700 : 40) * tile<std::uint64_t> + 1, scan_kind::exclusive, scan_direction::reverse);
+  sums<float>(where, (is_cuda() ? 1000 : 70) * ring_tile<float> + 1234);
+  sums<std::uint64_t>(where, (is_cuda() ? 700 : 40) * ring_tile<std::uint64_t> + 1, scan_kind::exclusive, scan_direction::reverse);
 }
 
 TEST_P(single_pass, the_same_bits_whoever_scans_which_tile) {
-  const std::int64_t length = (is_cuda() ? 500 : 9) * tile<float> + 77;
+  const std::int64_t length = (is_cuda() ? 500 : 9) * ring_tile<float> + 77;
   std::vector<context> contexts = several();
   for (const int multiprocessors : {1, 3})
     if (!is_cuda()) {
@@ -96,10 +89,10 @@ TEST_P(single_pass, the_same_bits_whoever_scans_which_tile) {
 TEST_P(single_pass, leaves_its_workspace_ready) {
   const context where = any();
   for (int round = 0; round < (is_cuda() ? 20 : 2); ++round) {
-    sums<std::uint64_t>(where, 5 * tile<std::uint64_t>);
+    sums<std::uint64_t>(where, 5 * ring_tile<std::uint64_t>);
     sums<float>(where, 1 + round);
-    sums<std::uint8_t>(where, 3 * tile<std::uint8_t> + round);
-    sums<float>(where, 11 * tile<float> - round, scan_kind::exclusive);
+    sums<std::uint8_t>(where, 3 * ring_tile<std::uint8_t> + round);
+    sums<float>(where, 11 * ring_tile<float> - round, scan_kind::exclusive);
   }
 }
 

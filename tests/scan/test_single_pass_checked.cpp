@@ -1,14 +1,11 @@
 // The single-pass scan under the checker: every type of access, with copies that are aligned and that are not, in many schedules.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
-#include <antiphase/scan/ring_policy.hpp>
 
 #include "tests/scan/any_scan.hpp"
 
 namespace antiphase::scan_test {
 namespace {
-
-template <class In, class Out = In> constexpr std::int64_t tile = prefix::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
 
 template <class Program> void expect_clean(Program program, int schedules = 4) {
   check_options options;
@@ -21,27 +18,27 @@ template <class Program> void expect_clean(Program program, int schedules = 4) {
 }
 
 TEST(single_pass_checked, aligned) {
-  expect_clean([](const context& where) { expect_right<float>(where, {.length = 2 * tile<float> + 37}); });
+  expect_clean([](const context& where) { expect_right<float>(where, {.length = 2 * ring_tile<float> + 37}); });
   expect_clean([](const context& where) {
     expect_right<std::uint8_t>(where,
-                               {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = tile<std::uint8_t> + 5});
+                               {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = ring_tile<std::uint8_t> + 5});
   });
 }
 TEST(single_pass_checked, anywhere) {
   expect_clean([](const context& where) {
-    expect_right<std::int16_t>(where, {.operation = scan_operation::max, .length = 2 * tile<std::int16_t> + 3}, {3, 6, false});
+    expect_right<std::int16_t>(where, {.operation = scan_operation::max, .length = 2 * ring_tile<std::int16_t> + 3}, {3, 6, false});
   });
   expect_clean([](const context& where) {
-    expect_right<float>(where, {.direction = scan_direction::reverse, .length = 2 * tile<float> + 5}, {1, 0, true});
+    expect_right<float>(where, {.direction = scan_direction::reverse, .length = 2 * ring_tile<float> + 5}, {1, 0, true});
   });
   expect_clean([](const context& where) { expect_right<f16>(where, {.length = 21}, {5, 2, false}); });
 }
 
 TEST(single_pass_checked, wider_sums) {
   expect_clean([](const context& where) {
-    expect_right<std::int8_t, std::int32_t>(where, {.length = tile<std::int8_t, std::int32_t> + 7}, {2, 1, false});
+    expect_right<std::int8_t, std::int32_t>(where, {.length = ring_tile<std::int8_t, std::int32_t> + 7}, {2, 1, false});
   });
-  expect_clean([](const context& where) { expect_right<float, double>(where, {.length = tile<float, double> + 7}); });
+  expect_clean([](const context& where) { expect_right<float, double>(where, {.length = ring_tile<float, double> + 7}); });
 }
 TEST(single_pass_checked, rows) {
   expect_clean([](const context& where) { expect_right<float>(where, {.outer = 100, .length = 77}); });
@@ -52,7 +49,7 @@ TEST(single_pass_checked, rows) {
 TEST(single_pass_checked, by_key) {
   for (const prefix::segments_by by : {prefix::segments_by::keys, prefix::segments_by::head_flags})
     expect_clean([by](const context& where) {
-      const std::int64_t n = tile<float> + 101;
+      const std::int64_t n = ring_tile<float> + 101;
       std::vector<std::uint8_t> keys;
       for (std::int64_t i = 0; i < n; ++i) keys.push_back(static_cast<std::uint8_t>(hash(static_cast<std::uint64_t>(i)) % 3 == 0));
       const device_array<std::uint8_t> told(where, std::span<const std::uint8_t>(keys));

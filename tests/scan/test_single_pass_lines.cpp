@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
-#include <antiphase/scan/ring_policy.hpp>
 #include <set>
 
 #include "tests/scan/any_scan.hpp"
@@ -13,23 +12,16 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class single_pass_lines : public on_device {
- protected:
-  void SetUp() override {
-    on_device::SetUp();
-    if (!IsSkipped() && any().limits().major < 9) GTEST_SKIP() << "no bulk copies on " << any().limits().name;
-  }
-};
+class single_pass_lines : public on_bulk_device {};
 AP_ON_BOTH_DEVICES(single_pass_lines);
-
-template <class In, class Out = In> constexpr std::int64_t tile = prefix::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
 
 template <class T> void begins_with(const context& where, std::initializer_list<std::pair<scan_operation, T>> cases) {
   for (const auto& [operation, first] : cases)
     for (const scan_direction direction : directions)
       for (const char* policy : {"single-pass", "items"})
         expect_right<T>(
-            where, {.operation = operation, .kind = scan_kind::exclusive, .direction = direction, .length = tile<T> + 5, .initial = first},
+            where,
+            {.operation = operation, .kind = scan_kind::exclusive, .direction = direction, .length = ring_tile<T> + 5, .initial = first},
             {}, policy, {first});
 }
 TEST_P(single_pass_lines, exclusive_scans_begin_anywhere) {
@@ -47,8 +39,8 @@ TEST_P(single_pass_lines, exclusive_scans_begin_anywhere) {
 TEST_P(single_pass_lines, sums_in_wider_types) {
   const context where = any();
   const auto both = [&]<class In, class Out>(In, Out) {
-    expect_right<In, Out>(where, {.length = 2 * tile<In, Out> + 21});
-    expect_right<In, Out>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = tile<In, Out> + 3},
+    expect_right<In, Out>(where, {.length = 2 * ring_tile<In, Out> + 21});
+    expect_right<In, Out>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = ring_tile<In, Out> + 3},
                           {.in_offset = 3, .out_offset = 1});
     expect_right<In, Out>(where, {.kind = scan_kind::exclusive, .length = 9, .initial = 1000}, {}, "single-pass", {Out(1000)});
     expect_right<In, Out>(where, {.length = 9}, {}, "auto");
@@ -82,12 +74,17 @@ template <class T> void rows_of(const context& where, std::initializer_list<std:
 }
 TEST_P(single_pass_lines, rows) {
   const context where = any();
-  constexpr std::int64_t t = tile<float>;
+  constexpr std::int64_t t = ring_tile<float>;
   rows_of<float>(where, {1, 2, 3, 4, 5, 7, 31, 128, 1000, t - 1, t, t + 1, 2 * t - 3}, t + 500);
   rows_of<std::int32_t>(where, {1, 6, 33, 255, t / 2, t}, 2 * t + 1);
   rows_of<std::uint32_t>(where, {13, 3 * t + 1}, 1000);
-  rows_of<double>(where, {1, 2, 3, 257, tile<double> + 9}, tile<double> + 77);
-  rows_of<std::int64_t>(where, {2, 5, 64, tile<double> - 1}, 2 * tile<double>);
+  rows_of<double>(where, {1, 2, 3, 257, ring_tile<double> + 9}, ring_tile<double> + 77);
+  rows_of<std::int64_t>(where, {2, 5, 64, ring_tile<double> - 1}, 2 * ring_tile<double>);
+  rows_of<f16>(where, {1, 3, 100, 4099}, ring_tile<f16> + 50);
+  rows_of<bf16>(where, {2, 7, 1000, ring_tile<bf16> - 1}, ring_tile<bf16> + 50);
+  // rows so long that a tile is far from both ends
+  expect_right<float>(where, {.outer = 2, .length = 70001});
+  expect_right<std::int64_t>(where, {.operation = scan_operation::max, .direction = scan_direction::reverse, .outer = 2, .length = 70001});
   for (const scan_operation operation : operations)
     for (const scan_direction direction : directions)
       expect_right<float>(
@@ -134,7 +131,7 @@ TEST_P(single_pass_lines, by_key) {
   const auto turns = [&]<class T, class Key>(T, Key) {
     for (const int runs : {1, 3, 40, 100000}) {
       ++turn;
-      const std::int64_t length = turn % 3 == 0 ? 2 * tile<T> + 13 : turn % 3 == 1 ? tile<T> - 1 : 77;
+      const std::int64_t length = turn % 3 == 0 ? 2 * ring_tile<T> + 13 : turn % 3 == 1 ? ring_tile<T> - 1 : 77;
       expect_segments_right<T, Key>(where,
                                     {.operation = operations[turn % 4], .kind = kinds[turn % 2], .direction = directions[turn / 2 % 2]},
                                     keys_of<Key>(length, runs), prefix::segments_by::keys,
@@ -153,7 +150,7 @@ TEST_P(single_pass_lines, by_head_flags) {
   const context where = any();
   for (const int runs : {1, 2, 17, 5000})
     for (const scan_direction direction : directions) {
-      std::vector<std::uint8_t> flags = keys_of<std::uint8_t>(tile<float> + 345, runs);
+      std::vector<std::uint8_t> flags = keys_of<std::uint8_t>(ring_tile<float> + 345, runs);
       expect_segments_right<float, std::uint8_t>(where, {.direction = direction}, flags, prefix::segments_by::head_flags);
       for (std::uint8_t& f : flags) f = static_cast<std::uint8_t>(f == 3 ? 128 : 0);
       expect_segments_right<std::int64_t, std::uint8_t>(

@@ -1,21 +1,13 @@
 // The single-pass scan of all types, operations and alignments.
-#include <antiphase/scan/ring_policy.hpp>
 
 #include "tests/scan/any_scan.hpp"
 
 namespace antiphase::scan_test {
 namespace {
 
-class single_pass_types : public on_device {
- protected:
-  void SetUp() override {
-    on_device::SetUp();
-    if (!IsSkipped() && any().limits().major < 9) GTEST_SKIP() << "no bulk copies on " << any().limits().name;
-  }
-};
+class single_pass_types : public on_bulk_device {};
 AP_ON_BOTH_DEVICES(single_pass_types);
 
-template <class In, class Out = In> constexpr std::int64_t tile = prefix::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
 template <class F> void for_every_type(F f) {
   for (int e = 0; e <= static_cast<int>(last_element); ++e) with_stored_element(static_cast<element>(e), f);
 }
@@ -28,7 +20,7 @@ TEST_P(single_pass_types, every_operation) {
     for (const scan_operation operation : operations)
       for (int i = 0; i < (is_cuda() ? 12 : 1); ++i) {
         ++turn;
-        const std::int64_t lengths[] = {tile<T> + 37, 5, 2 * tile<T> - 1, tile<T>, 31, 3 * tile<T> + 8, 1};
+        const std::int64_t lengths[] = {ring_tile<T> + 37, 5, 2 * ring_tile<T> - 1, ring_tile<T>, 31, 3 * ring_tile<T> + 8, 1};
         expect_right<T>(
             where, {.operation = operation, .kind = kinds[turn % 2], .direction = directions[turn / 2 % 2], .length = lengths[turn % 7]},
             {.in_offset = turn % 5 == 0 ? turn % 17 : 0, .out_offset = turn % 5 < 2 ? turn % 13 : 0, .in_place = turn % 4 == 3});
@@ -40,7 +32,8 @@ TEST_P(single_pass_types, every_operation) {
 template <class T> void everywhere(const context& where, std::size_t step) {
   constexpr std::size_t places = 16 / sizeof(T);
   for (std::size_t i = 0; i < places; i += step)
-    expect_right<T>(where, {.kind = kinds[i % 2], .direction = directions[i / 2 % 2], .length = tile<T> + 3 + static_cast<std::int64_t>(i)},
+    expect_right<T>(where,
+                    {.kind = kinds[i % 2], .direction = directions[i / 2 % 2], .length = ring_tile<T> + 3 + static_cast<std::int64_t>(i)},
                     {.in_offset = i, .out_offset = i % 3 == 0 ? i : (5 * i + 3) % places, .in_place = i % 4 == 2});
 }
 TEST_P(single_pass_types, any_alignment) {
@@ -59,7 +52,7 @@ TEST_P(single_pass_types, any_alignment) {
 // Results do not depend on where the arrays lie, to the bit.
 TEST_P(single_pass_types, alignment_changes_no_bit) {
   const context where = any();
-  const prefix::problem p{.length = 2 * tile<float> + 1001};
+  const prefix::problem p{.length = 2 * ring_tile<float> + 1001};
   const auto aligned = expect_right<float>(where, p);
   for (std::size_t offset : {1, 2, 3}) EXPECT_EQ(expect_right<float>(where, p, {offset, (offset + 1) % 4}), aligned);
 }
@@ -76,19 +69,19 @@ template <class T> std::vector<T> scanned(const context& where, const std::vecto
 }
 TEST_P(single_pass_types, zeros_and_nan) {
   const context where = any();
-  std::vector<float> host(static_cast<std::size_t>(tile<float> + 100), 0.0f);
+  std::vector<float> host(static_cast<std::size_t>(ring_tile<float> + 100), 0.0f);
   host[0] = -0.0f;
   for (const scan_operation operation : {scan_operation::min, scan_operation::max}) {
     const auto out = scanned(where, host, {.operation = operation});
     for (std::size_t i = 0; i < out.size(); ++i) ASSERT_TRUE(out[i] == 0 && std::signbit(out[i])) << i;
   }
-  const std::size_t at = static_cast<std::size_t>(tile<float>) - 2;
+  const std::size_t at = static_cast<std::size_t>(ring_tile<float>) - 2;
   host[at] = std::nanf("");
   for (const scan_operation operation : operations) {
     const auto out = scanned(where, host, {.operation = operation});
     for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(std::isnan(out[i]), i >= at) << i;
   }
-  std::vector<f16> halves(static_cast<std::size_t>(tile<f16> + 9), to_f16(1));
+  std::vector<f16> halves(static_cast<std::size_t>(ring_tile<f16> + 9), to_f16(1));
   halves[7] = to_f16(-std::numeric_limits<float>::infinity());
   halves[4000] = to_f16(std::nanf(""));
   const auto out = scanned(where, halves, {.operation = scan_operation::min});

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
-#include <antiphase/scan/ring_policy.hpp>
 #include <antiphase/scan/single_pass.hpp>
 
 #include "tests/scan/any_scan.hpp"
@@ -13,15 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-template <class T> constexpr std::int64_t tile = prefix::ring_scan_policy.tile_of(sizeof(T), sizeof(T));
-
-class workspaces : public on_device {
- protected:
-  void SetUp() override {
-    on_device::SetUp();
-    if (!IsSkipped() && any().limits().major < 9) GTEST_SKIP() << "no bulk copies on " << any().limits().name;
-  }
-};
+class workspaces : public on_bulk_device {};
 AP_ON_BOTH_DEVICES(workspaces);
 
 // An array that can be scanned again and again with a workspace.
@@ -79,13 +70,13 @@ TEST(scan_workspaces, are_refused_with_the_numbers) {
 // Types, sizes, lines and policies in turn; those of several passes write where single-pass does not read.
 TEST_P(workspaces, serve_launches_of_all_kinds) {
   const context where = any();
-  const std::int64_t most = (is_cuda() ? 300 : 3) * tile<float>;
+  const std::int64_t most = (is_cuda() ? 300 : 3) * ring_tile<float>;
   device_array<std::byte> memory(where, scan_workspace({.type = element::f64, .length = most}) * 2);
   const std::span<std::byte> all(memory.data(), memory.size());
   initialise_scan_workspace(where, all);
   repeated<float> floats(where, most - 5, scan_operation::sum);
   repeated<double> doubles(where, most / 3, scan_operation::min);
-  repeated<std::uint8_t> bytes(where, tile<std::uint8_t> + 9, scan_operation::max);
+  repeated<std::uint8_t> bytes(where, ring_tile<std::uint8_t> + 9, scan_operation::max);
   repeated<std::int64_t> rows(where, 50 * 77, scan_operation::sum);
   for (int round = 0; round < (is_cuda() ? 2500 : 3); ++round) {
     floats.expect_right({}, all, "single-pass");
@@ -100,7 +91,7 @@ TEST_P(workspaces, serve_launches_of_all_kinds) {
 // 10,000 launches, none waited for, and the last result is looked at.
 TEST_P(workspaces, need_no_care_between_launches) {
   const context where = any();
-  const std::vector<std::int32_t> host = numbers<std::int32_t>(2 * tile<float> + 77, scan_operation::sum);
+  const std::vector<std::int32_t> host = numbers<std::int32_t>(2 * ring_tile<float> + 77, scan_operation::sum);
   const prefix::problem most{.type = element::i32, .length = static_cast<std::int64_t>(host.size())};
   device_array<std::byte> memory(where, scan_workspace(most));
   const std::span<std::byte> all(memory.data(), memory.size());
@@ -151,8 +142,8 @@ TEST_P(workspaces, tags_come_around) {
   const context where = any();
   words_of words(where, 64);
   words.set(prefix::epoch_word, 0xFFFFFFFDu);
-  repeated<float> floats(where, 5 * tile<float> + 3, scan_operation::sum);
-  repeated<std::uint64_t> wide(where, 3 * tile<std::uint64_t> + 1, scan_operation::sum);
+  repeated<float> floats(where, 5 * ring_tile<float> + 3, scan_operation::sum);
+  repeated<std::uint64_t> wide(where, 3 * ring_tile<std::uint64_t> + 1, scan_operation::sum);
   for (int i = 0; i < 3; ++i) {
     floats.expect_right({}, words.bytes(), "single-pass");
     wide.expect_right({.kind = scan_kind::exclusive}, words.bytes(), "single-pass");
@@ -167,7 +158,7 @@ TEST_P(workspaces, forget_the_totals_of_old_launches) {
   const context where = any();
   constexpr std::size_t words = 64, states = words - prefix::control_words;
   words_of memory(where, words);
-  repeated<float> large(where, 30 * tile<float>, scan_operation::sum);
+  repeated<float> large(where, 30 * ring_tile<float>, scan_operation::sum);
   large.expect_right({}, memory.bytes(), "single-pass");
   for (std::size_t t = 0; t < 30; ++t) EXPECT_NE(memory.now()[prefix::control_words + t], 0u);
   repeated<float> small(where, 10, scan_operation::sum);
@@ -179,7 +170,7 @@ TEST_P(workspaces, forget_the_totals_of_old_launches) {
 TEST_P(workspaces, of_a_broken_launch_are_initialised_again) {
   const context where = any();
   words_of memory(where, 64);
-  repeated<float> floats(where, 4 * tile<float> + 1, scan_operation::sum);
+  repeated<float> floats(where, 4 * ring_tile<float> + 1, scan_operation::sum);
   floats.expect_right({}, memory.bytes(), "single-pass");
   memory.set(prefix::ticket_word, 2);
   memory.set(prefix::control_words, std::uint64_t{2} << 32 | 12345);  // a total of the epoch to come

@@ -95,7 +95,7 @@ TEST(NpyHeader, RefusesOtherTypesByNameWithAHint) {
            {"[('a', '<f4'), ('b', '<i4')]", "structured", "one field"},
        }) {
     const std::string message = refusal(with_descr(descr));
-    EXPECT_THAT(message, AllOf(HasSubstr("'x.npy'"), HasSubstr(name), HasSubstr(hint), HasSubstr("expected f4, f8"))) << descr;
+    EXPECT_THAT(message, AllOf(HasSubstr("'x.npy'"), HasSubstr(name), HasSubstr(hint), HasSubstr("expected f2, f4, f8"))) << descr;
   }
   for (const std::string_view descr : {"'<f3'", "'<i16'", "''", "'<'", "'bogus'", "'float32'", "'<<f4'", "'<f4 '", "'<f04'", "'Object'"})
     EXPECT_THAT(refusal(with_descr(descr)), HasSubstr("unknown")) << descr;
