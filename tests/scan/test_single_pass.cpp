@@ -51,7 +51,7 @@ TEST_P(single_pass, in_place) {
 TEST_P(single_pass, short_rings) {
   for (const context& where : several())
     for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3"})
-      for (const std::int64_t length : {tile<float> + 7, 9 * tile<float> - 3})
+      for (const std::int64_t length : {ring_tile<float> + 7, 9 * ring_tile<float> - 3})
         expect_scan_right<float>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = length}, {}, policy);
 }
 
