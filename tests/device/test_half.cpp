@@ -18,20 +18,20 @@ TEST(half, every_value_comes_back) {
 }
 
 TEST(half, values_by_hand) {
-  EXPECT_EQ(to_float({0x3C00}), 1.f);
-  EXPECT_EQ(to_float({0xC000}), -2.f);
-  EXPECT_EQ(to_float({0x3555}), 0x1.554p-2f);
-  EXPECT_EQ(to_float({0x0001}), 0x1p-24f);
-  EXPECT_EQ(to_float({0x83FF}), -0x1.ff8p-15f);
-  EXPECT_EQ(to_float({0x7BFF}), 65504.f);
-  EXPECT_EQ(to_float({0x7C00}), INFINITY);
+  EXPECT_EQ(to_float(f16{0x3C00}), 1.f);
+  EXPECT_EQ(to_float(f16{0xC000}), -2.f);
+  EXPECT_EQ(to_float(f16{0x3555}), 0x1.554p-2f);
+  EXPECT_EQ(to_float(f16{0x0001}), 0x1p-24f);
+  EXPECT_EQ(to_float(f16{0x83FF}), -0x1.ff8p-15f);
+  EXPECT_EQ(to_float(f16{0x7BFF}), 65504.f);
+  EXPECT_EQ(to_float(f16{0x7C00}), INFINITY);
 }
 
 // Between two neighbours: below the middle down, above it up, in the middle to the even one.
 TEST(half, rounds_to_the_nearest_even) {
   for (unsigned bits = 0; bits < 0x7C00; ++bits) {
-    const float low = to_float({static_cast<std::uint16_t>(bits)});
-    const float high = bits == 0x7BFF ? 65536.f : to_float({static_cast<std::uint16_t>(bits + 1)});
+    const float low = to_float(f16{static_cast<std::uint16_t>(bits)});
+    const float high = bits == 0x7BFF ? 65536.f : to_float(f16{static_cast<std::uint16_t>(bits + 1)});
     const float middle = (low + high) / 2;  // exact
     ASSERT_EQ(to_f16(middle).bits, bits + bits % 2) << bits;
     ASSERT_EQ(to_f16(std::nextafter(middle, 0.f)).bits, bits) << bits;
