@@ -130,6 +130,20 @@ class OnGpu(unittest.TestCase):
         self.run_script("--steps", "tests", self.build, self.output)
         self.assertNotIn("test_of_the_cpu", self.summary())
 
+    def test_programs_of_very_many_tests_are_run(self):
+        """Whoever stops reading such a list kills the program that prints it."""
+        many = TEST.replace("printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 200000")
+        self.assertIn("seq -f", many)
+        self.program("build/tests/a/test_many", many % FINE)
+        self.run_script("--steps", "tests", self.build, self.output)
+        self.assertIn("1 passed, 0 skipped", self.line("tests test_many"))
+
+    def test_findings_in_a_long_log_are_found(self):
+        lines = "for i in {1..20000}; do echo \"========= Error: number $i\"; done\n"
+        self.program("path/compute-sanitizer", SANITIZER.replace('echo "========= ERROR SUMMARY: 0', lines + 'echo "========= ERROR SUMMARY: 0'))
+        self.run_script("--steps", "memcheck", self.build, self.output, code=1)
+        self.assertIn("findings", self.line("memcheck test_good"))
+
     def test_a_build_without_gpu_tests_fails(self):
         (self.build / "tests/a/test_good").unlink()
         self.run_script("--steps", "tests,racecheck", self.build, self.output, code=1)
