@@ -69,7 +69,7 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
   }
   if (options.accuracy == precision::fp32 && !not_short) {
     s.plan = mm::plan_short(where, p);
-    s.why.push_back("precision fp32: with so few values of K, sums in FP64 take no longer than C to be written");
+    s.why.push_back("precision fp32: with so few values of K there is little to multiply, and sums in FP64 need no certificate");
     return s;
   }
   for (const split_kind& kind : split_kinds) {

@@ -5,7 +5,7 @@
 
 namespace antiphase::mm {
 
-// The longest K of such a product: on an H200 as many FP64 multiply-adds as pass while C is written.
+// The longest K of such a product: by the rates of an H200, as many FP64 multiply-adds as pass while C is written.
 constexpr int short_k = 16;
 constexpr extent2 short_tile{64, 128};  // outputs of a block
 
