@@ -38,15 +38,15 @@ struct scan_options {
 launch_counts scan(const context& where, const prefix::problem& p, const scan_options& options = {});
 
 // The same for the segments of one line (outer = inner = 1) that keys or flags tell apart: each is scanned on its own, an exclusive scan
-// begins at `initial` in each. A reverse scan runs through each segment from its end. Values of f32, f64, i32, i64, u32 and u64; keys of
-// any type but f16 and bf16. Single-pass only: throws not_supported on a device without bulk copies.
+// begins at `initial` in each. A reverse scan runs through each segment from its end. Values of all types but 8- and 16-bit integers, keys
+// of any type but f16 and bf16. Single-pass only: throws not_supported on a device without bulk copies.
 launch_counts scan_by_key(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options = {});
 
 // A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes, enough for this problem and all
-// that are shorter and otherwise the same, by policies auto, one-wave, single-pass and items. initialise_scan_workspace() is called once before the
-// first use, and again after work with it was broken off (a launch that failed, a kernel that was stopped), since a scan waits for what a
-// broken one has left half done, for ever; it waits for the stream. Then the workspace serves scans of all types, sizes and policies, one
-// after the other, always passed whole.
+// that are shorter and otherwise the same, by policies auto, one-wave, single-pass and items. initialise_scan_workspace() is called once
+// before the first use, and again after work with it was broken off (a launch that failed, a kernel that was stopped), since a scan waits
+// for what a broken one has left half done, for ever; it waits for the stream. Then the workspace serves scans of all types, sizes and
+// policies, one after the other, always passed whole.
 std::size_t scan_workspace(const prefix::problem& p);
 std::size_t scan_workspace(const prefix::problem& p, const prefix::scan_keys& keys);
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on = nullptr);

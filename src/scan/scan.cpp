@@ -30,8 +30,8 @@ std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
 std::size_t workspace_for(const problem& p) {
-  return both_halves(std::max({prefix::single_pass_workspace(p), prefix::most_one_wave_workspace(),
-                               prefix::workspace_bytes(prefix::find_step("items"), p)}));
+  return both_halves(std::max(
+      {prefix::single_pass_workspace(p), prefix::most_one_wave_workspace(), prefix::workspace_bytes(prefix::find_step("items"), p)}));
 }
 
 void require_workspace(std::span<std::byte> given, std::size_t bytes) {

@@ -58,8 +58,8 @@ template <scope S = scope::device, class T> AP_DEV void store_relaxed(T* at, std
 template <scope S = scope::device> AP_DEV void fence() { fence_all<S>(); }
 AP_DEV void device_fence() { fence(); }
 
-// poll(done): waits until done() holds; done reads memory, with load_acquire or load_relaxed, and does nothing else: no warp operation, since
-// lanes that meet would count as going on. Lets others run in between.
+// poll(done): waits until done() holds; done reads memory, with load_acquire or load_relaxed, and does nothing else: no warp operation,
+// since lanes that meet would count as going on. Lets others run in between.
 #if AP_ON_GPU
 template <class Done> AP_DEV void poll(Done done) {
   while (!done()) __nanosleep(32);
