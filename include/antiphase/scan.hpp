@@ -26,7 +26,7 @@ struct scan_options {
 // not depend on the run, nor on where the arrays lie: the order of operations is fixed by the problem's shape and the policy.
 //
 // One line, and rows (inner = 1) of all but 8- and 16-bit integers, are scanned on a GPU with bulk copies (sm_90) in a single kernel that
-// reads them once ("single-pass"), unless they are a few KiB; sums of one line of up to 4 MiB, on any GPU from sm_80 on, in one that keeps
+// reads them once ("single-pass"), unless they are a few KiB; sums of one line of up to 16 MiB, on any GPU from sm_80 on, in one that keeps
 // them in registers ("one-wave"). Their few bytes of working memory per tile belong to the executor and the stream, or are the caller's:
 // such calls with one workspace may not overlap. They return when the kernel has been queued. Other lines that are longer than one block's
 // tile take a workspace allocated in the call, which then waits for the stream before it returns, or the caller's. A problem without

@@ -1,19 +1,22 @@
 // The kernels of the one-wave scan: sums, those of signed integers as those of unsigned ones.
 #include <antiphase/scan/one_wave.cuh>
 #include <cstdint>
+#include <utility>
 
 #include "src/scan/one_wave.hpp"
 
 namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
-template <class T, wave_policy... P> void add_waves(std::vector<wave_instance>& list) {
-  (list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"), one_wave<T, sum, P>::tile}),
-   ...);
+template <class T, std::size_t... I> void add_waves(std::vector<wave_instance>& list, std::index_sequence<I...>) {
+  const auto add = [&]<wave_policy P>() {
+    list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"), one_wave<T, sum, P>::tile});
+  };
+  (add.template operator()<wave_choices[I].how>(), ...);
 }
 template <class... T> std::vector<wave_instance> list_of_waves() {
   std::vector<wave_instance> list;
-  (add_waves<T, small_wave, middle_wave, large_wave>(list), ...);
+  (add_waves<T>(list, std::make_index_sequence<std::size(wave_choices)>()), ...);
   return list;
 }
 

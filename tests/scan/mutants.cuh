@@ -109,7 +109,7 @@ template <class Kernel> struct never_counted {
 
 // The first one has no fault.
 std::vector<wave_mutant> wave_mutants() {
-  using scan = prefix::one_wave<std::uint32_t, prefix::sum, prefix::small_wave>;
+  using scan = prefix::one_wave<std::uint32_t, prefix::sum, prefix::wave_choices[0].how>;
   return {{"none", kernel_of<scan>("scan.one-wave"), scan::tile},
           {"the launch is never counted", kernel_of<never_counted<scan>>("never counted"), scan::tile}};
 }

@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-template <class T> constexpr std::int64_t tile = prefix::small_wave.tile_bytes() / static_cast<std::int64_t>(sizeof(T));
+template <class T> constexpr std::int64_t tile = prefix::wave_choices[0].how.tile_bytes() / static_cast<std::int64_t>(sizeof(T));
 
 class one_wave : public on_device {
  protected:
@@ -35,7 +35,7 @@ TEST_P(one_wave, edges_of_tiles) {
 // The largest array of each policy, and the smallest of the next.
 TEST_P(one_wave, edges_of_policies) {
   const context where = any();
-  for (const std::int64_t bytes : {prefix::most_bytes_of_small_wave, prefix::most_bytes_of_middle_wave, prefix::most_bytes_of_wave}) {
+  for (const auto& [bytes, how] : prefix::wave_choices) {
     sums<float>(where, bytes / 4);
     if (bytes < prefix::most_bytes_of_wave) sums<std::uint64_t>(where, bytes / 8 + 1, scan_kind::exclusive, scan_direction::reverse);
   }
@@ -161,7 +161,7 @@ TEST_P(one_wave, says_what_it_does_not_take) {
   float* const a = array.data();
   EXPECT_THAT(refusal({.in = a, .out = a, .outer = 2, .length = 16}), AllOf(HasSubstr("one-wave"), HasSubstr("2 x 1 lines")));
   EXPECT_THAT(refusal({.operation = scan_operation::max, .in = a, .out = a, .length = 16}), HasSubstr("compiled for sums"));
-  EXPECT_THAT(refusal({.in = a, .out = a, .length = (1 << 20) + 1}), AllOf(HasSubstr("4194308 bytes"), HasSubstr("at most 4194304")));
+  EXPECT_THAT(refusal({.in = a, .out = a, .length = (4 << 20) + 1}), AllOf(HasSubstr("16777220 bytes"), HasSubstr("at most 16777216")));
 }
 
 TEST(wave_policies, no_array_has_more_tiles_than_are_looked_at_together) {

@@ -37,8 +37,8 @@ inline constexpr step steps[] = {
     {"single-pass-1", "the array read once: tiles by bulk copies, totals between blocks; 1 stage", single_pass_policy, with_stages(1)},
     {"single-pass-2", "2 stages: a tile is loaded while another is scanned", single_pass_policy, with_stages(2)},
     {"single-pass-3", "3 stages", single_pass_policy, with_stages(3)},
-    {"single-pass", "7 stages: tiles wait in the ring for what lies before them", single_pass_policy},
-    {"one-wave", "up to 4 MiB: all tiles at once, in registers, one exchange of totals", one_wave_policy},
+    {"single-pass", "8 stages: tiles wait in the ring for what lies before them", single_pass_policy},
+    {"one-wave", "up to 16 MiB: all tiles at once, in registers, one exchange of totals", one_wave_policy},
 };
 
 // The step of that name; throws bad_request, with the names there are.
@@ -50,7 +50,7 @@ constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }
 // Elements of a tile, for elements of `size` bytes; of one-wave the tile of the shortest arrays.
 constexpr int tile_of(const step& s, std::size_t size) {
-  if (is_one_wave(s)) return small_wave.tile_bytes() / static_cast<int>(size);
+  if (is_one_wave(s)) return wave_choices[0].how.tile_bytes() / static_cast<int>(size);
   return is_single_pass(s) ? s.ring.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
 }
 

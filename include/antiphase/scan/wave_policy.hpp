@@ -1,8 +1,10 @@
 // The values that select a one-wave scan, and what it is told.
 #pragma once
+#include <algorithm>
 #include <antiphase/scan/problem.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace antiphase::prefix {
 
@@ -17,17 +19,28 @@ struct wave_policy {
 };
 constexpr bool valid(const wave_policy& p) { return p.warps >= 1 && p.warps <= 32 && p.rows >= 1 && p.rows <= 16; }
 
-// The more tiles, the longer they wait for each other; the fewer, the more multiprocessors idle.
-constexpr wave_policy small_wave{.warps = 4, .rows = 2}, middle_wave{.warps = 4, .rows = 8}, large_wave{.warps = 8, .rows = 8};
-constexpr std::int64_t most_bytes_of_small_wave = 256 << 10, most_bytes_of_middle_wave = 1 << 20, most_bytes_of_wave = 4 << 20;
-
-constexpr std::int64_t most_tiles_of_wave = most_bytes_of_wave / large_wave.tile_bytes();
-static_assert(most_bytes_of_small_wave / small_wave.tile_bytes() <= most_tiles_of_wave &&
-              most_bytes_of_middle_wave / middle_wave.tile_bytes() <= most_tiles_of_wave);
+// The more tiles, the longer they wait for each other; the fewer, the more multiprocessors idle. As measured on an H200.
+struct wave_choice {
+  std::int64_t most_bytes;  // of the array
+  wave_policy how;
+};
+constexpr wave_choice wave_choices[] = {{256 << 10, {.warps = 4, .rows = 2}},
+                                        {1 << 20, {.warps = 4, .rows = 8}},
+                                        {4 << 20, {.warps = 8, .rows = 8}},
+                                        {8 << 20, {.warps = 8, .rows = 16}},
+                                        {16 << 20, {.warps = 16, .rows = 16}}};
+constexpr std::int64_t most_bytes_of_wave = std::end(wave_choices)[-1].most_bytes;
 
 constexpr wave_policy wave_for(std::int64_t bytes) {
-  return bytes <= most_bytes_of_small_wave ? small_wave : bytes <= most_bytes_of_middle_wave ? middle_wave : large_wave;
+  for (const wave_choice& choice : wave_choices)
+    if (bytes <= choice.most_bytes) return choice.how;
+  return std::end(wave_choices)[-1].how;
 }
+constexpr std::int64_t most_tiles_of_wave = [] {
+  std::int64_t most = 0;
+  for (const wave_choice& choice : wave_choices) most = std::max(most, choice.most_bytes / choice.how.tile_bytes());
+  return most;
+}();
 
 // `control` and `states` are those of single_pass.hpp; not looked at where there is one tile.
 struct one_wave_arguments {
