@@ -9,6 +9,7 @@
     accuracy   errors of ours and of cuBLAS by K, with their picture
     data       speed, errors and share of recomputed outputs for every distribution
     sums       the public sums beside a copy and CUB, by type and size, with their picture
+    other_sums sums by row, by key and in wider types
     short_sums single calls and calls in a graph, of short arrays of FP32
 """
 import re
@@ -144,6 +145,12 @@ class Tables:
             rows.append([shape_text(shape), *map(self.sum_text, of_all)])
         return figures, "Inclusive sums, medians of rested runs: share of the speed of a copy on the device; times as fast as CUB.", ["n", *(f"`{t}`" for t in types)], rows
 
+    def other_sums(self):
+        figures = self.results.other_sums()
+        rows = [[f"`{f.type}`, {f.data}", shape_text(f.shape), f"{f.times['ours']:.1f}" + (f" {self.mark}" if self.stale(f) else ""),
+                 f"{self.of_copy(f) * 100:.1f} %" if self.of_copy(f) else "", times_text(f.times_faster("cub"))] for f in figures]
+        return figures, "Inclusive sums, microseconds, medians of rested runs; a copy that moves as many bytes.", ["", "n", "µs", "of a copy", "of CUB"], rows
+
     def short_sums(self):
         by_way = {way: {f.shape: f for f in self.results.sums(way) if f.type == "f32"} for way in ("event", "graph")}
         head = ["n"]
@@ -176,7 +183,7 @@ class Tables:
 
     def table(self, name, stale_note, folder):
         make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data, "sums": self.sums,
-                "short_sums": self.short_sums}.get(name)
+                "other_sums": self.other_sums, "short_sums": self.short_sums}.get(name)
         if make is None:
             raise BadResult(f"there is no table '{name}'")
         figures, title, head, rows = make()

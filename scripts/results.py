@@ -134,6 +134,10 @@ class Results:
         """What bench scan measured of the public sums."""
         return [f for f in self.figures.values() if f.kernel == "scan.sum" and f.protocol == protocol]
 
+    def other_sums(self, protocol="rested"):
+        """The same of sums by row, by key and in wider types."""
+        return [f for f in self.figures.values() if f.kernel in ("scan.rows", "scan.by-key", "scan.wider") and f.protocol == protocol]
+
     def rival(self, ladder, shape, who, protocol="rested"):
         """The newest figure at that shape that knows the rival."""
         known = [f for f in self.of_ladder(ladder, protocol) if f.shape == shape and who in f.times]

@@ -23,18 +23,24 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "Inclusive sums of all sizes and types; who is timed for one array is timed in one go, in random order.\n"
+    "Inclusive sums of all sizes and types, of whole arrays, of rows, by key, in wider types; who is timed for one array is timed in one "
+    "go,\n"
+    "in random order.\n"
     "\n"
     "Columns\n"
     "  how        rested, hot: calls queued one after the other (--protocol); up to 128 MiB also graph: one of 40 in a captured graph,\n"
     "             and event: a single call between two events. All warm: an array that fits the cache is there\n"
-    "  time       median of a call; GB/s: every element read once and written once\n"
-    "  memcpy     share of the speed of a copy on the device; CUB: how many times as fast as DeviceScan::InclusiveSum\n"
+    "  time       median of a call; GB/s: every element and key read once, every result written once\n"
+    "  memcpy     share of the speed of a copy on the device that moves as many bytes; CUB: how many times as fast as\n"
+    "             DeviceScan::InclusiveSum or InclusiveSumByKey\n"
     "  error      relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element\n"
     "\n"
     "Examples:\n"
     "  antiphase bench scan                                 sizes that suit the place: 2^16 to 2^28 on a GPU, 2^12 on the CPU\n"
     "  antiphase bench scan --size 1048576,268435456 --type f4,i1,u2\n"
+    "  antiphase bench scan --size 256000000 --rows 1000000\n"
+    "  antiphase bench scan --type i1 --accumulate i4\n"
+    "  antiphase bench scan --by-key 1000                   a key for each 1000 elements\n"
     "  antiphase bench scan --type all --against memcpy --json";
 
 constexpr int launches_in_a_graph = 40;
@@ -43,7 +49,8 @@ constexpr std::int64_t most_bytes_of_short_calls = 128 << 20;  // read and writt
 struct request {
   std::vector<std::int64_t> sizes;
   std::vector<std::string> types{"f4"}, against{"cub", "memcpy"};
-  std::string policy = "auto", protocol = "rested";
+  std::string policy = "auto", protocol = "rested", accumulate;
+  std::int64_t rows = 1, segment = 0;  // of how many elements a segment is, if sums are by key
   int repeats = 9;
   place_options place;
   common_options common;
@@ -60,23 +67,25 @@ struct times {
 struct outcome {
   element type;
   std::int64_t count;
-  std::string policy;  // that ran
-  verdict ours;
-  launch_counts counts;
-  rival cub;
-  std::optional<verdict> of_cub;
-  std::vector<times> taken;
-  std::string why_no_graph;
+  double bytes = 0;         // that a call has to move
+  std::string policy = {};  // that ran
+  verdict ours = {};
+  launch_counts counts = {};
+  rival cub = {};
+  std::optional<verdict> of_cub = {};
+  std::vector<times> taken = {};
+  std::string why_no_graph = {};
 };
 
-element parse_type(const std::string& text) {
+element parse_type(const std::string& text, const char* option = "--type") {
   std::string known;
   for (int i = 0; i <= static_cast<int>(element::u64); ++i) {
     const auto type = static_cast<element>(i);
     if (text == numpy_name(type)) return type;
-    known += numpy_name(type) + ", ";
+    known += (i > 0 ? ", " : "") + std::string(numpy_name(type));
   }
-  throw bad_request(fmt::format("--type {}: expected some of {}or all", tool::quoted(text), known));
+  throw bad_request(fmt::format("{} {}: expected one of {}{}", option, tool::quoted(text), known,
+                                option == std::string_view("--type") ? ", or all" : ""));
 }
 std::vector<element> types_of(const request& r) {
   std::vector<element> types;
@@ -116,21 +125,30 @@ struct contest {
   }
 };
 
-template <class T> class bench {
+// What is added up to what: sums in the type itself, and the wider ones that are measured.
+template <class T, class Out> constexpr bool is_measured = std::is_same_v<T, Out> || (prefix::accumulates(element_of<T>, element_of<Out>) &&
+                                                                                      std::is_signed_v<T> == std::is_signed_v<Out>);
+
+template <class T, class Out> class bench {
  public:
-  bench(const request& r, const context& where, outcome& o) : request_(r), arrays_(where, o.count), outcome_(o) {}
+  bench(const request& r, const context& where, outcome& o)
+      : request_(r), arrays_(where, o.count), keys_(where, r.segment > 0 ? keys_of(r, o.count) : std::vector<std::int32_t>{}), outcome_(o) {
+    o.bytes = static_cast<double>(o.count) * (sizeof(T) + sizeof(Out) + (r.segment > 0 ? sizeof(std::int32_t) : 0));
+  }
 
   void verify() {
-    const auto problem = arrays_.problem();
-    outcome_.policy = request_.policy == "auto" ? prefix::select_step(arrays_.where.runs_on(), problem).name : request_.policy;
-    outcome_.ours = arrays_.judge([&](stream on) { outcome_.counts = run(on); }, outcome_.count);
+    const auto p = problem();
+    outcome_.policy = request_.policy != "auto" ? request_.policy
+                      : request_.segment > 0    ? "single-pass"
+                                                : prefix::select_step(arrays_.where.runs_on(), p).name;
+    outcome_.ours = judge([&](stream on) { outcome_.counts = run(on); });
   }
   void take_times(const protocol& how) {
-    if (request_.beside("cub"))
-      outcome_.cub = cub_sums(arrays_.where, element_of<T>, std::as_const(arrays_.in).data(), arrays_.out.data(), outcome_.count);
-    if (outcome_.cub) outcome_.of_cub = arrays_.judge(outcome_.cub.run, outcome_.count);
+    if (request_.beside("cub")) outcome_.cub = cub();
+    if (outcome_.cub) outcome_.of_cub = judge(outcome_.cub.run);
+    if (request_.beside("memcpy")) make_copy();
     take(std::string(name(how.kind)), how, 1);
-    if (2 * outcome_.count * static_cast<std::int64_t>(sizeof(T)) > most_bytes_of_short_calls) return;
+    if (outcome_.bytes > most_bytes_of_short_calls) return;
     protocol single = how;
     single.most_repeats = 1;
     take("event", single, 1);
@@ -143,10 +161,45 @@ template <class T> class bench {
 
  private:
   const request& request_;
-  scan_arrays<T> arrays_;
+  scan_arrays<T, Out> arrays_;
+  device_array<std::int32_t> keys_;
+  std::vector<device_array<std::byte>> copied_;  // from the first to the second, where the input's bytes are not those that are moved
+  work copy_;
   outcome& outcome_;
 
-  launch_counts run(stream on) { return scan(arrays_.where, arrays_.problem(), {.policy = request_.policy, .on = on}); }
+  static std::vector<std::int32_t> keys_of(const request& r, std::int64_t count) {
+    std::vector<std::int32_t> keys(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int32_t>(i / static_cast<std::size_t>(r.segment));
+    return keys;
+  }
+  prefix::problem problem() {
+    prefix::problem p = arrays_.problem();
+    p.outer = request_.rows;
+    p.length = outcome_.count / request_.rows;
+    return p;
+  }
+  launch_counts run(stream on) {
+    const scan_options options{.policy = request_.policy, .on = on};
+    if (request_.segment > 0) return scan_by_key(arrays_.where, problem(), {.data = keys_.data()}, options);
+    return scan(arrays_.where, problem(), options);
+  }
+  verdict judge(const work& by) { return arrays_.judge(by, request_.segment > 0 ? request_.segment : outcome_.count / request_.rows); }
+  rival cub() {
+    if (!std::is_same_v<T, Out>) return {.name = "CUB", .why_not = "its sums are of the elements' type"};
+    if (request_.rows > 1) return {.name = "CUB", .why_not = "it scans one line"};
+    const void* const in = std::as_const(arrays_.in).data();
+    if (request_.segment > 0) return cub_sums_by_key(arrays_.where, element_of<T>, keys_.data(), in, arrays_.out.data(), outcome_.count);
+    return cub_sums(arrays_.where, element_of<T>, in, arrays_.out.data(), outcome_.count);
+  }
+  void make_copy() {
+    const auto half = static_cast<std::size_t>(outcome_.bytes / 2);
+    if (half == arrays_.host.size() * sizeof(T)) {
+      copy_ = arrays_.copy();
+      return;
+    }
+    for (int i = 0; i < 2; ++i) copied_.emplace_back(arrays_.where, std::vector<std::byte>(half, std::byte{1}));
+    copy_ = [this, half](stream on) { arrays_.where.runs_on().copy(copied_[1].data(), copied_[0].data(), half, on); };
+  }
   void take(const std::string& how, const protocol& as, int in_a_graph_of) {
     times taken{.how = how, .ours = {}, .cub = {}, .memcpy = {}};
     contest all;
@@ -155,7 +208,7 @@ template <class T> class bench {
     };
     add([this](stream on) { run(on); }, taken.ours);
     if (outcome_.cub) add(outcome_.cub.run, taken.cub.emplace());
-    if (request_.beside("memcpy")) add(arrays_.copy(), taken.memcpy.emplace());
+    if (copy_) add(copy_, taken.memcpy.emplace());
     all.take(arrays_.where.runs_on(), as, in_a_graph_of);
     outcome_.taken.push_back(taken);
   }
@@ -174,7 +227,7 @@ std::string table(const std::vector<outcome>& all) {
       cells row{numpy_name(o.type), fmt::format("{}", o.count), o.policy};
       if (t != nullptr)
         row.insert(row.end(), {t->how, fmt::format("{:.2f}", t->ours.median_us), spread_text(t->ours),
-                               fmt::format("{:.0f}", gigabytes_per_second(o.count, size_of(o.type), t->ours.median_us)),
+                               fmt::format("{:.0f}", o.bytes / t->ours.median_us * 1e-3),
                                t->memcpy ? fmt::format("{:.3f}", t->memcpy->median_us / t->ours.median_us) : "-",
                                t->cub ? fmt::format("x{:.2f}", t->cub->median_us / t->ours.median_us) : "-"});
       else if (timed)
@@ -188,10 +241,20 @@ std::string table(const std::vector<outcome>& all) {
   return table_text(rows);
 }
 
+std::string kind_of(const request& r) {
+  return r.segment > 0 ? "scan.by-key" : r.rows > 1 ? "scan.rows" : !r.accumulate.empty() ? "scan.wider" : "scan.sum";
+}
+// What is added up, if it is not the whole array in its own type.
+std::string what_of(const request& r) {
+  if (r.segment > 0) return fmt::format("a key for each {}", r.segment);
+  if (r.rows > 1) return fmt::format("{} rows", r.rows);
+  return r.accumulate.empty() ? "" : fmt::format("summed in {}", name(parse_type(r.accumulate)));
+}
 // One per way of taking times, or one without times.
 json record(const request& r, const outcome& o, const times* t) {
-  const std::string kernel = r.policy == "auto" ? "scan.sum" : "scan.sum." + r.policy;
+  const std::string kernel = kind_of(r) + (r.policy == "auto" ? "" : "." + r.policy);
   json value{{"kernel", kernel}, {"policy", o.policy}, {"shape", {{"n", o.count}}}, {"type", name(o.type)}};
+  if (const std::string what = what_of(r); !what.empty()) value["data"] = what;
   value["error"] = {{"ours", o.ours.error}, {"unit", "relative Frobenius"}};
   if (t == nullptr) value["counts"] = to_json(o.counts);
   if (t != nullptr) {
@@ -207,7 +270,7 @@ json record(const request& r, const outcome& o, const times* t) {
       add_time(value, "memcpy", *t->memcpy);
       value["of_memcpy"] = t->memcpy->median_us / t->ours.median_us;
     }
-    value["gb_per_s"] = gigabytes_per_second(o.count, size_of(o.type), t->ours.median_us);
+    value["gb_per_s"] = o.bytes / t->ours.median_us * 1e-3;
   }
   value["verified"] = o.ours.verified;
   value["code"] = code_of(kernel);
@@ -228,9 +291,13 @@ void run(const request& r) {
     if (rival != "cub" && rival != "memcpy" && rival != "none")
       throw bad_request(fmt::format("--against {}: expected some of cub, memcpy, or none", tool::quoted(rival)));
   if (r.policy != "auto") prefix::find_step(r.policy);
+  if ((r.rows > 1) + (r.segment > 0) + !r.accumulate.empty() > 1)
+    throw bad_request("--rows, --by-key and --accumulate are measured one at a time");
   const place at = choose_place(r.place, reference::not_offered);
   const std::vector<std::int64_t> sizes = sizes_of(r, at.where->kind());
   const bool timed = at.where->kind() == target::cuda;
+  for (const std::int64_t size : sizes)
+    if (size % r.rows != 0) throw bad_request(fmt::format("--size {}: expected a multiple of --rows {}", size, r.rows));
   say_place(r.common, at);
   if (!timed) say(r.common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
 
@@ -238,12 +305,21 @@ void run(const request& r) {
   for (const element type : types)
     for (const std::int64_t size : sizes) {
       say_progress(r.common, fmt::format("{} of {}", size, numpy_name(type)));
-      outcome& o = all.emplace_back(outcome{
-          .type = type, .count = size, .policy = {}, .ours = {}, .counts = {}, .cub = {}, .of_cub = {}, .taken = {}, .why_no_graph = {}});
-      with_element(type, [&]<class T>() {
-        bench<T> b(r, *at.where, o);
+      outcome& o = all.emplace_back(outcome{.type = type, .count = size});
+      const auto measure_as = [&]<class T, class Out>() {
+        bench<T, Out> b(r, *at.where, o);
         b.verify();
         if (timed && size > 0) b.take_times(how);
+      };
+      with_element(type, [&]<class T>() {
+        if (r.accumulate.empty()) return measure_as.template operator()<T, T>();
+        with_element(parse_type(r.accumulate, "--accumulate"), [&]<class Out>() {
+          if constexpr (is_measured<T, Out>)
+            measure_as.template operator()<T, Out>();
+          else
+            throw bad_request(fmt::format("--accumulate {}: sums of {} are measured in wider types of the same kind, of 32 bits or more",
+                                          r.accumulate, numpy_name(type)));
+        });
       });
       if (!o.cub.why_not.empty()) say(r.common, fmt::format("CUB is not compared with: {}", o.cub.why_not));
       if (!o.why_no_graph.empty()) say(r.common, fmt::format("{} of {} in a graph: {}", size, numpy_name(type), o.why_no_graph));
@@ -258,7 +334,8 @@ void run(const request& r) {
     }
     print_json(result_file("bench scan", at, std::move(records)));
   } else {
-    print(fmt::format("inclusive sums on {}\n\n{}", at.name, table(all)));
+    const std::string what = what_of(r);
+    print(fmt::format("inclusive sums{} on {}\n\n{}", what.empty() ? "" : ", " + what + ",", at.name, table(all)));
   }
   require_verified(all);
 }
@@ -273,6 +350,11 @@ void add_bench_scan(CLI::App& bench, action& chosen) {
       ->check(integer_from(0))
       ->type_name("NUMBERS");
   command->add_option("--type", r->types, "Some of f4 (default), f8, i1 to i8, u1 to u8, or all")->delimiter(',')->type_name("TYPES");
+  command->add_option("--rows", r->rows, "Rows of equal length that each array consists of")->check(integer_from(1))->type_name("N");
+  command->add_option("--by-key", r->segment, "Sums by 32-bit keys, of which each stands for so many elements")
+      ->check(integer_from(1))
+      ->type_name("N");
+  command->add_option("--accumulate", r->accumulate, "Sums in a wider type")->type_name("TYPE");
   command->add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type")->type_name("NAME");
   command->add_option("--against", r->against, "Some of cub and memcpy (default: both), or none")->delimiter(',')->type_name("NAMES");
   command->add_option("--repeats", r->repeats, "Samples of each time (default 9)")->check(integer_between(1, 1000))->type_name("N");

@@ -30,5 +30,7 @@ rival cublas_product(const mm::half_problem& p);
 // Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit. Its workspace is there
 // before the first run.
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count);
+// The same for the segments that 32-bit keys tell apart, of f32, f64, i32 and i64.
+rival cub_sums_by_key(const context& where, element type, const std::int32_t* keys, const void* in, void* out, std::int64_t count);
 
 }  // namespace antiphase::tool

@@ -10,7 +10,7 @@ namespace antiphase::tool {
 namespace {
 
 void check(cudaError_t result) {
-  if (result != cudaSuccess) throw device_error(std::string("cub::DeviceScan::InclusiveSum failed: ") + cudaGetErrorString(result));
+  if (result != cudaSuccess) throw device_error(std::string("a scan of CUB failed: ") + cudaGetErrorString(result));
 }
 
 template <class T> work sums(const context& where, const void* in, void* out, std::int64_t count) {
@@ -23,13 +23,40 @@ template <class T> work sums(const context& where, const void* in, void* out, st
   };
 }
 
+template <class T> work sums_by_key(const context& where, const std::int32_t* keys, const void* in, void* out, std::int64_t count) {
+  std::size_t bytes = 0;
+  const auto call = [=](void* workspace, std::size_t& size, stream on) {
+    check(cub::DeviceScan::InclusiveSumByKey(workspace, size, keys, static_cast<const T*>(in), static_cast<T*>(out), count, {}, on));
+  };
+  call(nullptr, bytes, nullptr);
+  const auto workspace = std::make_shared<device_array<std::byte>>(where, bytes);
+  return [=](stream on) {
+    std::size_t size = bytes;
+    call(workspace->data(), size, on);
+  };
+}
+
+std::string version() {
+  return std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
+}
+
 }  // namespace
 
-rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count) {
+rival cub_sums_by_key(const context& where, element type, const std::int32_t* keys, const void* in, void* out, std::int64_t count) {
   rival result{
-      .name = "CUB",
-      .version = std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION),
-      .mode = "DeviceScan::InclusiveSum, 64-bit size, not deterministic for floats"};
+      .name = "CUB", .version = version(), .mode = "DeviceScan::InclusiveSumByKey, 32-bit keys, 64-bit size, not deterministic for floats"};
+  switch (type) {
+    case element::f32: result.run = sums_by_key<float>(where, keys, in, out, count); break;
+    case element::f64: result.run = sums_by_key<double>(where, keys, in, out, count); break;
+    case element::i32: result.run = sums_by_key<std::int32_t>(where, keys, in, out, count); break;
+    case element::i64: result.run = sums_by_key<std::int64_t>(where, keys, in, out, count); break;
+    default: result.why_not = "sums by key are compiled in for f4, f8, i4 and i8"; break;
+  }
+  return result;
+}
+
+rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count) {
+  rival result{.name = "CUB", .version = version(), .mode = "DeviceScan::InclusiveSum, 64-bit size, not deterministic for floats"};
   switch (type) {
     case element::f32: result.run = sums<float>(where, in, out, count); break;
     case element::f64: result.run = sums<double>(where, in, out, count); break;

@@ -34,26 +34,34 @@ constexpr double gigabytes_per_second(std::int64_t count, std::size_t size, doub
 }
 
 // Input and output of a scan, and what is known of the result.
-template <class T> struct scan_arrays {
+template <class T, class Out = T> struct scan_arrays {
   context where;
   std::vector<T> host;
-  device_array<T> in, out;
+  device_array<T> in;
+  device_array<Out> out;
 
   scan_arrays(const context& on, std::int64_t count)
       : where{on}, host{scan_input<T>(count)}, in{on, host}, out{on, static_cast<std::size_t>(count)} {}
 
   std::int64_t count() const { return static_cast<std::int64_t>(host.size()); }
-  prefix::problem problem() { return {.type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = count()}; }
+  prefix::problem problem() {
+    prefix::problem p{.type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = count()};
+    if constexpr (!std::is_same_v<T, Out>) p.accumulate = element_of<Out>;
+    return p;
+  }
   // Runs the work and judges its sums, each tile of `tile` elements on its own. The output held something wrong before: an element that is
   // left out must not pass as the one of the run before.
   verdict judge(const work& run, std::int64_t tile) {
-    std::vector<T> wrong(host.size());
+    std::vector<Out> wrong(host.size());
     in_parallel(wrong.size(), [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) wrong[i] = static_cast<T>(7777777 + i % 13);
+      for (std::size_t i = first; i < last; ++i) wrong[i] = static_cast<Out>(7777777 + i % 13);
     });
     out.copy_from(wrong);
     where.runs_on().milliseconds(run, nullptr);
-    return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
+    if constexpr (std::is_same_v<T, Out>)
+      return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
+    else
+      return check_sums<Out>(std::vector<Out>(host.begin(), host.end()), out.to_host(), std::max<std::int64_t>(tile, 1));
   }
   // A copy of the input to the output.
   work copy() {

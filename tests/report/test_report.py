@@ -419,11 +419,11 @@ class Products(PublicCalls):
 
 
 class Sums(PublicCalls):
-    NAMES, DOCUMENT = ("sums", "short_sums"), "docs/scan.md"
+    NAMES, DOCUMENT = ("sums", "other_sums", "short_sums"), "docs/scan.md"
 
     def test_without_results_they_say_so(self):
         self.run_report()
-        self.assertEqual(self.read("docs/scan.md").count("No figures yet"), 2)
+        self.assertEqual(self.read("docs/scan.md").count("No figures yet"), 3)
         self.assertFalse((self.root / "docs/pictures").exists())
 
     def test_types_and_sizes(self):
@@ -442,6 +442,13 @@ class Sums(PublicCalls):
         self.run_report()
         self.assertEqual(self.table("short_sums")[2:], [["2¹⁶", "6.80", "12.80", "5.90", "1.88×", "2.00", "3.60", "", "1.80×"],
                                                         ["2²⁰", "", "", "", "", "3.50", "7.00", "", "2.00×"]])
+
+    def test_rows_keys_and_wider_types(self):
+        self.result("a", [{**self.sums("f32", 4, 1 << 28, 800, cub=1200, memcpy=760), "kernel": "scan.by-key", "data": "a key for each 9"},
+                          {**self.sums("f32", 4, 1000, 5, memcpy=4), "kernel": "scan.rows", "data": "10 rows"}])
+        self.run_report()
+        self.assertEqual(self.table("other_sums")[2:], [["`f32`, a key for each 9", "2²⁸", "800.0", "95.0 %", "1.50×"], ["`f32`, 10 rows", "1000", "5.0", "80.0 %", ""]])
+        self.assertIn("No figures yet", self.read("docs/scan.md"))  # of whole arrays
 
     def test_types_do_not_replace_each_other(self):
         self.result("a", [self.sums("i16", 2, 1 << 20, 4, memcpy=2), self.sums("u16", 2, 1 << 20, 8, memcpy=2, code="0123456789abcdef")])

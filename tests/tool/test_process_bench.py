@@ -124,6 +124,16 @@ class BenchScan(ToolTest):
         records = self.records("--size", "300", "--type", "all")
         self.assertEqual({r["type"] for r in records}, {"f32", "f64", *(f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64))})
 
+    def test_rows_keys_and_wider_types(self):
+        for arguments, kernel, data in ((("--size", "600", "--rows", "30"), "scan.rows", "30 rows"),
+                                        (("--size", "700", "--by-key", "7", "--type", "i8"), "scan.by-key", "a key for each 7"),
+                                        (("--size", "700", "--type", "i1", "--accumulate", "i4"), "scan.wider", "summed in i32")):
+            (record,) = self.records(*arguments)
+            self.assertEqual((record["kernel"], record["data"], record["verified"]), (kernel, data, True))
+        for arguments, message in ((("--size", "10", "--rows", "3"), "--size 10: expected a multiple of --rows 3"), (("--rows", "2", "--by-key", "2"), "one at a time"),
+                                   (("--type", "i1", "--accumulate", "u4"), "wider types of the same kind"), (("--accumulate", "x"), "expected one of f4")):
+            self.assertIn(message, self.run_tool("bench", "scan", *arguments, "-q", *CPU, code=2).message)
+
     def test_a_policy_by_name(self):
         records = self.records("--size", "700", "--policy", "warp-shuffle", "--type", "i4")
         self.assertEqual([(r["kernel"], r["policy"]) for r in records], [("scan.sum.warp-shuffle", "warp-shuffle")])
