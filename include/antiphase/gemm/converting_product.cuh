@@ -1,4 +1,5 @@
-// The split product for narrow C: A comes as it is, and a warpgroup splits its tiles where they lie in shared memory (TMA and wgmma, sm_90a).
+// The split product for narrow C: A comes as it is, and a warpgroup splits its tiles where they lie in shared memory (TMA and wgmma,
+// sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -19,18 +20,18 @@ namespace antiphase::mm {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A block has one tile of C, or a part of K of it. Warpgroup 0 loads (one thread) and converts, warpgroups 1 and 2 compute, 64 x 128 outputs
-// each:
+// A block has one tile of C, or a part of K of it. Warpgroup 0 loads (one thread) and converts, warpgroups 1 and 2 compute, 64 x 128
+// outputs each:
 //   slot:  load | convert (4 warps) | multiply (8 warps) | load ...     a stage of 32 k: A in FP32, of the size that its parts will have
 //                                                                       in the same place, and the parts of B
-// A row's largest element is not known before all of the row has been seen. Its scale is that of the largest so far. A thread converts one
-// row; when the row outgrows its scale by a factor of 2^d, the stage says so, and before the warpgroups multiply it they multiply all sums of
-// that row by 2^-d, which is exact. The first stages do that a few times, later ones hardly ever.
-// What the certificate needs of a row is collected on the way (docs/accuracy.md), and lies where the epilogue looks for it when the block, or
-// the cluster of blocks that share a tile, has come to the end of K.
+// A row's largest element is not known before all of the row has been seen. Its scale is that of the largest so far, and the same for both
+// stages of a chunk. A thread converts one row; when the row outgrows its scale by a factor of 2^d, the chunk says so, and before the
+// warpgroups multiply it they multiply all sums of that row by 2^-d, which is exact. The first chunks do that a few times, later ones
+// hardly ever. A row that outgrows its scale in the second stage of a chunk has the first one converted again, from global memory. What the
+// certificate needs of a row is collected on the way (docs/accuracy.md), and lies where the epilogue looks for it when the block, or the
+// cluster of blocks that share a tile, has come to the end of K.
 //
-// The products of a stage are multiplied in another order than by split_product: main, mixed, main, mixed, so that a scale may change
-// between the two stages of a chunk. Every sum still has its terms in the same order: where no scale changes, the bits are the same.
+// Every sum has its terms in the order of split_product: where no scale changes, the bits are the same.
 
 // How the parts of a block wait for each other, and what they owe each other. A parameter, so that tests can take one away.
 template <product_policy P> struct converting_steps {
@@ -76,7 +77,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     tile_lines lines;
     typename Steps::ring ring;
     uncertain_count uncertain;
-    std::uint32_t outgrown[P.stages][Steps::converting_warps];  // whether any row of the warp has outgrown its scale
+    std::uint32_t outgrown[P.stages][Steps::converting_warps];  // with a chunk's first stage: whether any row of the warp has
     std::uint8_t growth[P.stages][split_tile];                  // by what power of two, if so
     std::int16_t top[split_tile];                               // exponents of the rows' largest elements, for the cluster's other blocks
   };
@@ -84,31 +85,22 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   using sums = split_sums;
 
  private:
-  enum event { arrived, converted };  // and then free
+  enum event { arrived, converted };                     // and then free
   static constexpr int no_factor = 255;                  // growth: forget what there is
   static constexpr int not_finite = 1000, zero = -1000;  // top: no exponents
 
   AP_DEV static int rank() { return P.cluster == 1 ? 0 : cluster_rank(); }
-  struct work {
-    int top, left;             // of the tile
-    int first_step, end_step;  // along K
-    std::int64_t tile;         // where its notes are
-    row_facts* facts;
-  };
-  AP_DEV static work work_of(const params& p) {
-    const std::int64_t number = p.first + block_index().x / P.cluster;
-    const tile_place at = grouped_tiles{p.rows, p.columns, 8}.at(number);
-    const auto first = [&](int block) { return P.cluster == 1 ? block * p.chunks : shared_by_cluster::first_chunk(block, p.chunks); };
-    return {static_cast<int>(at.row) * split_tile, static_cast<int>(at.column) * split_tile, 2 * first(rank()), 2 * first(rank() + 1),
-            (number - p.first) * P.cluster + rank(),          p.rows_of + block_index().x};
+  AP_DEV static int first_chunk(const params& p, int block) {
+    return P.cluster == 1 ? block * p.chunks : shared_by_cluster::first_chunk(block, p.chunks);
   }
+  AP_DEV static row_facts& facts_of(const params& p) { return p.rows_of[block_index().x]; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  AP_DEV static void load(const params& p, storage& s, const work& w, place& at, int step) {
+  AP_DEV static void load(const params& p, storage& s, place& at, int step) {
     auto& [a, b] = s.slots[at.index];
     s.ring.acquire(at);
-    tensor_load(a, p.a, s.ring.barrier[arrived][at.index], split_step * step, w.top);
-    tensor_load(b, p.b, s.ring.barrier[arrived][at.index], 2 * split_step * step, w.left);
+    tensor_load(a, p.a, s.ring.barrier[arrived][at.index], split_step * step, s.lines.top);
+    tensor_load(b, p.b, s.ring.barrier[arrived][at.index], 2 * split_step * step, s.lines.left);
     s.ring.commit(at, arrived, bytes{sizeof a + sizeof b});
     ++at;
   }
@@ -119,23 +111,33 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   // A row as it comes in: what is known of it, and the scale that follows.
   struct running_row {
     row_part is = {};
-    line_facts by{line_range{}, 0};
+    float scale = 1, not_tiny = 0;  // of its largest element, as line_facts has them: second, and not_tiny
 
+    // Whether an element so large has another exponent than the largest so far.
+    AP_DEV bool outgrows(std::uint32_t largest) const {
+      return (largest ^ is.largest) >> 23 != 0 || (largest < 0x800000u && largest != is.largest);
+    }
     // If the next elements make the row's largest so large, what was scaled before has to be multiplied by 2^-growth.
     AP_DEV int outgrown(std::uint32_t largest) {
       const std::uint32_t before = is.largest;
+      const bool same = !outgrows(largest);
       is.largest = largest;
-      if ((largest ^ before) >> 23 == 0 && (largest >= 0x800000u || largest == before)) return 0;  // the same exponent
-      const int top = line_facts::exponent_of(largest), growth = top - line_facts::exponent_of(before);
-      by = line_facts({largest, 0}, 0);
+      if (same) return 0;
+      const line_facts by({largest, 0}, 0);
+      scale = by.second, not_tiny = by.not_tiny;
       if (!by.finite) return no_factor;  // zeros from here on, so that the sum is zero, which is never certified
+      const int top = line_facts::exponent_of(largest), growth = top - line_facts::exponent_of(before);
       if (before == 0) is.first_top = top;
       if (before == 0 || growth == 0) return 0;
       rescale(is, growth);
       if (top - is.first_top > largest_growth) is.tiny = Steps::tiny_now(is.nonzeros);
       return growth < no_factor ? growth : no_factor;
     }
+    // Whether a factor is not all that there is to its elements.
+    AP_DEV bool special() const { return is.largest >= line_facts::infinite || is.largest < two_factors; }
   };
+  static constexpr std::uint32_t two_factors = static_cast<std::uint32_t>(top_exponent - 127 + 127)
+                                               << 23;  // rows below have an exponent above 127
   // Sums of elements that lie further than that below the largest might be rounded when their scale is undone. Counting all of them as tiny
   // is always allowed, and whoever is certified then is so large that such sums do not matter.
   static constexpr int largest_growth = 24;
@@ -146,13 +148,20 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   }
   AP_DEV static float undone(int growth) { return growth > 126 ? 0 : line_facts::power_of_two(-growth); }
 
-  AP_DEV static std::byte* piece(split_part& a, int row, int number) {  // 16 bytes of the row, as swizzled
-    return reinterpret_cast<std::byte*>(&a[row][0]) + 16 * (number ^ (row & 7));
-  }
+  // A row in its tile: pieces of 16 bytes, as swizzled. The compiler is not to keep all their places in registers.
+  struct row_memory {
+    std::byte* tile;
+    int start;
+    AP_DEV row_memory(split_part& a, int row) : tile(reinterpret_cast<std::byte*>(&a[0][0])), start(row * 128 + (row & 7) * 16) {
+      compute_anew(start);
+    }
+    AP_DEV std::byte* piece(int number) const { return tile + (start ^ 16 * number); }
+  };
   AP_DEV static void read(row_values& x, split_part& a, int row) {
+    const row_memory from(a, row);
     AP_UNROLL
     for (int i = 0; i < split_step / 4; ++i) {
-      const auto four = load_pack<4>(reinterpret_cast<const float*>(piece(a, row, i)));
+      const auto four = load_pack<4>(reinterpret_cast<const float*>(from.piece(i)));
       AP_UNROLL
       for (int e = 0; e < 4; ++e) x[4 * i + e] = four.element[e];
     }
@@ -174,32 +183,40 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     return {larger_magnitude(larger_magnitude(largest[0], largest[1]), larger_magnitude(largest[2], largest[3])),
             std::fmin(std::fmin(least[0], least[1]), std::fmin(least[2], least[3]))};
   }
-  // Rare: what is not finite becomes zero, what takes two factors takes the first.
-  AP_DEV static void prepare(row_values& x, const line_facts& by) {
-    if (by.finite && by.first == 1) return;
+  // Rare: what is not finite becomes zero, what takes two factors takes the first. Says whether there was anything to do.
+  AP_DEV static bool prepare(row_values& x, const running_row& row) {
+    if (!row.special()) return false;
+    const line_facts by({row.is.largest, 0}, 0);
     AP_UNROLL
     for (int i = 0; i < split_step; ++i) x[i] = by.finite ? x[i] * by.first : 0;
+    return true;
   }
-  // Counts, and enters the first elements that are not zero in the row's list. `least`: of |x|.
-  AP_DEV static void count(running_row& row, const row_values& x, float least, few_places* few, int k) {
-    if (least >= row.by.not_tiny && row.is.nonzeros >= few_nonzeros) {
+  // Counts, and enters the first elements that are not zero in the row's list. `least`: of |x|, or less.
+  AP_DEV static void count(const params& p, running_row& row, const row_values& x, float least, int k) {
+    if (least >= row.not_tiny && row.is.nonzeros >= few_nonzeros) {
       row.is.nonzeros += split_step;
       return;
     }
-    std::uint32_t found = row.is.nonzeros;
-    if (found < few_nonzeros && row.is.largest != 0) {
-      AP_UNROLL
-      for (int i = 0; i < split_step; ++i)
-        if (x[i] != 0 && found < few_nonzeros) few->k[found++] = k + i;
-    }
+    std::uint32_t present = 0, nonzeros = 0, tiny = 0;  // present: a bit for each
     AP_UNROLL
     for (int i = 0; i < split_step; ++i) {
-      row.is.nonzeros += x[i] != 0;
-      row.is.tiny += x[i] != 0 && std::fabs(x[i]) < row.by.not_tiny;
+      const bool zero = x[i] == 0;
+      present |= zero ? 0 : 1u << i;
+      nonzeros += zero ? 0 : 1;
+      tiny += !zero && std::fabs(x[i]) < row.not_tiny;
     }
+    for (std::uint32_t found = row.is.nonzeros; present != 0 && found < few_nonzeros; present >>= 1, ++k)
+      if ((present & 1) != 0) list_of(p).k[found++] = k;
+    row.is.nonzeros += nonzeros;
+    row.is.tiny += tiny;
+  }
+  AP_DEV static few_places& list_of(const params& p) {
+    row_facts& facts = facts_of(p);
+    return P.cluster == 1 ? facts.few[thread_index()] : facts.few_of_part[thread_index()];
   }
   // In the place of the floats.
-  AP_DEV static void split(split_part& a, int row, const row_values& x, const line_facts& by, std::uint32_t& size) {
+  AP_DEV static void split(split_part& a, int row, const row_values& x, float scale, std::uint32_t& size) {
+    const row_memory to(a, row);
     AP_UNROLL
     for (int from = 0; from < split_step; from += 8) {
       pack<std::uint32_t, 4> hi, lo;
@@ -207,75 +224,111 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       AP_UNROLL
       for (int e = 0; e < 8; e += 2) {
         constexpr float up = 1 << lo_exponent;
-        const float one = x[from + e] * by.second, two = x[from + e + 1] * by.second;
+        const float one = x[from + e] * scale, two = x[from + e + 1] * scale;
         const std::uint32_t both = to_halves(one, two);
         hi.element[e / 2] = both;
         lo.element[e / 2] = to_halves((one - lower_half(both)) * up, (two - upper_half(both)) * up);
         sum = add_rounded_up(add_rounded_up(sum, std::fabs(one), 1), std::fabs(two), 1);
       }
       const int at = from / 16 * 4 + from % 16 / 8;
-      store_pack(reinterpret_cast<std::uint32_t*>(piece(a, row, at)), hi);
-      store_pack(reinterpret_cast<std::uint32_t*>(piece(a, row, at + 2)), lo);
+      store_pack(reinterpret_cast<std::uint32_t*>(to.piece(at)), hi);
+      store_pack(reinterpret_cast<std::uint32_t*>(to.piece(at + 2)), lo);
       size += std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(0x1p23f);
     }
   }
-  AP_DEV static row_part convert(const params& p, storage& s, const work& w) {
-    const int number = thread_index(), warp = number / warp_size;
-    few_places* const few = P.cluster == 1 ? &w.facts->few[number] : &w.facts->few_of_part[number];
+  // A step as it was, for one of the tile's rows.
+  AP_DEV static void read_again(row_values& x, const params& p, std::int64_t row, std::int64_t k) {
+    const float* const from = &p.what.a(row, k);
+    AP_UNROLL
+    for (int i = 0; i < split_step; ++i) x[i] = k + i < p.what.k() ? from[i] : 0;
+  }
+  AP_DEV static void convert(const params& p, running_row& row, row_values& x, float least, split_part& to, int step) {
+    if (prepare(x, row)) least = 0;
+    count(p, row, x, least, split_step * step);
+    split(to, thread_index(), x, row.scale, row.is.size);
+  }
+  AP_DEV static std::uint32_t larger(const running_row& row, const extremes& found) {
+    return std::bit_cast<std::uint32_t>(larger_magnitude(std::bit_cast<float>(row.is.largest), found.largest)) & ~(1u << 31);
+  }
+  AP_DEV static row_part convert(const params& p, storage& s) {
+    const int number = thread_index(), end_step = 2 * first_chunk(p, rank() + 1);
+    int step = 2 * first_chunk(p, rank());
     running_row row;
     place at, next;
-    for (int step = w.first_step; number == 0 && step < w.first_step + ahead && step < w.end_step; ++step) load(p, s, w, next, step);
-    for (int step = w.first_step; step < w.end_step; ++step, ++at) {
-      if (number == 0 && step + ahead < w.end_step) load(p, s, w, next, step + ahead);
+    for (int i = 0; number == 0 && i < ahead; ++i)
+      if (step + i < end_step) load(p, s, next, step + i);
+    for (; step < end_step; step += 2) {
+      for (int i = ahead; number == 0 && i < ahead + 2; ++i)
+        if (step + i < end_step) load(p, s, next, step + i);
       warp_sync();
-      split_part& a = s.slots[at.index].a;
-      s.ring.wait(at, arrived);
+      const place one = at++, two = at++;
+      split_part &first = s.slots[one.index].a, &second = s.slots[two.index].a;
+      const std::uint32_t nonzeros = row.is.nonzeros;
       row_values x;
-      read(x, a, number);
-      const extremes found = find(x);
-      const int growth =
-          row.outgrown(std::bit_cast<std::uint32_t>(larger_magnitude(std::bit_cast<float>(row.is.largest), found.largest)) & 0x7FFFFFFFu);
+      s.ring.wait(one, arrived);
+      read(x, first, number);
+      extremes found = find(x);
+      int growth = row.outgrown(larger(row, found));
+      convert(p, row, x, found.least, first, step);
+      s.ring.wait(two, arrived);
+      read(x, second, number);
+      found = find(x);
+      // What the first stage added to the certificate's sums stays there: they are upper bounds.
+      if (row.outgrows(larger(row, found))) {
+        growth += row.outgrown(larger(row, found));
+        row.is.nonzeros = nonzeros;
+        if (row.is.largest < line_facts::infinite) read_again(x, p, s.lines.top + number, split_step * step);
+        convert(p, row, x, 0, first, step);
+        read(x, second, number);
+      }
+      row.is.largest = larger(row, found);
       const unsigned any = ballot(growth != 0);
-      if (any != 0) s.growth[at.index][number] = static_cast<std::uint8_t>(growth);
-      if (lane_index() == 0) s.outgrown[at.index][warp] = any;
-      prepare(x, row.by);
-      count(row, x, found.least * row.by.first, few, split_step * step);
-      split(a, number, x, row.by, row.is.size);
+      if (any != 0) s.growth[one.index][number] = static_cast<std::uint8_t>(growth < no_factor ? growth : no_factor);
+      if (lane_index() == 0) s.outgrown[one.index][number / warp_size] = any;
       Steps::parts_written();
-      s.ring.commit(at, converted, by_warp{});
+      s.ring.commit(one, converted, by_warp{});
+      convert(p, row, x, found.least, second, step + 1);
+      Steps::parts_written();
+      s.ring.commit(two, converted, by_warp{});
     }
-    for (std::uint32_t i = row.is.nonzeros; i < few_nonzeros; ++i) few->k[i] = -1;
     return row.is;
   }
 
   // At the end of K, for the epilogue.
-  AP_DEV static void tell(const params& p, storage& s, const work& w, const row_part& is) {
+  AP_DEV static void fill(few_places& few, std::uint32_t nonzeros) {
+    for (std::uint32_t i = nonzeros; i < few_nonzeros; ++i) few.k[i] = -1;
+  }
+  AP_DEV static void tell(const params& p, storage& s, const row_part& is) {
     const int number = thread_index();
     const line_facts by({is.largest, is.nonzeros}, static_cast<int>(p.what.k()));
-    const bool present = w.top + number < p.left.lines;
-    s.lines.row_scale[number] = present ? by.scale_back(is.tiny > 0) : 1;
-    w.facts->line[number] = by.line(is.tiny, is.size);
+    row_facts& facts = facts_of(p);
+    s.lines.row_scale[number] = s.lines.top + number < p.left.lines ? by.scale_back(is.tiny > 0) : 1;
+    facts.line[number] = by.line(is.tiny, is.size);
+    fill(facts.few[number], is.nonzeros);
   }
   // What all blocks of the cluster have found, together. Their parts of K are in order.
-  AP_DEV static row_part merged(const work& w) {
+  AP_DEV static row_part merged(const params& p) {
     const int number = thread_index();
-    const row_facts* const all = w.facts - rank();
-    row_part whole = all[0].part[number];
-    for (int i = 1; i < P.cluster; ++i) whole.largest = whole.largest > all[i].part[number].largest ? whole.largest : all[i].part[number].largest;
-    whole.nonzeros = whole.tiny = whole.size = 0;
-    const bool finite = whole.largest < line_facts::infinite;
+    row_facts& mine = facts_of(p);
+    const row_facts* const all = &mine - rank();
+    row_part whole = {};
+    for (int i = 0; i < P.cluster; ++i) {
+      const std::uint32_t largest = all[i].part[number].largest;
+      whole.largest = whole.largest > largest ? whole.largest : largest;
+    }
+    if (whole.largest >= line_facts::infinite) return whole;
     for (int i = 0; i < P.cluster; ++i) {
       row_part part = all[i].part[number];
-      if (!finite || part.largest == 0) continue;
+      if (part.largest == 0) continue;
       const int top = line_facts::exponent_of(whole.largest);
       rescale(part, top - line_facts::exponent_of(part.largest));
-      for (std::uint32_t n = 0; n < part.nonzeros && n < few_nonzeros; ++n)
-        if (whole.nonzeros + n < few_nonzeros) w.facts->few[number].k[whole.nonzeros + n] = all[i].few_of_part[number].k[n];
+      for (std::uint32_t n = 0; n < few_nonzeros; ++n)
+        if (n < part.nonzeros && whole.nonzeros + n < few_nonzeros)
+          mine.few[number].k[whole.nonzeros + n] = all[i].few_of_part[number].k[n];
       whole.nonzeros += part.nonzeros;
       whole.tiny += top - part.first_top > largest_growth ? part.nonzeros : part.tiny;
       whole.size += part.size;
     }
-    for (std::uint32_t i = whole.nonzeros; i < few_nonzeros; ++i) w.facts->few[number].k[i] = -1;
     return whole;
   }
 
@@ -310,43 +363,40 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       s.ring.release(held++, by_warp{});
       s.ring.release(held++, by_warp{});
     };
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const place one = at++, two = at++;
-      Steps::wait_for_parts(s.ring, one, arrived, converted);
-      if (any_outgrown(s, one, group)) {
-        wgmma_wait<0>();
-        settle(mixed);
-        const row_pair rows = outgrown(s, one, group);
+    // Nothing but Tensor Cores may write the sums while any product is under way, or the compiler lets them wait for each other all the
+    // time: hence a loop for as long as no scale changes.
+    for (int chunk = 0; chunk < chunks;) {
+      Steps::wait_for_parts(s.ring, at, arrived, converted);
+      if (any_outgrown(s, at, group)) {
+        const row_pair rows = outgrown(s, at, group);
         rows.multiply(sum);
         rows.multiply_mixed(mixed);
       }
-      wgmma_fence();
-      multiply_main(main, a(one), b(one), true);
-      multiply_mixed(mixed, a(one), b(one));
-      Steps::wait_for_parts(s.ring, two, arrived, converted);
-      if (any_outgrown(s, two, group)) {
-        wgmma_commit();
-        wgmma_wait<0>();
-        settle(main);
-        settle(mixed);
-        const row_pair rows = outgrown(s, two, group);
-        rows.multiply(sum);
-        rows.multiply(main);
-        rows.multiply_mixed(mixed);
+      bool same_scale;
+      do {
+        const place one = at++, two = at++;
         wgmma_fence();
-      }
-      multiply_main(main, a(two), b(two), false);
-      wgmma_commit();
-      multiply_mixed(mixed, a(two), b(two));
-      wgmma_commit();
-      wgmma_wait<1>();  // for the main product, and all of the chunk before
-      settle(main);
-      if (chunk > 0) release();
-      AP_UNROLL
-      for (int i = 0; i < sums_of_a_thread; ++i) sum[i] += main[i];
+        multiply_main(main, a(one), b(one), true);
+        Steps::wait_for_parts(s.ring, two, arrived, converted);
+        multiply_main(main, a(two), b(two), false);
+        wgmma_commit();
+        multiply_mixed(mixed, a(one), b(one));
+        multiply_mixed(mixed, a(two), b(two));
+        wgmma_commit();
+        wgmma_wait<1>();  // for the main product, and all of the chunk before
+        settle(main);
+        if (chunk > 0) release();
+        AP_UNROLL
+        for (int i = 0; i < sums_of_a_thread; ++i) sum[i] += main[i];
+        same_scale = ++chunk < chunks;
+        if (same_scale) {
+          Steps::wait_for_parts(s.ring, at, arrived, converted);
+          same_scale = !any_outgrown(s, at, group);
+        }
+      } while (same_scale);
+      wgmma_wait<0>();
+      settle(mixed);
     }
-    wgmma_wait<0>();
-    settle(mixed);
     AP_UNROLL
     for (int i = 0; i < sums_of_a_thread; ++i) sum[i] += mixed[i] * (1.f / (1 << lo_exponent));
   }
@@ -366,6 +416,21 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     return rows;
   }
 
+  // store -----------------------------------------------------------------------------------------------------------------------
+  AP_DEV static int first_column() { return rank() * shared_by_cluster::width; }
+  // What is asked, with this block's facts where the epilogue looks for those of its rows.
+  AP_DEV static product_problem with_own_facts(const params& p, const storage& s) {
+    product_problem here = p;
+    here.left.line = facts_of(p).line - s.lines.top;
+    here.left.few = facts_of(p).few - s.lines.top;
+    return here;
+  }
+  AP_DEV static void store(const params& p, storage& s, const float (&sum)[shared_by_cluster::share]) {
+    const product_problem here = with_own_facts(p, s);
+    cursor<uncertain_count::turns> turn;
+    epilogue{here, s.lines, first_column()}.store(sum, s.uncertain, turn, block_index().x);
+  }
+
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
@@ -375,56 +440,54 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       Steps::barriers_made();
       s.uncertain = {};
     }
+    if (thread_index() == 0) {
+      const tile_place at = grouped_tiles{p.rows, p.columns, 8}.at(p.first + block_index().x / P.cluster);
+      s.lines.top = static_cast<int>(at.row) * split_tile;
+      s.lines.left = static_cast<int>(at.column) * split_tile;
+    }
     block_barrier();
     wait_for_previous_grid();
-    const work w = work_of(p);
     const int warpgroup = warp_index() / 4;
     if (warpgroup == 0) {
       give_registers<72>();
       const int number = thread_index();
-      s.lines.column_scale[number] = p.right.scale[w.left + number];
-      if (number == 0) s.lines.top = w.top, s.lines.left = w.left;
-      row_part is = convert(p, s, w);
+      s.lines.column_scale[number] = p.right.scale[s.lines.left + number];
+      row_part is = convert(p, s);
       if constexpr (P.cluster > 1) {
-        w.facts->part[number] = is;
+        facts_of(p).part[number] = is;
         const int top = is.largest >= line_facts::infinite ? not_finite : is.largest == 0 ? zero : line_facts::exponent_of(is.largest);
         s.top[number] = static_cast<std::int16_t>(top);
         warp_sync();
         cluster_barrier();
         warp_sync();
-        tell(p, s, w, merged(w));
+        tell(p, s, merged(p));
         warp_sync();
         cluster_barrier();
       } else {
-        tell(p, s, w, is);
+        tell(p, s, is);
         warp_sync();
         named_barrier_arrive(end_barrier, threads);
       }
     } else {
       take_registers<216>();
-      const int first_column = rank() * shared_by_cluster::width;
-      product_problem here = p;  // where the rows' facts are this block's
-      here.left.line = w.facts->line - w.top;
-      here.left.few = w.facts->few - w.top;
-      const epilogue out{here, s.lines, first_column};
-      cursor<uncertain_count::turns> turn;
       {
         sums sum = {};
-        compute(s, warpgroup - 1, (w.end_step - w.first_step) / 2, sum);
+        compute(s, warpgroup - 1, first_chunk(p, rank() + 1) - first_chunk(p, rank()), sum);
         if constexpr (P.cluster > 1) {
           cluster_barrier();  // nobody needs the ring, and all scales are known
           warp_sync();
           to_shared_scale(s, warpgroup - 1).multiply(sum);
           float total[shared_by_cluster::share];
           shared_by_cluster::add_parts(s.parts, thread_index() - warpgroup_size, sum, total);
-          out.store(total, s.uncertain, turn, w.tile);
+          store(p, s, total);
         } else {
           named_barrier_sync(end_barrier, threads);
-          out.store(sum, s.uncertain, turn, w.tile);
+          store(p, s, sum);
         }
       }
       named_barrier_sync(epilogue::barrier, epilogue::computing_threads);
-      if (s.uncertain.noted != 0) epilogue::recompute(here, w.top, w.left + first_column, w.tile, s.tail);
+      if (s.uncertain.noted != 0)
+        epilogue::recompute(with_own_facts(p, s), s.lines.top, s.lines.left + first_column(), block_index().x, s.tail);
     }
   }
 };

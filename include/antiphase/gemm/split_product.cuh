@@ -84,7 +84,9 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   }
   // Its part of K.
   AP_DEV static int first_chunk(const params& p) { return P.cluster == 1 ? 0 : shared_by_cluster::first_chunk(cluster_rank(), p.chunks); }
-  AP_DEV static int end_chunk(const params& p) { return P.cluster == 1 ? p.chunks : shared_by_cluster::first_chunk(cluster_rank() + 1, p.chunks); }
+  AP_DEV static int end_chunk(const params& p) {
+    return P.cluster == 1 ? p.chunks : shared_by_cluster::first_chunk(cluster_rank() + 1, p.chunks);
+  }
 
   // load ------------------------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s) {

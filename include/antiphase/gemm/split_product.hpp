@@ -17,7 +17,8 @@ struct product_policy {
   int stages = 7;
   int cluster = 1;  // not of warps
   multiplier by = multiplier::warpgroups;
-  int lag = 0;  // of warpgroups only: chunks by which the second warpgroup begins later, so that one stores outputs while the other multiplies
+  int lag =
+      0;  // of warpgroups only: chunks by which the second warpgroup begins later, so that one stores outputs while the other multiplies
 
   constexpr bool operator==(const product_policy&) const = default;
 };
@@ -47,8 +48,8 @@ struct product_notes {
 };
 
 // What a block that splits rows of A itself finds out about them, its own even where others see the same rows.
-struct row_part {  // of the block's part of K
-  std::uint32_t largest;   // bits without the sign
+struct row_part {         // of the block's part of K
+  std::uint32_t largest;  // bits without the sign
   std::uint32_t nonzeros, tiny, size;
   std::int32_t first_top;  // the exponent of the largest of the first elements that are not zero
 };
