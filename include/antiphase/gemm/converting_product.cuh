@@ -347,8 +347,9 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   };
   AP_DEV static int first_row(int group) { return 64 * group + 16 * (thread_index() / warp_size % 4) + lane_index() / 4; }
   AP_DEV static row_pair outgrown(const storage& s, place at, int group) {
-    const std::uint8_t* const growth = &s.growth[at.index][first_row(group)];
-    return {{undone(growth[0]), undone(growth[8])}};
+    const int row = first_row(group);
+    const bool any = s.outgrown[at.index][row / warp_size] != 0;  // of the rows of one converting warp, which has told their growth then
+    return {{any ? undone(s.growth[at.index][row]) : 1, any ? undone(s.growth[at.index][row + 8]) : 1}};
   }
   AP_DEV static bool any_outgrown(const storage& s, place at, int group) {
     const std::uint32_t* const of = s.outgrown[at.index];
