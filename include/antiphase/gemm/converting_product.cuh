@@ -44,8 +44,10 @@ template <product_policy P> struct converting_steps {
     ring.wait(at, arrived);  // B's, which nobody has converted
   }
   AP_DEV static float of_mixed(float factor) { return factor; }
-  // Of elements that were not tiny when they came; see outgrown().
-  AP_DEV static std::uint32_t tiny_now(std::uint32_t nonzeros) { return nonzeros; }
+  AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.nonzeros; }
+  // Stages that computing warps may hold while they wait for another one: a chunk is let go when both stages of the next one have been
+  // converted and multiplied.
+  static constexpr int held = 4;
 };
 
 template <product_policy P, class Steps = converting_steps<P>> struct converting_product {
@@ -63,8 +65,8 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   using epilogue = split_epilogue<output_layout{.width = shared_by_cluster::width, .first_thread = warpgroup_size}>;
   static constexpr int end_barrier = epilogue::barrier + 1;
   // Loads run ahead of the conversion by so many stages. The thread that loads also converts, so it must never wait for a slot that is let
-  // go only after a stage that it has not converted yet: a chunk is let go when both stages of the next one have been multiplied.
-  static constexpr int ahead = P.stages - 4;
+  // go only after a stage that it has not converted yet.
+  static constexpr int ahead = P.stages - Steps::held;
   struct slot {
     alignas(1024) split_part a, b;  // a: floats first
   };
@@ -130,7 +132,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       if (before == 0) is.first_top = top;
       if (before == 0 || growth == 0) return 0;
       rescale(is, growth);
-      if (top - is.first_top > largest_growth) is.tiny = Steps::tiny_now(is.nonzeros);
+      if (top - is.first_top > largest_growth) is.tiny = Steps::tiny_when_outgrown(is);
       return growth < no_factor ? growth : no_factor;
     }
     // Whether a factor is not all that there is to its elements.
