@@ -66,8 +66,8 @@ TEST(split_inside_checked, everything_rare_of_blocks_that_share_a_tile) { expect
 void multiply(const context& where, const mm::product_instance& with) {
   product p = rows_that_grow(37, 21, 5 * mm::split_chunk - 21, 2);
   for (std::int64_t k = 0; k < p.a.columns; ++k) {
-    p.a(30, k) *= k < 70 ? 0x1p-70f : 0x1p70f;
-    if (k >= 70) p.b(k, 5) = 0;
+    p.a(30, k) *= k < 64 ? 0x1p-70f : 0x1p70f;
+    if (k >= 64) p.b(k, 5) = 0;  // a whole chunk, so that nothing of it is tiny in the scale of its own time
   }
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
   mm::product_plan plan = mm::plan_product(where, {.a = a.view(), .b = b.view(), .c = c.view()}, mm::multiplier::converting);
