@@ -93,6 +93,25 @@ TEST_P(split_inside, k_in_pieces) {
   AP_EXPECT_KEPT(inside(p), p);
 }
 
+// As many tiles as there are multiprocessors, half as many, a quarter ...: blocks of their own, clusters of two, of four.
+TEST_P(split_inside, all_numbers_of_blocks_to_a_tile) {
+  const context where = here();
+  const int multiprocessors = where.limits().multiprocessors;
+  if (!is_cuda() && multiprocessors != 4) GTEST_SKIP() << "many tiles for the CPU executor";
+  for (const int divisor : {1, 2, 8, 32}) {
+    if (divisor > multiprocessors) break;
+    const std::int64_t m = multiprocessors / divisor * 128 - 5, k = 777;
+    product p = product_of_rows(scaled(reals(m, k, 1), [](auto i, auto l) { return i % 4 == 0 ? 3 * ((l + i) / 64) : 0; }), reals(k, 50, 2),
+                                1.5f, 0.5f);
+    for (std::int64_t i = 0; i < m; i += 50) p.a(i, i % k) = 0x1p-60f;  // uncertain here and there
+    for (std::int64_t i = 7; i < m; i += 90)
+      for (std::int64_t l = 0; l < k; ++l) p.a(i, l) = l % 300 == 7 ? 1.25f : 0.f;
+    p.a(m - 3, k - 1) = nan;
+    SCOPED_TRACE(m);
+    AP_EXPECT_KEPT(computed(where, policy, p), p);
+  }
+}
+
 // scales that change ---------------------------------------------------------------------------------------------------------------
 // Where the first element of a row has its largest exponent no scale ever changes, and the parts of A are those of the split pass.
 TEST_P(split_inside, gives_the_bits_of_the_split_pass) {
