@@ -72,7 +72,7 @@ gemm_options options_of(const request& r) { return {.accuracy = parse_precision(
 
 void require_sensible(const request& r) {
   const bool strict = options_of(r).accuracy == precision::strict;
-  const bool of_the_ladder = r.policy != "split" && r.policy != "split-mma" && r.policy != "short";
+  const bool of_the_ladder = r.policy != "split" && r.policy != "split-inside" && r.policy != "split-mma" && r.policy != "short";
   if (of_the_ladder && r.policy != "auto") mm::find_step(r.policy);
   if (!of_the_ladder && strict)
     throw bad_request(fmt::format(
@@ -215,7 +215,8 @@ void add_gemm(CLI::App& program, action& chosen) {
   command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->check(not_empty())->type_name("C0.npy");
   command->add_option("--precision", r->precision, "fp32 (default) or strict")->type_name("NAME");
   command
-      ->add_option("--policy", r->policy, "split, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")
+      ->add_option("--policy", r->policy,
+                   "split, split-inside, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")
       ->type_name("NAME");
   command->add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
   add_place_options(*command, r->place, reference::offered);

@@ -69,9 +69,11 @@ struct policy_name {
   const char* name;
   const char* adds;
 };
-constexpr policy_name beyond_the_ladder[] = {{"split", "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0"},
-                                             {"split-mma", "the same through mma.sync; compute capability 8.0 and above"},
-                                             {"short", "sums in FP64, for a K of up to 16"}};
+constexpr policy_name beyond_the_ladder[] = {
+    {"split", "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0"},
+    {"split-inside", "the same, but the product splits its larger operand itself; compute capability 9.0"},
+    {"split-mma", "the same through mma.sync; compute capability 8.0 and above"},
+    {"short", "sums in FP64, for a K of up to 16"}};
 
 json gemm_policies() {
   json names = names_of(mm::steps);

@@ -21,7 +21,8 @@ enum class precision {
 
 struct gemm_options {
   precision accuracy = precision::fp32;
-  std::string_view policy = "auto";  // auto: by accuracy, shape and device. split, split-mma, short, or the name of a ladder step: that one
+  std::string_view policy = "auto";  // auto: by accuracy, shape and device. split, split-inside, split-mma, short, or
+                                     // the name of a ladder step: that one
   stream on = nullptr;
   std::span<std::byte> workspace = {};  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
                                         // done; none: memory is allocated in the order of the stream
@@ -44,7 +45,7 @@ std::size_t gemm_workspace(const context& where, const mm::problem& p, const gem
 
 // What the call would run, and why.
 struct gemm_choice {
-  std::string kernel;  // split, split-mma, short, or a ladder step
+  std::string kernel;  // split, split-inside, split-mma, short, or a ladder step
   mm::extent2 tile;    // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;

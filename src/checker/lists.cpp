@@ -21,6 +21,7 @@ std::vector<instance> async_kernels();
 std::vector<instance> vector_kernels();
 std::vector<product_instance> product_kernels();
 std::vector<product_instance> product_warp_kernels();
+std::vector<product_instance> converting_kernels();
 std::vector<short_instance> short_kernels();
 std::vector<split_instance> split_kernels();
 std::vector<split_instance> split_alone_kernels();
@@ -48,8 +49,8 @@ void enter_checked_kernels() {
         {mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels(), mm::checked::strict_kernels()});
     checked_list<mm::half_instance>() =
         concatenate<mm::half_instance>({mm::checked::tensor_core_kernels(), mm::checked::tensor_core_tma_kernels()});
-    checked_list<mm::product_instance>() =
-        concatenate<mm::product_instance>({mm::checked::product_kernels(), mm::checked::product_warp_kernels()});
+    checked_list<mm::product_instance>() = concatenate<mm::product_instance>(
+        {mm::checked::product_kernels(), mm::checked::product_warp_kernels(), mm::checked::converting_kernels()});
     checked_list<mm::short_instance>() = mm::checked::short_kernels();
     checked_list<mm::split_instance>() =
         concatenate<mm::split_instance>({mm::checked::split_kernels(), mm::checked::split_alone_kernels()});

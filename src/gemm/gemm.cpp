@@ -27,11 +27,17 @@ struct split_kind {
   std::string_view name;
   mm::multiplier by;
 };
-constexpr split_kind split_kinds[] = {{"split", mm::multiplier::warpgroups}, {"split-mma", mm::multiplier::warps}};
+constexpr split_kind split_kinds[] = {{"split", mm::multiplier::warpgroups}, {"split-mma", mm::multiplier::warps}},
+                     split_inside{"split-inside", mm::multiplier::converting};
+const split_kind* find_kind(std::string_view name) {
+  if (name == split_inside.name) return &split_inside;
+  const auto found = std::ranges::find(split_kinds, name, &split_kind::name);
+  return found == std::end(split_kinds) ? nullptr : found;
+}
 std::string_view name_of(mm::multiplier by) {
   for (const split_kind& kind : split_kinds)
     if (kind.by == by) return kind.name;
-  return "";
+  return split_inside.name;
 }
 
 // Why a split product is not what precision fp32 stands for there; nothing if it is. The contract rests on how Tensor Cores round, which is
@@ -49,8 +55,8 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
   selection s;
   const auto not_short = mm::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
-  const auto asked = std::ranges::find(split_kinds, options.policy, &split_kind::name);
-  if (asked != std::end(split_kinds) && !nothing) {
+  const split_kind* const asked = find_kind(options.policy);
+  if (asked != nullptr && !nothing) {
     if (const auto why = mm::refuses_split(where, p, asked->by)) throw not_supported(fmt::format("policy {}: {}", asked->name, *why));
     s.plan = mm::plan_product(where, p, asked->by);
     s.why.push_back(fmt::format("policy {} was asked for", asked->name));
@@ -62,7 +68,7 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
     s.why.push_back("policy short was asked for");
     return s;
   }
-  if (options.policy != "auto" && options.policy != short_name && asked == std::end(split_kinds)) {
+  if (options.policy != "auto" && options.policy != short_name && asked == nullptr) {
     s.plan = mm::prepare(where.kind(), mm::find_step(options.policy), p);
     s.why.push_back(fmt::format("policy {} was asked for", options.policy));
     return s;
@@ -77,6 +83,14 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
     if (const auto why = not_automatic(where, p, kind.by)) {
       s.refused.push_back(fmt::format("{}: {}", kind.name, *why));
       continue;
+    }
+    if (kind.by == mm::multiplier::warpgroups && mm::pays_to_convert(where, p)) {
+      s.plan = mm::plan_product(where, p, split_inside.by);
+      s.why.push_back(
+          "precision fp32: three products of FP16 parts on Tensor Cores, certified; C is so narrow that the product splits the larger "
+          "operand "
+          "itself, tile by tile");
+      return s;
     }
     s.plan = mm::plan_product(where, p, kind.by);
     s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");

@@ -72,7 +72,7 @@ std::span<const instance> instances(target where) {
   return where == target::cuda ? on_cuda : on_cpu;
 }
 
-const step& find_step(std::string_view name) { return find_named(steps, "GEMM", name, "split, split-mma, short, auto"); }
+const step& find_step(std::string_view name) { return find_named(steps, "GEMM", name, "split, split-inside, split-mma, short, auto"); }
 
 bool takes(const instance& variant, const problem& p) {
   return lies(variant.how.a, variant.how.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&

@@ -19,11 +19,13 @@ namespace antiphase::mm {
 namespace cpu {
 std::vector<product_instance> product_kernels();
 std::vector<product_instance> product_warp_kernels();
+std::vector<product_instance> converting_kernels();
 }  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<product_instance> product_kernels();
 std::vector<product_instance> product_warp_kernels();
+std::vector<product_instance> converting_kernels();
 }  // namespace cuda
 #endif
 
@@ -33,10 +35,11 @@ namespace {
 constexpr std::int64_t longest_k = 65536;
 
 std::span<const product_instance> product_instances(target where) {
-  static const std::vector<product_instance> on_cpu = concatenate<product_instance>({cpu::product_kernels(), cpu::product_warp_kernels()});
+  static const std::vector<product_instance> on_cpu =
+      concatenate<product_instance>({cpu::product_kernels(), cpu::product_warp_kernels(), cpu::converting_kernels()});
 #if ANTIPHASE_HAS_CUDA
   static const std::vector<product_instance> on_cuda =
-      concatenate<product_instance>({cuda::product_kernels(), cuda::product_warp_kernels()});
+      concatenate<product_instance>({cuda::product_kernels(), cuda::product_warp_kernels(), cuda::converting_kernels()});
 #else
   static const std::vector<product_instance> on_cuda;
 #endif
@@ -89,12 +92,42 @@ tensor_map encode_parts(const context& where, const split_operand& o, const spli
                                  .pattern = swizzle::bytes_128});
 }
 
+// A as it is, for the copy engine.
+tensor_map encode_rows(const context& where, const matrix_view<const float>& a) {
+  const auto columns = static_cast<std::uint64_t>(a.columns);
+  const std::uint64_t apart = a.rows > 1 ? static_cast<std::uint64_t>(a.row_stride) : ceil_div<std::uint64_t>(columns, 4) * 4;
+  return where.runs_on().encode({.data = a.data,
+                                 .element_bytes = sizeof(float),
+                                 .dimensions = 2,
+                                 .extent = {columns, static_cast<std::uint64_t>(a.rows)},
+                                 .stride = {sizeof(float), apart * sizeof(float)},
+                                 .box = {split_step, split_tile},
+                                 .pattern = swizzle::bytes_128});
+}
+
+// Whether the copy engine can load A's rows as they are.
+bool loads_rows(const problem& p) {
+  constexpr std::int64_t longest = std::int64_t{1} << 37;  // floats; the engine's strides have 40 bits of bytes
+  return (p.a.column_stride == 1 || p.k() == 1) && reinterpret_cast<std::uintptr_t>(p.a.data) % 16 == 0 &&
+         (p.m() == 1 || (p.a.row_stride % 4 == 0 && p.a.row_stride >= p.k() && p.a.row_stride < longest));
+}
+// A and B in the places in which A is the one that the product splits itself: rather the one with more lines.
+std::optional<problem> with_rows_to_convert(const problem& p) {
+  const problem turned{transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
+  const bool prefer_turned = p.n() > p.m();
+  for (const problem& one : {prefer_turned ? turned : p, prefer_turned ? p : turned})
+    if (loads_rows(one)) return one;
+  return std::nullopt;
+}
+// Estimates, to be measured: C is narrow enough for it, A large enough, and every tile has a multiprocessor.
+constexpr std::int64_t narrow = 512, worth_converting = std::int64_t{1} << 20;
+
 }  // namespace
 
 std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by) {
   if (p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0) return "there is nothing to multiply";
   const device_limits& device = where.limits();
-  const bool warpgroups = by == multiplier::warpgroups;
+  const bool warpgroups = by != multiplier::warps;
   if (warpgroups ? device.major != 9 : device.major < 8)
     return fmt::format("it needs the Tensor Core instructions of compute capability {}, {} has {}.{}", warpgroups ? "9.0" : "8.0 or above",
                        device.name, device.major, device.minor);
@@ -104,20 +137,30 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (p.m() > most - split_tile || p.n() > most - split_tile || tiles_along(p.m()) * tiles_along(p.n()) > most)
     return fmt::format("C is {} x {}: more than {} tiles", p.m(), p.n(), most);
+  if (by == multiplier::converting && !with_rows_to_convert(p))
+    return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
   return std::nullopt;
 }
 
+bool pays_to_convert(const context& where, const problem& p) {
+  if (refuses_split(where, p, multiplier::converting)) return false;
+  const problem what = *with_rows_to_convert(p);
+  return what.n() <= narrow && what.n() < what.m() && what.m() * std::min(what.k(), longest_k) >= worth_converting &&
+         tiles_along(what.m()) * tiles_along(what.n()) <= where.limits().multiprocessors;
+}
+
 product_plan plan_product(const context& where, const problem& p, multiplier by) {
-  const problem what = with_rows_together(p);
+  const bool converting = by == multiplier::converting;
+  const problem what = converting ? with_rows_to_convert(p).value_or(p) : with_rows_together(p);
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), longest_k);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
   const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk),
-                     left_over = by == multiplier::warps ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
+                     left_over = by != multiplier::warpgroups ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
   product_plan plan{what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors, {}};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
     const int cluster = by == multiplier::warps ? 1 : blocks_per_tile(end - first, chunks, multiprocessors);
-    const std::int64_t blocks = cluster > 1 ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
+    const std::int64_t blocks = cluster > 1 || converting ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
     plan.waves.push_back({require_product(where.kind(), by, cluster),
                           static_cast<std::int32_t>(first),
                           static_cast<std::int32_t>(end),
@@ -129,7 +172,9 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
 }
 
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
-  std::byte* const notes = workspace.data() + plan.left().bytes() + plan.right().bytes();
+  std::byte* const of_right = workspace.data() + plan.of_left();
+  std::byte* const notes = of_right + plan.right().bytes();
+  const bool converting = plan.converting();
   launch_counts total;
   for (std::int64_t first = 0; first < plan.what.k(); first += plan.k_piece) {
     const std::int64_t k = std::min(plan.k_piece, plan.what.k() - first);
@@ -138,9 +183,11 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     piece.b = {&plan.what.b(first, 0), k, plan.what.n(), plan.what.b.row_stride, plan.what.b.column_stride};
     if (first > 0) piece.beta = 1;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
-    const split_operand a = place_split(workspace.data(), left), b = place_split(workspace.data() + plan.left().bytes(), right);
-    const bool tensors = plan.waves.front().with.how.by == multiplier::warpgroups;
-    product_problem arguments{.a = tensors ? encode_parts(where, a, left) : tensor_map{},
+    const split_operand a = place_split(workspace.data(), left), b = place_split(of_right, right);
+    const bool tensors = plan.waves.front().with.how.by != multiplier::warps;
+    product_problem arguments{.a = converting ? encode_rows(where, piece.a)
+                                   : tensors  ? encode_parts(where, a, left)
+                                              : tensor_map{},
                               .b = tensors ? encode_parts(where, b, right) : tensor_map{},
                               .left = a,
                               .right = b,
@@ -151,10 +198,13 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
                               .end = 0,
                               .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
                               .notes = {reinterpret_cast<std::uint32_t*>(notes), reinterpret_cast<std::uint16_t*>(notes + plan.counts())},
-                              .recomputed = recomputed};
-    const split_launch split =
-        plan_split(where.kind(), {piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride},
-                   {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride}, a, b, where.limits().major >= 9);
+                              .recomputed = recomputed,
+                              .rows_of = reinterpret_cast<row_facts*>(workspace.data())};
+    operand_lines rows{piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride};
+    split_operand split_rows = a;
+    if (converting) rows = {nullptr, 0, k, 0, 1}, split_rows.lines = 0;  // B alone
+    const split_launch split = plan_split(where.kind(), rows, {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride},
+                                          split_rows, b, where.limits().major >= 9);
     total += where.runs_on().launch(split.what, split.grid, &split.arguments, on);
     for (const product_wave& wave : plan.waves) {
       arguments.first = wave.first;

@@ -1,4 +1,4 @@
-// Products by splitting both operands: a launch of the split pass, then one or two of the product.
+// Products by splitting both operands: a launch of the split pass, then one or two of the product, which may split A itself.
 #pragma once
 #include <algorithm>
 #include <antiphase/context.hpp>
@@ -19,7 +19,8 @@ struct product_wave {
 };
 
 struct product_plan {
-  problem what;          // C has its rows side by side if any index is: then A and B have changed places
+  problem what;          // C has its rows side by side if any index is: then A and B have changed places. If the product splits A itself,
+                         // A is the one that it can
   std::int64_t k_piece;  // K is taken in pieces of so much
   std::int32_t rows, columns;
   int multiprocessors;
@@ -33,13 +34,23 @@ struct product_plan {
   }
   std::size_t counts() const { return split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(std::uint32_t))); }  // bytes
   std::size_t places() const { return split_layout::padded(static_cast<std::int64_t>(noters() * note_capacity * sizeof(std::uint16_t))); }
-  std::size_t workspace() const { return left().bytes() + right().bytes() + counts() + places(); }
+  bool converting() const { return waves.front().with.how.by == multiplier::converting; }
+  // What is known of A's rows where the product splits them. The same memory is asked for either way, so that a plan that needs none for
+  // A's parts does not ask for less than one for a smaller product.
+  std::size_t row_facts_bytes() const {
+    return converting() ? split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(row_facts))) : 0;
+  }
+  std::size_t of_left() const { return std::max(left().bytes(), row_facts_bytes()); }
+  std::size_t workspace() const { return of_left() + right().bytes() + counts() + places(); }
 };
 
 // Why this product cannot be split there and multiplied so; nothing if it can.
 std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by);
 // For one that can.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::warpgroups);
+// Whether it is worth it that the product splits A, or B, itself: for narrow C, where to split all of the other operand before costs more
+// than to split its tiles several times. False if it cannot.
+bool pays_to_convert(const context& where, const problem& p);
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 
 }  // namespace antiphase::mm

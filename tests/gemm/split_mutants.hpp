@@ -1,4 +1,5 @@
-// The kernels of kernels_split_mutants.cuh and kernels_split_warp_mutants.cuh: the product of split operands with one fault each.
+// The kernels of kernels_split_mutants.cuh, kernels_split_warp_mutants.cuh and kernels_converting_mutants.cuh: products of split operands
+// with one fault each.
 #pragma once
 #include <antiphase/gemm/split_product.hpp>
 
@@ -7,10 +8,12 @@
 namespace antiphase::mm {
 
 constexpr product_policy few_stages{.stages = 4};
+constexpr product_policy few_converting_stages{.stages = 5, .by = multiplier::converting};
 
 namespace checked {
 std::vector<kernel_mutant> split_mutants();
 std::vector<kernel_mutant> split_warp_mutants();
+std::vector<kernel_mutant> converting_mutants();
 }  // namespace checked
 
 }  // namespace antiphase::mm

@@ -9,6 +9,7 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <antiphase/gemm/split_facts.cuh>
 #include <antiphase/gemm/split_pass.hpp>
 #include <bit>
 #include <type_traits>
@@ -26,15 +27,7 @@ inline namespace AP_TARGET {
 //   along lines   otherwise: neighbouring lanes have neighbouring lines; right for all strides, fast for line_stride 1
 // Maxima and sums are of integers, so that they do not depend on who adds when.
 
-// What the threads of a line tell each other.
-struct line_range {
-  std::uint32_t largest = 0;  // bits without the sign
-  std::uint32_t nonzeros = 0;
-  AP_DEV void add(const line_range& other) {
-    largest = largest > other.largest ? largest : other.largest;
-    nonzeros += other.nonzeros;
-  }
-};
+// What the threads of a line tell each other, beside its range.
 template <class T> struct line_sums {
   T size = 0;  // of |scaled|, each rounded up
   T tiny = 0;
@@ -42,30 +35,6 @@ template <class T> struct line_sums {
   AP_DEV void add(const line_sums& other) {
     size += other.size;
     tiny += other.tiny;
-  }
-};
-
-// What follows from its range.
-struct line_facts {
-  static constexpr std::uint32_t infinite = 0x7F800000;
-  bool finite;
-  int exponent;
-  float first, second;  // scaled = x * first * second; first is 1 unless the exponent is too large for one float
-  float not_tiny;       // the least |x| * first
-  int nonzeros;         // all, if one is not finite
-
-  AP_DEV line_facts(const line_range& r, int k) : finite(r.largest < infinite), nonzeros(finite ? static_cast<int>(r.nonzeros) : k) {
-    const int top = exponent_of(r.largest), floor = top - tiny_exponent;
-    exponent = finite && r.largest != 0 ? top_exponent - top : 0;
-    first = exponent > 127 ? 0x1p64f : 1.f;
-    second = power_of_two(exponent > 127 ? exponent - 64 : exponent);
-    not_tiny = first * (floor >= -126 ? power_of_two(floor) : std::bit_cast<float>(floor >= -149 ? 1u << (floor + 149) : 1u));
-  }
-  AP_DEV bool few() const { return nonzeros <= few_nonzeros; }
-  AP_DEV static float power_of_two(int n) { return std::bit_cast<float>(static_cast<std::uint32_t>(n + 127) << 23); }
-  AP_DEV static int exponent_of(std::uint32_t bits) {
-    if (bits >= 0x800000u) return static_cast<int>(bits >> 23) - 127;
-    return static_cast<int>(std::bit_cast<std::uint32_t>(static_cast<float>(bits)) >> 23) - 127 - 149;  // a denormal is its bits * 2^-149
   }
 };
 
@@ -336,10 +305,6 @@ template <split_policy P> struct split_pass {
     for (int i = 0; i < N; ++i, k += w.step)
       if (k < end) split(line + (k - (k & 15) / 2), x[i], by);  // 16 k are 8 words of hi, 8 of lo
   }
-  AP_DEV static float rounded_up(std::uint64_t n) {
-    const auto near = static_cast<float>(n);
-    return static_cast<std::uint64_t>(near) < n ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) + 1) : near;
-  }
   AP_DEV static void finish(const storage& s, const work& w) {
     const int slot = thread_index();
     const std::int64_t line = w.top + slot;
@@ -350,13 +315,8 @@ template <split_policy P> struct split_pass {
     else
       sums = of_block(s.sums_of_warp, w, slot);
     const line_facts by(w.together ? s.range[slot] : of_block(s.range_of_warp, w, slot), w.k);
-    const float infinite = std::bit_cast<float>(line_facts::infinite), scale = line_facts::power_of_two(-by.exponent);
-    w.to.line[line] = {.tiny = by.finite ? rounded_up(sums.tiny) : infinite,
-                       .norm = by.finite ? rounded_up(sums.size > 0 ? sums.size : 1) * 0x1p-15f : infinite,
-                       .exponent = by.exponent,
-                       .nonzeros = by.nonzeros};
-    const bool far = by.exponent > plain_exponent || by.exponent < -plain_exponent;
-    w.to.scale[line] = far || !by.finite || by.few() ? 0 : sums.tiny == 0 ? scale : -scale;
+    w.to.line[line] = by.line(sums.tiny, sums.size);
+    w.to.scale[line] = by.scale_back(sums.tiny > 0);
     if (!by.few()) return;
     for (int i = 0; i < few_nonzeros; ++i) {
       int before = i;

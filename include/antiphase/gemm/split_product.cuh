@@ -12,6 +12,7 @@
 #include <antiphase/device/wgmma.cuh>
 #include <antiphase/gemm/split_epilogue.cuh>
 #include <antiphase/gemm/split_product.hpp>
+#include <antiphase/gemm/split_warpgroup.cuh>
 
 namespace antiphase::mm {
 inline namespace AP_TARGET {
@@ -47,14 +48,15 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   using params = product_problem;
 
   // storage ---------------------------------------------------------------------------------------------------------------------
-  using part = f16[split_tile][2 * split_step];  // a line: hi[16] lo[16] hi[16] lo[16], in 128-byte swizzle
-  static constexpr int registers = 64;           // of a thread, for the 64 x 128 outputs of its warpgroup
-  static constexpr int share = registers / P.cluster, width = split_tile / P.cluster;  // of a block of the cluster
+  using part = split_part;
+  static constexpr int registers = sums_of_a_thread;
+  using shared_by_cluster = shared_tile<P.cluster>;
+  static constexpr int share = shared_by_cluster::share, width = shared_by_cluster::width;
   using epilogue = split_epilogue<output_layout{.width = width, .first_thread = warpgroup_size}>;
   static constexpr int start_barrier = epilogue::barrier + 1;
   static_assert(P.lag == 0 || P.cluster == 1, "blocks that share a tile have one each: there is nothing to hide its end behind");
   struct no_exchange {};
-  using exchange = float[P.cluster][share][2 * warpgroup_size];
+  using exchange = typename shared_by_cluster::exchange;
   struct slot {
     alignas(1024) part a, b;
   };
@@ -70,7 +72,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     uncertain_count uncertain;
   };
   using place = cursor<P.stages>;
-  using sums = float[registers];
+  using sums = split_sums;
 
  private:
   // The block's tiles: of a cluster of more than one block there is only the first, or a block could write over what another still reads.
@@ -81,12 +83,10 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     return P.cluster == 1 ? tile - p.first : (tile - p.first) * P.cluster + cluster_rank();
   }
   // Its part of K.
-  AP_DEV static int chunks_of(int blocks, int chunks) {
-    const int part = ceil_div(chunks, P.cluster) * blocks;
-    return part < chunks ? part : chunks;
+  AP_DEV static int first_chunk(const params& p) { return P.cluster == 1 ? 0 : shared_by_cluster::first_chunk(cluster_rank(), p.chunks); }
+  AP_DEV static int end_chunk(const params& p) {
+    return P.cluster == 1 ? p.chunks : shared_by_cluster::first_chunk(cluster_rank() + 1, p.chunks);
   }
-  AP_DEV static int first_chunk(const params& p) { return P.cluster == 1 ? 0 : chunks_of(cluster_rank(), p.chunks); }
-  AP_DEV static int end_chunk(const params& p) { return P.cluster == 1 ? p.chunks : chunks_of(cluster_rank() + 1, p.chunks); }
 
   // load ------------------------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s) {
@@ -115,24 +115,6 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
-  // From the first of 64 or more lines on: 16 k of the hi or the lo parts.
-  AP_DEV static matrix_descriptor hi(const f16 (*line)[2 * split_step], int k) {
-    return describe(&line[0][2 * k], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
-  }
-  AP_DEV static matrix_descriptor lo(const f16 (*line)[2 * split_step], int k) {
-    return describe(&line[0][2 * k + 16], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
-  }
-  AP_DEV static void multiply_main(sums& sum, const f16 (*a)[2 * split_step], const part& b, bool fresh) {
-    AP_UNROLL
-    for (int k = 0; k < split_step; k += 16) wgmma<major::k, major::k>(sum, hi(a, k), hi(b, k), !(fresh && k == 0));
-  }
-  AP_DEV static void multiply_mixed(sums& sum, const f16 (*a)[2 * split_step], const part& b) {
-    AP_UNROLL
-    for (int k = 0; k < split_step; k += 16) {
-      wgmma<major::k, major::k>(sum, lo(a, k), hi(b, k), true);
-      wgmma<major::k, major::k>(sum, hi(a, k), lo(b, k), true);
-    }
-  }
   // `behind`: the chunk at which the other warpgroup, which waits for it, may begin; -1 if none does.
   AP_DEV static void compute(storage& s, place& at, int group, int chunks, int behind, sums& sum) {
     const auto a = [&](place slot) { return s.slots[slot.index].a + 64 * group; };
@@ -166,26 +148,6 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     if (chunks > 0) release();
     AP_UNROLL
     for (int i = 0; i < registers; ++i) sum[i] += mixed[i] * (1.f / (1 << lo_exponent));
-  }
-
-  // What all blocks of the cluster have summed up, in their order, for this block's share of the columns.
-  AP_DEV static void add_parts(storage& s, const sums& part, float (&sum)[share]) {
-    const int member = thread_index() - warpgroup_size;
-    AP_UNROLL
-    for (int to = 0; to < P.cluster; ++to) {
-      float* const there = map_shared(&s.parts[cluster_rank()][0][member], to);
-      AP_UNROLL
-      for (int i = 0; i < share; ++i) there[i * 2 * warpgroup_size] = part[to * share + i];
-    }
-    cluster_barrier();
-    warp_sync();
-    AP_UNROLL
-    for (int i = 0; i < share; ++i) sum[i] = s.parts[0][i][member];
-    AP_UNROLL
-    for (int from = 1; from < P.cluster; ++from) {
-      AP_UNROLL
-      for (int i = 0; i < share; ++i) sum[i] += s.parts[from][i][member];
-    }
   }
 
   // What could not be certified, when all tiles are done: the ring is empty then, and its memory free.
@@ -242,7 +204,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
           out.store(sum, s.uncertain, turn, note_of(p, i));
         } else {
           float total[share];
-          add_parts(s, sum, total);
+          shared_by_cluster::add_parts(s.parts, thread_index() - warpgroup_size, sum, total);
           out.store(total, s.uncertain, turn, note_of(p, i));
         }
         s.tiles.release(tile++, by_warp{});

@@ -7,22 +7,25 @@
 
 namespace antiphase::mm {
 
-// What multiplies: warpgroups, fed by the copy engine (sm_90a), or warps, fed by their own asynchronous copies (sm_80).
-enum class multiplier { warpgroups, warps };
+// What multiplies: warpgroups, fed by the copy engine (sm_90a); warps, fed by their own asynchronous copies (sm_80); or warpgroups beside
+// one that splits A itself, in shared memory, while only B has been through the split pass (sm_90a).
+enum class multiplier { warpgroups, warps, converting };
 
 // Tiles of 128 x 128 outputs. A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile: each takes a
 // part of K, and the parts are added in the order of the blocks.
 struct product_policy {
   int stages = 7;
-  int cluster = 1;  // of warpgroups only, as is lag
+  int cluster = 1;  // not of warps
   multiplier by = multiplier::warpgroups;
-  int lag = 0;  // chunks by which the second warpgroup begins later, so that one stores outputs while the other multiplies
+  int lag =
+      0;  // of warpgroups only: chunks by which the second warpgroup begins later, so that one stores outputs while the other multiplies
 
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_tile = line_tile, split_step = 32, split_chunk = 64;  // outputs each way; k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
   if (p.by == multiplier::warps) return p.cluster == 1 && p.lag == 0 && (p.stages == 2 || p.stages == 3);
+  if (p.by == multiplier::converting && (p.lag != 0 || p.stages < 5)) return false;
   return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8) && p.lag >= 0 && 2 * p.lag <= p.stages;
 }
 
@@ -44,8 +47,22 @@ struct product_notes {
   static constexpr std::uint32_t few_thread = 1u << 20;
 };
 
+// What a block that splits rows of A itself finds out about them, its own even where others see the same rows.
+struct row_part {         // of the block's part of K
+  std::uint32_t largest;  // bits without the sign
+  std::uint32_t nonzeros, tiny, size;
+  std::int32_t first_top;  // the exponent of the largest of the first elements that are not zero
+};
+struct row_facts {
+  split_line line[split_tile];
+  few_places few[split_tile];
+  row_part part[split_tile];  // of blocks that share a tile
+  few_places few_of_part[split_tile];
+};
+
 struct product_problem {
-  tensor_map a, b;             // for warpgroups: the parts of both operands, in boxes of 64 elements x split_tile lines
+  tensor_map a, b;             // for warpgroups: the parts of both operands, in boxes of 64 elements x split_tile lines; A as it is, 32 x
+                               // split_tile, if it is split there
   split_operand left, right;   // A's rows and B's columns
   problem what;                // the operands as they were, and C
   std::int32_t rows, columns;  // of tiles
@@ -53,6 +70,7 @@ struct product_problem {
   std::int32_t chunks;         // of split_chunk along K, the last may be short
   product_notes notes;
   std::uint64_t* recomputed;  // null, or where outputs that are computed again for want of a certificate are counted
+  row_facts* rows_of;         // by block, if A is split there
 };
 
 }  // namespace antiphase::mm

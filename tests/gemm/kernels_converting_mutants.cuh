@@ -1,0 +1,45 @@
+// The product that splits A itself with one fault each: a wait, a fence or a piece of arithmetic left out.
+#include <antiphase/gemm/converting_product.cuh>
+
+#include "tests/gemm/split_mutants.hpp"
+
+namespace antiphase::mm {
+inline namespace AP_TARGET {
+
+using converting_whole = converting_steps<few_converting_stages>;
+struct no_wait_for_parts : converting_whole {
+  template <class Ring, class Place> AP_DEV static void wait_for_parts(Ring& ring, Place at, int arrived, int) { ring.wait(at, arrived); }
+};
+struct no_fence_of_parts : converting_whole {
+  AP_DEV static void parts_written() {}
+};
+struct mixed_sum_keeps_its_scale : converting_whole {
+  AP_DEV static float of_mixed(float) { return 1; }
+};
+struct outgrown_elements_not_counted : converting_whole {
+  AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.tiny; }
+};
+struct loads_too_far_ahead : converting_whole {
+  static constexpr int held = 3;
+};
+
+template <class Steps> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {kernel_of<converting_product<few_converting_stages, Steps>>(name), broken, by, says};
+}
+
+std::vector<kernel_mutant> converting_mutants() {
+  using enum finding_kind;
+  return {
+      made<converting_whole>("whole"),
+      made<no_wait_for_parts>("no_wait_for_parts", "multiplies A before it is split", race, ""),
+      made<no_fence_of_parts>("no_fence_of_parts", "parts handed to Tensor Cores without a fence", missing_proxy_fence, "fence_async"),
+      made<mixed_sum_keeps_its_scale>("mixed_sum_keeps_its_scale", "leaves the mixed sum at the scale before", wrong_result, "is wrong"),
+      made<outgrown_elements_not_counted>("outgrown_elements_not_counted", "certifies sums that may have underflown", wrong_result,
+                                          "is wrong"),
+      made<loads_too_far_ahead>("loads_too_far_ahead", "waits for a slot that is let go after what it has still to convert", deadlock,
+                                "waiting for parity"),
+  };
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::mm
