@@ -9,8 +9,8 @@ template <product_policy P> product_instance product_of_policy(const char* name)
 
 std::vector<product_instance> product_policies() {
   return {product_of_policy<product_policy{.stages = 4}>("gemm.split.stages-4"),
-          product_of_policy<product_policy{.lag = 2}>("gemm.split.lag-2"),
-          product_of_policy<product_policy{.stages = 6, .lag = 3}>("gemm.split.lag-3")};
+          product_of_policy<product_policy{.stages = 5}>("gemm.split.stages-5"),
+          product_of_policy<product_policy{.stages = 6}>("gemm.split.stages-6")};
 }
 
 }  // namespace AP_TARGET

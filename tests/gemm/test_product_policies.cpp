@@ -38,7 +38,7 @@ TEST_P(product_policies, give_the_same_bits) {
                 context(make_cpu_executor({.seed = 9, .copies = landing::late, .workers = 2, .limits = device}))};
   }
   for (const context& where : contexts)
-    for (const std::int64_t k : {30, 64, 129, 389}) {  // fewer chunks than the lag, as many, more
+    for (const std::int64_t k : {30, 64, 129, 389}) {
       const std::int64_t rows = is_cuda() ? 128 * (3 * where.limits().multiprocessors - 1) : 5 * 128 - 31;
       product p = product_of(random_reals(rows, k, 1), random_reals(k, 101, 2), 1.5f, 0.5f);
       for (std::int64_t i = 0; i < rows; i += 41) p.a(i, i % k) = std::ldexp(1.f, 40);

@@ -28,7 +28,7 @@ struct split_policy {
 constexpr bool valid(const split_policy& p) {
   return (p.strip == 16 || p.strip == 32) && p.threads >= 128 && p.threads <= 1024 && (p.threads & (p.threads - 1)) == 0 && p.pieces > 0;
 }
-// For lines of up to 1024, 4096 and more, as measured on an H200; for devices without clusters.
+// For lines of up to 2048, 4096 and more, as measured on an H200; for devices without clusters.
 constexpr split_policy split_short{}, split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2},
     split_alone{.clusters = false};
 

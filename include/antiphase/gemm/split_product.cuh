@@ -53,8 +53,6 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   using shared_by_cluster = shared_tile<P.cluster>;
   static constexpr int share = shared_by_cluster::share, width = shared_by_cluster::width;
   using epilogue = split_epilogue<output_layout{.width = width, .first_thread = warpgroup_size}>;
-  static constexpr int start_barrier = epilogue::barrier + 1;
-  static_assert(P.lag == 0 || P.cluster == 1, "blocks that share a tile have one each: there is nothing to hide its end behind");
   struct no_exchange {};
   using exchange = typename shared_by_cluster::exchange;
   struct slot {
@@ -115,8 +113,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
-  // `behind`: the chunk at which the other warpgroup, which waits for it, may begin; -1 if none does.
-  AP_DEV static void compute(storage& s, place& at, int group, int chunks, int behind, sums& sum) {
+  AP_DEV static void compute(storage& s, place& at, int group, int chunks, sums& sum) {
     const auto a = [&](place slot) { return s.slots[slot.index].a + 64 * group; };
     const auto b = [&](place slot) -> const part& { return s.slots[slot.index].b; };
     sums main, mixed = {};
@@ -126,7 +123,6 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
       s.ring.release(held++, by_warp{});
     };
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      if (P.lag > 0 && chunk == behind) named_barrier_arrive(start_barrier, epilogue::computing_threads);
       const place one = at++, two = at++;
       wgmma_fence();
       s.ring.wait(one, full);
@@ -187,17 +183,9 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
       place at;
       cursor<2> tile;
       cursor<uncertain_count::turns> turn;
-      int behind = -1;
-      if constexpr (P.lag > 0) {
-        if (warpgroup == 1)
-          behind = P.lag < chunks ? P.lag : chunks - 1;
-        else
-          named_barrier_sync(start_barrier, epilogue::computing_threads);
-      }
       for (std::int64_t i = first_tile(p); i < p.end; i += tile_step()) {
         sums sum = {};
-        compute(s, at, warpgroup - 1, chunks, behind, sum);
-        behind = -1;
+        compute(s, at, warpgroup - 1, chunks, sum);
         s.tiles.wait(tile, full);
         const epilogue out{p, s.lines[tile.index], first_column};
         if constexpr (P.cluster == 1) {

@@ -17,16 +17,14 @@ struct product_policy {
   int stages = 7;
   int cluster = 1;  // not of warps
   multiplier by = multiplier::warpgroups;
-  int lag =
-      0;  // of warpgroups only: chunks by which the second warpgroup begins later, so that one stores outputs while the other multiplies
 
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_tile = line_tile, split_step = 32, split_chunk = 64;  // outputs each way; k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
-  if (p.by == multiplier::warps) return p.cluster == 1 && p.lag == 0 && (p.stages == 2 || p.stages == 3);
-  if (p.by == multiplier::converting && (p.lag != 0 || p.stages < 5)) return false;
-  return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8) && p.lag >= 0 && 2 * p.lag <= p.stages;
+  if (p.by == multiplier::warps) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
+  if (p.by == multiplier::converting && p.stages < 5) return false;
+  return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
 }
 
 // Three slots are the most of which a block fits a device with 99 KiB for it (sm_86, sm_89).

@@ -35,7 +35,10 @@ AP_DEV void multiply_mixed(split_sums& sum, const f16 (*a)[2 * split_step], cons
 // The blocks of a cluster that share a tile: each computes a part of K, and then adds up its share of the columns.
 template <int Blocks> struct shared_tile {
   static constexpr int share = sums_of_a_thread / Blocks, width = split_tile / Blocks;  // of a block: sums of a thread, columns
-  using exchange = float[Blocks][share][2 * warpgroup_size];                            // by block of the cluster
+  // Of two blocks each keeps its own sums in registers, which leaves room for a stage more; of more, picking them out of the registers
+  // takes longer than the way through memory (measured).
+  static constexpr bool keeps_own = Blocks == 2;
+  using exchange = float[keeps_own ? 1 : Blocks][share][2 * warpgroup_size];  // by block of the cluster
 
   // Of `chunks`, the block with this number begins there.
   AP_DEV static int first_chunk(int block, int chunks) {
@@ -44,20 +47,31 @@ template <int Blocks> struct shared_tile {
   }
   // What all blocks have summed up, in their order, for this block's share. `member`: of the computing threads.
   AP_DEV static void add_parts(exchange& parts, int member, const split_sums& part, float (&sum)[share]) {
-    AP_UNROLL
-    for (int to = 0; to < Blocks; ++to) {
-      float* const there = map_shared(&parts[cluster_rank()][0][member], to);
+    if constexpr (keeps_own) {
+      const bool second = cluster_rank() == 1;
+      float* const there = map_shared(&parts[0][0][member], second ? 0 : 1);
       AP_UNROLL
-      for (int i = 0; i < share; ++i) there[i * 2 * warpgroup_size] = part[to * share + i];
-    }
-    cluster_barrier();
-    warp_sync();
-    AP_UNROLL
-    for (int i = 0; i < share; ++i) sum[i] = parts[0][i][member];
-    AP_UNROLL
-    for (int from = 1; from < Blocks; ++from) {
+      for (int i = 0; i < share; ++i) there[i * 2 * warpgroup_size] = second ? part[i] : part[share + i];
+      cluster_barrier();
+      warp_sync();
       AP_UNROLL
-      for (int i = 0; i < share; ++i) sum[i] += parts[from][i][member];
+      for (int i = 0; i < share; ++i) sum[i] = (second ? part[share + i] : part[i]) + parts[0][i][member];
+    } else {
+      AP_UNROLL
+      for (int to = 0; to < Blocks; ++to) {
+        float* const there = map_shared(&parts[cluster_rank()][0][member], to);
+        AP_UNROLL
+        for (int i = 0; i < share; ++i) there[i * 2 * warpgroup_size] = part[to * share + i];
+      }
+      cluster_barrier();
+      warp_sync();
+      AP_UNROLL
+      for (int i = 0; i < share; ++i) sum[i] = parts[0][i][member];
+      AP_UNROLL
+      for (int from = 1; from < Blocks; ++from) {
+        AP_UNROLL
+        for (int i = 0; i < share; ++i) sum[i] += parts[from][i][member];
+      }
     }
   }
 };
