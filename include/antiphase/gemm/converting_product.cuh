@@ -477,6 +477,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         sums sum = {};
         compute(s, warpgroup - 1, first_chunk(p, rank() + 1) - first_chunk(p, rank()), sum);
         if constexpr (P.cluster > 1) {
+          warp_sync();
           cluster_barrier();  // nobody needs the ring, and all scales are known
           warp_sync();
           to_shared_scale(s, warpgroup - 1).multiply(sum);
