@@ -84,14 +84,6 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
       s.refused.push_back(fmt::format("{}: {}", kind.name, *why));
       continue;
     }
-    if (kind.by == mm::multiplier::warpgroups && mm::pays_to_convert(where, p)) {
-      s.plan = mm::plan_product(where, p, split_inside.by);
-      s.why.push_back(
-          "precision fp32: three products of FP16 parts on Tensor Cores, certified; C is so narrow that the product splits the larger "
-          "operand "
-          "itself, tile by tile");
-      return s;
-    }
     s.plan = mm::plan_product(where, p, kind.by);
     s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");
     return s;

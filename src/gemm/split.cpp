@@ -119,8 +119,6 @@ std::optional<problem> with_rows_to_convert(const problem& p) {
     if (loads_rows(one)) return one;
   return std::nullopt;
 }
-// Estimates, to be measured: C is narrow enough for it, A large enough, and every tile has a multiprocessor.
-constexpr std::int64_t narrow = 512, worth_converting = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -140,13 +138,6 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
   if (by == multiplier::converting && !with_rows_to_convert(p))
     return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
   return std::nullopt;
-}
-
-bool pays_to_convert(const context& where, const problem& p) {
-  if (refuses_split(where, p, multiplier::converting)) return false;
-  const problem what = *with_rows_to_convert(p);
-  return what.n() <= narrow && what.n() < what.m() && what.m() * std::min(what.k(), longest_k) >= worth_converting &&
-         tiles_along(what.m()) * tiles_along(what.n()) <= where.limits().multiprocessors;
 }
 
 product_plan plan_product(const context& where, const problem& p, multiplier by) {

@@ -35,12 +35,10 @@ struct product_plan {
   std::size_t counts() const { return split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(std::uint32_t))); }  // bytes
   std::size_t places() const { return split_layout::padded(static_cast<std::int64_t>(noters() * note_capacity * sizeof(std::uint16_t))); }
   bool converting() const { return waves.front().with.how.by == multiplier::converting; }
-  // What is known of A's rows where the product splits them. The same memory is asked for either way, so that a plan that needs none for
-  // A's parts does not ask for less than one for a smaller product.
-  std::size_t row_facts_bytes() const {
-    return converting() ? split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(row_facts))) : 0;
+  // A's parts, or what is known of its rows where the product splits them.
+  std::size_t of_left() const {
+    return converting() ? split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(row_facts))) : left().bytes();
   }
-  std::size_t of_left() const { return std::max(left().bytes(), row_facts_bytes()); }
   std::size_t workspace() const { return of_left() + right().bytes() + counts() + places(); }
 };
 
@@ -48,9 +46,6 @@ struct product_plan {
 std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by);
 // For one that can.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::warpgroups);
-// Whether it is worth it that the product splits A, or B, itself: for narrow C, where to split all of the other operand before costs more
-// than to split its tiles several times. False if it cannot.
-bool pays_to_convert(const context& where, const problem& p);
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 
 }  // namespace antiphase::mm

@@ -33,7 +33,7 @@ dense by_double(const product& p) {
 
 TEST_P(gemm_short, shapes_and_layouts) {
   unsigned seed = 1;
-  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 6}, {37, 300, 11}, {260, 131, 16}, {64, 128, 16}})
+  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 6}, {37, 300, 11}, {260, 131, 12}, {64, 128, 12}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column})
         for (const major by_c : {major::row, major::column}) {
@@ -116,9 +116,9 @@ TEST_P(gemm_short, is_chosen_for_few_values_of_k) {
     return explain(there, {.a = {memory.data(), 3, k, k, 1}, .b = {memory.data(), k, 2, 2, 1}, .c = {memory.data() + 90, 3, 2, 2, 1}}, how);
   };
   EXPECT_EQ(chosen(where, 1).kernel, "short");
-  EXPECT_EQ(chosen(where, 16).kernel, "short");
-  EXPECT_EQ(chosen(where, 16).workspace, 0u);
-  EXPECT_NE(chosen(where, 17).kernel, "short");
+  EXPECT_EQ(chosen(where, 12).kernel, "short");
+  EXPECT_EQ(chosen(where, 12).workspace, 0u);
+  EXPECT_NE(chosen(where, 13).kernel, "short");
   EXPECT_NE(chosen(where, 5, {.accuracy = precision::strict}).kernel, "short");
   const auto refused = [&](const context& there, std::int64_t k) {
     try {
@@ -128,7 +128,7 @@ TEST_P(gemm_short, is_chosen_for_few_values_of_k) {
     }
     return std::string("nothing");
   };
-  EXPECT_THAT(refused(where, 17), testing::HasSubstr("for K up to 16, K is 17"));
+  EXPECT_THAT(refused(where, 13), testing::HasSubstr("for K up to 12, K is 13"));
   device_limits other = simulated_device();
   other.major = 8, other.minor = 6;
   const context slow(make_cpu_executor({.limits = other}));

@@ -154,7 +154,7 @@ template <split_policy P> struct split_pass {
       if (left >= i * w.step + 8) {
         AP_UNROLL
         for (int e = 0; e < 8; e += 4) {
-          const auto v = P.once ? load_pack_once(at + i * w.step + e) : load_pack<4>(at + i * w.step + e);
+          const pack<float, 4> v = load_pack<4>(at + i * w.step + e);
           AP_UNROLL
           for (int j = 0; j < 4; ++j) x[i][e + j] = v.element[j];
         }
@@ -167,7 +167,7 @@ template <split_policy P> struct split_pass {
   AP_DEV static void load_elements(float (&x)[8], const float* at, int left, std::int64_t stride) {
     AP_UNROLL
     for (int e = 0; e < 8; ++e, at += stride)
-      if (e < left) x[e] = P.once ? load_once(at) : *at;
+      if (e < left) x[e] = *at;
   }
 
   // find, measure ---------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ struct split_policy {
   int strip = 16;        // 16 or 32
   int blocks = 3;        // per multiprocessor, which bounds the registers of a thread
   bool clusters = true;  // sm_90; otherwise every block is on its own
-  bool once = false;     // elements are read as what will not be needed again, so that the result stays in the L2 cache instead
 
   constexpr bool operator==(const split_policy&) const = default;
   constexpr int line_threads(std::int64_t k) const {  // that work on a line

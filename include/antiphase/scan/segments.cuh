@@ -1,6 +1,8 @@
 // Scans that start anew: the operator on values with a mark, and where segments begin.
 #pragma once
 #include <antiphase/device/index.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
 #include <antiphase/scan/look_ahead.cuh>
 #include <antiphase/scan/single_pass.hpp>
 #include <bit>
@@ -24,6 +26,38 @@ template <class Op, class T> struct neutral_of<segmented<Op>, flagged<T>> {
   AP_DEV static flagged<T> value() { return {exact_identity<Op, T>(), 0}; }
 };
 template <> struct carried_as<segmented<sum>, flagged<float>> { using type = flagged<double>; };
+
+// What warp_fold() and warp_scan_rows() do, with one vote instead of a shuffle of the mark in every step: what lies before the last head
+// does not count, and neutral elements change no bit. Same results.
+template <class T, class Op> AP_DEV flagged<T> warp_fold(const flagged<T>& mine, segmented<Op>) {
+  const std::uint32_t heads = ballot(mine.head != 0);
+  const bool counts = heads >> lane_index() <= 1;  // there is no head further up
+  return {warp_fold(counts ? mine.value : exact_identity<Op, T>(), Op{}), heads};
+}
+template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(flagged<T> (&value)[Rows], flagged<T> (&before)[Rows], segmented<Op>) {
+  const int lane = lane_index();
+  int start[Rows];  // the last lane with a head, up to this one
+  AP_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    value[r].head = ballot(value[r].head != 0);
+    before[r].head = value[r].head & ((1u << lane) - 1);
+    start[r] = std::bit_width((value[r].head & ((2u << lane) - 1)) | 1u) - 1;
+  }
+  AP_UNROLL
+  for (int by = 1; by < warp_size; by *= 2) {
+    AP_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      const T other = shuffle_up(value[r].value, by);
+      if (lane - by >= start[r]) value[r].value = Op{}(other, value[r].value);
+    }
+  }
+  AP_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    const T left = shuffle_up(value[r].value, 1);
+    before[r].value = lane == 0 ? exact_identity<Op, T>() : left;
+    value[r].value = shuffle(value[r].value, warp_size - 1);
+  }
+}
 
 // Which elements of a chunk begin a segment: bit e for the e-th in scan order. A reverse scan starts anew at a segment's last element, so
 // it looks at the boundary behind an element instead of the one before it.
@@ -75,6 +109,16 @@ template <int Chunk, class Key> AP_DEV std::uint32_t key_ends(const segment_argu
   const auto inside = [&](std::int64_t at) { return at < 0 ? 0 : at < length ? at : length - 1; };
   const bool flags = s.from == segment_source::head_flags;
   std::uint32_t bits = 0;
+  if (i > 0 && i + Chunk <= length && reinterpret_cast<std::uintptr_t>(keys + i) % (Chunk * sizeof(Key)) == 0) {
+    const pack<Key, Chunk> here = load_pack<Chunk>(keys + i);
+    Key before = keys[i - 1];
+    AP_UNROLL
+    for (int e = 0; e < Chunk; ++e) {
+      bits |= (keys_differ(flags ? Key{0} : before, here.element[e], s.floating_keys) ? 1u : 0u) << e;
+      before = here.element[e];
+    }
+    return bits;
+  }
   Key before = flags ? Key{0} : keys[inside(i - 1)];
   AP_UNROLL
   for (int e = 0; e < Chunk; ++e) {
