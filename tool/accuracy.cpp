@@ -64,7 +64,8 @@ accuracy sampled_product::operator()(std::span<const float> c) const {
     const std::int64_t row = rows_[i / columns_.size()], column = columns_[i % columns_.size()];
     const double found = c[static_cast<std::size_t>(row * n_ + column)], difference = found - exact_[i];
     if (!std::isfinite(found)) result.component = std::numeric_limits<double>::infinity();
-    if (std::abs(difference) > below_fp32) result.component = std::max(result.component, std::abs(difference) / (unit * size_[i]));
+    if (const double beyond = std::abs(difference) - below_fp32; beyond > 0)
+      result.component = std::max(result.component, beyond / (unit * size_[i]));
     if (size_[i] > 0) bias += (std::abs(found) - std::abs(exact_[i])) / (unit * size_[i]);
     wrong += difference * difference;
     right += exact_[i] * exact_[i];

@@ -9,7 +9,7 @@ namespace antiphase::tool {
 
 struct accuracy {
   double norm = 0;       // relative, in the Frobenius norm of the sample
-  double component = 0;  // the largest |C - AB| / (u |A||B|), u = 2^-24; errors up to 2^-150 count as none
+  double component = 0;  // the largest |C - AB| / (u |A||B|), u = 2^-24, but for errors of 2^-150
   double bias = 0;       // the mean of (|C| - |AB|) / (u |A||B|): below 0, results are too small
   bool finite = true;    // all of C, whether in the sample or not
 

@@ -26,11 +26,11 @@ struct scan_options {
 // not depend on the run, nor on where the arrays lie: the order of operations is fixed by the problem's shape and the policy.
 //
 // One line, and rows (inner = 1) of all but 8- and 16-bit integers, are scanned on a GPU with bulk copies (sm_90) in a single kernel that
-// reads them once ("single-pass"), unless they are a few KiB; sums of one line of up to 16 MiB, on any GPU from sm_80 on, in one that keeps
-// them in registers ("one-wave"). Their few bytes of working memory per tile belong to the executor and the stream, or are the caller's:
-// such calls with one workspace may not overlap. They return when the kernel has been queued. Other lines that are longer than one block's
-// tile take a workspace allocated in the call, which then waits for the stream before it returns, or the caller's. A problem without
-// elements launches nothing.
+// reads them once ("single-pass"), unless they are a few KiB; sums of one line of up to 16 MiB (of 32-bit types; of others less), on any
+// GPU from sm_80 on, in one that keeps them in registers ("one-wave"). Their few bytes of working memory per tile belong to the executor
+// and the stream, or are the caller's: such calls with one workspace may not overlap. They return when the kernel has been queued. Other
+// lines that are longer than one block's tile take a workspace allocated in the call, which then waits for the stream before it returns, or
+// the caller's. A problem without elements launches nothing.
 //
 // Throws bad_request naming the first argument that makes no sense, not_supported when this build has no kernel for the type, operation and
 // policy: single-pass has them all but inner > 1, one-wave sums of one line, items those whose results have the type of the elements, but

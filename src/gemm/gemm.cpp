@@ -73,7 +73,7 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
     s.why.push_back(fmt::format("policy {} was asked for", options.policy));
     return s;
   }
-  if (options.accuracy == precision::fp32 && !not_short) {
+  if (options.accuracy == precision::fp32 && !not_short && p.k() <= mm::short_k_by_itself) {
     s.plan = mm::plan_short(where, p);
     s.why.push_back("precision fp32: with so few values of K there is little to multiply, and sums in FP64 need no certificate");
     return s;

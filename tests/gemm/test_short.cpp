@@ -33,7 +33,7 @@ dense by_double(const product& p) {
 
 TEST_P(gemm_short, shapes_and_layouts) {
   unsigned seed = 1;
-  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 6}, {37, 300, 11}, {260, 131, 12}, {64, 128, 12}})
+  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 6}, {37, 300, 11}, {260, 131, 16}, {64, 128, 16}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column})
         for (const major by_c : {major::row, major::column}) {
@@ -128,7 +128,7 @@ TEST_P(gemm_short, is_chosen_for_few_values_of_k) {
     }
     return std::string("nothing");
   };
-  EXPECT_THAT(refused(where, 13), testing::HasSubstr("for K up to 12, K is 13"));
+  EXPECT_THAT(refused(where, 17), testing::HasSubstr("for K up to 16, K is 17"));
   device_limits other = simulated_device();
   other.major = 8, other.minor = 6;
   const context slow(make_cpu_executor({.limits = other}));

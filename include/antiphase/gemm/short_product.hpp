@@ -5,8 +5,9 @@
 
 namespace antiphase::mm {
 
-// The longest K of such a product: on an H200 a split product of 2048 x 2048 outputs takes as long (17.4 us), of longer K less.
-constexpr int short_k = 12;
+// The longest K of such a product, and the longest for which it is chosen by itself: on an H200 a split product of 2048 x 2048 outputs takes
+// as long (17.4 us), and less for longer K.
+constexpr int short_k = 16, short_k_by_itself = 12;
 constexpr extent2 short_tile{64, 128};  // outputs of a block
 
 struct short_instance {

@@ -109,22 +109,32 @@ template <int Chunk, class Key> AP_DEV std::uint32_t key_ends(const segment_argu
   const auto inside = [&](std::int64_t at) { return at < 0 ? 0 : at < length ? at : length - 1; };
   const bool flags = s.from == segment_source::head_flags;
   std::uint32_t bits = 0;
-  if (i > 0 && i + Chunk <= length && reinterpret_cast<std::uintptr_t>(keys + i) % (Chunk * sizeof(Key)) == 0) {
-    const pack<Key, Chunk> here = load_pack<Chunk>(keys + i);
-    Key before = keys[i - 1];
-    AP_UNROLL
-    for (int e = 0; e < Chunk; ++e) {
-      bits |= (keys_differ(flags ? Key{0} : before, here.element[e], s.floating_keys) ? 1u : 0u) << e;
-      before = here.element[e];
-    }
-    return bits;
-  }
   Key before = flags ? Key{0} : keys[inside(i - 1)];
   AP_UNROLL
   for (int e = 0; e < Chunk; ++e) {
     const Key here = keys[inside(i + e)];
     bits |= (keys_differ(before, here, s.floating_keys) ? 1u : 0u) << e;
     before = flags ? Key{0} : here;
+  }
+  return bits;
+}
+// The same where all of a tile's keys, and those around it, are there, and the chunks are aligned: a chunk in one access. Said of a tile
+// and not of a chunk, so that no branch keeps the loads of several chunks apart.
+template <int Chunk, class Key>
+AP_DEV bool has_whole_chunks(const segment_arguments& s, std::int64_t first, int tile, std::int64_t length) {
+  const Key* const keys = static_cast<const Key*>(s.keys);
+  return first > 0 && first + tile <= length && reinterpret_cast<std::uintptr_t>(keys + first) % (Chunk * sizeof(Key)) == 0;
+}
+template <int Chunk, class Key> AP_DEV std::uint32_t whole_key_ends(const segment_arguments& s, std::int64_t i) {
+  const Key* const keys = static_cast<const Key*>(s.keys) + i;
+  const bool flags = s.from == segment_source::head_flags;
+  const pack<Key, Chunk> here = load_pack<Chunk>(keys);
+  Key before = keys[-1];
+  std::uint32_t bits = 0;
+  AP_UNROLL
+  for (int e = 0; e < Chunk; ++e) {
+    bits |= (keys_differ(flags ? Key{0} : before, here.element[e], s.floating_keys) ? 1u : 0u) << e;
+    before = here.element[e];
   }
   return bits;
 }

@@ -221,7 +221,12 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
     first += Reverse ? 1 : 0;
     if (by.from == segment_source::rows)
       return each_row([ends = row_ends(by, first)](int i) { return ends.template operator()<chunk>(i); });
-    const auto keys = [&]<class Key>() { each_row([&](int i) { return key_ends<chunk, Key>(by, first + i, p.length); }); };
+    const auto keys = [&]<class Key>() {
+      if (has_whole_chunks<chunk, Key>(by, first, tile, p.length))
+        each_row([&](int i) { return whole_key_ends<chunk, Key>(by, first + i); });
+      else
+        each_row([&](int i) { return key_ends<chunk, Key>(by, first + i, p.length); });
+    };
     if (by.key_bytes == 8) return keys.template operator()<std::uint64_t>();
     if (by.key_bytes == 4) return keys.template operator()<std::uint32_t>();
     if (by.key_bytes == 2) return keys.template operator()<std::uint16_t>();
