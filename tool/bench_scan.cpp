@@ -13,6 +13,7 @@
 #include "tool/file_handle.hpp"
 #include "tool/graph.hpp"
 #include "tool/npy_header.hpp"
+#include "tool/parallel.hpp"
 #include "tool/provenance.hpp"
 #include "tool/record.hpp"
 #include "tool/rivals.hpp"
@@ -23,9 +24,8 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "Inclusive sums of all sizes and types, of whole arrays, of rows, by key, in wider types; who is timed for one array is timed in one "
-    "go,\n"
-    "in random order.\n"
+    "Inclusive sums of all sizes and types: of whole arrays, of rows, by key, in wider types. Who is timed for one array is timed in one\n"
+    "go, in random order.\n"
     "\n"
     "Columns\n"
     "  how        rested, hot: calls queued one after the other (--protocol); up to 128 MiB also graph: one of 40 in a captured graph,\n"
@@ -77,20 +77,20 @@ struct outcome {
   std::string why_no_graph = {};
 };
 
-element parse_type(const std::string& text, const char* option = "--type") {
+// `also`: what the option takes beside the names of types.
+element parse_type(const std::string& text, const char* option, const char* also = "") {
   std::string known;
   for (int i = 0; i <= static_cast<int>(element::u64); ++i) {
     const auto type = static_cast<element>(i);
     if (text == numpy_name(type)) return type;
     known += (i > 0 ? ", " : "") + std::string(numpy_name(type));
   }
-  throw bad_request(fmt::format("{} {}: expected one of {}{}", option, tool::quoted(text), known,
-                                option == std::string_view("--type") ? ", or all" : ""));
+  throw bad_request(fmt::format("{} {}: expected one of {}{}", option, tool::quoted(text), known, also));
 }
 std::vector<element> types_of(const request& r) {
   std::vector<element> types;
   for (const std::string& text : r.types) {
-    if (text != "all") types.push_back(parse_type(text));
+    if (text != "all") types.push_back(parse_type(text, "--type", ", or all"));
     if (text == "all")
       for (int i = 0; i <= static_cast<int>(element::u64); ++i) types.push_back(static_cast<element>(i));
   }
@@ -169,7 +169,9 @@ template <class T, class Out> class bench {
 
   static std::vector<std::int32_t> keys_of(const request& r, std::int64_t count) {
     std::vector<std::int32_t> keys(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int32_t>(i / static_cast<std::size_t>(r.segment));
+    in_parallel(keys.size(), [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) keys[i] = static_cast<std::int32_t>(i / static_cast<std::size_t>(r.segment));
+    });
     return keys;
   }
   prefix::problem problem() {
@@ -248,7 +250,7 @@ std::string kind_of(const request& r) {
 std::string what_of(const request& r) {
   if (r.segment > 0) return fmt::format("a key for each {}", r.segment);
   if (r.rows > 1) return fmt::format("{} rows", r.rows);
-  return r.accumulate.empty() ? "" : fmt::format("summed in {}", name(parse_type(r.accumulate)));
+  return r.accumulate.empty() ? "" : fmt::format("summed in {}", name(parse_type(r.accumulate, "--accumulate")));
 }
 // One per way of taking times, or one without times.
 json record(const request& r, const outcome& o, const times* t) {

@@ -13,27 +13,25 @@ void check(cudaError_t result) {
   if (result != cudaSuccess) throw device_error(std::string("a scan of CUB failed: ") + cudaGetErrorString(result));
 }
 
-template <class T> work sums(const context& where, const void* in, void* out, std::int64_t count) {
+// A call of CUB, call(workspace, its size, stream), with a workspace of the size that a first call without one asks for.
+template <class Call> work with_workspace(const context& where, Call call) {
   std::size_t bytes = 0;
-  check(cub::DeviceScan::InclusiveSum(nullptr, bytes, static_cast<const T*>(in), static_cast<T*>(out), count));
+  check(call(nullptr, bytes, nullptr));
   const auto workspace = std::make_shared<device_array<std::byte>>(where, bytes);
   return [=](stream on) {
     std::size_t size = bytes;
-    check(cub::DeviceScan::InclusiveSum(workspace->data(), size, static_cast<const T*>(in), static_cast<T*>(out), count, on));
+    check(call(workspace->data(), size, on));
   };
 }
-
+template <class T> work sums(const context& where, const void* in, void* out, std::int64_t count) {
+  return with_workspace(where, [=](void* workspace, std::size_t& size, stream on) {
+    return cub::DeviceScan::InclusiveSum(workspace, size, static_cast<const T*>(in), static_cast<T*>(out), count, on);
+  });
+}
 template <class T> work sums_by_key(const context& where, const std::int32_t* keys, const void* in, void* out, std::int64_t count) {
-  std::size_t bytes = 0;
-  const auto call = [=](void* workspace, std::size_t& size, stream on) {
-    check(cub::DeviceScan::InclusiveSumByKey(workspace, size, keys, static_cast<const T*>(in), static_cast<T*>(out), count, {}, on));
-  };
-  call(nullptr, bytes, nullptr);
-  const auto workspace = std::make_shared<device_array<std::byte>>(where, bytes);
-  return [=](stream on) {
-    std::size_t size = bytes;
-    call(workspace->data(), size, on);
-  };
+  return with_workspace(where, [=](void* workspace, std::size_t& size, stream on) {
+    return cub::DeviceScan::InclusiveSumByKey(workspace, size, keys, static_cast<const T*>(in), static_cast<T*>(out), count, {}, on);
+  });
 }
 
 std::string version() {

@@ -22,23 +22,16 @@ struct selection {
 };
 
 constexpr std::string_view short_name = "short";
-// The split products by what multiplies, as options.policy asks for them.
+// The split products by what multiplies, as options.policy asks for them; those that are chosen by themselves in the order of preference.
 struct split_kind {
   std::string_view name;
   mm::multiplier by;
+  bool by_itself;
 };
-constexpr split_kind split_kinds[] = {{"split", mm::multiplier::warpgroups}, {"split-mma", mm::multiplier::warps}},
-                     split_inside{"split-inside", mm::multiplier::converting};
-const split_kind* find_kind(std::string_view name) {
-  if (name == split_inside.name) return &split_inside;
-  const auto found = std::ranges::find(split_kinds, name, &split_kind::name);
-  return found == std::end(split_kinds) ? nullptr : found;
-}
-std::string_view name_of(mm::multiplier by) {
-  for (const split_kind& kind : split_kinds)
-    if (kind.by == by) return kind.name;
-  return split_inside.name;
-}
+constexpr split_kind split_kinds[] = {{"split", mm::multiplier::warpgroups, true},
+                                      {"split-mma", mm::multiplier::warps, true},
+                                      {"split-inside", mm::multiplier::converting, false}};
+std::string_view name_of(mm::multiplier by) { return std::ranges::find(split_kinds, by, &split_kind::by)->name; }
 
 // Why a split product is not what precision fp32 stands for there; nothing if it is. The contract rests on how Tensor Cores round, which is
 // known of compute capability 8.x and 9.0.
@@ -55,8 +48,8 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
   selection s;
   const auto not_short = mm::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
-  const split_kind* const asked = find_kind(options.policy);
-  if (asked != nullptr && !nothing) {
+  const auto asked = std::ranges::find(split_kinds, options.policy, &split_kind::name);
+  if (asked != std::end(split_kinds) && !nothing) {
     if (const auto why = mm::refuses_split(where, p, asked->by)) throw not_supported(fmt::format("policy {}: {}", asked->name, *why));
     s.plan = mm::plan_product(where, p, asked->by);
     s.why.push_back(fmt::format("policy {} was asked for", asked->name));
@@ -68,7 +61,7 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
     s.why.push_back("policy short was asked for");
     return s;
   }
-  if (options.policy != "auto" && options.policy != short_name && asked == nullptr) {
+  if (options.policy != "auto" && options.policy != short_name && asked == std::end(split_kinds)) {
     s.plan = mm::prepare(where.kind(), mm::find_step(options.policy), p);
     s.why.push_back(fmt::format("policy {} was asked for", options.policy));
     return s;
@@ -80,6 +73,7 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
   }
   for (const split_kind& kind : split_kinds) {
     if (options.accuracy == precision::strict || nothing) break;
+    if (!kind.by_itself) continue;
     if (const auto why = not_automatic(where, p, kind.by)) {
       s.refused.push_back(fmt::format("{}: {}", kind.name, *why));
       continue;
