@@ -1,13 +1,20 @@
 // Scans of arrays of your own types with your own operators: for nvcc, and for g++, which compiles them for the CPU executor.
 #pragma once
+#include <algorithm>
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/architecture.cuh>
 #include <antiphase/scan/device_wide.cuh>
 #include <antiphase/scan/ladder.hpp>
+#include <antiphase/scan/own_elements.cuh>
 #include <antiphase/scan/passes.hpp>
+#include <antiphase/scan/single_pass.cuh>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 
 namespace antiphase {
@@ -31,8 +38,10 @@ inline namespace AP_TARGET {
 //
 // of every line of `length` elements. T: trivially copyable, with or without constructors, up to 32 bytes, such as structs of 3 bytes. The
 // arrays are memory of `where` (device_array), aligned as T is; `in` and `out` may be the same, but not overlap otherwise. Results are the
-// same bits in every run. Totals of tiles are scanned first ("reduce then scan", in three kernels), so the input is read twice; the working
-// memory, size(T) / tile of the array's, is allocated and given back in the order of the stream, and the call returns when all is queued.
+// same bits in every run. One line of elements of up to 16 bytes, on a device with bulk copies (compute capability 9.0, which the program
+// must be compiled for), is read once (single_pass.cuh); its working memory belongs to the executor and the stream, so that the first call
+// with a stream, or with a larger array, cannot be captured in a graph. Other arrays are read twice ("reduce then scan", in three kernels),
+// with working memory that is allocated and given back in the order of the stream. The call returns when all is queued.
 //
 // Throws bad_request for sizes below 0 and null pointers, not_supported where `where` is not what the call was compiled for (nvcc: a GPU,
 // g++: the CPU executor), or where the device cannot run the kernels.
@@ -98,11 +107,48 @@ template <class T> void require_sensible(const context& where, const prefix::arg
                         ": it cannot run on " + where.limits().name);
 }
 
+// In one pass: one line, of more than a block of the other way scans at once. Totals of more than 16 bytes take longer to look for than a
+// second reading (docs/scan.md).
+template <class T> constexpr bool is_for_one_pass = sizeof(T) <= 16;
+template <class T, class Op> using ring_scan = prefix::single_pass<prefix::own_elements<T, Op>>;
+template <class T, class Op> bool takes_one_pass(const context& where, const prefix::lines& over) {
+  if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || where.limits().major < 9) return false;
+  if (ceil_div<std::int64_t>(over.length, ring_scan<T, Op>::tile) > std::numeric_limits<int>::max()) return false;
+  static const int architecture = compiled_for(kernel_of<ring_scan<T, Op>>("scan.own.single-pass"));
+  return architecture >= 90;
+}
+template <class T, class Op> launch_counts in_one_pass(const context& where, const prefix::arguments<T>& all, stream on) {
+  using namespace prefix;
+  const executor& runs = where.runs_on();
+  const std::int64_t tiles = ceil_div<std::int64_t>(all.over.length, ring_scan<T, Op>::tile);
+  const std::span<std::byte> workspace = runs.scratch(single_pass_bytes(sizeof(T), static_cast<std::uint64_t>(tiles)), on);
+  auto* const words = reinterpret_cast<std::uint64_t*>(workspace.data());
+  own_arguments<T> p{{}, all.initial};
+  p.in = all.in;
+  p.out = all.out;
+  p.length = all.over.length;
+  p.tiles = static_cast<std::uint32_t>(tiles);
+  p.kind = all.kind;
+  p.direction = all.over.direction;
+  p.control = words;
+  p.states = words + control_words;
+  p.state_words = workspace.size() / sizeof(std::uint64_t) - control_words;
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, where.limits().multiprocessors)));
+  try {
+    return runs.launch(kernel_of<ring_scan<T, Op>>("scan.own.single-pass"), {blocks, 1, 1}, &p, on);
+  } catch (...) {
+    runs.forget_scratch(on);  // who knows how far it came
+    throw;
+  }
+}
+
 template <class T, class Op> launch_counts run(const context& where, const prefix::arguments<T>& all, stream on) {
   static_assert(sizeof(T) <= 32, "elements of up to 32 bytes");
   require_sensible(where, all);
   launch_counts counts;
   if (all.over.count() * all.over.length == 0) return counts;
+  if constexpr (is_for_one_pass<T>)
+    if (takes_one_pass<T, Op>(where, all.over)) return in_one_pass<T, Op>(where, all, on);
   const prefix::kernel_pair by = kernels<T, Op>();
   const executor& runs = where.runs_on();
   const borrowed workspace(runs, prefix::workspace_bytes<T>(by.tile, all.over), on);

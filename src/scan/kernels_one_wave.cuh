@@ -9,12 +9,10 @@ namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
 template <class T, std::size_t... I> void add_waves(std::vector<wave_instance>& list, std::index_sequence<I...>) {
-  const auto add = [&]<wave_choice C>() {
-    constexpr wave_policy P = C.how;
-    if constexpr (C.most_bytes <= most_bytes_of_wave(sizeof(T)))
-      list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"), one_wave<T, sum, P>::tile});
+  const auto add = [&]<wave_policy P>() {
+    list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"), one_wave<T, sum, P>::tile});
   };
-  (add.template operator()<wave_choices[I]>(), ...);
+  (add.template operator()<wave_choices[I].how>(), ...);
 }
 template <class... T> std::vector<wave_instance> list_of_waves() {
   std::vector<wave_instance> list;

@@ -45,8 +45,8 @@ std::string refuses(const problem& p) {
   if (p.outer != 1 || p.inner != 1) return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
   if (p.operation != scan_operation::sum || is_half(p.type) || result_type(p) != p.type)
     return fmt::format("{}: it is compiled for sums of the elements' own type, but f16 and bf16", description(p, nullptr));
-  if (const std::int64_t most = most_bytes_of_wave(size_of(p.type)); bytes_of(p) > most)
-    return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type), bytes_of(p), most);
+  if (bytes_of(p) > most_bytes_of_wave)
+    return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type), bytes_of(p), most_bytes_of_wave);
   return {};
 }
 

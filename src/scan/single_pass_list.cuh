@@ -9,13 +9,11 @@
 namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
-template <class Out, class Op> constexpr ring_policy ring_for = sizeof(Out) == 1 && !std::is_same_v<Op, sum> ? byte_ring_policy
-                                                                                                             : ring_scan_policy;
-
-template <class In, class Out, class Value, class Op, lines_kind L, ring_policy Ring = ring_for<Out, Op>>
+template <class In, class Out, class Value, class Op, lines_kind L,
+          ring_policy Ring = ring_for(sizeof(In), sizeof(Out), std::is_integral_v<In>, L)>
 void add_single_pass(std::vector<single_pass_instance>& list, scan_operation operation, std::string_view step = "single-pass",
                      const char* called = L == lines_kind::one ? "scan.single-pass" : "scan.single-pass.segments") {
-  using kernel_here = single_pass<In, Out, Value, Op, L, Ring>;
+  using kernel_here = single_pass<typed_elements<In, Out, Value, Op, L, Ring>>;
   list.push_back({.step = step,
                   .in = element_of<In>,
                   .out = element_of<Out>,
@@ -26,12 +24,11 @@ void add_single_pass(std::vector<single_pass_instance>& list, scan_operation ope
                   .value = element_of<Value>,
                   .total_bytes = sizeof(typename kernel_here::total_type)});
 }
-// What products and minima are computed with. The sums of bytes have a way of their own (byte_sums.cuh).
-template <class T> using computed_in =
-    std::conditional_t<sizeof(T) == 1, std::uint32_t, std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>>;
+// What is computed with.
+template <class T> using computed_in = std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
 // Sum, product and minimum, which is the maximum too: see element_values.cuh.
 template <class T, lines_kind L = lines_kind::one> void add_operations(std::vector<single_pass_instance>& list) {
-  add_single_pass<T, T, std::conditional_t<sizeof(T) == 1, T, computed_in<T>>, sum, L>(list, scan_operation::sum);
+  add_single_pass<T, T, computed_in<T>, sum, L>(list, scan_operation::sum);
   add_single_pass<T, T, computed_in<T>, product, L>(list, scan_operation::product);
   add_single_pass<T, T, computed_in<T>, minimum, L>(list, scan_operation::min);
 }

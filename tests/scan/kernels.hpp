@@ -9,7 +9,7 @@
 
 namespace antiphase::scan_test {
 
-enum class carried { brackets, nullable, matrix, affine };
+enum class carried { brackets, nullable, matrix, affine, triangle, step64 };
 template <class T> constexpr carried carried_as = std::is_same_v<T, brackets>   ? carried::brackets
                                                   : std::is_same_v<T, nullable> ? carried::nullable
                                                   : std::is_same_v<T, affine>   ? carried::affine
@@ -40,7 +40,7 @@ struct alone_kernel {
 // A call of the scans with types and operators of one's own.
 struct own_scan {
   carried type;
-  void (*run)(const context& where, const void* in, void* out, const prefix::lines& over, scan_kind kind, const void* initial);
+  launch_counts (*run)(const context& where, const void* in, void* out, const prefix::lines& over, scan_kind kind, const void* initial);
 };
 // A kernel that is wrong in one place.
 struct mutant {

@@ -39,7 +39,9 @@ template <slip F> struct separate_flag {
     write();
     F == slip::flag_without_release ? store_relaxed(words + 1, flag) : store_release(words + 1, flag);
   }
-  template <class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total) {
+  template <prefix::reading How, class T>
+  AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total, bool wanted) {
+    if (!wanted) return false;
     const std::uint64_t* const words = states + std::uint64_t{tile} * 2;
     if (load_acquire(words + 1) != tag) return false;
     total = reinterpret_cast<const pack<T, 1>*>(words)->element[0];
@@ -54,8 +56,9 @@ struct value_later {
     poll([&] { return polls++ == 3; });
     prefix::put_state(states, tile, tag, total);
   }
-  template <class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total) {
-    return prefix::get_state(states, tile, tag, total);
+  template <prefix::reading How, class T>
+  AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total, bool wanted) {
+    return prefix::get_state<How>(states, tile, tag, total, wanted);
   }
 };
 
@@ -94,7 +97,8 @@ template <slip F> struct broken_rules : single_pass_rules<small_ring> {
 
 template <slip F> ring_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "",
                                    std::size_t offset = 0, std::size_t out_offset = 0) {
-  using scan = prefix::single_pass<float, float, float, prefix::sum, prefix::lines_kind::one, small_ring, broken_rules<F>>;
+  using elements = prefix::typed_elements<float, float, float, prefix::sum, prefix::lines_kind::one, small_ring>;
+  using scan = prefix::single_pass<elements, broken_rules<F>>;
   return {kernel_of<scan>(name), broken, by, says, offset, out_offset};
 }
 

@@ -37,8 +37,8 @@ TEST_P(one_wave, edges_of_policies) {
   const context where = any();
   for (const auto& [bytes, how] : prefix::wave_choices) {
     sums<float>(where, bytes / 4);
-    if (bytes < prefix::most_bytes_of_wave(8)) sums<std::uint64_t>(where, bytes / 8 + 1, scan_kind::exclusive, scan_direction::reverse);
-    if (bytes < prefix::most_bytes_of_wave(1)) sums<std::uint8_t>(where, bytes - 1);
+    if (bytes < prefix::most_bytes_of_wave) sums<std::uint64_t>(where, bytes / 8 + 1, scan_kind::exclusive, scan_direction::reverse);
+    sums<std::uint8_t>(where, bytes - 1);
   }
 }
 
@@ -166,7 +166,7 @@ TEST_P(one_wave, says_what_it_does_not_take) {
 }
 
 TEST(wave_policies, no_array_has_more_tiles_than_are_looked_at_together) {
-  for (std::int64_t bytes = 1; bytes <= prefix::most_bytes_of_wave(4); bytes += 977)
+  for (std::int64_t bytes = 1; bytes <= prefix::most_bytes_of_wave; bytes += 977)
     ASSERT_LE(ceil_div<std::int64_t>(bytes, prefix::wave_for(bytes).tile_bytes()), 128) << bytes;
 }
 

@@ -56,6 +56,8 @@ class own_scans : public on_device {
     for (const own_scan& call : calls()) {
       if (call.type == carried::brackets) expect_right<brackets, concatenated>(where, call, over, kind, lies);
       if (call.type == carried::nullable) expect_right<nullable, last_present>(where, call, over, kind, lies);
+      if (call.type == carried::triangle) expect_right<triangle, triangles>(where, call, over, kind, lies);
+      if (call.type == carried::step64) expect_right<step64, steps64>(where, call, over, kind, lies);
       if (call.type == carried::matrix) expect_right<matrix, times>(where, call, over, kind, lies);
       ASSERT_FALSE(HasFailure());
     }
@@ -74,6 +76,7 @@ TEST_P(own_scans, of_any_length) {
       ++turn;
     }
   if (is_cuda()) expect_all_right(any(), {1, 3'000'017, 1}, scan_kind::exclusive, {1, 2, false});
+  expect_all_right(any(), {1, 3 * 8192 + 5, 1, scan_direction::reverse}, scan_kind::inclusive, {0, 0, true});
 }
 
 TEST_P(own_scans, along_every_axis) {
@@ -82,6 +85,19 @@ TEST_P(own_scans, along_every_axis) {
       expect_all_right(any(), {3, 5200, 1, direction}, kind, {1, 0, false});
       expect_all_right(any(), {2, 600, 3, direction}, kind, {0, 2, true});
       expect_all_right(any(), {40, 1, 5, direction}, kind, {0, 0, false});
+    }
+}
+
+// A line is read and written once, by the copy engine, where there is one; totals of 32 bytes would take too long.
+TEST_P(own_scans, move_a_line_once) {
+  if (is_cuda()) GTEST_SKIP() << "GPUs do not count";
+  const context where = any();
+  device_array<matrix> memory(where, std::vector<matrix>(20000, matrix{1, 1, 1, 1}));
+  for (const own_scan& call : calls())
+    for (const std::int64_t length : {10, 20000}) {
+      const launch_counts counts = call.run(where, memory.data(), memory.data(), {1, length, 1}, scan_kind::inclusive, nullptr);
+      const bool once = call.type != carried::matrix && length > 10;
+      EXPECT_EQ(counts.copies > 0, once) << static_cast<int>(call.type) << ", " << length;
     }
 }
 

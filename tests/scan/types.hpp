@@ -38,6 +38,22 @@ struct times {
   }
 };
 
+// 12 and 16 bytes: maps x -> factor x + offset, and triangular matrices, one after the other.
+struct triangle {
+  std::uint32_t a, b, c;
+  bool operator==(const triangle&) const = default;
+};
+struct triangles {
+  AP_FN triangle operator()(const triangle& x, const triangle& y) const { return {x.a * y.a, x.a * y.b + x.b * y.c, x.c * y.c}; }
+};
+struct step64 {
+  std::uint64_t factor, offset;
+  bool operator==(const step64&) const = default;
+};
+struct steps64 {
+  AP_FN step64 operator()(const step64& x, const step64& y) const { return {x.factor * y.factor, y.factor * x.offset + y.offset}; }
+};
+
 // Maps x -> (factor x + offset) mod m: the operator carries m, and does one map after the other.
 struct affine {
   std::uint32_t factor, offset;
@@ -69,6 +85,14 @@ template <> inline nullable element_at(std::int64_t i) {
 template <> inline affine element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));
   return {static_cast<std::uint32_t>(h % 997 + 1), static_cast<std::uint32_t>(h >> 20 & 0xFFF)};
+}
+template <> inline triangle element_at(std::int64_t i) {
+  const auto h = hash(static_cast<std::uint64_t>(i));
+  return {static_cast<std::uint32_t>(h) | 1, static_cast<std::uint32_t>(h >> 32), static_cast<std::uint32_t>(i) | 1};
+}
+template <> inline step64 element_at(std::int64_t i) {
+  const auto h = hash(static_cast<std::uint64_t>(i));
+  return {h | 1, h >> 7};
 }
 template <> inline matrix element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));

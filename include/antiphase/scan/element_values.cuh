@@ -1,8 +1,8 @@
 // From elements as they lie in memory to the values that a scan computes with, and back.
 #pragma once
 #include <antiphase/device/math.cuh>
-#include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
+#include <antiphase/scan/held.cuh>
 #include <antiphase/scan/operators.hpp>
 #include <cstdint>
 #include <cstring>
@@ -26,29 +26,6 @@ template <class T> AP_DEV T from_bits(std::uint64_t bits) {
   return value;
 }
 
-// A chunk with the same bits of every element flipped.
-template <class T, int N> AP_DEV pack<T, N> flipped(const pack<T, N>& v, std::uint64_t flip) {
-  using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  static_assert(sizeof v % sizeof(word) == 0);
-  word part[sizeof v / sizeof(word)];
-  memcpy(part, &v, sizeof v);
-  const word mask = static_cast<word>(flip * (sizeof(T) == 1 ? 0x01010101u : sizeof(T) == 2 ? 0x00010001u : 1u));
-  AP_UNROLL
-  for (word& w : part) w ^= mask;
-  pack<T, N> result;
-  memcpy(&result, part, sizeof result);
-  return result;
-}
-
-// Narrow elements, taken apart anew from here on: each would otherwise stay in a register of its own from its first use to its last.
-template <class T, int N> AP_DEV void keep_packed(pack<T, N>& v) {
-  std::uint32_t part[sizeof v / sizeof(std::uint32_t)];
-  memcpy(part, &v, sizeof v);
-  AP_UNROLL
-  for (std::uint32_t& w : part) compute_anew(w);
-  memcpy(&v, part, sizeof v);
-}
-
 template <class Op, class Value, class In> AP_DEV Value value_of(const In& x, std::uint64_t flip) {
   if constexpr (std::is_same_v<In, f16>)
     return half_in(x.bits);
@@ -61,23 +38,18 @@ template <class Op, class Value, class In> AP_DEV Value value_of(const In& x, st
 }
 
 // Results as they are written.
-template <class Out, class Value, int N> AP_DEV pack<Out, N> results_of(const pack<Value, N>& v) {
+template <class Out, class Value, int N> AP_DEV held<Out, N> results_of(const pack<Value, N>& v) {
   if constexpr (std::is_same_v<Out, Value>) {
     return v;
   } else if constexpr (std::is_integral_v<Out>) {
-    pack<Out, N> result;
-    AP_UNROLL
-    for (int e = 0; e < N; ++e) result.element[e] = static_cast<Out>(v.element[e]);
-    return result;
+    return chunk_of<Out, N>([&](int e) { return static_cast<Out>(v.element[e]); });
   } else {
     static_assert(sizeof(Out) == 2 && N % 2 == 0);
-    std::uint32_t part[N / 2];
+    held<Out, N> result;
     AP_UNROLL
     for (int i = 0; i < N / 2; ++i)
-      part[i] =
+      result.element[i] =
           std::is_same_v<Out, f16> ? to_halves(v.element[2 * i], v.element[2 * i + 1]) : to_bf16s(v.element[2 * i], v.element[2 * i + 1]);
-    pack<Out, N> result;
-    memcpy(&result, part, sizeof result);
     return result;
   }
 }

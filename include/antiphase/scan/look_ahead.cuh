@@ -1,6 +1,7 @@
 // How the blocks of a single-pass scan exchange the totals of their tiles.
 #pragma once
 #include <antiphase/device/atomic.cuh>
+#include <antiphase/device/conditional_load.cuh>
 #include <antiphase/scan/operators.hpp>
 #include <antiphase/scan/single_pass.hpp>
 #include <antiphase/scan/warp.cuh>
@@ -30,6 +31,14 @@ template <scannable T, operator_on<T> Op> AP_DEV T warp_fold(T mine, Op op) {
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) mine = op(mine, shuffle_down(mine, by));
   return mine;
+}
+// Several folds side by side, of values that are there in the first lanes and neutral in the others.
+template <scannable T, operator_on<T> Op, int N> AP_DEV void warp_fold_first(T (&value)[N], Op op) {
+  AP_UNROLL
+  for (int by = 1; by < warp_size; by *= 2) {
+    AP_UNROLL
+    for (int i = 0; i < N; ++i) value[i] = op(value[i], shuffle_down(value[i], by));
+  }
 }
 
 // Whether the order of operands shows in no bit of the result, or only in the rounding of a sum, which is then fixed another way. The
@@ -65,13 +74,20 @@ template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t ti
   AP_UNROLL
   for (int i = 0; i < words; ++i) store_relaxed(states + std::uint64_t{tile} * words + i, std::uint64_t{tag} << 32 | part[i]);
 }
-template <class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& value) {
+// How a lane reads the totals that it looks for: with branches around those that it has already, which may keep the words of several apart,
+// or without. Which is faster depends on the type (docs/scan.md).
+enum class reading { one_by_one, together };
+
+// Whether it is there. Read together, it is there only if it is wanted; one by one, nobody asks for what is not.
+template <reading How, class T>
+AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& value, bool wanted) {
   constexpr int words = state_words_of(sizeof(T));
   std::uint32_t part[words];
   bool all = true;
   AP_UNROLL
   for (int i = 0; i < words; ++i) {
-    const std::uint64_t word = load_relaxed(states + std::uint64_t{tile} * words + i);
+    const std::uint64_t* const at = states + std::uint64_t{tile} * words + i;
+    const std::uint64_t word = How == reading::together ? load_relaxed_if(wanted, at) : load_relaxed(at);
     part[i] = static_cast<std::uint32_t>(word);
     all &= static_cast<std::uint32_t>(word >> 32) == tag;
   }
@@ -79,13 +95,16 @@ template <class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint3
   return all;
 }
 
+template <class T> constexpr std::size_t state_size = sizeof(T);
+
 // How a total gets from the block that has it to those that look for it.
 struct tagged_words {
   template <class T> AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
     put_state(states, tile, tag, total);
   }
-  template <class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total) {
-    return get_state(states, tile, tag, total);
+  template <reading How, class T>
+  AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total, bool wanted) {
+    return get_state<How>(states, tile, tag, total, wanted);
   }
 };
 
@@ -94,28 +113,28 @@ struct tagged_words {
 template <class T>
 AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64_t words, std::uint64_t epoch, std::uint32_t tiles) {
   const std::uint64_t old = epoch % words;
-  if (old >= std::uint64_t{tiles} * state_words_of(sizeof(T))) store_relaxed(states + old, std::uint64_t{0});
+  if (old >= std::uint64_t{tiles} * state_words_of(state_size<T>)) store_relaxed(states + old, std::uint64_t{0});
   store_relaxed(control + epoch_word, epoch + 1);
 }
 
 // What lies before a tile, for tiles in ascending order; all lanes of a warp call. Totals are folded in whole batches of 32, the batches
 // one after the other: the order depends on the tile's number alone. Sums of floats are carried in double.
-template <scannable T, operator_on<T> Op, class Exchange = tagged_words, std::uint32_t AtOnce = 6> class look_ahead {
+template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6, reading How = reading::one_by_one>
+class look_ahead {
  public:
   AP_DEV look_ahead(const std::uint64_t* states, std::uint32_t tag) : states_(states), tag_(tag) {}
 
   AP_DEV T before(std::uint32_t tile) {
     const std::uint32_t last = tile / warp_size;
-    const int rest = static_cast<int>(tile % warp_size);
     for (;;) {
-      T value[at_once];
-      fetch(value, last, rest);
+      T value[AtOnce];
+      fetch(value, tile);
+      warp_fold_first(value, Op{});
       T partial = exact_identity<Op, T>();
       AP_UNROLL
       for (std::uint32_t u = 0; u < at_once; ++u) {
-        const T all = warp_fold(value[u], Op{});
-        if (batch_ + u < last) carry_ = Op{}(carry_, static_cast<carry>(all));
-        if (batch_ + u == last) partial = all;
+        if (batch_ + u < last) carry_ = Op{}(carry_, static_cast<carry>(value[u]));
+        if (batch_ + u == last) partial = value[u];
       }
       if (batch_ + at_once > last) {
         batch_ = last;
@@ -130,20 +149,21 @@ template <scannable T, operator_on<T> Op, class Exchange = tagged_words, std::ui
   using carry = typename carried_as<Op, T>::type;
 
   // The totals of the batches from batch_ on, as far as they lie before the tile; waits until they are there.
-  AP_DEV void fetch(T (&value)[at_once], std::uint32_t last, int rest) const {
-    const int lane = lane_index();
+  AP_DEV void fetch(T (&value)[AtOnce], std::uint32_t tile) const {
+    const std::uint32_t first = batch_ * warp_size + static_cast<std::uint32_t>(lane_index());
     bool got[at_once];
     AP_UNROLL
     for (std::uint32_t u = 0; u < at_once; ++u) {
       value[u] = exact_identity<Op, T>();
-      got[u] = batch_ + u > last || (batch_ + u == last && lane >= rest);
+      got[u] = first + u * warp_size >= tile;
     }
     // Each lane on its own: lanes that meet in every round would count as going on, and keep others from running on the CPU executor.
     poll([&] {
       bool all = true;
       AP_UNROLL
       for (std::uint32_t u = 0; u < at_once; ++u) {
-        if (!got[u]) got[u] = Exchange::get(states_, (batch_ + u) * warp_size + static_cast<std::uint32_t>(lane), tag_, value[u]);
+        if (How == reading::together || !got[u])
+          got[u] |= Exchange::template get<How>(states_, first + u * warp_size, tag_, value[u], !got[u]);
         all &= got[u];
       }
       return all;

@@ -24,6 +24,7 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static constexpr int chunk = 16 / sizeof(T);                 // elements of a lane in a row
   static constexpr int tile_chunks = P.warps * P.rows * warp_size;
   static constexpr int tile = tile_chunks * chunk;  // elements
+  using total_type = computed_as<Op, T>;
 
   // params ----------------------------------------------------------------------------------------------------------------------
   using params = one_wave_arguments;
@@ -31,12 +32,12 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   // storage ---------------------------------------------------------------------------------------------------------------------
   struct storage {
     std::uint64_t epoch;
-    T warp_total[P.warps];
+    total_type warp_total[P.warps];
   };
-  using elements = pack<T, chunk>;
+  using elements = held<T, chunk>;
 
  private:
-  AP_DEV static T neutral() { return exact_identity<Op, T>(); }
+  AP_DEV static total_type neutral() { return exact_identity<Op, total_type>(); }
 
   // Where the block's tile lies in memory, how much of it there is, and where its chunks are: a reverse scan takes tiles, chunks and
   // elements from the other end.
@@ -68,47 +69,44 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     const bool aligned = is_aligned(p.in);
     if (aligned && here.count == tile) {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) v[r] = load_pack<chunk>(from + here.place(warp, r));
+      for (int r = 0; r < P.rows; ++r) v[r] = load_held<chunk>(from + here.place(warp, r));
     } else {
       AP_UNROLL
       for (int r = 0; r < P.rows; ++r) v[r] = load_some(from, here, here.place(warp, r), aligned);
     }
     if (here.reverse) {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) v[r] = reversed(v[r]);
+      for (int r = 0; r < P.rows; ++r) v[r] = reversed<T, chunk>(v[r]);
     }
   }
   AP_DEV static elements load_some(const T* from, const part& here, int at, bool aligned) {
-    if (aligned && here.holds(at)) return load_pack<chunk>(from + at);
-    elements v;
-    AP_UNROLL
-    for (int e = 0; e < chunk; ++e) v.element[e] = at >= 0 && at + e < here.count ? from[at + e] : neutral();
-    return v;
+    if (aligned && here.holds(at)) return load_held<chunk>(from + at);
+    return chunk_of<T, chunk>([&](int e) { return at >= 0 && at + e < here.count ? from[at + e] : static_cast<T>(neutral()); });
   }
 
   // exchange --------------------------------------------------------------------------------------------------------------------
   // Of the warp's rows, in lane 0.
-  AP_DEV static T warp_total(const T (&total)[P.rows]) {
-    T all = any_order<Op, T> ? total[0] : warp_fold(total[0], Op{});
+  AP_DEV static total_type warp_total(const total_type (&total)[P.rows]) {
+    total_type all = any_order<Op, total_type> ? total[0] : warp_fold(total[0], Op{});
     AP_UNROLL
-    for (int r = 1; r < P.rows; ++r) all = Op{}(all, any_order<Op, T> ? total[r] : warp_fold(total[r], Op{}));
-    return any_order<Op, T> ? warp_fold(all, Op{}) : all;
+    for (int r = 1; r < P.rows; ++r) all = Op{}(all, any_order<Op, total_type> ? total[r] : warp_fold(total[r], Op{}));
+    return any_order<Op, total_type> ? warp_fold(all, Op{}) : all;
   }
-  AP_DEV static T fold_warps(const storage& s, int warps) {
-    T total = neutral();
+  AP_DEV static total_type fold_warps(const storage& s, int warps) {
+    total_type total = neutral();
     AP_UNROLL
     for (int w = 0; w < P.warps; ++w)
       if (w < warps) total = Op{}(total, s.warp_total[w]);
     return total;
   }
   // What lies before the tile, for every lane. The last tile counts the launch: all blocks have published, so they have read the epoch.
-  AP_DEV static T look(const params& p, std::uint64_t epoch, std::uint32_t number) {
-    look_ahead<T, Op, tagged_words, batches_at_once> others{p.states, tag_of(epoch)};
-    const T before = shuffle(others.before(number), 0);
-    if (number == p.tiles - 1 && thread_index() == 0) end_epoch<T>(p.control, p.states, p.state_words, epoch, p.tiles);
+  AP_DEV static total_type look(const params& p, std::uint64_t epoch, std::uint32_t number) {
+    look_ahead<total_type, Op, tagged_words, batches_at_once> others{p.states, tag_of(epoch)};
+    const total_type before = shuffle(others.before(number), 0);
+    if (number == p.tiles - 1 && thread_index() == 0) end_epoch<total_type>(p.control, p.states, p.state_words, epoch, p.tiles);
     return before;
   }
-  static constexpr std::uint32_t batches_at_once = 4;  // 128 tiles
+  static constexpr int batches_at_once = 4;  // 128 tiles
 
   // scan, store -----------------------------------------------------------------------------------------------------------------
   AP_DEV static void store(const params& p, const part& here, int warp, const elements (&v)[P.rows]) {
@@ -116,17 +114,17 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     const bool aligned = is_aligned(p.out);
     if (aligned && here.count == tile) {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) store_pack<chunk>(to + here.place(warp, r), here.reverse ? reversed(v[r]) : v[r]);
+      for (int r = 0; r < P.rows; ++r) store_held<chunk>(to + here.place(warp, r), here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
     } else {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) store_some(to, here, here.place(warp, r), aligned, here.reverse ? reversed(v[r]) : v[r]);
+      for (int r = 0; r < P.rows; ++r) store_some(to, here, here.place(warp, r), aligned, here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
     }
   }
   AP_DEV static void store_some(T* to, const part& here, int at, bool aligned, const elements& v) {
-    if (aligned && here.holds(at)) return store_pack<chunk>(to + at, v);
+    if (aligned && here.holds(at)) return store_held<chunk>(to + at, v);
     AP_UNROLL
     for (int e = 0; e < chunk; ++e)
-      if (at >= 0 && at + e < here.count) to[at + e] = v.element[e];
+      if (at >= 0 && at + e < here.count) to[at + e] = element_at<T, chunk>(v, e);
   }
 
  public:
@@ -146,10 +144,10 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     const part here(p);
     elements v[P.rows];
     load(p, here, warp, v);
-    T total[P.rows], before[P.rows];
+    total_type total[P.rows], before[P.rows];
     AP_UNROLL
-    for (int r = 0; r < P.rows; ++r) total[r] = total_of_chunk<Op>(v[r]);
-    const T mine = warp_total(total);
+    for (int r = 0; r < P.rows; ++r) total[r] = total_of_chunk<Op, T, chunk>(v[r]);
+    const total_type mine = warp_total(total);
     if (lane_index() == 0) s.warp_total[warp] = mine;
     if (thread_index() == 0) s.epoch = epoch;
     block_barrier();
@@ -157,16 +155,16 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     if (exchanges && thread_index() == 0) put_state(p.states, number, tag_of(epoch), fold_warps(s, P.warps));
 
     warp_scan_rows(total, before, Op{});
-    const T warps_before = fold_warps(s, warp);
-    T base = exchanges ? look(p, epoch, number) : neutral();
+    const total_type warps_before = fold_warps(s, warp);
+    total_type base = exchanges ? look(p, epoch, number) : neutral();
     const bool exclusive = p.kind == scan_kind::exclusive;
     T initial;
     memcpy(&initial, &p.initial, sizeof(T));
-    if (exclusive) base = Op{}(initial, base);
+    if (exclusive) base = Op{}(static_cast<total_type>(initial), base);
     base = Op{}(base, warps_before);
     AP_UNROLL
     for (int r = 0; r < P.rows; ++r) {
-      v[r] = scan_chunk<Op>(T(Op{}(base, before[r])), v[r], exclusive);
+      v[r] = scan_chunk<Op, T, chunk>(total_type(Op{}(base, before[r])), v[r], exclusive);
       base = Op{}(base, total[r]);
     }
     store(p, here, warp, v);

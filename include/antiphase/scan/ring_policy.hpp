@@ -30,10 +30,22 @@ constexpr bool valid(const ring_policy& p) {
          p.in_flight <= p.stages;
 }
 
-// What the library runs: 192 KiB of tiles, of which 48 are on their way (measured: docs/measuring.md).
+// What the library runs: 192 KiB of tiles, of which 48 are on their way (measured: docs/scan.md).
 constexpr ring_policy ring_scan_policy{};
-// For single bytes one at a time, of which a lane has 16 in a row: fewer rows leave registers for them.
-constexpr ring_policy byte_ring_policy{.warps = 12, .rows = 4};
-static_assert(byte_ring_policy.tile_bytes() == ring_scan_policy.tile_bytes());
+// A warp of a chunk of narrow integers computes for longer, so there are more. Sums into wider types read less than they write: more loads
+// are on their way.
+constexpr ring_policy narrow_ring_policy{.warps = 12, .rows = 4};
+constexpr ring_policy narrow_to_wide_ring_policy{.warps = 12, .rows = 4, .in_flight = 4};
+constexpr ring_policy wide_ring_policy{.in_flight = 4};
+// Segments: keys come from global memory, and the larger the tile the more of them are on their way.
+constexpr ring_policy segments_ring_policy{.warps = 12, .rows = 5, .stages = 6};
+constexpr ring_policy wide_segments_ring_policy{.warps = 10, .rows = 6, .stages = 7};  // of 8 bytes
+
+constexpr ring_policy ring_for(std::size_t in, std::size_t out, bool integers, lines_kind lines) {
+  if (lines == lines_kind::segments) return out == 8 ? wide_segments_ring_policy : segments_ring_policy;
+  const bool narrow = integers && in < 4;
+  if (out > in) return narrow ? narrow_to_wide_ring_policy : wide_ring_policy;
+  return narrow ? narrow_ring_policy : ring_scan_policy;
+}
 
 }  // namespace antiphase::prefix

@@ -34,6 +34,10 @@ template <class T, class Op> AP_DEV flagged<T> warp_fold(const flagged<T>& mine,
   const bool counts = heads >> lane_index() <= 1;  // there is no head further up
   return {warp_fold(counts ? mine.value : exact_identity<Op, T>(), Op{}), heads};
 }
+template <class T, class Op, int N> AP_DEV void warp_fold_first(flagged<T> (&value)[N], segmented<Op> op) {
+  AP_UNROLL
+  for (int i = 0; i < N; ++i) value[i] = warp_fold(value[i], op);
+}
 template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(flagged<T> (&value)[Rows], flagged<T> (&before)[Rows], segmented<Op>) {
   const int lane = lane_index();
   int start[Rows];  // the last lane with a head, up to this one
@@ -61,12 +65,11 @@ template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(flagged<T> (&v
 
 // Which elements of a chunk begin a segment: bit e for the e-th in scan order. A reverse scan starts anew at a segment's last element, so
 // it looks at the boundary behind an element instead of the one before it.
-template <int Chunk, bool Reverse> AP_DEV std::uint32_t in_scan_order(std::uint32_t boundaries) {
-  if constexpr (!Reverse) return boundaries;
+template <int Chunk> AP_DEV std::uint32_t in_scan_order(std::uint32_t boundaries, bool reverse) {
   std::uint32_t turned = 0;
   AP_UNROLL
   for (int e = 0; e < Chunk; ++e) turned |= (boundaries >> e & 1u) << (Chunk - 1 - e);
-  return turned;
+  return reverse ? turned : boundaries;
 }
 
 // Rows are known by their length. Within a tile 32 bits are enough.

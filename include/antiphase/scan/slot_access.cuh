@@ -2,6 +2,7 @@
 #pragma once
 #include <antiphase/device/bulk.cuh>
 #include <antiphase/device/vector.cuh>
+#include <antiphase/scan/held.cuh>
 #include <cstdint>
 #include <cstring>
 
@@ -13,6 +14,12 @@ inline namespace AP_TARGET {
 constexpr int copy_unit = 16, slot_slack = 128;  // the latter keeps slots at multiples of 128 bytes
 
 AP_DEV int shift_of(const void* at) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % copy_unit); }
+
+// Where a tile lies in memory, and how much of it there is.
+struct tile_extent {
+  std::int64_t first;
+  int count;
+};
 
 // Of `count` elements that begin `shift` bytes behind a multiple of 16: the copy engine's are first ... end - 1.
 template <class T> struct moved_in_bulk {
@@ -36,31 +43,31 @@ template <class T> struct moved_in_bulk {
 };
 
 // A chunk of N elements at any byte of shared memory: from the words around it, where it is not aligned.
-template <int N, class T> AP_DEV pack<T, N> load_chunk(const unsigned char* at, bool aligned) {
+template <int N, class T> AP_DEV held<T, N> load_chunk(const unsigned char* at, bool aligned) {
   using word = pack<std::uint32_t, 1>;
   constexpr int words = sizeof(T) * N / 4;
   static_assert(sizeof(T) * N % 4 == 0);
-  if (aligned) return *reinterpret_cast<const pack<T, N>*>(at);
+  if (aligned) return *reinterpret_cast<const held<T, N>*>(at);
   const auto behind = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(at) % 4);
   const word* from = reinterpret_cast<const word*>(at - behind);
   std::uint32_t part[words + 1];
   AP_UNROLL
-  for (int i = 0; i <= words; ++i) part[i] = i < words || (sizeof(T) < 4 && behind > 0) ? from[i].element[0] : 0;
-  if constexpr (sizeof(T) < 4) {
+  for (int i = 0; i <= words; ++i) part[i] = i < words || (is_narrow<T> && behind > 0) ? from[i].element[0] : 0;
+  if constexpr (is_narrow<T>) {
     AP_UNROLL
     for (int i = 0; i < words; ++i) part[i] = static_cast<std::uint32_t>((std::uint64_t{part[i + 1]} << 32 | part[i]) >> (8 * behind));
   }
-  pack<T, N> chunk;
+  held<T, N> chunk;
   memcpy(&chunk, part, sizeof chunk);
   return chunk;
 }
-template <int N, class T> AP_DEV void store_chunk(unsigned char* at, const pack<T, N>& v, bool aligned) {
+template <int N, class T> AP_DEV void store_chunk(unsigned char* at, const held<T, N>& v, bool aligned) {
   if (aligned) {
-    *reinterpret_cast<pack<T, N>*>(at) = v;
+    *reinterpret_cast<held<T, N>*>(at) = v;
     return;
   }
   AP_UNROLL
-  for (int e = 0; e < N; ++e) reinterpret_cast<pack<T, 1>*>(at)[e].element[0] = v.element[e];
+  for (int e = 0; e < N; ++e) reinterpret_cast<pack<T, 1>*>(at)[e].element[0] = element_at<T, N>(v, e);
 }
 
 }  // namespace AP_TARGET

@@ -24,13 +24,10 @@ struct wave_choice {
   std::int64_t most_bytes;  // of the array
   wave_policy how;
 };
-constexpr wave_choice wave_choices[] = {{256 << 10, {.warps = 4, .rows = 2}},
-                                        {1 << 20, {.warps = 4, .rows = 8}},
-                                        {4 << 20, {.warps = 8, .rows = 8}},
-                                        {8 << 20, {.warps = 8, .rows = 16}},
-                                        {16 << 20, {.warps = 16, .rows = 16}}};
-// Of elements of `size` bytes. The more, or the larger, elements a thread has to hold the fewer fit its registers.
-constexpr std::int64_t most_bytes_of_wave(std::size_t size) { return (size == 4 ? 16 : size == 1 ? 4 : 8) << 20; }
+constexpr wave_choice wave_choices[] = {{256 << 10, {.warps = 4, .rows = 2}},  {1 << 20, {.warps = 4, .rows = 8}},
+                                        {4 << 20, {.warps = 8, .rows = 8}},    {8 << 20, {.warps = 8, .rows = 16}},
+                                        {12 << 20, {.warps = 16, .rows = 12}}, {16 << 20, {.warps = 16, .rows = 16}}};
+constexpr std::int64_t most_bytes_of_wave = std::end(wave_choices)[-1].most_bytes;
 
 constexpr wave_policy wave_for(std::int64_t bytes) {
   for (const wave_choice& choice : wave_choices)

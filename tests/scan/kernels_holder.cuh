@@ -1,0 +1,26 @@
+// A neighbour that keeps multiprocessors for itself.
+#include <antiphase/device/atomic.cuh>
+#include <antiphase/device/kernel.cuh>
+
+#include "tests/scan/holder.hpp"
+
+namespace antiphase::scan_test {
+inline namespace AP_TARGET {
+
+// Blocks of almost all shared memory that a multiprocessor has, until they are let go.
+struct holder {
+  using params = holder_arguments;
+  struct storage {
+    unsigned char all[200 << 10];
+  };
+  static constexpr int threads = 32;
+  static constexpr shared_kind shared = shared_kind::dynamic;
+
+  AP_DEV void operator()(const params& p) const {
+    poll([&] { return load_acquire(p.let_go) != 0; });
+  }
+};
+kernel holder_kernel() { return kernel_of<holder>("holder"); }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scan_test

@@ -1,0 +1,133 @@
+// Scans beside a neighbour that holds most of the device, and of very many elements: what only a GPU shows.
+#include <cuda_runtime_api.h>
+
+#include <cmath>
+#include <thread>
+
+#include "tests/scan/any_scan.hpp"
+#include "tests/scan/holder.hpp"
+
+namespace antiphase::scan_test {
+
+// Compiled for each target.
+namespace cuda {
+kernel holder_kernel();
+}
+
+namespace {
+
+class scan_beside_Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
+    if (context::on("cuda").limits().major < 9) GTEST_SKIP() << "no bulk copies";
+  }
+};
+
+// A stream that does not wait for the default one.
+struct own_stream {
+  cudaStream_t get = nullptr;
+  own_stream() {
+    if (cudaStreamCreateWithFlags(&get, cudaStreamNonBlocking) != cudaSuccess) throw device_error("no stream");
+  }
+  own_stream(const own_stream&) = delete;
+  own_stream& operator=(const own_stream&) = delete;
+  ~own_stream() { cudaStreamDestroy(get); }
+};
+
+// All multiprocessors but `left` are busy until it goes.
+class neighbour {
+ public:
+  neighbour(const context& where, int left) : where_(where), flag_(where, std::vector<std::uint32_t>{0}) {
+    const holder_arguments p{flag_.data()};
+    const auto blocks = static_cast<unsigned>(where.limits().multiprocessors - left);
+    where.runs_on().launch(cuda::holder_kernel(), {blocks, 1, 1}, &p, on_.get);
+  }
+  neighbour(const neighbour&) = delete;
+  neighbour& operator=(const neighbour&) = delete;
+  ~neighbour() { let_go(); }
+  bool is_there() const { return cudaStreamQuery(on_.get) == cudaErrorNotReady; }
+  void let_go() {
+    const std::uint32_t one = 1;
+    where_.runs_on().copy_in(flag_.data(), &one, sizeof one, signals_.get);
+    where_.runs_on().synchronize(on_.get);
+  }
+
+ private:
+  const context& where_;
+  device_array<std::uint32_t> flag_;
+  own_stream on_, signals_;
+};
+
+template <class T> void expect_sums(const device_array<T>& out, const std::vector<T>& host) {
+  const auto result = out.to_host();
+  T sum = 0;
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    sum = static_cast<T>(sum + host[i]);
+    ASSERT_EQ(result[i], sum) << i;
+  }
+}
+
+// Blocks draw tiles, so a few of them do all the work if there is no place for more.
+TEST_F(scan_beside_Cuda, single_pass_ends_while_a_neighbour_holds_most_multiprocessors) {
+  const context where = context::on("cuda");
+  const std::vector<std::uint32_t> host = numbers<std::uint32_t>(1000 * ring_tile<float> + 77, scan_operation::sum);
+  const device_array<std::uint32_t> in(where, host);
+  device_array<std::uint32_t> out(where, host.size());
+  const own_stream here;
+  for (const int left : {1, 7}) {
+    neighbour beside(where, left);
+    scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
+         {.policy = "single-pass", .on = here.get});
+    where.runs_on().synchronize(here.get);
+    EXPECT_TRUE(beside.is_there());
+    beside.let_go();
+    expect_sums(out, host);
+  }
+}
+
+// Blocks of one wave wait for each other: they begin together, when there is place for all.
+TEST_F(scan_beside_Cuda, one_wave_waits_for_its_place) {
+  const context where = context::on("cuda");
+  const std::vector<std::uint32_t> host = numbers<std::uint32_t>((4 << 20) - 5, scan_operation::sum);  // 16 MiB
+  const device_array<std::uint32_t> in(where, host);
+  device_array<std::uint32_t> out(where, host.size());
+  const own_stream here;
+  neighbour beside(where, 9);
+  scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
+       {.policy = "one-wave", .on = here.get});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(cudaStreamQuery(here.get), cudaErrorNotReady);
+  beside.let_go();
+  where.runs_on().synchronize(here.get);
+  expect_sums(out, host);
+}
+
+TEST_F(scan_beside_Cuda, takes_more_than_2_to_the_32_elements) {
+  const context where = context::on("cuda");
+  const std::vector<std::uint8_t> host = numbers<std::uint8_t>((std::int64_t{1} << 32) + 12347, scan_operation::sum);
+  const device_array<std::uint8_t> in(where, host);
+  device_array<std::uint8_t> out(where, host.size());
+  scan(where, {.type = element::u8, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())});
+  expect_sums(out, host);
+}
+
+// The same bound as of short sums: 80 half units in the last place of the sum of magnitudes.
+TEST_F(scan_beside_Cuda, sums_of_2_to_the_30_floats_are_as_accurate_as_short_ones) {
+  const context where = context::on("cuda");
+  const std::vector<float> host = numbers<float>(std::int64_t{1} << 30, scan_operation::sum);
+  const device_array<float> in(where, host);
+  device_array<float> out(where, host.size());
+  scan(where, {.in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())});
+  const auto result = out.to_host();
+  double sum = 0, weight = 0;
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    sum += double{host[i]};
+    weight += std::abs(double{host[i]});
+    ASSERT_LE(std::abs(double{result[i]} - sum), 80 * 0x1p-24 * weight) << i;
+  }
+}
+
+}  // namespace
+}  // namespace antiphase::scan_test
