@@ -35,8 +35,9 @@ std::vector<kernel_mutant> converting_mutants() {
   return {
       made<converting_whole>("whole"),
       made<no_wait_for_counts>("no_wait_for_counts", "takes scales that nobody has told yet", race, ""),
-      made<no_wait_for_second_stage>("no_wait_for_second_stage", "counts a stage that has not come", race, "tensor load"),
-      made<released_too_soon>("released_too_soon", "lets a chunk go that Tensor Cores still read", race, "tensor load"),
+      made<no_wait_for_second_stage>("no_wait_for_second_stage", "counts a stage that has not come", read_before_landing, "bulk load"),
+      made<released_too_soon>("released_too_soon", "lets a chunk go that Tensor Cores still read", overwritten_in_use,
+                              "Tensor Core operation"),
       made<mixed_sum_keeps_its_scale>("mixed_sum_keeps_its_scale", "leaves the mixed sum at the scale before", wrong_result, "is wrong"),
       made<outgrown_elements_not_counted>("outgrown_elements_not_counted", "certifies sums that may have underflown", wrong_result,
                                           "is wrong"),

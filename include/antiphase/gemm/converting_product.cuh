@@ -46,8 +46,8 @@ template <product_policy P> struct converting_steps {
   AP_DEV static void before_release() { wgmma_wait<1>(); }  // all of the chunk before
   AP_DEV static float of_mixed(float factor) { return factor; }
   AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.nonzeros; }
-  // Stages that computing warps may hold when a chunk has been counted: that chunk, and the one before. To wait for their slots before the
-  // next one is counted would be safe as far as the one before goes, but late.
+  // Stages whose slots the loading thread does not wait for when it has counted a chunk: those of that chunk, which is let go only after
+  // the next one has been counted, and those of the one before, which might take long enough to make the next count late.
   static constexpr int held = 4;
 };
 
@@ -66,8 +66,8 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   static constexpr output_layout output{.width = shared_by_cluster::width, .first_thread = warpgroup_size, .even_rows_first = true};
   using epilogue = split_epilogue<output>;
   static constexpr int end_barrier = epilogue::barrier + 1;
-  // When a chunk has been counted, loads run so many stages ahead of it.
-  static constexpr int ahead = P.stages - Steps::held;
+  // When a chunk has been counted, loads run so many stages ahead of it: at least over the next one.
+  static constexpr int ahead = P.stages - Steps::held > 2 ? P.stages - Steps::held : 2;
   // Chunks of which anybody may still look at what was found out: those in the ring, and the one that is counted.
   static constexpr int chunks_in_sight = 4;
   static_assert(P.stages <= 2 * chunks_in_sight);
@@ -182,7 +182,8 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     const line_facts by({is.largest, is.nonzeros}, static_cast<int>(p.what.k()));
     row_facts& facts = facts_of(p);
     s.lines.row_scale[number] = s.lines.top + number < p.left.lines ? by.scale_back(is.tiny > 0) : 1;
-    facts.line[number] = by.line(is.tiny, is.size);
+    const split_line line = by.line(is.tiny, is.size);
+    facts.line[number] = line;
     fill(facts.few[number], is.nonzeros);
   }
   // What all blocks of the cluster have found, together. Their parts of K are in order.
