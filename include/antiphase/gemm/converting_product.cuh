@@ -83,9 +83,9 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     tile_lines lines;
     typename Steps::ring ring;
     uncertain_count uncertain;
-    std::uint32_t outgrown[chunks_in_sight][Steps::counting_warps];  // whether any row of the warp has
+    alignas(16) std::uint32_t outgrown[chunks_in_sight][Steps::counting_warps];  // whether any row of the warp has
     std::int16_t top_of[chunks_in_sight][split_tile];                // the rows' tops from that chunk on, if so
-    std::int16_t top[split_tile];                                    // at the end, for the cluster's other blocks
+    std::int16_t top[split_tile];  // as far as chunks have been multiplied; at the end, for the cluster's other blocks
   };
   using place = cursor<P.stages>;
   using sums = split_sums;
@@ -101,9 +101,11 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   AP_DEV static row_facts& facts_of(const params& p) { return p.rows_of[block_index().x]; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  // Of the block's part of K, the stages before `end`.
-  AP_DEV static void load(const params& p, storage& s, place& at, int& step, int end) {
-    for (; step < end; ++step, ++at) {
+  // Stages of the block's part of K that begins with step `first`.
+  AP_DEV static void load(const params& p, storage& s, int first, int from, int end) {
+    for (int stage = from; stage < end; ++stage) {
+      const place at{stage % P.stages, static_cast<unsigned>(stage / P.stages) & 1};
+      const int step = first + stage;
       auto& [a, b] = s.slots[at.index];
       s.ring.acquire(at);
       tensor_load(a, p.a, s.ring.barrier[arrived][at.index], split_step * step, s.lines.top);
@@ -135,23 +137,19 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     }
   }
   AP_DEV static row_part count(const params& p, storage& s) {
-    const int number = thread_index(), end = 2 * first_chunk(p, rank() + 1);
-    int step = 2 * first_chunk(p, rank()), to_load = step;
-    place at, next;
-    const auto load_before = [&](int wanted) {
-      if (number == 0) load(p, s, next, to_load, wanted < end ? wanted : end);
-      warp_sync();
-    };
+    const int number = thread_index(), first = 2 * uniform(first_chunk(p, rank())), end = 2 * uniform(first_chunk(p, rank() + 1)) - first;
     row mine;
-    load_before(step + P.stages);
-    for (int chunk = 0; step < end; step += 2, ++chunk) {
+    place at;
+    if (number == 0) load(p, s, first, 0, P.stages < end ? P.stages : end);
+    for (int stage = 0; stage < end; stage += 2) {
+      warp_sync();
       const place one = at++, two = at++;
-      const split_part &first = s.slots[one.index].a, &second = s.slots[two.index].a;
+      const split_part &a = s.slots[one.index].a, &b = s.slots[two.index].a;
       glance all;
       s.ring.wait(one, arrived);
-      look(all, first, mine.scale);
+      look(all, a, mine.scale);
       Steps::wait_for_second_stage(s.ring, two, arrived);
-      look(all, second, mine.scale);
+      look(all, b, mine.scale);
       const std::uint32_t largest = mine.larger(all.largest());
       const bool grows = mine.outgrows(largest);
       if (grows) mine.grow(largest);
@@ -159,16 +157,17 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       if (!grows && mine.ordinary(all.least())) {
         mine.count(all);
       } else {
-        count_each(p, mine, first, step);
-        count_each(p, mine, second, step + 1);
+        count_each(p, mine, a, first + stage);
+        count_each(p, mine, b, first + stage + 1);
       }
-      const int entry = chunk % chunks_in_sight;
+      const int entry = stage / 2 % chunks_in_sight;
       const unsigned any = ballot(grows);
       if (any != 0) s.top_of[entry][number] = static_cast<std::int16_t>(row_top::of(mine.is));
       if (lane_index() == 0) s.outgrown[entry][number / warp_size] = any;
       s.ring.commit(one, counted, by_warp{});
       s.ring.commit(two, counted, by_warp{});
-      load_before(step + 2 + ahead);
+      const int from = stage + ahead < P.stages ? P.stages : stage + ahead, to = stage + 2 + ahead;
+      if (number == 0) load(p, s, first, from, to < end ? to : end);
     }
     return mine.is;
   }
@@ -213,55 +212,58 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
-  // The two rows that a thread has outputs and elements of.
-  class row_pair {
-   public:
-    float scale[2] = {1, 1};
+  // The two rows that a thread has outputs and elements of. Their tops are looked at so rarely that they have no registers.
+  struct row_pair {
+    float scale[2] = {1, 1};  // 0 of rows that are not finite: the elements which say so make the sums NaN, which is never certified
+    bool second = false;      // whether elements of some row of the warp take two factors
 
-    // `now`: the tops from here on. `factor`: what sums of the scales before are multiplied by.
-    AP_DEV void grow(const std::int16_t* now, float (&factor)[2]) {
-      bool special = false;
+    // The rows' tops become `now`. `factor`: what sums of the scales before are multiplied by.
+    AP_DEV void grow(std::int16_t* top, const std::int16_t* now, float (&factor)[2]) {
+      bool mine = false;
       AP_UNROLL
       for (int i = 0; i < 2; ++i) {
-        const int before = top_[i], top = now[8 * i];
-        top_[i] = top;
-        factor[i] = row_top::undone(before, top);
-        scale[i] = row_top::known(top) ? line_facts::second_factor(top_exponent - top) : 1;
-        special = special || top == row_top::not_finite || first_factor(top) != 1;
+        const int after = now[8 * i];
+        factor[i] = row_top::undone(top[8 * i], after);
+        scale[i] = row_top::known(after) ? line_facts::second_factor(top_exponent - after) : 0;
+        mine = mine || (row_top::known(after) && first_factor(after) != 1);
       }
-      special_ = ballot(special) != 0;
+      second = ballot(mine) != 0;
+      warp_sync();  // four lanes have the same rows: all have read before one of them writes
+      const int row = lane_index() % 4;
+      const std::int16_t after = now[8 * (row % 2)];
+      if (row < 2) top[8 * row] = after;
+      warp_sync();
     }
-    // Rare: what is not finite becomes zero, what takes two factors takes the first.
-    AP_DEV void prepare(fragment_values& x) const {
-      if (!special_) return;
+    AP_DEV void prepare(fragment_values& x, const std::int16_t* tops, const fragment_place& mine) const {
+      if (!second) return;
+      const std::int16_t* const top = tops + mine.row();
       AP_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        const int top = top_[i / 2 % 2];
-        x[i] = top == row_top::not_finite ? 0 : x[i] * first_factor(top);
+      for (int row = 0; row < 2; ++row) {
+        const float first = first_factor(top[8 * row]);  // zeros stay what they are
+        x[2 * row] *= first, x[2 * row + 1] *= first, x[2 * row + 4] *= first, x[2 * row + 5] *= first;
       }
     }
-
-   private:
-    AP_DEV static float first_factor(int top) { return row_top::known(top) ? line_facts::first_factor(top_exponent - top) : 1; }
-
-    int top_[2] = {row_top::zero, row_top::zero};
-    bool special_ = false;  // whether a scale is not all that there is to do to the elements of some row of the warp
+    AP_DEV static float first_factor(int top) { return line_facts::first_factor(top_exponent - top); }
   };
   AP_DEV static void multiply_rows(sums& sum, const float (&factor)[2]) {
     AP_UNROLL
     for (int i = 0; i < sums_of_a_thread; ++i) sum[i] *= factor[i / 2 % 2];
   }
-  AP_DEV static int first_row(int group) { return 64 * group + 16 * (thread_index() / warp_size % 4) + epilogue::row_of_lane(); }
-  AP_DEV static bool any_outgrown(const storage& s, int chunk, int group) {
-    const std::uint32_t* const of = s.outgrown[chunk % chunks_in_sight];
-    return (of[2 * group] | of[2 * group + 1]) != 0;
+  AP_DEV static int first_row(int group) {
+    int thread = thread_index();
+    compute_anew(thread);  // no register for it all the time
+    return 64 * group + 16 * (thread / warp_size % 4) + epilogue::row_of_lane(thread % warp_size);
+  }
+  AP_DEV static bool any_outgrown(const storage& s, int chunk) {
+    const auto of = load_pack<Steps::counting_warps>(s.outgrown[chunk % chunks_in_sight]);
+    return (of.element[0] | of.element[1] | of.element[2] | of.element[3]) != 0;
   }
   // Of rows whose counting warp has told their tops then.
-  AP_DEV static void outgrown(const storage& s, int chunk, int group, row_pair& rows, sums& sum, sums& mixed) {
+  AP_DEV static void outgrown(storage& s, int chunk, int group, row_pair& rows, sums& sum, sums& mixed) {
     const int entry = chunk % chunks_in_sight, row = first_row(group);
     if (s.outgrown[entry][row / warp_size] == 0) return;
     float factor[2];
-    rows.grow(&s.top_of[entry][row], factor);
+    rows.grow(&s.top[row], &s.top_of[entry][row], factor);
     multiply_rows(sum, factor);
     factor[0] = Steps::of_mixed(factor[0]), factor[1] = Steps::of_mixed(factor[1]);
     multiply_rows(mixed, factor);
@@ -273,14 +275,17 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   }
   AP_DEV static void compute(storage& s, int group, int chunks, sums& sum) {
     const fragment_place mine(first_row(group));
+    if (lane_index() % 4 == 0) s.top[first_row(group)] = s.top[first_row(group) + 8] = row_top::zero;
+    warp_sync();
     const auto a = [&](place slot) -> const split_part& { return s.slots[slot.index].a; };
     const auto b = [&](place slot) -> const split_part& { return s.slots[slot.index].b; };
     row_pair rows;
     split_fragment even, odd;  // of 16 k each
     sums main, mixed = {};
     place at;
-    const auto split = [&](split_fragment& to, fragment_values& x) {
-      rows.prepare(x);
+    fragment_values x;  // of the fragment to come, read while the Tensor Cores still have its registers
+    const auto split = [&](split_fragment& to) {
+      rows.prepare(x, s.top, mine);
       to.split(x, rows.scale);
     };
     const auto release_before = [&](place next) {
@@ -293,11 +298,10 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     // Nothing but Tensor Cores may write the sums while any product is under way, or the compiler lets them wait for each other all the
     // time: hence a loop for as long as no scale changes.
     for (int chunk = 0; chunk < chunks;) {
-      fragment_values x;
       wait_for_chunk(s, at);
-      if (any_outgrown(s, chunk, group)) outgrown(s, chunk, group, rows, sum, mixed);
+      if (any_outgrown(s, chunk)) outgrown(s, chunk, group, rows, sum, mixed);
       mine.read(x, a(at), 0);
-      split(even, x);
+      split(even);
       bool same_scale;
       do {
         const place one = at++, two = at++;
@@ -311,15 +315,15 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         mine.read(x, a(one), 16);
         Steps::before_release();
         if (chunk > 0) release_before(one);
-        split(odd, x);
+        split(odd);
         multiply(odd, one, 16, false);
         mine.read(x, a(two), 0);
         wgmma_wait<1>();
-        split(even, x);
+        split(even);
         multiply(even, two, 0, false);
         mine.read(x, a(two), 16);
         wgmma_wait<1>();
-        split(odd, x);
+        split(odd);
         wgmma_fence();
         multiply_main(main, odd, b(two), 16, false);
         wgmma_commit();
@@ -328,12 +332,12 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         same_scale = ++chunk < chunks;
         if (same_scale) {
           wait_for_chunk(s, at);
-          same_scale = !any_outgrown(s, chunk, group);
+          same_scale = !any_outgrown(s, chunk);
         }
         if (same_scale) {
           mine.read(x, a(at), 0);
           wgmma_wait<2>();
-          split(even, x);
+          split(even);
         }
         wgmma_wait<1>();  // for the main product
         settle(main);
@@ -399,7 +403,6 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       const row_part is = count(p, s);
       if constexpr (P.cluster > 1) {
         facts_of(p).part[number] = is;
-        s.top[number] = static_cast<std::int16_t>(row_top::of(is));
         warp_sync();
         cluster_barrier();
         warp_sync();
@@ -415,7 +418,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       take_registers<232>();
       {
         sums sum = {};
-        compute(s, warpgroup - 1, uniform(first_chunk(p, rank() + 1) - first_chunk(p, rank())), sum);
+        compute(s, warpgroup - 1, first_chunk(p, rank() + 1) - first_chunk(p, rank()), sum);
         if constexpr (P.cluster > 1) {
           warp_sync();
           cluster_barrier();  // nobody needs the ring, and all scales are known

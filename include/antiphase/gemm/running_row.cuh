@@ -51,19 +51,17 @@ class glance {
     AP_UNROLL
     for (int i = 0; i < looked_at; ++i) {
       const float magnitude = std::fabs(x[i]);
-      largest_[i % chains] = larger_magnitude(largest_[i % chains], x[i]);
-      least_[i % chains] = std::fmin(least_[i % chains], magnitude);
-      size_[i % chains] = add_rounded_up(size_[i % chains], magnitude, scale);
+      largest_ = larger_magnitude(largest_, x[i]);
+      least_ = std::fmin(least_, magnitude);
+      size_ = add_rounded_up(size_, magnitude, scale);
     }
   }
-  AP_DEV float largest() const { return larger_magnitude(largest_[0], largest_[1]); }
-  AP_DEV float least() const { return std::fmin(least_[0], least_[1]); }
-  AP_DEV std::uint32_t size() const { return std::bit_cast<std::uint32_t>(size_[0]) + std::bit_cast<std::uint32_t>(size_[1]) - 2 * none; }
+  AP_DEV float largest() const { return largest_; }
+  AP_DEV float least() const { return least_; }
+  AP_DEV std::uint32_t size() const { return std::bit_cast<std::uint32_t>(size_) - std::bit_cast<std::uint32_t>(0x1p23f); }
 
  private:
-  static constexpr int chains = 2;  // of instructions that wait for each other
-  static constexpr std::uint32_t none = std::bit_cast<std::uint32_t>(0x1p23f);  // whose last place is 1
-  float largest_[chains] = {}, least_[chains] = {0x1p127f, 0x1p127f}, size_[chains] = {0x1p23f, 0x1p23f};
+  float largest_ = 0, least_ = 0x1p127f, size_ = 0x1p23f;  // whose last place is 1
 };
 
 // Rules say which elements count as tiny when their row outgrows them by far.

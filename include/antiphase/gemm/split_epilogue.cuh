@@ -52,8 +52,8 @@ template <output_layout L> struct split_epilogue {
 
   AP_DEV static int member() { return thread_index() - L.first_thread; }
   AP_DEV static int warp() { return member() / warp_size; }
-  AP_DEV int row() const { return warp() / L.down * (16 * L.down) + row_of_lane(); }
-  AP_DEV static int row_of_lane() { return L.even_rows_first ? lane_index() / 4 % 4 * 2 + lane_index() / 16 : lane_index() / 4; }
+  AP_DEV int row() const { return warp() / L.down * (16 * L.down) + row_of_lane(lane_index()); }
+  AP_DEV static int row_of_lane(int lane) { return L.even_rows_first ? lane / 4 % 4 * 2 + lane / 16 : lane / 4; }
   AP_DEV int column() const { return first + warp() % L.down * (8 * across) + lane_index() % 4 * 2; }
   // Of sum[e].
   AP_DEV int row_of(int e) const { return row() + e / (4 * across) * 16 + e / 2 % 2 * 8; }

@@ -2,6 +2,7 @@
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <antiphase/device/math.cuh>
+#include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/wgmma.cuh>
 #include <antiphase/gemm/split_facts.cuh>
@@ -19,10 +20,17 @@ struct fragment_place {
   int start;  // bytes from the beginning of the tile to the lane's first element
   // `row`: the first one, in the tile.
   AP_DEV explicit fragment_place(int row) : start(row * 128 + (lane_index() / 2 % 2 ^ row % 8) * 16 + lane_index() % 2 * 8) {}
+  AP_DEV int row() const {
+    int from = start;
+    compute_anew(from);
+    return from / 128;
+  }
   AP_DEV void read(fragment_values& x, const split_part& tile, int k) const {
     AP_UNROLL
     for (int part = 0; part < 2; ++part) {  // 8 k each
-      const std::byte* const at = reinterpret_cast<const std::byte*>(&tile[0][0]) + (start ^ (4 * k + 32 * part));
+      int from = start;
+      compute_anew(from);  // or every sum of these has a register of its own
+      const std::byte* const at = reinterpret_cast<const std::byte*>(&tile[0][0]) + (from ^ (4 * k + 32 * part));
       AP_UNROLL
       for (int row = 0; row < 2; ++row) {
         const auto two = load_pack<2>(reinterpret_cast<const float*>(at + row * 8 * 128));
