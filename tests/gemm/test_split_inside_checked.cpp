@@ -62,8 +62,8 @@ TEST(split_inside_checked, everything_rare) { expect_clean(hard()); }
 TEST(split_inside_checked, everything_rare_of_blocks_that_share_a_tile) { expect_clean(hard(), 8); }
 
 // faults -----------------------------------------------------------------------------------------------------------------------------
-// One tile, whose k goes around the ring more than twice. Most rows grow in every stage of the first three chunks; some columns meet only what came
-// first. The last chunks are multiplied without a stop.
+// One tile, whose k goes around the ring more than twice. Most rows grow in every stage of the first three chunks; some columns meet only
+// what came first. The last chunks are multiplied without a stop.
 void multiply(const context& where, const mm::product_instance& with) {
   product p = rows_that_grow(37, 21, 6 * mm::split_chunk - 21, 2);
   for (std::int64_t k = 0; k < p.a.columns; ++k) {

@@ -84,7 +84,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     typename Steps::ring ring;
     uncertain_count uncertain;
     alignas(16) std::uint32_t outgrown[chunks_in_sight][Steps::counting_warps];  // whether any row of the warp has
-    std::int16_t top_of[chunks_in_sight][split_tile];                // the rows' tops from that chunk on, if so
+    std::int16_t top_of[chunks_in_sight][split_tile];                            // the rows' tops from that chunk on, if so
     std::int16_t top[split_tile];  // as far as chunks have been multiplied; at the end, for the cluster's other blocks
   };
   using place = cursor<P.stages>;
@@ -101,10 +101,11 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   AP_DEV static row_facts& facts_of(const params& p) { return p.rows_of[block_index().x]; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
+  AP_DEV static place place_of(int stage) { return {stage % P.stages, static_cast<unsigned>(stage / P.stages) & 1}; }
   // Stages of the block's part of K that begins with step `first`.
   AP_DEV static void load(const params& p, storage& s, int first, int from, int end) {
     for (int stage = from; stage < end; ++stage) {
-      const place at{stage % P.stages, static_cast<unsigned>(stage / P.stages) & 1};
+      const place at = place_of(stage);
       const int step = first + stage;
       auto& [a, b] = s.slots[at.index];
       s.ring.acquire(at);
@@ -139,11 +140,10 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   AP_DEV static row_part count(const params& p, storage& s) {
     const int number = thread_index(), first = 2 * uniform(first_chunk(p, rank())), end = 2 * uniform(first_chunk(p, rank() + 1)) - first;
     row mine;
-    place at;
     if (number == 0) load(p, s, first, 0, P.stages < end ? P.stages : end);
     for (int stage = 0; stage < end; stage += 2) {
       warp_sync();
-      const place one = at++, two = at++;
+      const place one = place_of(stage), two = place_of(stage + 1);
       const split_part &a = s.slots[one.index].a, &b = s.slots[two.index].a;
       glance all;
       s.ring.wait(one, arrived);
@@ -254,9 +254,9 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     compute_anew(thread);  // no register for it all the time
     return 64 * group + 16 * (thread / warp_size % 4) + epilogue::row_of_lane(thread % warp_size);
   }
-  AP_DEV static bool any_outgrown(const storage& s, int chunk) {
-    const auto of = load_pack<Steps::counting_warps>(s.outgrown[chunk % chunks_in_sight]);
-    return (of.element[0] | of.element[1] | of.element[2] | of.element[3]) != 0;
+  AP_DEV static bool any_outgrown(const storage& s, int chunk, int group) {
+    const std::uint32_t* const of = s.outgrown[chunk % chunks_in_sight];
+    return (of[2 * group] | of[2 * group + 1]) != 0;
   }
   // Of rows whose counting warp has told their tops then.
   AP_DEV static void outgrown(storage& s, int chunk, int group, row_pair& rows, sums& sum, sums& mixed) {
@@ -299,7 +299,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     // time: hence a loop for as long as no scale changes.
     for (int chunk = 0; chunk < chunks;) {
       wait_for_chunk(s, at);
-      if (any_outgrown(s, chunk)) outgrown(s, chunk, group, rows, sum, mixed);
+      if (any_outgrown(s, chunk, group)) outgrown(s, chunk, group, rows, sum, mixed);
       mine.read(x, a(at), 0);
       split(even);
       bool same_scale;
@@ -332,7 +332,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         same_scale = ++chunk < chunks;
         if (same_scale) {
           wait_for_chunk(s, at);
-          same_scale = !any_outgrown(s, chunk);
+          same_scale = !any_outgrown(s, chunk, group);
         }
         if (same_scale) {
           mine.read(x, a(at), 0);

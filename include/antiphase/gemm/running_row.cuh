@@ -23,7 +23,7 @@ AP_DEV float undone(int growth) { return growth > 126 ? 0 : line_facts::power_of
 AP_DEV float undone(int before, int now) { return now == not_finite ? 0 : before == zero ? 1 : undone(now - before); }
 }  // namespace row_top
 
-constexpr int looked_at = 8;  // floats that a thread reads at a time
+constexpr int looked_at = 4;  // floats that a thread reads at a time
 using row_piece = float[looked_at];
 
 // A row of 32 floats in its tile: pieces of 16 bytes, as swizzled. The compiler is not to keep all their places in registers.

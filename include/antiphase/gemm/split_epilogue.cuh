@@ -33,7 +33,7 @@ struct uncertain_count {
 struct output_layout {
   int width = split_tile;
   int down = 1;
-  int first_thread = 0;  // of the eight warps'
+  int first_thread = 0;          // of the eight warps'
   bool even_rows_first = false;  // of eight rows, lanes have 0 2 4 6 1 3 5 7
 
   constexpr int across() const { return width / (8 * down); }  // fragments of a warp, side by side
