@@ -152,11 +152,11 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       look(all, b, mine.scale);
       const std::uint32_t largest = mine.larger(all.largest());
       const bool grows = mine.outgrows(largest);
-      if (grows) mine.grow(largest);
+      const int growth = grows ? mine.grow(largest) : 0;
       mine.is.largest = largest;
-      if (!grows && mine.ordinary(all.least())) {
-        mine.count(all);
-      } else {
+      if (mine.ordinary(all, growth)) {
+        mine.count(all, growth);
+      } else if (all.largest() != 0) {  // of zeros there is nothing to tell
         count_each(p, mine, a, first + stage);
         count_each(p, mine, b, first + stage + 1);
       }
@@ -200,7 +200,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       row_part part = all[i].part[number];
       if (part.largest == 0) continue;
       const int top = line_facts::exponent_of(whole.largest);
-      row::rescale(part, top - line_facts::exponent_of(part.largest));
+      part.size = row::rescaled(part.size, top - line_facts::exponent_of(part.largest));
       for (std::uint32_t n = 0; n < few_nonzeros; ++n)
         if (n < part.nonzeros && whole.nonzeros + n < few_nonzeros)
           mine.few[number].k[whole.nonzeros + n] = all[i].few_of_part[number].k[n];

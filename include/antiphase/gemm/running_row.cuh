@@ -44,7 +44,7 @@ struct row_memory {
 };
 
 // Of a row's elements in a chunk, at a glance: the largest magnitude, NaN if one is; the smallest; the sum of |x * scale|, each rounded up,
-// where the scale fits.
+// unless they are too large for that scale.
 class glance {
  public:
   AP_DEV void add(const row_piece& x, float scale) {
@@ -58,6 +58,7 @@ class glance {
   }
   AP_DEV float largest() const { return largest_; }
   AP_DEV float least() const { return least_; }
+  AP_DEV bool fits() const { return size_ < 0x1p24f; }  // or the sum was rounded by more than that
   AP_DEV std::uint32_t size() const { return std::bit_cast<std::uint32_t>(size_) - std::bit_cast<std::uint32_t>(0x1p23f); }
 
  private:
@@ -80,33 +81,38 @@ template <class Rules> struct running_row {
   AP_DEV bool outgrows(std::uint32_t largest) const {
     return (largest ^ is.largest) >> 23 != 0 || (largest < 0x800000u && largest != is.largest);
   }
-  // The next elements make the row's largest so large: its scale follows, and what was found out in the scale before.
-  AP_DEV void grow(std::uint32_t largest) {
+  // The next elements make the row's largest so large: its scale follows, and what was found out in the scale before. By how many powers of
+  // two, if a factor was all that there was to the scale before.
+  AP_DEV int grow(std::uint32_t largest) {
     const std::uint32_t before = is.largest;
     is.largest = largest;
     const line_facts by({largest, 0}, 0);
     scale = by.second, not_tiny = by.not_tiny;
-    if (!by.finite) return;
+    if (!by.finite) return no_scale;
     const int top = line_facts::exponent_of(largest), growth = top - line_facts::exponent_of(before);
     if (before == 0) is.first_top = top;
-    if (before == 0 || growth == 0) return;
-    rescale(is, growth);
+    if (before == 0 || growth == 0) return no_scale;
+    is.size = rescaled(is.size, growth);
     if (top - is.first_top > largest_growth) is.tiny = Rules::tiny_when_outgrown(is);
+    return before < two_factors ? no_scale : growth;
   }
+  static constexpr int no_scale = 1000;
   // An upper bound stays one.
-  AP_DEV static void rescale(row_part& is, int growth) {
-    is.size = growth > 31 ? (is.size != 0 ? 1 : 0) : static_cast<std::uint32_t>((is.size + (std::uint64_t{1} << growth) - 1) >> growth);
+  AP_DEV static std::uint32_t rescaled(std::uint32_t size, int growth) {
+    return growth > 31 ? (size != 0 ? 1 : 0) : static_cast<std::uint32_t>((size + (std::uint64_t{1} << growth) - 1) >> growth);
   }
 
   // Whether a factor is not all that there is to its elements: a second one, or they become zeros.
   AP_DEV bool special() const { return is.largest >= line_facts::infinite || is.largest < two_factors; }
   static constexpr std::uint32_t two_factors = static_cast<std::uint32_t>(top_exponent) << 23;  // smaller ones have an exponent above 127
 
-  // Whether a glance tells all that there is to know of a chunk, if its scale was the row's.
-  AP_DEV bool ordinary(float least) const { return least >= not_tiny && is.nonzeros >= few_nonzeros && !special(); }
-  AP_DEV void count(const glance& all) {
+  // Whether a glance tells all that there is to know of a chunk that made the row grow so much.
+  AP_DEV bool ordinary(const glance& all, int growth) const {
+    return all.least() >= not_tiny && all.fits() && growth < no_scale && is.nonzeros >= few_nonzeros && !special();
+  }
+  AP_DEV void count(const glance& all, int growth) {
     is.nonzeros += split_chunk;
-    is.size += all.size();
+    is.size += rescaled(all.size(), growth);
   }
   // Otherwise element by element; the first ones that are not zero go into the row's list.
   AP_DEV void count(const row_piece& x, int k, few_places& few) {
