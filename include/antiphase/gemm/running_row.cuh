@@ -1,6 +1,7 @@
 // What is found out about a row of A while it comes in, a chunk at a time, by the block whose product splits it.
 #pragma once
 #include <antiphase/device/math.cuh>
+#include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/gemm/split_facts.cuh>
 #include <antiphase/gemm/split_product.hpp>
@@ -23,7 +24,7 @@ AP_DEV float undone(int growth) { return growth > 126 ? 0 : line_facts::power_of
 AP_DEV float undone(int before, int now) { return now == not_finite ? 0 : before == zero ? 1 : undone(now - before); }
 }  // namespace row_top
 
-constexpr int looked_at = 4;  // floats that a thread reads at a time
+constexpr int looked_at = 4;  // floats that a thread reads at a time: more have no registers
 using row_piece = float[looked_at];
 
 // A row of 32 floats in its tile: pieces of 16 bytes, as swizzled. The compiler is not to keep all their places in registers.
