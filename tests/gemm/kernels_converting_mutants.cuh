@@ -7,11 +7,14 @@ namespace antiphase::mm {
 inline namespace AP_TARGET {
 
 using converting_whole = converting_steps<few_converting_stages>;
-struct no_wait_for_parts : converting_whole {
-  template <class Ring, class Place> AP_DEV static void wait_for_parts(Ring& ring, Place at, int arrived, int) { ring.wait(at, arrived); }
+struct no_wait_for_counts : converting_whole {
+  template <class Ring, class Place> AP_DEV static void wait_for_counts(Ring&, Place, int) {}
 };
-struct no_fence_of_parts : converting_whole {
-  AP_DEV static void parts_written() {}
+struct no_wait_for_second_stage : converting_whole {
+  template <class Ring, class Place> AP_DEV static void wait_for_second_stage(Ring&, Place, int) {}
+};
+struct released_too_soon : converting_whole {
+  AP_DEV static void before_release() {}
 };
 struct mixed_sum_keeps_its_scale : converting_whole {
   AP_DEV static float of_mixed(float) { return 1; }
@@ -20,7 +23,7 @@ struct outgrown_elements_not_counted : converting_whole {
   AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.tiny; }
 };
 struct loads_too_far_ahead : converting_whole {
-  static constexpr int held = 3;
+  static constexpr int held = 1;
 };
 
 template <class Steps> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
@@ -31,8 +34,10 @@ std::vector<kernel_mutant> converting_mutants() {
   using enum finding_kind;
   return {
       made<converting_whole>("whole"),
-      made<no_wait_for_parts>("no_wait_for_parts", "multiplies A before it is split", race, ""),
-      made<no_fence_of_parts>("no_fence_of_parts", "parts handed to Tensor Cores without a fence", missing_proxy_fence, "fence_async"),
+      made<no_wait_for_counts>("no_wait_for_counts", "takes scales that nobody has told yet", race, ""),
+      made<no_wait_for_second_stage>("no_wait_for_second_stage", "counts a stage that has not come", read_before_landing, "bulk load"),
+      made<released_too_soon>("released_too_soon", "lets a chunk go that Tensor Cores still read", overwritten_in_use,
+                              "Tensor Core operation"),
       made<mixed_sum_keeps_its_scale>("mixed_sum_keeps_its_scale", "leaves the mixed sum at the scale before", wrong_result, "is wrong"),
       made<outgrown_elements_not_counted>("outgrown_elements_not_counted", "certifies sums that may have underflown", wrong_result,
                                           "is wrong"),

@@ -62,10 +62,12 @@ TEST(split_inside_checked, everything_rare) { expect_clean(hard()); }
 TEST(split_inside_checked, everything_rare_of_blocks_that_share_a_tile) { expect_clean(hard(), 8); }
 
 // faults -----------------------------------------------------------------------------------------------------------------------------
-// One tile, whose k goes around the ring twice. Most rows grow in every stage; some columns meet only what came first.
+// One tile, whose k goes around the ring more than twice. Most rows grow in every stage of the first three chunks; some columns meet only
+// what came first. The last chunks are multiplied without a stop.
 void multiply(const context& where, const mm::product_instance& with) {
-  product p = rows_that_grow(37, 21, 5 * mm::split_chunk - 21, 2);
+  product p = rows_that_grow(37, 21, 6 * mm::split_chunk - 21, 2);
   for (std::int64_t k = 0; k < p.a.columns; ++k) {
+    for (std::int64_t i = 0; k >= 160 && i < p.a.rows; ++i) p.a(i, k) = std::ldexp(p.a(i, k), -2 * static_cast<int>(i % 3 * (k / 32 - 4)));
     p.a(30, k) *= k < 64 ? 0x1p-70f : 0x1p70f;
     if (k >= 64) p.b(k, 5) = 0;  // a whole chunk, so that nothing of it is tiny in the scale of its own time
   }

@@ -33,7 +33,8 @@ struct uncertain_count {
 struct output_layout {
   int width = split_tile;
   int down = 1;
-  int first_thread = 0;  // of the eight warps'
+  int first_thread = 0;          // of the eight warps'
+  bool even_rows_first = false;  // of eight rows, lanes have 0 2 4 6 1 3 5 7
 
   constexpr int across() const { return width / (8 * down); }  // fragments of a warp, side by side
 };
@@ -51,7 +52,8 @@ template <output_layout L> struct split_epilogue {
 
   AP_DEV static int member() { return thread_index() - L.first_thread; }
   AP_DEV static int warp() { return member() / warp_size; }
-  AP_DEV int row() const { return warp() / L.down * (16 * L.down) + lane_index() / 4; }
+  AP_DEV int row() const { return warp() / L.down * (16 * L.down) + row_of_lane(lane_index()); }
+  AP_DEV static int row_of_lane(int lane) { return L.even_rows_first ? lane / 4 % 4 * 2 + lane / 16 : lane / 4; }
   AP_DEV int column() const { return first + warp() % L.down * (8 * across) + lane_index() % 4 * 2; }
   // Of sum[e].
   AP_DEV int row_of(int e) const { return row() + e / (4 * across) * 16 + e / 2 % 2 * 8; }

@@ -28,8 +28,8 @@ struct line_facts {
   AP_DEV line_facts(const line_range& r, int k) : finite(r.largest < infinite), nonzeros(finite ? static_cast<int>(r.nonzeros) : k) {
     const int top = exponent_of(r.largest), floor = top - tiny_exponent;
     exponent = finite && r.largest != 0 ? top_exponent - top : 0;
-    first = exponent > 127 ? 0x1p64f : 1.f;
-    second = power_of_two(exponent > 127 ? exponent - 64 : exponent);
+    first = first_factor(exponent);
+    second = second_factor(exponent);
     not_tiny = first * (floor >= -126 ? power_of_two(floor) : std::bit_cast<float>(floor >= -149 ? 1u << (floor + 149) : 1u));
   }
   // What a certificate and an epilogue read of it: how many elements are tiny, and the sum of |scaled|, each rounded up.
@@ -45,6 +45,8 @@ struct line_facts {
     return far || !finite || few() ? 0 : any_tiny ? -power_of_two(-exponent) : power_of_two(-exponent);
   }
   AP_DEV bool few() const { return nonzeros <= few_nonzeros; }
+  AP_DEV static float first_factor(int exponent) { return exponent > 127 ? 0x1p64f : 1.f; }
+  AP_DEV static float second_factor(int exponent) { return power_of_two(exponent > 127 ? exponent - 64 : exponent); }
   AP_DEV static float power_of_two(int n) { return std::bit_cast<float>(static_cast<std::uint32_t>(n + 127) << 23); }
   AP_DEV static int exponent_of(std::uint32_t bits) {
     if (bits >= 0x800000u) return static_cast<int>(bits >> 23) - 127;

@@ -7,8 +7,8 @@
 
 namespace antiphase::mm {
 
-// What multiplies: warpgroups, fed by the copy engine (sm_90a); warps, fed by their own asynchronous copies (sm_80); or warpgroups beside
-// one that splits A itself, in shared memory, while only B has been through the split pass (sm_90a).
+// What multiplies: warpgroups, fed by the copy engine (sm_90a); warps, fed by their own asynchronous copies (sm_80); or warpgroups that
+// split A themselves, in registers, while only B has been through the split pass (sm_90a).
 enum class multiplier { warpgroups, warps, converting };
 
 // Tiles of 128 x 128 outputs. A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile: each takes a
