@@ -19,6 +19,7 @@ namespace {
 struct selection {
   std::variant<mm::plan, mm::product_plan, mm::short_plan> plan;
   std::vector<std::string> why, refused;
+  std::size_t workspace = 0;  // at least
 };
 
 constexpr std::string_view short_name = "short";
@@ -77,6 +78,13 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
     if (const auto why = not_automatic(where, p, kind.by)) {
       s.refused.push_back(fmt::format("{}: {}", kind.name, *why));
       continue;
+    }
+    if (kind.by == mm::multiplier::warpgroups && mm::splits_inside_by_itself(where, p)) {
+      s.plan = mm::plan_product(where, p, mm::multiplier::converting);
+      s.workspace = mm::plan_product(where, p, kind.by).workspace();  // so that it grows with the problem
+      s.why.push_back(
+          "precision fp32: three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way");
+      return s;
     }
     s.plan = mm::plan_product(where, p, kind.by);
     s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");
@@ -140,7 +148,7 @@ launch_counts gemm(const context& where, const mm::problem& p, const gemm_option
 std::size_t gemm_workspace(const context& where, const mm::problem& p, const gemm_options& options) {
   const selection s = select(where, p, options);
   const auto* split = std::get_if<mm::product_plan>(&s.plan);
-  return split != nullptr ? split->workspace() : 0;
+  return std::max(s.workspace, split != nullptr ? split->workspace() : 0);
 }
 
 gemm_choice explain(const context& where, const mm::problem& p, const gemm_options& options) {

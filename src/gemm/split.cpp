@@ -140,6 +140,18 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
   return std::nullopt;
 }
 
+// Measured on an H200 (docs/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at most; in
+// one wave, since its blocks do not stay for another tile.
+bool splits_inside_by_itself(const context& where, const problem& p) {
+  constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 2048;
+  if (refuses_split(where, p, multiplier::converting)) return false;
+  const problem what = *with_rows_to_convert(p);
+  const std::int64_t tiles = tiles_along(what.m()) * tiles_along(what.n()), chunks = ceil_div<std::int64_t>(what.k(), split_chunk);
+  const int multiprocessors = std::max(1, where.limits().multiprocessors);
+  return what.m() >= least_rows && what.n() <= most_columns && what.k() >= least_k && what.k() <= longest_k &&
+         tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
+}
+
 product_plan plan_product(const context& where, const problem& p, multiplier by) {
   const bool converting = by == multiplier::converting;
   const problem what = converting ? with_rows_to_convert(p).value_or(p) : with_rows_together(p);

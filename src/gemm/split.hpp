@@ -44,6 +44,8 @@ struct product_plan {
 
 // Why this product cannot be split there and multiplied so; nothing if it can.
 std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by);
+// Whether the product that splits its larger operand itself is the fastest of those that can.
+bool splits_inside_by_itself(const context& where, const problem& p);
 // For one that can.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::warpgroups);
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);

@@ -341,14 +341,23 @@ gemm_choice chosen(std::int64_t m, std::int64_t n, std::int64_t k, major by_a = 
   };
   return explain(simulated(132), {.a = view(x + offset, m, k, by_a), .b = view(y, k, n, by_b), .c = row_major(z, m, n)}, {.policy = by});
 }
-TEST(split_inside_choice, only_if_asked_for) {
-  EXPECT_EQ(chosen(4096, 256, 7168).kernel, "split");
+TEST(split_inside_choice, for_narrow_products_by_itself) {
+  EXPECT_EQ(chosen(4096, 256, 7168).kernel, policy);
+  EXPECT_EQ(chosen(8192, 256, 2048).kernel, policy);
+  EXPECT_EQ(chosen(128, 5000, 4000, major::row, major::column).kernel, policy) << "operands change places";
+  EXPECT_EQ(chosen(256, 4096, 7168).kernel, "split") << "the long operand does not lie along k";
+  EXPECT_EQ(chosen(2048, 256, 7168).kernel, "split") << "few rows";
+  EXPECT_EQ(chosen(4096, 257, 7168).kernel, "split") << "three tiles along the shorter side";
+  EXPECT_EQ(chosen(4096, 256, 2044).kernel, "split") << "short sums";
+  EXPECT_EQ(chosen(8576, 256, 7168).kernel, "split") << "more tiles than multiprocessors";
+}
+TEST(split_inside_choice, if_asked_for) {
   const auto asked = [](auto... of) { return chosen(of..., policy); };
   const gemm_choice narrow = asked(4096, 256, 7168, major::row, major::row, 0);
   EXPECT_EQ(narrow.kernel, policy);
   EXPECT_EQ(narrow.cluster, 2);
   EXPECT_EQ(narrow.blocks, 128u);
-  EXPECT_LT(narrow.workspace, chosen(4096, 256, 7168).workspace / 4) << "A's parts take none";
+  EXPECT_LT(narrow.workspace, chosen(4096, 257, 7168).workspace / 4) << "A's parts take none";
   EXPECT_EQ(asked(256, 4096, 7168, major::row, major::column, 0).kernel, policy) << "operands change places";
   EXPECT_THROW(asked(4096, 256, 7168, major::column, major::row, 0), not_supported) << "neither lies along k";
   EXPECT_THROW(asked(64, 32, 512, major::row, major::row, 1), not_supported) << "from an odd address";
