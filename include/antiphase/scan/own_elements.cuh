@@ -90,13 +90,8 @@ template <class Op, class T> struct neutral_of<if_there<Op>, maybe<T>> {
 };
 
 // What the functions of look_ahead.cuh do, with one vote instead of shuffles of the mark. The votes of the `by` lanes that a value has come
-// from, and of those that the other one has come from, say what is there.
-template <class T, class Op> AP_DEV void join(T& here, bool here_is, const T& left, const T& right, bool other_is, const T& other, Op op) {
-  T both = op(left, right);
-  if (!here_is) both = other;
-  if (other_is) here = both;
-}
-// Of values that are there in the first lanes, as totals of tiles are.
+// from, and of those that the other one has come from, say what is there: the operator is not called for what is not.
+// Of values that are there in the first lanes, as totals of tiles are:
 template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value)[N], if_there<Op>) {
   std::uint32_t up[N];  // from this lane on
   AP_UNROLL
@@ -106,32 +101,22 @@ template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
       T& mine = value[i].held.at[0];
-      const T both = Op{}(mine, shuffle_down(mine, by));
-      if ((up[i] >> by) != 0) mine = both;
+      const T other = shuffle_down(mine, by);
+      if (up[i] >> by != 0) mine = Op{}(mine, other);
     }
   }
 }
-template <class T, class Op, int N> AP_DEV void warp_fold_all(maybe<T> (&value)[N], if_there<Op>) {
-  std::uint32_t up[N];  // from this lane on
-  AP_UNROLL
-  for (int i = 0; i < N; ++i) up[i] = ballot(value[i].there != 0) >> lane_index();
+template <class T, class Op> AP_DEV maybe<T> warp_fold(const maybe<T>& value, if_there<Op>) {
+  const std::uint32_t up = ballot(value.there != 0) >> lane_index();  // from this lane on
+  T mine = value.value();
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) {
     const std::uint32_t some = (1u << by) - 1;
-    AP_UNROLL
-    for (int i = 0; i < N; ++i) {
-      T& mine = value[i].held.at[0];
-      const T other = shuffle_down(mine, by);
-      join(mine, (up[i] & some) != 0, mine, other, (up[i] >> by & some) != 0, other, Op{});
-    }
+    T other = shuffle_down(mine, by);
+    if ((up & some) != 0 && (up >> by & some) != 0) other = Op{}(mine, other);
+    if ((up >> by & some) != 0) mine = other;
   }
-  AP_UNROLL
-  for (int i = 0; i < N; ++i) value[i].there = up[i] != 0 ? 1 : 0;
-}
-template <class T, class Op> AP_DEV maybe<T> warp_fold(const maybe<T>& mine, if_there<Op> op) {
-  maybe<T> value[] = {mine};
-  warp_fold_all(value, op);
-  return value[0];
+  return {mine, up != 0 ? 1u : 0u};
 }
 template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&value)[Rows], maybe<T> (&before)[Rows], if_there<Op>) {
   const int lane = lane_index();
@@ -146,8 +131,10 @@ template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&val
     AP_UNROLL
     for (int r = 0; r < Rows; ++r) {
       T& mine = value[r].held.at[0];
-      const T other = shuffle_up(mine, by);
-      join(mine, down[r] >> (warp_size - by) != 0, other, mine, down[r] << by >> (warp_size - by) != 0, other, Op{});
+      T other = shuffle_up(mine, by);
+      const bool other_is = down[r] << by >> (warp_size - by) != 0;
+      if (other_is && down[r] >> (warp_size - by) != 0) other = Op{}(other, mine);
+      if (other_is) mine = other;
     }
   }
   AP_UNROLL
