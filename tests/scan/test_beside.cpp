@@ -76,10 +76,16 @@ TEST_F(scan_beside_Cuda, single_pass_ends_while_a_neighbour_holds_most_multiproc
   const device_array<std::uint32_t> in(where, host);
   device_array<std::uint32_t> out(where, host.size());
   const own_stream here;
-  for (const int left : {1, 7}) {
-    neighbour beside(where, left);
+  const auto sums = [&] {
     scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
          {.policy = "single-pass", .on = here.get});
+  };
+  sums();  // kernels are loaded, and memory is allocated, when the device has nothing else to do
+  where.runs_on().synchronize(here.get);
+  for (const int left : {1, 7}) {
+    out.copy_from(std::vector<std::uint32_t>(host.size()));
+    neighbour beside(where, left);
+    sums();
     where.runs_on().synchronize(here.get);
     EXPECT_TRUE(beside.is_there());
     beside.let_go();
@@ -94,9 +100,15 @@ TEST_F(scan_beside_Cuda, one_wave_waits_for_its_place) {
   const device_array<std::uint32_t> in(where, host);
   device_array<std::uint32_t> out(where, host.size());
   const own_stream here;
+  const auto sums = [&] {
+    scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
+         {.policy = "one-wave", .on = here.get});
+  };
+  sums();
+  where.runs_on().synchronize(here.get);
+  out.copy_from(std::vector<std::uint32_t>(host.size()));
   neighbour beside(where, 9);
-  scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
-       {.policy = "one-wave", .on = here.get});
+  sums();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(cudaStreamQuery(here.get), cudaErrorNotReady);
   beside.let_go();
