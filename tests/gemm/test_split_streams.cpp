@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tests/gemm/contract.hpp"
+#include "tests/own_stream.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
@@ -17,17 +18,6 @@ class gemm_split_streams_Cuda : public testing::Test {
 };
 
 #define AP_CUDA_OK(call) ASSERT_EQ(call, cudaSuccess) << cudaGetErrorString(cudaGetLastError())
-
-// A stream that does not wait for the default one.
-struct own_stream {
-  cudaStream_t get = nullptr;
-  own_stream() {
-    if (cudaStreamCreateWithFlags(&get, cudaStreamNonBlocking) != cudaSuccess) throw device_error("no stream");
-  }
-  own_stream(const own_stream&) = delete;
-  own_stream& operator=(const own_stream&) = delete;
-  ~own_stream() { cudaStreamDestroy(get); }
-};
 
 // An uncertain output here and there, and lines of few nonzeros.
 product product_with_everything(std::int64_t m, std::int64_t n, std::int64_t k, float beta = 0.5f) {

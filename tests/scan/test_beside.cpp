@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "tests/own_stream.hpp"
 #include "tests/scan/any_scan.hpp"
 #include "tests/scan/holder.hpp"
 
@@ -24,17 +25,6 @@ class scan_beside_Cuda : public testing::Test {
     if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
     if (context::on("cuda").limits().major < 9) GTEST_SKIP() << "no bulk copies";
   }
-};
-
-// A stream that does not wait for the default one.
-struct own_stream {
-  cudaStream_t get = nullptr;
-  own_stream() {
-    if (cudaStreamCreateWithFlags(&get, cudaStreamNonBlocking) != cudaSuccess) throw device_error("no stream");
-  }
-  own_stream(const own_stream&) = delete;
-  own_stream& operator=(const own_stream&) = delete;
-  ~own_stream() { cudaStreamDestroy(get); }
 };
 
 // All multiprocessors but `left` are busy until it goes.
