@@ -111,10 +111,11 @@ template <class T> void require_sensible(const context& where, const prefix::arg
 // second reading (docs/scan.md).
 template <class T> constexpr bool is_for_one_pass = sizeof(T) <= 16;
 template <class T, class Op> using ring_scan = prefix::single_pass<prefix::own_elements<T, Op>>;
+template <class T, class Op> kernel ring_kernel() { return kernel_of<ring_scan<T, Op>>("scan.own.single-pass"); }
 template <class T, class Op> bool takes_one_pass(const context& where, const prefix::lines& over) {
   if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || where.limits().major < 9) return false;
   if (ceil_div<std::int64_t>(over.length, ring_scan<T, Op>::tile) > std::numeric_limits<int>::max()) return false;
-  static const int architecture = compiled_for(kernel_of<ring_scan<T, Op>>("scan.own.single-pass"));
+  static const int architecture = compiled_for(ring_kernel<T, Op>());
   return architecture >= 90;
 }
 template <class T, class Op> launch_counts in_one_pass(const context& where, const prefix::arguments<T>& all, stream on) {
@@ -135,7 +136,7 @@ template <class T, class Op> launch_counts in_one_pass(const context& where, con
   p.state_words = workspace.size() / sizeof(std::uint64_t) - control_words;
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, where.limits().multiprocessors)));
   try {
-    return runs.launch(kernel_of<ring_scan<T, Op>>("scan.own.single-pass"), {blocks, 1, 1}, &p, on);
+    return runs.launch(ring_kernel<T, Op>(), {blocks, 1, 1}, &p, on);
   } catch (...) {
     runs.forget_scratch(on);  // who knows how far it came
     throw;

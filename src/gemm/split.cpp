@@ -144,12 +144,12 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
 // one wave, since its blocks do not stay for another tile.
 bool splits_inside_by_itself(const context& where, const problem& p) {
   constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 2048;
+  if (std::min(p.m(), p.n()) > most_columns || std::max(p.m(), p.n()) < least_rows || p.k() < least_k || p.k() > longest_k) return false;
   if (refuses_split(where, p, multiplier::converting)) return false;
   const problem what = *with_rows_to_convert(p);
   const std::int64_t tiles = tiles_along(what.m()) * tiles_along(what.n()), chunks = ceil_div<std::int64_t>(what.k(), split_chunk);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
-  return what.m() >= least_rows && what.n() <= most_columns && what.k() >= least_k && what.k() <= longest_k &&
-         tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
+  return what.m() >= least_rows && tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
 }
 
 product_plan plan_product(const context& where, const problem& p, multiplier by) {

@@ -357,7 +357,7 @@ TEST(split_inside_choice, if_asked_for) {
   EXPECT_EQ(narrow.kernel, policy);
   EXPECT_EQ(narrow.cluster, 2);
   EXPECT_EQ(narrow.blocks, 128u);
-  EXPECT_LT(narrow.workspace, chosen(4096, 257, 7168).workspace / 4) << "A's parts take none";
+  EXPECT_LT(narrow.workspace, chosen(4096, 256, 7168, major::row, major::row, 0, "split").workspace / 4) << "A's parts take none";
   EXPECT_EQ(asked(256, 4096, 7168, major::row, major::column, 0).kernel, policy) << "operands change places";
   EXPECT_THROW(asked(4096, 256, 7168, major::column, major::row, 0), not_supported) << "neither lies along k";
   EXPECT_THROW(asked(64, 32, 512, major::row, major::row, 1), not_supported) << "from an odd address";

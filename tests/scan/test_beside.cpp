@@ -60,51 +60,52 @@ template <class T> void expect_sums(const device_array<T>& out, const std::vecto
   }
 }
 
+// Sums on a stream of their own. Kernels are loaded, and memory is allocated, when the device has nothing else to do.
+struct sums_beside {
+  context where = context::on("cuda");
+  std::string_view policy;
+  std::vector<std::uint32_t> host;
+  device_array<std::uint32_t> in, out;
+  own_stream here;
+
+  sums_beside(std::string_view by, std::int64_t length)
+      : policy(by), host(numbers<std::uint32_t>(length, scan_operation::sum)), in(where, host), out(where, host.size()) {
+    queue();
+    wait();
+  }
+  void forget() { out.copy_from(std::vector<std::uint32_t>(host.size())); }
+  void queue() {
+    scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
+         {.policy = policy, .on = here.get});
+  }
+  void wait() const { where.runs_on().synchronize(here.get); }
+};
+
 // Blocks draw tiles, so a few of them do all the work if there is no place for more.
 TEST_F(scan_beside_Cuda, single_pass_ends_while_a_neighbour_holds_most_multiprocessors) {
-  const context where = context::on("cuda");
-  const std::vector<std::uint32_t> host = numbers<std::uint32_t>(1000 * ring_tile<float> + 77, scan_operation::sum);
-  const device_array<std::uint32_t> in(where, host);
-  device_array<std::uint32_t> out(where, host.size());
-  const own_stream here;
-  const auto sums = [&] {
-    scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
-         {.policy = "single-pass", .on = here.get});
-  };
-  sums();  // kernels are loaded, and memory is allocated, when the device has nothing else to do
-  where.runs_on().synchronize(here.get);
+  sums_beside sums("single-pass", 1000 * ring_tile<float> + 77);
   for (const int left : {1, 7}) {
-    out.copy_from(std::vector<std::uint32_t>(host.size()));
-    neighbour beside(where, left);
-    sums();
-    where.runs_on().synchronize(here.get);
+    sums.forget();
+    neighbour beside(sums.where, left);
+    sums.queue();
+    sums.wait();
     EXPECT_TRUE(beside.is_there());
     beside.let_go();
-    expect_sums(out, host);
+    expect_sums(sums.out, sums.host);
   }
 }
 
 // Blocks of one wave wait for each other: they begin together, beside the neighbour's if registers are left, else when it goes.
 TEST_F(scan_beside_Cuda, one_wave_ends_when_the_neighbour_goes_at_the_latest) {
-  const context where = context::on("cuda");
-  const std::vector<std::uint32_t> host = numbers<std::uint32_t>((4 << 20) - 5, scan_operation::sum);  // 16 MiB
-  const device_array<std::uint32_t> in(where, host);
-  device_array<std::uint32_t> out(where, host.size());
-  const own_stream here;
-  const auto sums = [&] {
-    scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
-         {.policy = "one-wave", .on = here.get});
-  };
-  sums();
-  where.runs_on().synchronize(here.get);
-  out.copy_from(std::vector<std::uint32_t>(host.size()));
-  neighbour beside(where, 9);
-  sums();
+  sums_beside sums("one-wave", (4 << 20) - 5);  // 16 MiB
+  sums.forget();
+  neighbour beside(sums.where, 9);
+  sums.queue();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(beside.is_there());
   beside.let_go();
-  where.runs_on().synchronize(here.get);
-  expect_sums(out, host);
+  sums.wait();
+  expect_sums(sums.out, sums.host);
 }
 
 TEST_F(scan_beside_Cuda, takes_more_than_2_to_the_32_elements) {
