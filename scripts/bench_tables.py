@@ -10,12 +10,13 @@
     data       speed, errors and share of recomputed outputs for every distribution
     sums       the public sums beside a copy and CUB, by type and size, with their picture
     other_sums sums by row, by key and in wider types
+    own_scans  scans with a type and an operator of one's own
     short_sums single calls and calls in a graph, of short arrays of FP32
 """
 import re
 
 import line_plot
-from results import BadResult, rate_text, shape_text
+from results import BadResult, bytes_of, rate_text, shape_text
 
 PLACE = re.compile(r"(<!-- table (?P<name>\w+) -->\n).*?(<!-- table end -->)", re.DOTALL)
 NOTHING = "No figures yet: `scripts/on_gpu --steps bench` takes them on a machine with a GPU.\n"
@@ -151,6 +152,14 @@ class Tables:
                  f"{self.of_copy(f) * 100:.1f} %" if self.of_copy(f) else "", times_text(f.times_faster("cub"))] for f in figures]
         return figures, "Inclusive sums, microseconds, medians of rested runs; a copy that moves as many bytes.", ["", "n", "µs", "of a copy", "of CUB"], rows
 
+    def own_scans(self):
+        figures = sorted(self.results.own_scans(), key=lambda f: (bytes_of(f.type), f.shape))
+        rows = [[f.type, shape_text(f.shape), f"{f.times['ours']:.1f}" + (f" {self.mark}" if self.stale(f) else ""),
+                 *(f"{f.times[who]:.1f}" if who in f.times else "" for who in ("cub", "memcpy")),
+                 f"{self.of_copy(f) * 100:.1f} %" if self.of_copy(f) else "", times_text(f.times_faster("cub"))] for f in figures]
+        return figures, ("Inclusive scans of structs with an operator that does not commute (`antiphase bench scan --own`), microseconds, medians of rested runs; "
+                         "CUB with the same operator."), ["element", "n", "µs", "CUB", "copy", "of a copy", "of CUB"], rows
+
     def short_sums(self):
         by_way = {way: {f.shape: f for f in self.results.sums(way) if f.type == "f32"} for way in ("event", "graph")}
         head = ["n"]
@@ -183,7 +192,7 @@ class Tables:
 
     def table(self, name, stale_note, folder):
         make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data, "sums": self.sums,
-                "other_sums": self.other_sums, "short_sums": self.short_sums}.get(name)
+                "other_sums": self.other_sums, "own_scans": self.own_scans, "short_sums": self.short_sums}.get(name)
         if make is None:
             raise BadResult(f"there is no table '{name}'")
         figures, title, head, rows = make()

@@ -5,7 +5,8 @@
     fingerprint.py [--root ROOT] --files FAMILY  prints the files of a family
     fingerprint.py [--root ROOT] --source FILE   writes the definitions for tool/provenance.hpp, if they have changed
 
-A family is what src/<family>/kernels_*.cuh include, directly or not, within the project. The headers of the CPU executor are left out, because no
+A family is what the files of FAMILIES include, directly or not, within the project: src/<family>/kernels_*.cuh, and of scans with types of one's own, which
+are compiled where they are called, those of `bench scan --own`. The headers of the CPU executor are left out, because no
 figure comes from it, and so are the branches of conditionals that nvcc never sees, with what only they include. A fingerprint is the beginning of the
 SHA-256 of these files: paths in order, comments removed, tokens one blank apart.
 """
@@ -17,7 +18,8 @@ import re
 import subprocess
 import sys
 
-FAMILIES = ("gemm", "scan")
+# How the names of a family's kernels begin, and the files with its kernels. The first that fits counts.
+FAMILIES = {"scan.own": "tool/kernels_own_scan.cuh", "gemm": "src/gemm/kernels_*.cuh", "scan": "src/scan/kernels_*.cuh"}
 NOT_ON_A_GPU = "include/antiphase/executor/cpu/"
 CODE = ("include", "src", "tool", "cmake", "CMakeLists.txt")  # what a commit must contain to be the origin of a figure
 DIGITS = 16
@@ -116,9 +118,9 @@ def included(root, path):
 
 def files_of(root, family):
     """What the kernels of a family are made of, as paths in order."""
-    waiting = [path.relative_to(root).as_posix() for path in sorted((root / "src" / family).glob("kernels_*.cuh"))]
+    waiting = [path.relative_to(root).as_posix() for path in sorted(root.glob(FAMILIES[family]))]
     if not waiting:
-        raise SystemExit(f"fingerprint.py: there is no src/{family}/kernels_*.cuh below {root}")
+        raise SystemExit(f"fingerprint.py: there is no {FAMILIES[family]} below {root}")
     found = set()
     while waiting:
         path = waiting.pop()
@@ -133,6 +135,11 @@ def fingerprint(root, family):
     for path in files_of(root, family):
         digest.update(f"{path}\n{normalised((root / path).read_text())}\n\0".encode())
     return digest.hexdigest()[:DIGITS]
+
+
+def family_of(kernel):
+    """The family of a kernel by its name, as in gemm.ladder.tiled; none if there is none."""
+    return next((family for family in FAMILIES if f"{kernel}.".startswith(f"{family}.")), None)
 
 
 def fingerprints(root):
@@ -153,7 +160,7 @@ def commit(root):
 
 
 def write_source(root, file):
-    cases = "".join(f'  if (kernel.starts_with("{family}.")) return "{code}";\n' for family, code in fingerprints(root).items())
+    cases = "".join(f'  if (kernel == "{family}" || kernel.starts_with("{family}.")) return "{code}";\n' for family, code in fingerprints(root).items())
     text = ("// Which code a figure belongs to; written by scripts/fingerprint.py.\n"
             '#include "tool/provenance.hpp"\n\nnamespace antiphase::tool {\n\n'
             f'std::string_view built_from() {{ return "{commit(root)}"; }}\n\n'

@@ -36,7 +36,7 @@ class Report:
         self.codes = fingerprint.fingerprints(root) if self.results.figures else {}
 
     def stale(self, figure):
-        return figure.code != self.codes[figure.family]
+        return figure.code != self.codes[fingerprint.family_of(figure.kernel)]
 
     def rate(self, figure, who="ours"):
         """A cell: the rate, marked if it is stale. A rival's does not depend on our code."""

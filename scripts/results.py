@@ -18,6 +18,11 @@ def type_of(ladder):
     return ladder.partition("-")[2] or "f32"
 
 
+def bytes_of(type):
+    """Bytes of an element: of a type of one's own it is "16 bytes"."""
+    return int(type.split()[0]) if type.endswith(" bytes") else SIZES.get(type, 4)
+
+
 class BadResult(Exception):
     """A result file that says something it must not; the message names the file."""
 
@@ -53,7 +58,7 @@ class Figure:
         if self.family == "gemm":
             m, n, k = self.shape
             return 2 * m * n * k / self.times[who] * 1e-6
-        return 2 * SIZES.get(self.type, 4) * self.shape[0] / self.times[who] * 1e-3
+        return 2 * bytes_of(self.type) * self.shape[0] / self.times[who] * 1e-3
 
 
 class File:
@@ -137,6 +142,10 @@ class Results:
     def other_sums(self, protocol="rested"):
         """The same of sums by row, by key and in wider types."""
         return [f for f in self.figures.values() if f.kernel in ("scan.rows", "scan.by-key", "scan.wider") and f.protocol == protocol]
+
+    def own_scans(self, protocol="rested"):
+        """The same of scans with a type and an operator of one's own."""
+        return [f for f in self.figures.values() if f.kernel == "scan.own" and f.protocol == protocol]
 
     def rival(self, ladder, shape, who, protocol="rested"):
         """The newest figure at that shape that knows the rival."""

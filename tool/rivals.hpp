@@ -13,6 +13,7 @@
 namespace antiphase::tool {
 
 struct rival {
+  std::string key = {};  // what its times are called in JSON
   std::string name;
   work run = {};             // empty if it is not there
   std::string why_not = {};  // then
@@ -30,7 +31,12 @@ rival cublas_product(const mm::half_problem& p);
 // Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit. Its workspace is there
 // before the first run.
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count);
-// The same for the segments that 32-bit keys tell apart, of f32, f64, i32 and i64.
+// Inclusive scans of the elements of own_scan.hpp, likewise.
+rival cub_own_scan(const context& where, int size, const void* in, void* out, std::int64_t count);
+// The same sums for the segments that 32-bit keys tell apart, of f32, f64, i32 and i64.
 rival cub_sums_by_key(const context& where, element type, const std::int32_t* keys, const void* in, void* out, std::int64_t count);
+
+// A copy on the device, of `bytes` that do not overlap.
+rival device_copy(const context& where, void* to, const void* from, std::size_t bytes);
 
 }  // namespace antiphase::tool

@@ -1,28 +1,11 @@
 // CUB, compiled in.
 #include <cub/device/device_scan.cuh>
-#include <cub/version.cuh>
 
-#include <antiphase/core/error.hpp>
-
-#include "tool/rivals.hpp"
+#include "tool/rivals_cub.cuh"
 
 namespace antiphase::tool {
 namespace {
 
-void check(cudaError_t result) {
-  if (result != cudaSuccess) throw device_error(std::string("a scan of CUB failed: ") + cudaGetErrorString(result));
-}
-
-// A call of CUB, call(workspace, its size, stream), with a workspace of the size that a first call without one asks for.
-template <class Call> work with_workspace(const context& where, Call call) {
-  std::size_t bytes = 0;
-  check(call(nullptr, bytes, nullptr));
-  const auto workspace = std::make_shared<device_array<std::byte>>(where, bytes);
-  return [=](stream on) {
-    std::size_t size = bytes;
-    check(call(workspace->data(), size, on));
-  };
-}
 template <class T> work sums(const context& where, const void* in, void* out, std::int64_t count) {
   return with_workspace(where, [=](void* workspace, std::size_t& size, stream on) {
     return cub::DeviceScan::InclusiveSum(workspace, size, static_cast<const T*>(in), static_cast<T*>(out), count, on);
@@ -34,15 +17,10 @@ template <class T> work sums_by_key(const context& where, const std::int32_t* ke
   });
 }
 
-std::string version() {
-  return std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
-}
-
 }  // namespace
 
 rival cub_sums_by_key(const context& where, element type, const std::int32_t* keys, const void* in, void* out, std::int64_t count) {
-  rival result{
-      .name = "CUB", .version = version(), .mode = "DeviceScan::InclusiveSumByKey, 32-bit keys, 64-bit size, not deterministic for floats"};
+  rival result = cub_as("DeviceScan::InclusiveSumByKey, 32-bit keys, 64-bit size, not deterministic for floats");
   switch (type) {
     case element::f32: result.run = sums_by_key<float>(where, keys, in, out, count); break;
     case element::f64: result.run = sums_by_key<double>(where, keys, in, out, count); break;
@@ -54,7 +32,7 @@ rival cub_sums_by_key(const context& where, element type, const std::int32_t* ke
 }
 
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count) {
-  rival result{.name = "CUB", .version = version(), .mode = "DeviceScan::InclusiveSum, 64-bit size, not deterministic for floats"};
+  rival result = cub_as("DeviceScan::InclusiveSum, 64-bit size, not deterministic for floats");
   switch (type) {
     case element::f32: result.run = sums<float>(where, in, out, count); break;
     case element::f64: result.run = sums<double>(where, in, out, count); break;

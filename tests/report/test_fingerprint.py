@@ -39,6 +39,8 @@ inline int load(int x) {
     "include/antiphase/device/host_only.hpp": "struct host_only {};\n",
     "include/antiphase/core/unused.hpp": "struct unused {};\n",
     "src/scan/kernels_sum.cuh": "int b(int x) { return x - 1; }\n",
+    "tool/kernels_own_scan.cuh": "#include <antiphase/own.cuh>\nint c();\n",
+    "include/antiphase/own.cuh": "int d();\n",
 }
 TILED, TILE, PLAIN, LIST = ("include/antiphase/gemm/tiled.cuh", "include/antiphase/core/tile.hpp", "src/gemm/kernels_plain.cuh", "src/gemm/list.cuh")
 LOAD, HOST_ONLY = "include/antiphase/device/load.cuh", "include/antiphase/device/host_only.hpp"
@@ -81,13 +83,20 @@ class Fingerprint(unittest.TestCase):
         self.assertEqual(after["scan"], self.before["scan"])
 
     def test_what_a_fingerprint_looks_like(self):
-        self.assertEqual(sorted(self.before), ["gemm", "scan"])
+        self.assertEqual(sorted(self.before), ["gemm", "scan", "scan.own"])
         for code in self.before.values():
             self.assertRegex(code, "^[0-9a-f]{16}$")
         self.assertNotEqual(self.before["gemm"], self.before["scan"])
 
     def test_the_files_of_a_family(self):
         self.assertEqual(self.run_script("--files", "gemm").split(), [TILE, LOAD, TILED, PLAIN, LIST])
+
+    def test_scans_with_types_of_ones_own_are_a_family(self):
+        self.assertEqual(self.run_script("--files", "scan.own").split(), ["include/antiphase/own.cuh", "tool/kernels_own_scan.cuh"])
+        self.change("include/antiphase/own.cuh", "int d", "long d")
+        self.assertEqual({family for family, code in self.codes().items() if code != self.before[family]}, {"scan.own"})
+        self.assertEqual([fingerprint.family_of(kernel) for kernel in ("scan.own", "scan.own.x", "scan.owner", "scan.sum", "gemm.fp32", "gemma.x")],
+                         ["scan.own", "scan.own", "scan", "scan", "gemm", None])
 
     def test_comments_do_not_matter(self):
         self.assert_same(PLAIN, "// The kernels.", "/* Some kernels,\n   described. */")

@@ -25,6 +25,7 @@ class ReportTest(unittest.TestCase):
         self.write("README.md", README)
         self.write("src/gemm/kernels_plain.cuh", "int product(int x);\n")
         self.write("src/scan/kernels_sum.cuh", "int sum(int x);\n")
+        self.write("tool/kernels_own_scan.cuh", "int own(int x);\n")
         (self.root / "bench/results").mkdir(parents=True)
         lines = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--root", self.root], capture_output=True, text=True, check=True).stdout
         self.code = dict(line.split() for line in lines.splitlines())
@@ -419,11 +420,11 @@ class Products(PublicCalls):
 
 
 class Sums(PublicCalls):
-    NAMES, DOCUMENT = ("sums", "other_sums", "short_sums"), "docs/scan.md"
+    NAMES, DOCUMENT = ("sums", "other_sums", "own_scans", "short_sums"), "docs/scan.md"
 
     def test_without_results_they_say_so(self):
         self.run_report()
-        self.assertEqual(self.read("docs/scan.md").count("No figures yet"), 3)
+        self.assertEqual(self.read("docs/scan.md").count("No figures yet"), 4)
         self.assertFalse((self.root / "docs/pictures").exists())
 
     def test_types_and_sizes(self):
@@ -449,6 +450,21 @@ class Sums(PublicCalls):
         self.run_report()
         self.assertEqual(self.table("other_sums")[2:], [["`f32`, a key for each 9", "2²⁸", "800.0", "95.0 %", "1.50×"], ["`f32`, 10 rows", "1000", "5.0", "80.0 %", ""]])
         self.assertIn("No figures yet", self.read("docs/scan.md"))  # of whole arrays
+
+    def test_types_of_ones_own(self):
+        def own(size, n, us, **members):
+            return {**self.sums(f"{size} bytes", size, n, us, **members), "kernel": "scan.own", "code": self.code["scan.own"], "data": "x + offset"}
+        self.result("a", [own(16, 1 << 26, 600, cub=900, memcpy=510), own(4, 1 << 26, 140, memcpy=133), own(16, 1 << 20, 9, cub=18), own(8, 1000, 5, protocol="graph")])
+        self.run_report()
+        table = [["element", "n", "µs", "CUB", "copy", "of a copy", "of CUB"], ["4 bytes", "2²⁶", "140.0", "", "133.0", "95.0 %", ""],
+                 ["16 bytes", "2²⁰", "9.0", "18.0", "", "", "2.00×"], ["16 bytes", "2²⁶", "600.0", "900.0", "510.0", "85.0 %", "1.50×"]]
+        self.assertEqual([self.table("own_scans")[0], *self.table("own_scans")[2:]], table)
+        self.assertEqual(self.table("other_sums"), self.table("sums"))  # both without rows
+        self.write("src/scan/kernels_sum.cuh", "long sum(int x);\n")
+        self.run_report("--check")
+        self.write("tool/kernels_own_scan.cuh", "long own(int x);\n")
+        self.run_report()
+        self.assertEqual([row[2] for row in self.table("own_scans")[2:]], ["140.0 †", "9.0 †", "600.0 †"])
 
     def test_types_do_not_replace_each_other(self):
         self.result("a", [self.sums("i16", 2, 1 << 20, 4, memcpy=2), self.sums("u16", 2, 1 << 20, 8, memcpy=2, code="0123456789abcdef")])

@@ -134,6 +134,17 @@ class BenchScan(ToolTest):
                                    (("--type", "i1", "--accumulate", "u4"), "wider types of the same kind"), (("--accumulate", "x"), "expected one of f4")):
             self.assertIn(message, self.run_tool("bench", "scan", *arguments, "-q", *CPU, code=2).message)
 
+    def test_types_of_ones_own(self):
+        records = self.records("--own", "16,4", "--size", "7,9000")
+        self.assertEqual([(r["type"], r["shape"]["n"], r["policy"]) for r in records],
+                         [(t, n, policy) for t in ("16 bytes", "4 bytes") for n, policy in ((7, "items"), (9000, "single-pass"))])
+        self.assertEqual({(r["kernel"], r["data"], r["verified"], r["error"]["ours"]) for r in records}, {("scan.own", "x + offset, offset - x", True, 0)})
+        self.assertNotEqual(records[0]["code"], self.records("--size", "7")[0]["code"])  # each has a fingerprint of its own
+        every = self.records("--own", "all", "--size", "20000,0")
+        self.assertEqual([(r["type"], r["verified"]) for r in every], [(f"{size} bytes", True) for size in (4, 8, 16, 24, 32) for _ in range(2)])
+        table = self.run_tool("bench", "scan", "--own", "24", "--size", "10", "-q", *CPU).stdout.decode().splitlines()
+        self.assertEqual((table[2].split(), table[3].split()), (["type", "n", "policy", "error", "verified"], ["24", "bytes", "10", "items", "0.0e+00", "yes"]))
+
     def test_a_policy_by_name(self):
         records = self.records("--size", "700", "--policy", "warp-shuffle", "--type", "i4")
         self.assertEqual([(r["kernel"], r["policy"]) for r in records], [("scan.sum.warp-shuffle", "warp-shuffle")])
@@ -154,11 +165,25 @@ class BenchScan(ToolTest):
     def test_wrong_options(self):
         bench = ("bench", "scan")
         self.refused(2, ["--type 'f32'", "f4", "all"], *bench, "--type", "f32", *CPU)
+        self.refused(2, ["--own '5'", "4, 8, 16, 24, 32", "all"], *bench, "--own", "5", *CPU)
+        self.refused(2, ["--own", "--type or --policy"], *bench, "--own", "4", "--type", "f4", *CPU)
+        self.refused(2, ["--own", "--type or --policy"], *bench, "--own", "4", "--policy", "items", *CPU)
+        self.refused(2, ["--by-key", "--own", "one at a time"], *bench, "--own", "4", "--by-key", "3", *CPU)
         self.refused(2, ["--against 'thrust'", "cub, memcpy"], *bench, "--against", "thrust", *CPU)
         self.refused(2, ["--protocol 'warm'", "rested or hot"], *bench, "--protocol", "warm", *CPU)
         self.refused(2, ["'itms'", "items"], *bench, "--policy", "itms", *CPU)
         self.refused(2, ["--size", "at least 0", "'-1'"], *bench, "--size", "-1", *CPU)
         self.refused(2, ["2199023255552", "2^40"], *bench, "--size", str(2 ** 41), *CPU)
+
+    def test_Cuda_times_of_types_of_ones_own(self):
+        if not gpu_is_usable():
+            self.skipTest("no usable GPU")
+        done = self.run_tool("bench", "scan", "--own", "all", "--size", "1,3000017", "--repeats", "3", "--json", "--on", "cuda")
+        records = json.loads(done.stdout)["records"]
+        self.assertEqual({r["type"] for r in records}, {f"{size} bytes" for size in (4, 8, 16, 24, 32)})
+        for record in records:
+            self.assertEqual((record["verified"], record["error"]["ours"], record["error"]["cub"]), (True, 0, 0))
+            self.assertEqual({who: sorted(rival) for who, rival in record["rivals"].items()}, {"cub": ["mode", "verified", "version"], "memcpy": ["mode", "version"]})
 
     def test_Cuda_times(self):
         if not gpu_is_usable():
