@@ -28,6 +28,7 @@ PICTURES = {"speed": ("gemm_ratio.svg", "Speed beside cuBLAS FP32"), "accuracy":
             "sums": ("scan_share.svg", "Running sums beside a copy")}
 TYPES = {"f32": "#2a6fbb", "f64": "#163e6b", "i8": "#c25b2e", "u8": "#e08e5f", "i16": "#3c9a5f", "u16": "#7cc196", "i32": "#8a4fb0", "u32": "#b58ccf",
          "i64": "#a3892b", "u64": "#cdb75e", "f16": "#3aa6a6", "bf16": "#8cd0d0"}
+RUN_TO_RUN = "cub_run_to_run"
 SPEEDS = {"fp32": ("#2a6fbb", "fp32"), "strict": ("#c25b2e", "strict")}
 
 
@@ -135,6 +136,8 @@ class Tables:
             return ""
         share = self.of_copy(figure)
         parts = [f"{share * 100:.1f} %" if share else "", times_text(figure.times_faster("cub"))]
+        if RUN_TO_RUN in figure.times:
+            parts[1] += f" ({times_text(figure.times_faster(RUN_TO_RUN))})"
         return ", ".join(filter(None, parts)) + (f" {self.mark}" if self.stale(figure) else "")
 
     def sums(self):
@@ -144,7 +147,9 @@ class Tables:
         for shape in sorted({f.shape for f in figures}):
             of_all = [next((f for f in figures if (f.type, f.shape) == (of_type, shape)), None) for of_type in types]
             rows.append([shape_text(shape), *map(self.sum_text, of_all)])
-        return figures, "Inclusive sums, medians of rested runs: share of the speed of a copy on the device; times as fast as CUB.", ["n", *(f"`{t}`" for t in types)], rows
+        same_bits = " (in parentheses as CUB with the same bits in every run)" * any(RUN_TO_RUN in f.times for f in figures)
+        title = f"Inclusive sums, medians of rested runs: share of the speed of a copy on the device; times as fast as CUB{same_bits}."
+        return figures, title, ["n", *(f"`{t}`" for t in types)], rows
 
     def other_sums(self):
         figures = self.results.other_sums()

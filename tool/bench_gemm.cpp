@@ -256,7 +256,10 @@ json record(const outcome& o, const measured& m, const context& where, protocol_
     value["protocol"] = name(how);
     add_time(value, "ours", m.time);
     if (m.allocating) add_time(value, "ours_allocating", *m.allocating);
-    if (o.cublas.who) add_time(value, "cublas_fp32", o.cublas.time);
+    if (o.cublas.who) {
+      add_time(value, "cublas_fp32", o.cublas.time);
+      add_rival(value, "cublas_fp32", o.cublas.who);
+    }
     value["tflops"] = tflops(o.of.size, m.time.median_us);
     if (o.cublas.who) value["times_cublas"] = o.cublas.time.median_us / m.time.median_us;
     if (const auto most = roof_of(where, m.with))

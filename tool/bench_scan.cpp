@@ -34,7 +34,8 @@ constexpr const char* explanation =
     "             and event: a single call between two events. All warm: an array that fits the cache is there\n"
     "  time       median of a call; GB/s: every element and key read once, every result written once\n"
     "  memcpy     share of the speed of a copy on the device that moves as many bytes; CUB: how many times as fast as\n"
-    "             DeviceScan::InclusiveSum, InclusiveSumByKey or (--own) InclusiveScan\n"
+    "             DeviceScan::InclusiveSum, InclusiveSumByKey or (--own) InclusiveScan; r2r: as many as its sums with\n"
+    "             the same bits in every run, where the build has a CUB that knows them\n"
     "  error      relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element\n"
     "\n"
     "Examples:\n"
@@ -70,6 +71,9 @@ struct outcome {
   std::vector<times> taken = {};
   std::vector<std::string> why_not = {};  // what was not measured
 
+  bool is_beside(std::string_view rival) const {
+    return std::ranges::any_of(rivals, [&](const measured_rival& one) { return one.who.key == rival; });
+  }
   const timing* time_of(const times& t, std::string_view rival) const {
     for (std::size_t i = 0; i < rivals.size(); ++i)
       if (rivals[i].who.key == rival) return &t.rivals[i];
@@ -121,7 +125,7 @@ struct contest {
 void add_rivals(const scan_request& r, scan_subject& subject, outcome& o) {
   if (r.beside("cub"))
     for (rival& one : subject.rivals()) {
-      if (!one) o.why_not.push_back(fmt::format("{} is not compared with: {}", one.name, one.why_not));
+      if (!one && !one.why_not.empty()) o.why_not.push_back(fmt::format("{} is not compared with: {}", one.name, one.why_not));
       if (!one) continue;
       const verdict result = subject.judge(one.run);
       o.rivals.push_back({std::move(one), result});
@@ -168,8 +172,10 @@ std::string faster_text(const char* format, const timing* rival, const timing& o
 }
 std::string table(const std::vector<outcome>& all) {
   const bool timed = std::ranges::any_of(all, [](const outcome& o) { return !o.taken.empty(); });
+  const bool twice = std::ranges::any_of(all, [](const outcome& o) { return o.is_beside("cub_run_to_run"); });
   cells heads{"type", "n", "policy"};
   if (timed) heads.insert(heads.end(), {"how", "time us", "spread", "GB/s", "memcpy", "CUB"});
+  if (timed && twice) heads.push_back("CUB, r2r");
   heads.insert(heads.end(), {"error", "verified"});
   std::vector<cells> rows{heads};
   for (const outcome& o : all) {
@@ -182,6 +188,7 @@ std::string table(const std::vector<outcome>& all) {
                     faster_text("x{:.2f}", o.time_of(*t, "cub"), t->ours)});
       else if (timed)
         row.insert(row.end(), 6, "-");
+      if (timed && twice) row.push_back(t != nullptr ? faster_text("x{:.2f}", o.time_of(*t, "cub_run_to_run"), t->ours) : "-");
       row.insert(row.end(), {fmt::format("{:.1e}", o.ours.error), o.ours.verified ? "yes" : "NO"});
       rows.push_back(row);
     };
@@ -205,13 +212,14 @@ std::string what_of(const scan_request& r) {
   if (r.rows > 1) return fmt::format("{} rows", r.rows);
   return r.accumulate.empty() ? "" : fmt::format("summed in {}", name(parse_scan_type(r.accumulate, "--accumulate")));
 }
-void add_rival(json& value, const measured_rival& one, const timing& time) {
+void add_measured(json& value, const measured_rival& one, const timing& time, const timing& ours) {
   const std::string& key = one.who.key;
   add_time(value, key, time);
-  value["rivals"][key] = {{"version", one.who.version}, {"mode", one.who.mode}};
+  add_rival(value, key, one.who);
   if (!one.result) return;
   value["error"][key] = one.result->error;
   value["rivals"][key]["verified"] = one.result->verified;
+  value["times_" + key] = time.median_us / ours.median_us;
 }
 // One per way of taking times, or one without times.
 json record(const scan_request& r, const outcome& o, const times* t) {
@@ -223,8 +231,7 @@ json record(const scan_request& r, const outcome& o, const times* t) {
   if (t != nullptr) {
     value["protocol"] = t->how;
     add_time(value, "ours", t->ours);
-    for (std::size_t i = 0; i < o.rivals.size(); ++i) add_rival(value, o.rivals[i], t->rivals[i]);
-    if (const timing* cub = o.time_of(*t, "cub")) value["times_cub"] = cub->median_us / t->ours.median_us;
+    for (std::size_t i = 0; i < o.rivals.size(); ++i) add_measured(value, o.rivals[i], t->rivals[i], t->ours);
     if (const timing* copy = o.time_of(*t, "memcpy")) value["of_memcpy"] = copy->median_us / t->ours.median_us;
     value["gb_per_s"] = o.bytes / t->ours.median_us * 1e-3;
   }

@@ -36,7 +36,7 @@ template <class T, class Out> class sums final : public scan_subject {
     return scan(arrays_.where, problem(), options);
   }
   verdict judge(const work& by) override { return arrays_.judge(by, request_.segment > 0 ? request_.segment : count() / request_.rows); }
-  std::vector<rival> rivals() override { return {cub()}; }
+  std::vector<rival> rivals() override { return {cub(), cub_run_to_run()}; }
   rival copy() override {
     const auto half = static_cast<std::size_t>(bytes() / 2);
     if (half == arrays_.host.size() * sizeof(T)) return device_copy(arrays_.where, arrays_.out.data(), input(), half);
@@ -70,6 +70,10 @@ template <class T, class Out> class sums final : public scan_subject {
     if (request_.rows > 1) return {.name = "CUB", .why_not = "it scans one line"};
     if (request_.segment > 0) return cub_sums_by_key(arrays_.where, element_of<T>, keys_.data(), input(), arrays_.out.data(), count());
     return cub_sums(arrays_.where, element_of<T>, input(), arrays_.out.data(), count());
+  }
+  rival cub_run_to_run() {
+    if (!std::is_same_v<T, Out> || request_.rows > 1 || request_.segment > 0) return {};
+    return cub_sums_run_to_run(arrays_.where, element_of<T>, input(), arrays_.out.data(), count());
   }
 };
 

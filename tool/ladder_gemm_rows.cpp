@@ -70,6 +70,7 @@ json records(const gemm_half& half, const std::vector<gemm_row>& rows, const tim
       record["tflops"] = tflops(e, row.time.median_us);
       if (cublas.who) {
         add_time(record, half.rival, cublas.time);
+        add_rival(record, half.rival, cublas.who);
         record["error"][std::string(half.rival)] = cublas.result.error;
       }
       if (row.load && row.compute)

@@ -81,7 +81,7 @@ template <class T> struct bench : scan_arrays<T> {
 };
 
 struct timed_rivals {
-  rival cub;
+  rival cub, copy;
   timing cub_time, copy_time;
   verdict cub_result;
 };
@@ -131,7 +131,8 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
     if (!row.single_pass) add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
     add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); }, row.whole_time);
   }
-  add(data.copy(), rivals.copy_time);
+  rivals.copy = device_copy(data.where, data.out.data(), std::as_const(data.in).data(), data.host.size() * sizeof(T));
+  add(rivals.copy.run, rivals.copy_time);
   rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
   if (rivals.cub) {
     rivals.cub_result = data.judge(rivals.cub.run, data.count());
@@ -200,8 +201,10 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
       if (row.single_pass) record.erase("gain_percent");
       record["gain_of_whole_percent"] = row.whole_gain;
       add_time(record, "memcpy", rivals.copy_time);
+      add_rival(record, "memcpy", rivals.copy);
       if (rivals.cub) {
         add_time(record, "cub", rivals.cub_time);
+        add_rival(record, "cub", rivals.cub);
         record["error"]["cub"] = rivals.cub_result.error;
       }
       record["gb_per_s"] = gigabytes_per_second(count, size_of(type), row.whole_time.median_us);

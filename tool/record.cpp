@@ -23,6 +23,10 @@ void add_time(json& record, std::string_view name, const timing& time) {
                            {"most", time.slowest_us}};
 }
 
+void add_rival(json& record, std::string_view name, const rival& of) {
+  record["rivals"][std::string(name)] = {{"version", of.version}, {"mode", of.mode}};
+}
+
 json result_file(std::string_view command, const place& at, json records) {
   json content = result_envelope(command, at);
   content["records"] = std::move(records);

@@ -7,6 +7,7 @@
 #include "tool/console.hpp"
 #include "tool/measure.hpp"
 #include "tool/place.hpp"
+#include "tool/rivals.hpp"
 
 namespace antiphase::tool {
 
@@ -14,6 +15,8 @@ void add_protocol_option(CLI::App& command, std::string& protocol);
 
 // Enters a time and its spread under a name: ours, cublas_fp32, ...
 void add_time(json& record, std::string_view name, const timing& time);
+// Enters a rival's version and mode under the name of its times.
+void add_rival(json& record, std::string_view name, const rival& of);
 // A result file (docs/measuring.md).
 json result_file(std::string_view command, const place& at, json records);
 

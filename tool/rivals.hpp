@@ -31,6 +31,9 @@ rival cublas_product(const mm::half_problem& p);
 // Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit. Its workspace is there
 // before the first run.
 rival cub_sums(const context& where, element type, const void* in, void* out, std::int64_t count);
+// The same sums, of f32 and f64, as CUB has them since CCCL 3.5: with the same bits in every run. Not there, and without a reason why not,
+// in other cases: integers are the same anyway.
+rival cub_sums_run_to_run(const context& where, element type, const void* in, void* out, std::int64_t count);
 // Inclusive scans of the elements of own_scan.hpp, likewise.
 rival cub_own_scan(const context& where, int size, const void* in, void* out, std::int64_t count);
 // The same sums for the segments that 32-bit keys tell apart, of f32, f64, i32 and i64.

@@ -45,6 +45,7 @@ class cublas {
     find(set_math_, "cublasSetMathMode");
     find(sgemm_, "cublasSgemm_v2");
     find(gemm_ex_, "cublasGemmEx");
+    find(property_, "cublasGetProperty");
   }
   cublas(const cublas&) = delete;
   cublas& operator=(const cublas&) = delete;
@@ -52,6 +53,11 @@ class cublas {
     if (handle_ != nullptr) destroy_(handle_);  // the library itself stays: it cannot be unloaded safely
   }
 
+  std::string version() const {
+    int number[3] = {};  // major, minor, patch
+    for (int i = 0; i < 3; ++i) check(property_(i, &number[i]), "cublasGetProperty");
+    return fmt::format("{}.{}.{}", number[0], number[1], number[2]);
+  }
   const std::string& why_not() const { return why_not_; }
 
   // Row-major C = A * B is column-major C' = B' * A'.
@@ -80,7 +86,7 @@ class cublas {
   int (*set_stream_)(handle, stream) = nullptr;
   int (*set_math_)(handle, int) = nullptr;
   int (*sgemm_)(handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*, float*, int) = nullptr;
-
+  int (*property_)(int, int*) = nullptr;
   int (*gemm_ex_)(handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*, void*, int, int,
                   int, int) = nullptr;
 
@@ -106,21 +112,25 @@ std::shared_ptr<cublas> shared_library() {
   if (!library) known = library = std::make_shared<cublas>();
   return library;
 }
-rival product_of(const auto& p) {
-  rival result{.name = "cuBLAS", .run = {}, .why_not = {}};
+rival product_of(const auto& p, const char* mode) {
+  rival result{.name = "cuBLAS", .mode = mode};
   if (std::max({p.m(), p.n(), p.k()}) > std::numeric_limits<int>::max()) {
     result.why_not = "its integers have 32 bits";
     return result;
   }
   const std::shared_ptr<cublas> library = shared_library();
   result.why_not = library->why_not();
-  if (result.why_not.empty()) result.run = [library, p](stream on) { library->multiply(p, on); };
+  if (!result.why_not.empty()) return result;
+  result.version = library->version();
+  result.run = [library, p](stream on) { library->multiply(p, on); };
   return result;
 }
 
 }  // namespace
 
-rival cublas_product(const mm::problem& p) { return product_of(p); }
-rival cublas_product(const mm::half_problem& p) { return product_of(p); }
+rival cublas_product(const mm::problem& p) { return product_of(p, "cublasSgemm, pedantic math: FP32 in every step"); }
+rival cublas_product(const mm::half_problem& p) {
+  return product_of(p, "cublasGemmEx, f16 operands, sums in FP32 without reductions in f16");
+}
 
 }  // namespace antiphase::tool

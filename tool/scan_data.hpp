@@ -63,10 +63,6 @@ template <class T, class Out = T> struct scan_arrays {
     else
       return check_sums<Out>(std::vector<Out>(host.begin(), host.end()), out.to_host(), std::max<std::int64_t>(tile, 1));
   }
-  // A copy of the input to the output.
-  work copy() {
-    return [this](stream on) { where.runs_on().copy(out.data(), std::as_const(in).data(), host.size() * sizeof(T), on); };
-  }
 };
 
 }  // namespace antiphase::tool
