@@ -10,9 +10,13 @@
 
 namespace antiphase {
 
-template <class T> std::vector<T> concatenate(std::initializer_list<std::vector<T>> lists) {
-  std::vector<T> all;
-  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+// Functions that return kernels, as files compiled for a target have them.
+template <class Instance> using kernel_lists = std::initializer_list<std::vector<Instance> (*)()>;
+
+template <class Instance> std::vector<Instance> concatenate(kernel_lists<Instance> lists) {
+  std::vector<Instance> all;
+  for (const auto& list : lists)
+    for (const Instance& i : list()) all.push_back(i);
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <antiphase/scan/own_elements.cuh>
 #include <antiphase/scan/passes.hpp>
 #include <antiphase/scan/single_pass.cuh>
+#include <antiphase/scan/tile_words.hpp>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -123,7 +124,7 @@ template <class T, class Op> launch_counts in_one_pass(const context& where, con
   const executor& runs = where.runs_on();
   const std::int64_t tiles = ceil_div<std::int64_t>(all.over.length, ring_scan<T, Op>::tile);
   const std::span<std::byte> workspace = runs.scratch(single_pass_bytes(sizeof(T), static_cast<std::uint64_t>(tiles)), on);
-  auto* const words = reinterpret_cast<std::uint64_t*>(workspace.data());
+  const tile_words words = words_in(workspace);
   own_arguments<T> p{{}, all.initial};
   p.in = all.in;
   p.out = all.out;
@@ -131,16 +132,11 @@ template <class T, class Op> launch_counts in_one_pass(const context& where, con
   p.tiles = static_cast<std::uint32_t>(tiles);
   p.kind = all.kind;
   p.direction = all.over.direction;
-  p.control = words;
-  p.states = words + control_words;
-  p.state_words = workspace.size() / sizeof(std::uint64_t) - control_words;
+  p.control = words.control;
+  p.states = words.states;
+  p.state_words = words.state_words;
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, where.limits().multiprocessors)));
-  try {
-    return runs.launch(ring_kernel<T, Op>(), {blocks, 1, 1}, &p, on);
-  } catch (...) {
-    runs.forget_scratch(on);  // who knows how far it came
-    throw;
-  }
+  return or_forget_scratch(runs, on, [&] { return runs.launch(ring_kernel<T, Op>(), {blocks, 1, 1}, &p, on); });
 }
 
 template <class T, class Op> launch_counts run(const context& where, const prefix::arguments<T>& all, stream on) {

@@ -46,20 +46,19 @@ void enter_checked_kernels() {
   static std::once_flag once;
   std::call_once(once, [] {
     checked_list<mm::instance>() = concatenate<mm::instance>(
-        {mm::checked::plain_kernels(), mm::checked::async_kernels(), mm::checked::vector_kernels(), mm::checked::strict_kernels()});
+        {&mm::checked::plain_kernels, &mm::checked::async_kernels, &mm::checked::vector_kernels, &mm::checked::strict_kernels});
     checked_list<mm::half_instance>() =
-        concatenate<mm::half_instance>({mm::checked::tensor_core_kernels(), mm::checked::tensor_core_tma_kernels()});
+        concatenate<mm::half_instance>({&mm::checked::tensor_core_kernels, &mm::checked::tensor_core_tma_kernels});
     checked_list<mm::product_instance>() = concatenate<mm::product_instance>(
-        {mm::checked::product_kernels(), mm::checked::product_warp_kernels(), mm::checked::converting_kernels()});
+        {&mm::checked::product_kernels, &mm::checked::product_warp_kernels, &mm::checked::converting_kernels});
     checked_list<mm::short_instance>() = mm::checked::short_kernels();
-    checked_list<mm::split_instance>() =
-        concatenate<mm::split_instance>({mm::checked::split_kernels(), mm::checked::split_alone_kernels()});
+    checked_list<mm::split_instance>() = concatenate<mm::split_instance>({&mm::checked::split_kernels, &mm::checked::split_alone_kernels});
     checked_list<prefix::instance>() =
-        concatenate<prefix::instance>({prefix::checked::ladder_kernels(), prefix::checked::arithmetic_kernels(),
-                                       prefix::checked::minimum_kernels(), prefix::checked::maximum_kernels()});
+        concatenate<prefix::instance>({&prefix::checked::ladder_kernels, &prefix::checked::arithmetic_kernels,
+                                       &prefix::checked::minimum_kernels, &prefix::checked::maximum_kernels});
     checked_list<prefix::single_pass_instance>() =
-        concatenate<prefix::single_pass_instance>({prefix::checked::single_pass_kernels(), prefix::checked::single_pass_wide_kernels(),
-                                                   prefix::checked::single_pass_segments_kernels()});
+        concatenate<prefix::single_pass_instance>({&prefix::checked::single_pass_kernels, &prefix::checked::single_pass_wide_kernels,
+                                                   &prefix::checked::single_pass_segments_kernels});
     checked_list<prefix::wave_instance>() = prefix::checked::one_wave_kernels();
   });
 }

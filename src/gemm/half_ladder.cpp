@@ -10,8 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
+#include "src/instances.hpp"
 #include "src/named_lists.hpp"
 
 namespace antiphase::mm {
@@ -21,12 +20,10 @@ namespace cpu {
 std::vector<half_instance> tensor_core_kernels();
 std::vector<half_instance> tensor_core_tma_kernels();
 }  // namespace cpu
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<half_instance> tensor_core_kernels();
 std::vector<half_instance> tensor_core_tma_kernels();
 }  // namespace cuda
-#endif
 
 namespace {
 
@@ -69,15 +66,8 @@ tensor_map encode_rows(const executor& where, const matrix_view<const f16>& v, i
 const half_step& find_half_step(std::string_view name) { return find_named(half_steps, "f16 GEMM", name, "none else"); }
 
 std::span<const half_instance> half_instances(target where) {
-  static const std::vector<half_instance> on_cpu = concatenate<half_instance>({cpu::tensor_core_kernels(), cpu::tensor_core_tma_kernels()});
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<half_instance> on_cuda =
-      concatenate<half_instance>({cuda::tensor_core_kernels(), cuda::tensor_core_tma_kernels()});
-#else
-  static const std::vector<half_instance> on_cuda;
-#endif
-  if (where == target::checked) return require_checked_list<half_instance>();
-  return where == target::cuda ? on_cuda : on_cpu;
+  return instances_on<half_instance>(where, {&cpu::tensor_core_kernels, &cpu::tensor_core_tma_kernels},
+                                     {AP_IF_CUDA(&cuda::tensor_core_kernels, &cuda::tensor_core_tma_kernels)});
 }
 
 namespace {

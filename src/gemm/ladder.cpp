@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
 #include "src/gemm/request.hpp"
+#include "src/instances.hpp"
 #include "src/named_lists.hpp"
 
 namespace antiphase::mm {
@@ -25,14 +24,12 @@ std::vector<instance> async_kernels();
 std::vector<instance> vector_kernels();
 std::vector<instance> strict_kernels();
 }  // namespace cpu
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<instance> plain_kernels();
 std::vector<instance> async_kernels();
 std::vector<instance> vector_kernels();
 std::vector<instance> strict_kernels();
 }  // namespace cuda
-#endif
 
 namespace {
 
@@ -60,16 +57,8 @@ std::int64_t tiles_of(const policy& how, const problem& p) {
 }  // namespace
 
 std::span<const instance> instances(target where) {
-  static const std::vector<instance> on_cpu =
-      concatenate<instance>({cpu::plain_kernels(), cpu::async_kernels(), cpu::vector_kernels(), cpu::strict_kernels()});
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda =
-      concatenate<instance>({cuda::plain_kernels(), cuda::async_kernels(), cuda::vector_kernels(), cuda::strict_kernels()});
-#else
-  static const std::vector<instance> on_cuda;
-#endif
-  if (where == target::checked) return require_checked_list<instance>();
-  return where == target::cuda ? on_cuda : on_cpu;
+  return instances_on<instance>(where, {&cpu::plain_kernels, &cpu::async_kernels, &cpu::vector_kernels, &cpu::strict_kernels},
+                                {AP_IF_CUDA(&cuda::plain_kernels, &cuda::async_kernels, &cuda::vector_kernels, &cuda::strict_kernels)});
 }
 
 const step& find_step(std::string_view name) { return find_named(steps, "GEMM", name, "split, split-inside, split-mma, short, auto"); }

@@ -6,33 +6,22 @@
 #include <limits>
 #include <vector>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
 #include "src/gemm/request.hpp"
+#include "src/instances.hpp"
 
 namespace antiphase::mm {
 
 namespace cpu {
 std::vector<short_instance> short_kernels();
 }
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<short_instance> short_kernels();
 }
-#endif
 
 namespace {
 
 const short_instance* instance_of(target where) {
-  static const std::vector<short_instance> on_cpu = cpu::short_kernels();
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<short_instance> on_cuda = cuda::short_kernels();
-#else
-  static const std::vector<short_instance> on_cuda;
-#endif
-  const std::vector<short_instance>& all = where == target::checked ? require_checked_list<short_instance>()
-                                           : where == target::cuda  ? on_cuda
-                                                                    : on_cpu;
+  const std::vector<short_instance>& all = instances_on<short_instance>(where, {&cpu::short_kernels}, {AP_IF_CUDA(&cuda::short_kernels)});
   return all.empty() ? nullptr : &all.front();
 }
 

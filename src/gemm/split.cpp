@@ -8,10 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
 #include "src/gemm/request.hpp"
-#include "src/named_lists.hpp"
+#include "src/instances.hpp"
 
 namespace antiphase::mm {
 
@@ -21,13 +19,11 @@ std::vector<product_instance> product_kernels();
 std::vector<product_instance> product_warp_kernels();
 std::vector<product_instance> converting_kernels();
 }  // namespace cpu
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<product_instance> product_kernels();
 std::vector<product_instance> product_warp_kernels();
 std::vector<product_instance> converting_kernels();
 }  // namespace cuda
-#endif
 
 namespace {
 
@@ -35,16 +31,8 @@ namespace {
 constexpr std::int64_t longest_k = 65536;
 
 std::span<const product_instance> product_instances(target where) {
-  static const std::vector<product_instance> on_cpu =
-      concatenate<product_instance>({cpu::product_kernels(), cpu::product_warp_kernels(), cpu::converting_kernels()});
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<product_instance> on_cuda =
-      concatenate<product_instance>({cuda::product_kernels(), cuda::product_warp_kernels(), cuda::converting_kernels()});
-#else
-  static const std::vector<product_instance> on_cuda;
-#endif
-  if (where == target::checked) return require_checked_list<product_instance>();
-  return where == target::cuda ? on_cuda : on_cpu;
+  return instances_on<product_instance>(where, {&cpu::product_kernels, &cpu::product_warp_kernels, &cpu::converting_kernels},
+                                        {AP_IF_CUDA(&cuda::product_kernels, &cuda::product_warp_kernels, &cuda::converting_kernels)});
 }
 
 const product_instance* find_product(target where, multiplier by, int cluster) {

@@ -7,9 +7,7 @@
 #include <antiphase/executor/limits.hpp>
 #include <limits>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
-#include "src/named_lists.hpp"
+#include "src/instances.hpp"
 
 namespace antiphase::mm {
 
@@ -18,12 +16,10 @@ namespace cpu {
 std::vector<split_instance> split_kernels();
 std::vector<split_instance> split_alone_kernels();
 }  // namespace cpu
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<split_instance> split_kernels();
 std::vector<split_instance> split_alone_kernels();
 }  // namespace cuda
-#endif
 
 namespace {
 
@@ -45,14 +41,8 @@ std::int64_t clusters_for(const split_policy& how, int cluster, const operand_li
 }  // namespace
 
 const std::vector<split_instance>& split_instances(target where) {
-  static const std::vector<split_instance> on_cpu = concatenate<split_instance>({cpu::split_kernels(), cpu::split_alone_kernels()});
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<split_instance> on_cuda = concatenate<split_instance>({cuda::split_kernels(), cuda::split_alone_kernels()});
-#else
-  static const std::vector<split_instance> on_cuda;
-#endif
-  if (where == target::checked) return require_checked_list<split_instance>();
-  return where == target::cuda ? on_cuda : on_cpu;
+  return instances_on<split_instance>(where, {&cpu::split_kernels, &cpu::split_alone_kernels},
+                                      {AP_IF_CUDA(&cuda::split_kernels, &cuda::split_alone_kernels)});
 }
 
 split_launch plan_split(const split_instance& with, int cluster, const operand_lines& a, const operand_lines& b, const split_operand& to_a,

@@ -8,8 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
+#include "src/instances.hpp"
 #include "src/named_lists.hpp"
 #include "src/scan/one_wave.hpp"
 #include "src/scan/request.hpp"
@@ -24,14 +23,12 @@ std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
 }  // namespace cpu
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
 }  // namespace cuda
-#endif
 
 namespace {
 
@@ -74,16 +71,9 @@ template <class F> auto with_arguments(const problem& p, F f) {
 }  // namespace
 
 std::span<const instance> instances(target where) {
-  static const std::vector<instance> on_cpu =
-      concatenate<instance>({cpu::ladder_kernels(), cpu::arithmetic_kernels(), cpu::minimum_kernels(), cpu::maximum_kernels()});
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda =
-      concatenate<instance>({cuda::ladder_kernels(), cuda::arithmetic_kernels(), cuda::minimum_kernels(), cuda::maximum_kernels()});
-#else
-  static const std::vector<instance> on_cuda;
-#endif
-  if (where == target::checked) return require_checked_list<instance>();
-  return where == target::cuda ? on_cuda : on_cpu;
+  return instances_on<instance>(
+      where, {&cpu::ladder_kernels, &cpu::arithmetic_kernels, &cpu::minimum_kernels, &cpu::maximum_kernels},
+      {AP_IF_CUDA(&cuda::ladder_kernels, &cuda::arithmetic_kernels, &cuda::minimum_kernels, &cuda::maximum_kernels)});
 }
 
 bool is_compiled(target where, const step& how, element type, scan_operation operation) {

@@ -1,15 +1,14 @@
 #include "src/scan/one_wave.hpp"
+#include "src/instances.hpp"
 
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/single_pass.hpp>
+#include <antiphase/scan/tile_words.hpp>
 #include <cstring>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
-#include "src/named_lists.hpp"
 #include "src/scan/request.hpp"
 
 namespace antiphase::prefix {
@@ -17,21 +16,12 @@ namespace antiphase::prefix {
 namespace cpu {
 std::vector<wave_instance> one_wave_kernels();
 }
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<wave_instance> one_wave_kernels();
 }
-#endif
 
 std::span<const wave_instance> wave_instances(target where) {
-  static const std::vector<wave_instance> on_cpu = cpu::one_wave_kernels();
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<wave_instance> on_cuda = cuda::one_wave_kernels();
-#else
-  static const std::vector<wave_instance> on_cuda;
-#endif
-  if (where == target::checked) return require_checked_list<wave_instance>();
-  return where == target::cuda ? on_cuda : on_cpu;
+  return instances_on<wave_instance>(where, {&cpu::one_wave_kernels}, {AP_IF_CUDA(&cuda::one_wave_kernels)});
 }
 
 namespace {
@@ -66,8 +56,7 @@ std::size_t one_wave_workspace(const problem& p) {
 std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
                                          std::span<std::byte> workspace) {
   const wave_policy how = wave_for(bytes_of(p));
-  const bool exchanges = tiles_of(p) > 1;
-  auto* const words = reinterpret_cast<std::uint64_t*>(workspace.data());
+  const tile_words words = tiles_of(p) > 1 ? words_in(workspace) : tile_words{};
   const one_wave_arguments all{.in = p.in,
                                .out = p.out,
                                .length = p.length,
@@ -75,9 +64,9 @@ std::vector<launchable> prepare_one_wave(target where, const problem& p, element
                                .kind = p.kind,
                                .direction = p.direction,
                                .initial = initial,
-                               .control = exchanges ? words : nullptr,
-                               .states = exchanges ? words + control_words : nullptr,
-                               .state_words = exchanges ? workspace.size() / sizeof(std::uint64_t) - control_words : 0};
+                               .control = words.control,
+                               .states = words.states,
+                               .state_words = words.state_words};
   for (const wave_instance& i : wave_instances(where)) {
     if (i.type != computes || i.operation != p.operation || !(i.how == how)) continue;
     launchable l{.code = i.code, .grid = {all.tiles, 1, 1}, .arguments = {}};

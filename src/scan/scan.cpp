@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
+#include <antiphase/scan/tile_words.hpp>
 #include <vector>
 
 #include "src/scan/one_wave.hpp"
@@ -48,12 +49,7 @@ launch_counts single_pass(const executor& runs, const problem& p, const scan_key
   if (!options.workspace.empty()) return launch_all(runs, prepare(options.workspace.first(half_of(options.workspace.size()))), options.on);
   const std::size_t bytes = keys != nullptr ? prefix::single_pass_workspace(p, keys) : prefix::workspace_bytes(how, p);
   const auto launches = prepare(bytes == 0 ? std::span<std::byte>() : runs.scratch(bytes, options.on));
-  try {
-    return launch_all(runs, launches, options.on);
-  } catch (...) {
-    runs.forget_scratch(options.on);  // who knows how far it came
-    throw;
-  }
+  return prefix::or_forget_scratch(runs, options.on, [&] { return launch_all(runs, launches, options.on); });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "src/scan/single_pass.hpp"
+#include "src/instances.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +8,11 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/operators.hpp>
 #include <antiphase/scan/single_pass.hpp>
+#include <antiphase/scan/tile_words.hpp>
 #include <bit>
 #include <cstring>
 #include <limits>
 
-#include "build_config.hpp"
-#include "src/checked_list.hpp"
-#include "src/named_lists.hpp"
 #include "src/scan/request.hpp"
 
 namespace antiphase::prefix {
@@ -23,25 +22,16 @@ std::vector<single_pass_instance> single_pass_kernels();
 std::vector<single_pass_instance> single_pass_wide_kernels();
 std::vector<single_pass_instance> single_pass_segments_kernels();
 }  // namespace cpu
-#if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<single_pass_instance> single_pass_kernels();
 std::vector<single_pass_instance> single_pass_wide_kernels();
 std::vector<single_pass_instance> single_pass_segments_kernels();
 }  // namespace cuda
-#endif
 
 std::span<const single_pass_instance> single_pass_instances(target where) {
-  static const std::vector<single_pass_instance> on_cpu =
-      concatenate<single_pass_instance>({cpu::single_pass_kernels(), cpu::single_pass_wide_kernels(), cpu::single_pass_segments_kernels()});
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<single_pass_instance> on_cuda = concatenate<single_pass_instance>(
-      {cuda::single_pass_kernels(), cuda::single_pass_wide_kernels(), cuda::single_pass_segments_kernels()});
-#else
-  static const std::vector<single_pass_instance> on_cuda;
-#endif
-  if (where == target::checked) return require_checked_list<single_pass_instance>();
-  return where == target::cuda ? on_cuda : on_cpu;
+  return instances_on<single_pass_instance>(
+      where, {&cpu::single_pass_kernels, &cpu::single_pass_wide_kernels, &cpu::single_pass_segments_kernels},
+      {AP_IF_CUDA(&cuda::single_pass_kernels, &cuda::single_pass_wide_kernels, &cuda::single_pass_segments_kernels)});
 }
 
 namespace {
@@ -133,7 +123,7 @@ std::vector<launchable> prepare_single_pass(const executor& on, const problem& p
   const std::int64_t tiles = ceil_div<std::int64_t>(elements_of(p), i.tile);
   if (tiles > std::numeric_limits<int>::max())
     throw not_supported(fmt::format("{} elements are {} tiles: the single-pass scan takes at most 2^31 - 1", elements_of(p), tiles));
-  auto* const words = reinterpret_cast<std::uint64_t*>(workspace.data());
+  const tile_words words = words_in(workspace);
   const single_pass_arguments all{.in = p.in,
                                   .out = p.out,
                                   .length = elements_of(p),
@@ -144,9 +134,9 @@ std::vector<launchable> prepare_single_pass(const executor& on, const problem& p
                                   .initial = initial_bits(p, i.value),
                                   .flip = flip_of(p),
                                   .segments = segments_of(p, keys, i.tile),
-                                  .control = words,
-                                  .states = words + control_words,
-                                  .state_words = workspace.size() / sizeof(std::uint64_t) - control_words};
+                                  .control = words.control,
+                                  .states = words.states,
+                                  .state_words = words.state_words};
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, on.limits().multiprocessors)));
   launchable l{.code = i.code, .grid = {blocks, 1, 1}, .arguments = {}};
   l.arguments.resize(sizeof all);

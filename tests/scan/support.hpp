@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <antiphase/scan.hpp>
 #include <antiphase/scan/passes.hpp>
 #include <cstddef>
 #include <cstring>
@@ -35,6 +37,16 @@ class on_device : public testing::TestWithParam<const char*> {
 #define AP_ON_BOTH_DEVICES(suite)                               \
   INSTANTIATE_TEST_SUITE_P(Cpu, suite, testing::Values("cpu")); \
   INSTANTIATE_TEST_SUITE_P(Cuda, suite, testing::Values("cuda"))
+
+// What a scan by that policy says when it refuses a problem; empty if it takes it.
+inline std::string refusal_by(const char* policy, const context& where, const prefix::problem& p) {
+  try {
+    scan(where, p, {.policy = policy});
+  } catch (const not_supported& e) {
+    return e.what();
+  }
+  return {};
+}
 
 // `size` elements on a device, `offset` elements away from an aligned address, between guards that nobody may write.
 template <class T> class guarded {

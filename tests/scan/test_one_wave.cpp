@@ -151,14 +151,7 @@ TEST_P(one_wave, counts_launches_and_clears_old_words) {
 TEST_P(one_wave, says_what_it_does_not_take) {
   const context where = any();
   device_array<float> array(where, 1024);
-  const auto refusal = [&](const prefix::problem& p) -> std::string {
-    try {
-      scan(where, p, {.policy = "one-wave"});
-    } catch (const not_supported& e) {
-      return e.what();
-    }
-    return {};
-  };
+  const auto refusal = [&](const prefix::problem& p) { return refusal_by("one-wave", where, p); };
   float* const a = array.data();
   EXPECT_THAT(refusal({.in = a, .out = a, .outer = 2, .length = 16}), AllOf(HasSubstr("one-wave"), HasSubstr("2 x 1 lines")));
   EXPECT_THAT(refusal({.operation = scan_operation::max, .in = a, .out = a, .length = 16}), HasSubstr("compiled for sums"));

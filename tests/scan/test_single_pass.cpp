@@ -99,14 +99,7 @@ TEST_P(single_pass, leaves_its_workspace_ready) {
 TEST_P(single_pass, says_what_it_does_not_take) {
   const context where = any();
   device_array<float> array(where, 1024);
-  const auto refusal = [&](const prefix::problem& p) -> std::string {
-    try {
-      scan(where, p, {.policy = "single-pass"});
-    } catch (const not_supported& e) {
-      return e.what();
-    }
-    return {};
-  };
+  const auto refusal = [&](const prefix::problem& p) { return refusal_by("single-pass", where, p); };
   float* const a = array.data();
   EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}), AllOf(HasSubstr("single-pass"), HasSubstr("1 x 3 lines")));
   EXPECT_EQ(refusal({.in = a, .out = a, .length = 0}), "");
