@@ -22,8 +22,8 @@ struct mixed_sum_keeps_its_scale : converting_whole {
 struct outgrown_elements_not_counted : converting_whole {
   AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.tiny; }
 };
-struct loads_too_far_ahead : converting_whole {
-  static constexpr int held = 1;
+struct waits_for_one_warp_more : converting_whole {
+  using ring = channel<mbarrier, few_converting_stages.stages, threads(1), warps(counting_warps), warps(computing_warps + 1)>;
 };
 
 template <class Steps> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
@@ -41,8 +41,8 @@ std::vector<kernel_mutant> converting_mutants() {
       made<mixed_sum_keeps_its_scale>("mixed_sum_keeps_its_scale", "leaves the mixed sum at the scale before", wrong_result, "is wrong"),
       made<outgrown_elements_not_counted>("outgrown_elements_not_counted", "certifies sums that may have underflown", wrong_result,
                                           "is wrong"),
-      made<loads_too_far_ahead>("loads_too_far_ahead", "waits for a slot that is let go after what it has still to convert", deadlock,
-                                "waiting for parity"),
+      made<waits_for_one_warp_more>("waits_for_one_warp_more", "loads when nine warps of eight have let a slot go", deadlock,
+                                    "waiting for parity"),
   };
 }
 

@@ -21,8 +21,8 @@ namespace antiphase::mm {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A block has one tile of C, or a part of K of it. Warpgroup 0 loads (one thread) and counts, warpgroups 1 and 2 compute, 64 x 128 outputs
-// each, with A from registers:
+// A block has one tile of C, or a part of K of it. Warpgroup 0 counts, warpgroups 1 and 2 compute, 64 x 128 outputs each, with A from
+// registers, and one thread of warpgroup 3 loads, as soon as a slot is free: whoever counts would come to it too late.
 //   slot:  load | count (4 warps) | split, multiply (8 warps) | load ...     a stage of 32 k: A in FP32, and the parts of B
 // A row's largest element is not known before all of the row has been seen. Its scale is that of the largest so far, and the same for both
 // stages of a chunk, so somebody has to look at all of a chunk before any of it is split. A counting thread looks at one row. When it
@@ -43,17 +43,14 @@ template <product_policy P> struct converting_steps {
   AP_DEV static void barriers_made() { fence_mbarrier_init(); }
   template <class Ring, class Place> AP_DEV static void wait_for_second_stage(Ring& ring, Place at, int arrived) { ring.wait(at, arrived); }
   template <class Ring, class Place> AP_DEV static void wait_for_counts(Ring& ring, Place at, int counted) { ring.wait(at, counted); }
-  AP_DEV static void before_release() { wgmma_wait<1>(); }  // all of the chunk before
+  AP_DEV static void before_release() { wgmma_wait<1>(); }  // all products but those issued last
   AP_DEV static float of_mixed(float factor) { return factor; }
   AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.nonzeros; }
-  // Stages whose slots the loading thread does not wait for when it has counted a chunk: those of that chunk, which is let go only after
-  // the next one has been counted, and those of the one before, which might take long enough to make the next count late.
-  static constexpr int held = 4;
 };
 
 template <product_policy P, class Steps = converting_steps<P>> struct converting_product {
   static_assert(valid(P) && P.by == multiplier::converting);
-  static constexpr int threads = 3 * warpgroup_size, computing_warps = Steps::computing_warps;
+  static constexpr int threads = 4 * warpgroup_size, computing_warps = Steps::computing_warps;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int cluster = P.cluster;
   static constexpr bool chained = true;
@@ -66,11 +63,9 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   static constexpr output_layout output{.width = shared_by_cluster::width, .first_thread = warpgroup_size, .even_rows_first = true};
   using epilogue = split_epilogue<output>;
   static constexpr int end_barrier = epilogue::barrier + 1;
-  // When a chunk has been counted, loads run so many stages ahead of it: at least over the next one.
-  static constexpr int ahead = P.stages - Steps::held > 2 ? P.stages - Steps::held : 2;
   // Chunks of which anybody may still look at what was found out: those in the ring, and the one that is counted.
   static constexpr int chunks_in_sight = 4;
-  static_assert(P.stages <= 2 * chunks_in_sight);
+  static_assert(P.stages < 2 * chunks_in_sight);
   struct slot {
     alignas(1024) split_part a, b;  // a: floats
   };
@@ -101,12 +96,11 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   AP_DEV static row_facts& facts_of(const params& p) { return p.rows_of[block_index().x]; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  AP_DEV static place place_of(int stage) { return {stage % P.stages, static_cast<unsigned>(stage / P.stages) & 1}; }
-  // Stages of the block's part of K that begins with step `first`.
-  AP_DEV static void load(const params& p, storage& s, int first, int from, int end) {
-    for (int stage = from; stage < end; ++stage) {
-      const place at = place_of(stage);
-      const int step = first + stage;
+  // The block's part of K. One thread.
+  AP_DEV static void load(const params& p, storage& s) {
+    const int end = 2 * first_chunk(p, rank() + 1);
+    place at;
+    for (int step = 2 * first_chunk(p, rank()); step < end; ++step, ++at) {
       auto& [a, b] = s.slots[at.index];
       s.ring.acquire(at);
       tensor_load(a, p.a, s.ring.barrier[arrived][at.index], split_step * step, s.lines.top);
@@ -120,30 +114,41 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     row_facts& facts = facts_of(p);
     return P.cluster == 1 ? facts.few[thread_index()] : facts.few_of_part[thread_index()];
   }
-  AP_DEV static void look(glance& all, const split_part& a, float scale) {
+  template <class Each> AP_DEV static void for_pieces(const split_part& a, Each each) {
     const row_memory from(a, thread_index());
-    AP_UNROLL
-    for (int i = 0; i < split_step / looked_at; ++i) {
+    AP_ROLLED  // or the code of all warps does not fit the instruction cache
+        for (int i = 0; i < split_step / looked_at; ++i) {
       row_piece x;
       from.read(x, i);
-      all.add(x, scale);
+      each(x);
     }
   }
-  AP_DEV static void count_each(const params& p, row& mine, const split_part& a, int step) {
-    const row_memory from(a, thread_index());
-    for (int i = 0; i < split_step / looked_at; ++i) {
-      row_piece x;
-      from.read(x, i);
-      mine.count(x, split_step * step + looked_at * i, list_of(p));
-    }
+  AP_DEV static void look(glance& all, const split_part& a, float scale) {
+    for_pieces(a, [&](const row_piece& x) { all.add(x, scale); });
+  }
+  // The places of the row's first elements that are not zero: `listed` are already.
+  AP_DEV static void list(const params& p, const split_part& a, int k, std::uint32_t& listed) {
+    for_pieces(a, [&](const row_piece& x) {
+      for (int e = 0; e < looked_at; ++e, ++k)
+        if (x[e] != 0) list_of(p).k[listed++] = k;
+    });
+  }
+  AP_DEV static void look_again(const params& p, row& mine, const split_part& a, const split_part& b, int chunk) {
+    std::uint32_t listed = mine.is.nonzeros;
+    typename row::second_look all(mine);
+    for_pieces(a, [&](const row_piece& x) { all.add(x); });
+    for_pieces(b, [&](const row_piece& x) { all.add(x); });
+    mine.count(all);
+    if (!mine.few()) return;
+    list(p, a, split_chunk * chunk, listed);
+    list(p, b, split_chunk * chunk + split_step, listed);
   }
   AP_DEV static row_part count(const params& p, storage& s) {
-    const int number = thread_index(), first = 2 * uniform(first_chunk(p, rank())), end = 2 * uniform(first_chunk(p, rank() + 1)) - first;
+    const int number = thread_index(), begin = uniform(first_chunk(p, rank())), end = uniform(first_chunk(p, rank() + 1));
     row mine;
-    if (number == 0) load(p, s, first, 0, P.stages < end ? P.stages : end);
-    for (int stage = 0; stage < end; stage += 2) {
-      warp_sync();
-      const place one = place_of(stage), two = place_of(stage + 1);
+    place at;
+    for (int chunk = begin; chunk < end; ++chunk) {
+      const place one = at++, two = at++;
       const split_part &a = s.slots[one.index].a, &b = s.slots[two.index].a;
       glance all;
       s.ring.wait(one, arrived);
@@ -154,20 +159,17 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       const bool grows = mine.outgrows(largest);
       const int growth = grows ? mine.grow(largest) : 0;
       mine.is.largest = largest;
-      if (mine.ordinary(all, growth)) {
-        mine.count(all, growth);
-      } else if (all.largest() != 0) {  // of zeros there is nothing to tell
-        count_each(p, mine, a, first + stage);
-        count_each(p, mine, b, first + stage + 1);
-      }
-      const int entry = stage / 2 % chunks_in_sight;
+      const int entry = (chunk - begin) % chunks_in_sight;
       const unsigned any = ballot(grows);
       if (any != 0) s.top_of[entry][number] = static_cast<std::int16_t>(row_top::of(mine.is));
       if (lane_index() == 0) s.outgrown[entry][number / warp_size] = any;
+      if (mine.told_by(all, growth)) {
+        mine.count(all, growth);
+      } else if (all.largest() != 0 && largest < line_facts::infinite) {  // otherwise there is nothing to tell
+        look_again(p, mine, a, b, chunk);
+      }
       s.ring.commit(one, counted, by_warp{});
       s.ring.commit(two, counted, by_warp{});
-      const int from = stage + ahead < P.stages ? P.stages : stage + ahead, to = stage + 2 + ahead;
-      if (number == 0) load(p, s, first, from, to < end ? to : end);
     }
     return mine.is;
   }
@@ -201,9 +203,8 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       if (part.largest == 0) continue;
       const int top = line_facts::exponent_of(whole.largest);
       part.size = row::rescaled(part.size, top - line_facts::exponent_of(part.largest));
-      for (std::uint32_t n = 0; n < few_nonzeros; ++n)
-        if (n < part.nonzeros && whole.nonzeros + n < few_nonzeros)
-          mine.few[number].k[whole.nonzeros + n] = all[i].few_of_part[number].k[n];
+      for (std::uint32_t n = 0; part.nonzeros <= few_nonzeros && n < part.nonzeros; ++n)
+        if (whole.nonzeros + n < few_nonzeros) mine.few[number].k[whole.nonzeros + n] = all[i].few_of_part[number].k[n];
       whole.nonzeros += part.nonzeros;
       whole.tiny += top - part.first_top > row::largest_growth ? part.nonzeros : part.tiny;
       whole.size += part.size;
@@ -215,35 +216,21 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
   // The two rows that a thread has outputs and elements of. Their tops are looked at so rarely that they have no registers.
   struct row_pair {
     float scale[2] = {1, 1};  // 0 of rows that are not finite: the elements which say so make the sums NaN, which is never certified
-    bool second = false;      // whether elements of some row of the warp take two factors
 
     // The rows' tops become `now`. `factor`: what sums of the scales before are multiplied by.
     AP_DEV void grow(std::int16_t* top, const std::int16_t* now, float (&factor)[2]) {
-      bool mine = false;
       AP_UNROLL
       for (int i = 0; i < 2; ++i) {
         const int after = now[8 * i];
         factor[i] = row_top::undone(top[8 * i], after);
-        scale[i] = row_top::known(after) ? line_facts::second_factor(top_exponent - after) : 0;
-        mine = mine || (row_top::known(after) && first_factor(after) != 1);
+        scale[i] = row_top::known(after) ? line_facts::power_of_two(top_exponent - after) : 0;
       }
-      second = ballot(mine) != 0;
       warp_sync();  // four lanes have the same rows: all have read before one of them writes
       const int row = lane_index() % 4;
       const std::int16_t after = now[8 * (row % 2)];
       if (row < 2) top[8 * row] = after;
       warp_sync();
     }
-    AP_DEV void prepare(fragment_values& x, const std::int16_t* tops, const fragment_place& mine) const {
-      if (!second) return;
-      const std::int16_t* const top = tops + mine.row();
-      AP_UNROLL
-      for (int row = 0; row < 2; ++row) {
-        const float first = first_factor(top[8 * row]);  // zeros stay what they are
-        x[2 * row] *= first, x[2 * row + 1] *= first, x[2 * row + 4] *= first, x[2 * row + 5] *= first;
-      }
-    }
-    AP_DEV static float first_factor(int top) { return line_facts::first_factor(top_exponent - top); }
   };
   AP_DEV static void multiply_rows(sums& sum, const float (&factor)[2]) {
     AP_UNROLL
@@ -269,9 +256,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     multiply_rows(mixed, factor);
   }
   AP_DEV static void wait_for_chunk(storage& s, place at) {
-    Steps::wait_for_counts(s.ring, at, counted);
-    s.ring.wait(at++, arrived);  // what was counted was A; B has to be there as well
-    s.ring.wait(at, arrived);
+    for (int stage = 0; stage < split_chunk / split_step; ++stage, ++at) Steps::wait_for_counts(s.ring, at, counted);  // B came with A
   }
   AP_DEV static void compute(storage& s, int group, int chunks, sums& sum) {
     const fragment_place mine(first_row(group));
@@ -284,16 +269,11 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     sums main, mixed = {};
     place at;
     fragment_values x;  // of the fragment to come, read while the Tensor Cores still have its registers
-    const auto split = [&](split_fragment& to) {
-      rows.prepare(x, s.top, mine);
-      to.split(x, rows.scale);
-    };
     const auto release_before = [&](place next) {
-      for (const int back : {2, 1}) {
-        place slot;
-        slot.index = next.index < back ? next.index - back + P.stages : next.index - back;
-        s.ring.release(slot, by_warp{});
-      }
+      place slot;
+      slot.index = (next.index == 0 ? P.stages : next.index) - 1;
+      Steps::before_release();
+      s.ring.release(slot, by_warp{});
     };
     // Nothing but Tensor Cores may write the sums while any product is under way, or the compiler lets them wait for each other all the
     // time: hence a loop for as long as no scale changes.
@@ -301,7 +281,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       wait_for_chunk(s, at);
       if (any_outgrown(s, chunk, group)) outgrown(s, chunk, group, rows, sum, mixed);
       mine.read(x, a(at), 0);
-      split(even);
+      even.split(x, rows.scale);
       bool same_scale;
       do {
         const place one = at++, two = at++;
@@ -313,17 +293,20 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         };
         multiply(even, one, 0, true);
         mine.read(x, a(one), 16);
-        Steps::before_release();
-        if (chunk > 0) release_before(one);
-        split(odd);
+        if (chunk > 0) {
+          release_before(one);
+        } else {
+          wgmma_wait<1>();
+        }
+        odd.split(x, rows.scale);
         multiply(odd, one, 16, false);
         mine.read(x, a(two), 0);
         wgmma_wait<1>();
-        split(even);
+        even.split(x, rows.scale);
         multiply(even, two, 0, false);
         mine.read(x, a(two), 16);
-        wgmma_wait<1>();
-        split(odd);
+        release_before(two);
+        odd.split(x, rows.scale);
         wgmma_fence();
         multiply_main(main, odd, b(two), 16, false);
         wgmma_commit();
@@ -337,7 +320,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         if (same_scale) {
           mine.read(x, a(at), 0);
           wgmma_wait<2>();
-          split(even);
+          even.split(x, rows.scale);
         }
         wgmma_wait<1>();  // for the main product
         settle(main);
@@ -412,10 +395,19 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
       } else {
         tell(p, s, is);
         warp_sync();
-        named_barrier_arrive(end_barrier, threads);
+        named_barrier_arrive(end_barrier, 3 * warpgroup_size);
+      }
+    } else if (warpgroup == 3) {
+      give_registers<24>();
+      if (thread_index() == threads - warpgroup_size) load(p, s);
+      if constexpr (P.cluster > 1) {
+        warp_sync();
+        cluster_barrier();
+        warp_sync();
+        cluster_barrier();
       }
     } else {
-      take_registers<232>();
+      take_registers<224>();
       {
         sums sum = {};
         compute(s, warpgroup - 1, first_chunk(p, rank() + 1) - first_chunk(p, rank()), sum);
@@ -428,7 +420,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
           shared_by_cluster::add_parts(s.parts, thread_index() - warpgroup_size, sum, total);
           store(p, s, total);
         } else {
-          named_barrier_sync(end_barrier, threads);
+          named_barrier_sync(end_barrier, 3 * warpgroup_size);
           store(p, s, sum);
         }
       }

@@ -24,7 +24,7 @@ AP_DEV float undone(int growth) { return growth > 126 ? 0 : line_facts::power_of
 AP_DEV float undone(int before, int now) { return now == not_finite ? 0 : before == zero ? 1 : undone(now - before); }
 }  // namespace row_top
 
-constexpr int looked_at = 4;  // floats that a thread reads at a time: more have no registers
+constexpr int looked_at = 8;  // floats that a thread reads at a time: more have no registers
 using row_piece = float[looked_at];
 
 // A row of 32 floats in its tile: pieces of 16 bytes, as swizzled. The compiler is not to keep all their places in registers.
@@ -69,21 +69,25 @@ class glance {
 // Rules say which elements count as tiny when their row outgrows them by far.
 template <class Rules> struct running_row {
   row_part is = {};
-  float scale = 1, not_tiny = 0;  // of its largest element, as line_facts has them: second, and not_tiny
+  // Of its largest element, as line_facts has them: second, and not_tiny. Until there is one, a glance tells nothing.
+  float scale = 1, not_tiny = 0x1p127f;
 
   // Sums of elements that lie further than that below the largest might be rounded when their scale is undone. Counting all of them as tiny
   // is always allowed, and whoever is certified then is so large that such sums do not matter.
   static constexpr int largest_growth = 24;
 
+  // A row's scale is one factor: that of rows with smaller elements would be two. Theirs is the largest that there is, and what FP16 cannot
+  // hold then counts as tiny.
+  static constexpr std::uint32_t least_top = static_cast<std::uint32_t>(top_exponent) << 23;
+
   AP_DEV std::uint32_t larger(float magnitude) const {
-    return std::bit_cast<std::uint32_t>(larger_magnitude(std::bit_cast<float>(is.largest), magnitude)) & ~(1u << 31);
+    const std::uint32_t largest = std::bit_cast<std::uint32_t>(larger_magnitude(std::bit_cast<float>(is.largest), magnitude)) & ~(1u << 31);
+    return largest == 0 || largest > least_top ? largest : least_top;
   }
   // Whether an element so large has another exponent than the largest so far.
-  AP_DEV bool outgrows(std::uint32_t largest) const {
-    return (largest ^ is.largest) >> 23 != 0 || (largest < 0x800000u && largest != is.largest);
-  }
+  AP_DEV bool outgrows(std::uint32_t largest) const { return (largest ^ is.largest) >> 23 != 0; }
   // The next elements make the row's largest so large: its scale follows, and what was found out in the scale before. By how many powers of
-  // two, if a factor was all that there was to the scale before.
+  // two, if there was a scale before.
   AP_DEV int grow(std::uint32_t largest) {
     const std::uint32_t before = is.largest;
     is.largest = largest;
@@ -92,10 +96,10 @@ template <class Rules> struct running_row {
     if (!by.finite) return no_scale;
     const int top = line_facts::exponent_of(largest), growth = top - line_facts::exponent_of(before);
     if (before == 0) is.first_top = top;
-    if (before == 0 || growth == 0) return no_scale;
+    if (before == 0) return no_scale;
     is.size = rescaled(is.size, growth);
     if (top - is.first_top > largest_growth) is.tiny = Rules::tiny_when_outgrown(is);
-    return before < two_factors ? no_scale : growth;
+    return growth;
   }
   static constexpr int no_scale = 1000;
   // An upper bound stays one.
@@ -103,33 +107,45 @@ template <class Rules> struct running_row {
     return growth > 31 ? (size != 0 ? 1 : 0) : static_cast<std::uint32_t>((size + (std::uint64_t{1} << growth) - 1) >> growth);
   }
 
-  // Whether a factor is not all that there is to its elements: a second one, or they become zeros.
-  AP_DEV bool special() const { return is.largest >= line_facts::infinite || is.largest < two_factors; }
-  static constexpr std::uint32_t two_factors = static_cast<std::uint32_t>(top_exponent) << 23;  // smaller ones have an exponent above 127
-
-  // Whether a glance tells all that there is to know of a chunk that made the row grow so much.
-  AP_DEV bool ordinary(const glance& all, int growth) const {
-    return all.least() >= not_tiny && all.fits() && growth < no_scale && is.nonzeros >= few_nonzeros && !special();
+  // Whether a glance tells all that there is to know of a chunk that made the row grow so much: nothing is tiny, nothing is zero.
+  AP_DEV bool told_by(const glance& all, int growth) const {
+    return all.least() >= not_tiny && all.fits() && growth < no_scale && is.largest < line_facts::infinite;
   }
   AP_DEV void count(const glance& all, int growth) {
     is.nonzeros += split_chunk;
-    is.size += rescaled(all.size(), growth);
+    is.size += growth == 0 ? all.size() : rescaled(all.size(), growth);
   }
-  // Otherwise element by element; the first ones that are not zero go into the row's list.
-  AP_DEV void count(const row_piece& x, int k, few_places& few) {
-    const line_facts by({is.largest, 0}, 0);
-    float sum = 0x1p23f;
-    AP_UNROLL
-    for (int e = 0; e < looked_at; ++e) {
-      const float magnitude = by.finite ? std::fabs(x[e]) * by.first : 0;
-      sum = add_rounded_up(sum, magnitude, scale);
-      if (magnitude == 0) continue;
-      if (is.nonzeros < few_nonzeros) few.k[is.nonzeros] = k + e;
-      ++is.nonzeros;
-      is.tiny += magnitude < not_tiny;
+
+  // Otherwise one looks again, now that the scale is known.
+  class second_look {
+   public:
+    AP_DEV explicit second_look(const running_row& row) : of_(row) {}
+    AP_DEV void add(const row_piece& x) {
+      AP_UNROLL
+      for (int e = 0; e < looked_at; ++e) {
+        const float magnitude = std::fabs(x[e]);
+        size_ = add_rounded_up(size_, magnitude, of_.scale);
+        nonzeros_ += magnitude != 0;
+        small_ += magnitude < of_.not_tiny;  // zeros too
+        all_ += 1;
+      }
     }
-    is.size += std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(0x1p23f);
+    AP_DEV std::uint32_t nonzeros() const { return nonzeros_; }
+    AP_DEV std::uint32_t tiny() const { return nonzeros_ - (all_ - small_); }
+    AP_DEV std::uint32_t size() const { return std::bit_cast<std::uint32_t>(size_) - std::bit_cast<std::uint32_t>(0x1p23f); }
+
+   private:
+    const running_row& of_;
+    std::uint32_t nonzeros_ = 0, small_ = 0, all_ = 0;
+    float size_ = 0x1p23f;
+  };
+  AP_DEV void count(const second_look& all) {
+    is.nonzeros += all.nonzeros();
+    is.tiny += all.tiny();
+    is.size += all.size();
   }
+  // Whether the places of its elements that are not zero matter, as far as it has been counted.
+  AP_DEV bool few() const { return is.nonzeros <= few_nonzeros; }
 };
 
 }  // namespace AP_TARGET

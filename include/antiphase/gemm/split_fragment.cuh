@@ -20,11 +20,6 @@ struct fragment_place {
   int start;  // bytes from the beginning of the tile to the lane's first element
   // `row`: the first one, in the tile.
   AP_DEV explicit fragment_place(int row) : start(row * 128 + (lane_index() / 2 % 2 ^ row % 8) * 16 + lane_index() % 2 * 8) {}
-  AP_DEV int row() const {
-    int from = start;
-    compute_anew(from);
-    return from / 128;
-  }
   AP_DEV void read(fragment_values& x, const split_part& tile, int k) const {
     AP_UNROLL
     for (int part = 0; part < 2; ++part) {  // 8 k each
