@@ -256,8 +256,8 @@ template <split_policy P> struct split_pass {
   }
   AP_DEV static line_range agree(storage& s, const work& w, const line_range& mine) {
     const int thread = thread_index();
-    tell_block(s.range_of_warp, w, mine);
     if (thread < slots) s.found[thread] = 0;
+    tell_block(s.range_of_warp, w, mine);
     block_barrier();
     if (!w.together) return of_block(s.range_of_warp, w, w.slot);
     if (thread < P.strip) s.range_of_block[thread] = of_block(s.range_of_warp, w, thread);
