@@ -23,15 +23,21 @@ struct selection {
 };
 
 constexpr std::string_view short_name = "short";
-// The split products by what multiplies, as options.policy asks for them; those that are chosen by themselves in the order of preference.
+// The split products by what multiplies, as options.policy asks for them, in the order in which they are chosen by themselves where they
+// suit.
 struct split_kind {
   std::string_view name;
   mm::multiplier by;
-  bool by_itself;
+  bool (*suits)(const context& where, const mm::problem& p);
+  std::string_view why;
 };
-constexpr split_kind split_kinds[] = {{"split", mm::multiplier::warpgroups, true},
-                                      {"split-mma", mm::multiplier::warps, true},
-                                      {"split-inside", mm::multiplier::converting, false}};
+bool always(const context&, const mm::problem&) { return true; }
+constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
+constexpr split_kind split_kinds[] = {
+    {"split-inside", mm::multiplier::converting, mm::splits_inside_by_itself,
+     "three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way"},
+    {"split", mm::multiplier::warpgroups, always, fastest},
+    {"split-mma", mm::multiplier::warps, always, fastest}};
 std::string_view name_of(mm::multiplier by) { return std::ranges::find(split_kinds, by, &split_kind::by)->name; }
 
 // Why a split product is not what precision fp32 stands for there; nothing if it is. The contract rests on how Tensor Cores round, which is
@@ -74,27 +80,22 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
   }
   for (const split_kind& kind : split_kinds) {
     if (options.accuracy == precision::strict || nothing) break;
-    if (!kind.by_itself) continue;
+    if (!kind.suits(where, p)) continue;
     if (const auto why = not_automatic(where, p, kind.by)) {
       s.refused.push_back(fmt::format("{}: {}", kind.name, *why));
       continue;
     }
-    if (kind.by == mm::multiplier::warpgroups && mm::splits_inside_by_itself(where, p)) {
-      s.plan = mm::plan_product(where, p, mm::multiplier::converting);
-      s.workspace = mm::plan_product(where, p, kind.by).workspace();  // so that it grows with the problem
-      s.why.push_back(
-          "precision fp32: three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way");
-      return s;
-    }
     s.plan = mm::plan_product(where, p, kind.by);
-    s.why.push_back("precision fp32: three products of FP16 parts on Tensor Cores, certified, are the fastest way to it");
+    if (kind.by == mm::multiplier::converting)  // as much as its wider neighbours, so that it grows with the problem
+      s.workspace = mm::plan_product(where, p, mm::multiplier::warpgroups).workspace();
+    s.why.push_back(fmt::format("precision fp32: {}", kind.why));
     return s;
   }
   s.plan = mm::prepare(where.kind(), select_step(where, p), p);
   if (options.accuracy == precision::strict)
     s.why.push_back("precision strict: IEEE multiply-adds in the order of k");
   else if (nothing)
-    s.refused.push_back(fmt::format("{}: there is nothing to multiply", split_kinds[0].name));
+    s.refused.push_back(fmt::format("{}: there is nothing to multiply", name_of(mm::multiplier::warpgroups)));
   s.why.push_back("the last step of the ladder that the device has room for");
   return s;
 }

@@ -131,7 +131,7 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
 // Measured on an H200 (docs/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at most; in
 // one wave, since its blocks do not stay for another tile.
 bool splits_inside_by_itself(const context& where, const problem& p) {
-  constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 2048;
+  constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 1024;
   if (std::min(p.m(), p.n()) > most_columns || std::max(p.m(), p.n()) < least_rows || p.k() < least_k || p.k() > longest_k) return false;
   if (refuses_split(where, p, multiplier::converting)) return false;
   const problem what = *with_rows_to_convert(p);
