@@ -9,8 +9,7 @@
 resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
 report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
 (LDS.128, STG.128); no other kernel copies packets. product: the main loop of the split product is short, touches no local memory (hardly any, if it
-splits A itself) and waits for
-the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. memory: kernels on Tensor Cores whose loops are
+splits A itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. memory: kernels on Tensor Cores whose loops are
 full of registers keep nothing in local memory, or, of split operands, no more than recomputation may.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
@@ -128,7 +127,8 @@ def missing_packets(kernel, code):
 MAIN_LOOP = 240  # instructions at most: 12 of the Tensor Cores, 64 additions, 2 waits, 2 releases, addresses
 CONVERTED = 170  # more, where A is split on the way: 16 pairs of 10, reads, waits
 SPILLED_SUMS = 24  # accesses to local memory there: a few of the 64 sums wait in it, since another warpgroup that loads has registers too
-TAIL_MEMORY = 56  # bytes of local memory that recomputation, which hardly ever runs, and storing rows that are not aligned may use
+TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever runs, may use
+REALIGNED_MEMORY = 40  # more, for storing rows that are not aligned, but not in persistent blocks of warpgroups
 COUNTING_MEMORY = 32  # more, where warps that count have 40 registers and those that compute 224
 
 
@@ -164,7 +164,8 @@ def of_split_operands(kernel):
 
 
 def allowed_memory(kernel):
-    return TAIL_MEMORY + (COUNTING_MEMORY if "converting_product" in kernel.name else 0)
+    persistent = re.search(r"split_product<mm::product_policy\{\d+, 1, \(mm::multiplier\)0", kernel.name) is not None
+    return TAIL_MEMORY + (0 if persistent else REALIGNED_MEMORY) + (COUNTING_MEMORY if "converting_product" in kernel.name else 0)
 
 
 def memory_faults(kernel):
