@@ -269,11 +269,11 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
     sums main, mixed = {};
     place at;
     fragment_values x;  // of the fragment to come, read while the Tensor Cores still have its registers
-    const auto release_before = [&](place next) {
+    const auto release_before = [&](place next, bool used) {
       place slot;
       slot.index = (next.index == 0 ? P.stages : next.index) - 1;
       Steps::before_release();
-      s.ring.release(slot, by_warp{});
+      if (used) s.ring.release(slot, by_warp{});
     };
     // Nothing but Tensor Cores may write the sums while any product is under way, or the compiler lets them wait for each other all the
     // time: hence a loop for as long as no scale changes.
@@ -293,11 +293,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         };
         multiply(even, one, 0, true);
         mine.read(x, a(one), 16);
-        if (chunk > 0) {
-          release_before(one);
-        } else {
-          wgmma_wait<1>();
-        }
+        release_before(one, chunk > 0);
         odd.split(x, rows.scale);
         multiply(odd, one, 16, false);
         mine.read(x, a(two), 0);
@@ -305,7 +301,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct converting
         even.split(x, rows.scale);
         multiply(even, two, 0, false);
         mine.read(x, a(two), 16);
-        release_before(two);
+        release_before(two, true);
         odd.split(x, rows.scale);
         wgmma_fence();
         multiply_main(main, odd, b(two), 16, false);

@@ -3,6 +3,7 @@
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/matrix.cuh>
+#include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <antiphase/gemm/exact_sum.cuh>
@@ -20,22 +21,25 @@ inline namespace AP_TARGET {
 //   recompute_few    those in rows of A or columns of B with at most four elements that are not zero
 // Products of FP32 are exact in FP64, and none overflows. The order of each sum is fixed.
 //
-// The first two take shared memory, which is free again when they return. 16 k of the tile's lines lie there, in a ring of the threads' own
+// The first two take shared memory, which is free again when they return. 32 k of the tile's lines lie there, in a ring of the threads' own
 // asynchronous copies, of which zeros fill what lies beyond the operands.
 struct recompute_shape {
   static constexpr int tile = 128, threads = 256, warps = 8, barrier = 1;  // the named barrier at which the threads meet
   static constexpr int rows = 32, columns = 64;                            // of a warp, 4 x 2 of them
-  static constexpr int stages = 3, depth = 16;
+  static constexpr int stages = 2, depth = 32;
   static constexpr int list_limit = 512;  // outputs in a list
   // So few outputs are not worth a whole tile of the operands: if neither, one or both of them have k strided.
   AP_FN static constexpr int list_apart(int strided) { return strided == 0 ? 64 : strided == 1 ? 12 : 5; }
 };
 
-// 16 k of 128 lines, in the order in which they lie in memory: by lines, or by k. Rows are padded so that a warp that reads 8 lines at 4 k
+// 32 k of 128 lines, in the order in which they lie in memory: by lines, or by k. Rows are padded so that a warp that reads 8 lines at 4 k
 // meets no bank conflict either way.
 struct line_panel {
   static constexpr int by_lines = recompute_shape::depth + 4, by_k = recompute_shape::tile + 8;  // from row to row
   alignas(128) float data[recompute_shape::tile * by_lines];
+  // Between neighbouring lines, and neighbours along k.
+  AP_FN static constexpr int line_pitch(bool lies_by_lines) { return lies_by_lines ? by_lines : 1; }
+  AP_FN static constexpr int k_pitch(bool lies_by_lines) { return lies_by_lines ? 1 : by_k; }
   static_assert(recompute_shape::depth * by_k <= recompute_shape::tile * by_lines);
 };
 union recompute_storage {
@@ -64,30 +68,33 @@ struct panel_lines {
     width = in_row == 1 && row_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0 ? 4 : 1;
     const int element = member * width;
     x = by_lines ? element & (shape::depth - 1) : element & (shape::tile - 1);  // no division: it would be one by a variable
-    y = by_lines ? element >> 4 : element >> 7;
+    y = by_lines ? element >> 5 : element >> 7;
     y_step = width * (by_lines ? shape::threads / shape::depth : shape::threads / shape::tile);
     from = data + y * row_stride + x * in_row;
   }
-  AP_DEV int line_pitch() const { return by_lines ? line_panel::by_lines : 1; }
-  AP_DEV int k_pitch() const { return by_lines ? 1 : line_panel::by_k; }
+  AP_DEV int line_pitch() const { return line_panel::line_pitch(by_lines); }
+  AP_DEV int k_pitch() const { return line_panel::k_pitch(by_lines); }
 
   AP_DEV void copy(line_panel& to) {
     using shape = recompute_shape;
     constexpr int copies = shape::tile * shape::depth / shape::threads;
     float* const place = to.data + y * pitch + x;
+    int rows = y_step;
+    compute_anew(rows);  // or all that is computed of it stays in registers
     if (width == 4 && lines >= shape::tile && k_left >= shape::depth) {
       AP_UNROLL
-      for (int i = 0; i < copies / 4; ++i) copy_async<16>(place + i * y_step * pitch, from + i * y_step * row_stride, 16);
+      for (int i = 0; i < copies / 4; ++i) copy_async<16>(place + i * rows * pitch, from + i * rows * row_stride, 16);
     } else {
       const std::int64_t x_left = (by_lines ? k_left : lines) - x, y_left = (by_lines ? lines : k_left) - y;
       const int inside = x_left >= width ? width : x_left > 0 ? static_cast<int>(x_left) : 0;
+      AP_ROLLED
       for (int i = 0; i < copies / width; ++i) {
-        const int bytes = i * y_step < y_left ? inside * 4 : 0;
-        const float* const source = bytes > 0 ? from + i * y_step * row_stride : data;
+        const int bytes = i * rows < y_left ? inside * 4 : 0;
+        const float* const source = bytes > 0 ? from + i * rows * row_stride : data;
         if (width == 4)
-          copy_async<16>(place + i * y_step * pitch, source, bytes);
+          copy_async<16>(place + i * rows * pitch, source, bytes);
         else
-          copy_async<4>(place + i * y_step * pitch, source, bytes);
+          copy_async<4>(place + i * rows * pitch, source, bytes);
       }
     }
     from += shape::depth * k_stride;
@@ -95,7 +102,7 @@ struct panel_lines {
   }
 };
 
-// Calls use(a, b) for every 16 k of the tile's lines.
+// Calls use(a, b) for every 32 k of the tile's lines.
 AP_DEV void each_step(panel_lines& rows, panel_lines& columns, recompute_storage& memory, auto use) {
   using shape = recompute_shape;
   async_copies<shape::stages, part_of_block<shape::barrier, shape::threads>> ring;
@@ -188,7 +195,7 @@ AP_DEV void recompute_list(const problem& p, std::int64_t top, std::int64_t left
         if (quarter * lanes >= 4) break;
         AP_UNROLL
         for (int n = 0; n < shape::depth / 4; ++n) {
-          const int k = (quarter * lanes + share) * 4 + n;
+          const int k = (quarter * lanes + share) * (shape::depth / 4) + n;
           sum[i] = multiply_add<double>(of_a[k * rows.k_pitch()], of_b[k * columns.k_pitch()], sum[i]);
         }
       }
@@ -227,23 +234,37 @@ template <class Wanted = any_output> AP_DEV void recompute_tile(const problem& p
   line_fragment<of_a> a[2] = {};
   line_fragment<of_b> b[2] = {};
   const auto multiply = [&](int set) {
+    double of_rows[of_a / 2][2];
+    AP_UNROLL
+    for (int i = 0; i < of_a; ++i) of_rows[i / 2][i % 2] = a[set].value[i];
     AP_UNROLL
     for (int j = 0; j < of_b; ++j) {
       AP_UNROLL
-      for (int i = 0; i < of_a / 2; ++i) mma(sum[i][j], {a[set].value[2 * i], a[set].value[2 * i + 1]}, b[set].value[j]);
+      for (int i = 0; i < of_a / 2; ++i) mma(sum[i][j], of_rows[i], b[set].value[j]);
     }
   };
   panel_lines rows(rows_of_a(p), top, member), columns(columns_of_b(p), left, member);
-  const int a_line = rows.line_pitch(), a_k = rows.k_pitch(), b_line = columns.line_pitch(), b_k = columns.k_pitch();
-  const int in_a = (warp_top + lane / 4) * a_line + lane % 4 * a_k, in_b = (warp_left + lane / 4) * b_line + lane % 4 * b_k;
-  each_step(rows, columns, memory, [&](const float* of_rows, const float* of_columns) {
+  // For either order of either operand there is code of its own, in which all places are constants.
+  const auto step = [&]<bool A, bool B>(const float* of_rows, const float* of_columns) {
+    constexpr int a_line = line_panel::line_pitch(A), a_k = line_panel::k_pitch(A), b_line = line_panel::line_pitch(B),
+                  b_k = line_panel::k_pitch(B);
+    const float *from_a = of_rows + (warp_top + lane / 4) * a_line + lane % 4 * a_k,
+                *from_b = of_columns + (warp_left + lane / 4) * b_line + lane % 4 * b_k;
     AP_UNROLL
     for (int k = 0; k < shape::depth; k += 4) {
       const int set = k / 4 % 2;
-      a[set].read(of_rows + in_a + k * a_k, a_line);
-      b[set].read(of_columns + in_b + k * b_k, b_line);
+      a[set].read(from_a + k * a_k, a_line);
+      b[set].read(from_b + k * b_k, b_line);
       multiply(1 - set);
     }
+  };
+  each_step(rows, columns, memory, [&](const float* of_rows, const float* of_columns) {
+    if (rows.by_lines)
+      columns.by_lines ? step.template operator()<true, true>(of_rows, of_columns)
+                       : step.template operator()<true, false>(of_rows, of_columns);
+    else
+      columns.by_lines ? step.template operator()<false, true>(of_rows, of_columns)
+                       : step.template operator()<false, false>(of_rows, of_columns);
   });
   multiply(1);
 

@@ -98,7 +98,9 @@ template <output_layout L> struct split_epilogue {
   AP_DEV void store_realigned(const sums& sum) const {
     const matrix_view<float>& c = p.what.c;
     float* const mine = &c(lines.top + row(), lines.left + column());
-    const int lane = lane_index(), next_lane = lane / 4 * 4 + (lane + 1) % 4;
+    int lane = lane_index();
+    compute_anew(lane);  // or what is computed of it waits in local memory during the whole product
+    const int next_lane = lane / 4 * 4 + (lane + 1) % 4;
     const bool leads = lane % 4 == 0, trails = lane % 4 == 3;
     AP_UNROLL
     for (int half = 0; half < 2 * L.down; ++half) {
