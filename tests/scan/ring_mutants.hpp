@@ -10,6 +10,7 @@ namespace antiphase::scan_test {
 
 // Tiles of 512 floats, of which the small ring holds fewer than a block scans.
 constexpr prefix::ring_policy small_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2};
+constexpr prefix::ring_policy small_async_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2, .mover = prefix::tile_mover::threads};
 
 struct ring_mutant {
   kernel code;

@@ -45,7 +45,6 @@ constexpr ring_policy wide_ring_policy{.in_flight = 4};
 constexpr ring_policy segments_ring_policy{.warps = 12, .rows = 5, .stages = 6};
 constexpr ring_policy wide_segments_ring_policy{.rows = 8, .stages = 6};  // of 8 bytes; other tiles fall out of step (docs/scan.md)
 
-
 // Where threads move tiles the ring is as long as the shared memory that a block may have on every GPU of compute capability 8.x.
 constexpr std::size_t most_shared_by_threads = 99 << 10;
 constexpr ring_policy by_threads(ring_policy p) {

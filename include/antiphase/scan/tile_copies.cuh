@@ -76,11 +76,11 @@ template <ring_policy P> class copies_by_engine {
   place landed_;
 };
 
-// A tile is a group of asynchronous copies of the loading warp, and nobody but that warp learns when it has landed: it commits `loaded` of a
-// tile after it has started in_flight - 1 more. If it had to wait for a slot with tiles that are not committed, blocks would wait for their
-// totals in vain for as long, and perhaps that slot's tile for those blocks; so it commits all it has started before it waits. What it waits
-// for then is a tile of a lower number, and so on to the lowest that is not finished: its loading warp waits for no slot, since the tiles
-// before it are finished, and for nothing else but its copies.
+// A tile is a group of asynchronous copies of the loading warp, and nobody but that warp learns when it has landed: it commits `loaded` of
+// a tile after it has started in_flight - 1 more. If it had to wait for a slot with tiles that are not committed, blocks would wait for
+// their totals in vain for as long, and perhaps that slot's tile for those blocks; so it commits all it has started before it waits. What
+// it waits for then is a tile of a lower number, and so on to the lowest that is not finished: its loading warp waits for no slot, since
+// the tiles before it are finished, and for nothing else but its copies.
 template <ring_policy P> class copies_by_threads {
  public:
   using place = cursor<P.stages>;
@@ -95,7 +95,8 @@ template <ring_policy P> class copies_by_threads {
     ring.acquire(at);
   }
   template <class Ring> AP_DEV void load(Ring&, place, void* to, const void* from, std::uint32_t bytes) {
-    for (std::uint32_t at = first(); at < bytes; at += step) copy_async<copy_unit>(moved<unsigned char>(to, at), moved<const unsigned char>(from, at), copy_unit);
+    for (std::uint32_t at = first(); at < bytes; at += step)
+      copy_async<copy_unit>(moved<unsigned char>(to, at), moved<const unsigned char>(from, at), copy_unit);
   }
   AP_DEV static void filled_by_lanes() {}
   template <class Ring> AP_DEV void loads(Ring& ring, place, std::uint32_t) {
@@ -124,11 +125,13 @@ template <ring_policy P> class copies_by_threads {
   template <class Ring> AP_DEV void release(Ring& ring, place at) { ring.release(at, by_warp{}); }
   AP_DEV static void finish_stores() {}
 
- private:
+ protected:  // the tests have faulty ones
   using unit = pack<std::uint32_t, copy_unit / 4>;
   static constexpr std::uint32_t step = warp_size * copy_unit;  // of all lanes together
   AP_DEV static std::uint32_t first() { return static_cast<std::uint32_t>(lane_index()) * copy_unit; }
-  template <class T> AP_DEV static T* moved(void* at, std::uint32_t by) { return reinterpret_cast<T*>(static_cast<unsigned char*>(at) + by); }
+  template <class T> AP_DEV static T* moved(void* at, std::uint32_t by) {
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(at) + by);
+  }
   template <class T> AP_DEV static T* moved(const void* at, std::uint32_t by) {
     return reinterpret_cast<T*>(static_cast<const unsigned char*>(at) + by);
   }
