@@ -80,9 +80,9 @@ template <slip F, class Whole> struct broken_engine : Whole {
 };
 template <slip F, class Whole> struct broken_threads : Whole {
   using place = typename Whole::place;
-  template <class Ring> AP_DEV void loads(Ring& ring, place at, std::uint32_t bytes) {
+  template <class Ring> AP_DEV void commit(Ring& ring, place at, std::uint32_t bytes) {
     constexpr int in_flight = small_async_ring.in_flight;
-    if constexpr (F != slip::one_copy_too_few && F != slip::group_left_open) return Whole::loads(ring, at, bytes);
+    if constexpr (F != slip::one_copy_too_few && F != slip::group_left_open) return Whole::commit(ring, at, bytes);
     if constexpr (F != slip::group_left_open) copy_async_commit();
     if (++this->open_ < in_flight) return;
     copy_async_wait<F == slip::one_copy_too_few ? in_flight : in_flight - 1>();

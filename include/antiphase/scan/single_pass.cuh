@@ -116,7 +116,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       if (leads) s.number[at.index] = number < p.tiles ? static_cast<std::uint32_t>(number) : none;
       if (number >= p.tiles) break;
       const std::uint32_t size = load_tile(p, s, tiles, at, extent_of(p, static_cast<std::uint32_t>(number)));
-      tiles.loads(s.ring, at, size);
+      tiles.commit(s.ring, at, size);
       if (leads) drawn = draw(p);  // one ahead
     }
     tiles.finish(s.ring, at);

@@ -25,7 +25,7 @@ enum tile_event { loaded, reduced, prefixed, scanned, stored };
 //   acquire(ring, at)    the loading warp owns the slot and may fill it
 //   load(...)            starts to fill it
 //   filled_by_lanes()    the lanes have written to it as well
-//   loads(ring, at, n)   that was the tile, n bytes of it by load(); `loaded` is committed when they have landed
+//   commit(ring, at, n)   that was the tile, n bytes of it by load(); `loaded` is committed when they have landed
 //   finish(ring, at)     the loading warp has no more tiles, which the slot says by its number: all of them are committed, this one too
 //   store(...)           the storing warp begins to empty a slot
 //   release(ring, at)    gives it back, as soon as it has been read
@@ -51,7 +51,7 @@ template <ring_policy P> class copies_by_engine {
     fence_async();  // before the slot's next load
     warp_sync();
   }
-  template <class Ring> AP_DEV void loads(Ring& ring, place at, std::uint32_t size) {
+  template <class Ring> AP_DEV void commit(Ring& ring, place at, std::uint32_t size) {
     if (lane_index() == 0) ring.commit(at, loaded, bytes{static_cast<int>(size)});
   }
   template <class Ring> AP_DEV void finish(Ring& ring, place at) {
@@ -99,7 +99,7 @@ template <ring_policy P> class copies_by_threads {
       copy_async<copy_unit>(moved<unsigned char>(to, at), moved<const unsigned char>(from, at), copy_unit);
   }
   AP_DEV static void filled_by_lanes() {}
-  template <class Ring> AP_DEV void loads(Ring& ring, place, std::uint32_t) {
+  template <class Ring> AP_DEV void commit(Ring& ring, place, std::uint32_t) {
     copy_async_commit();
     if (++open_ < P.in_flight) return;
     copy_async_wait<P.in_flight - 1>();
