@@ -25,7 +25,7 @@ enum tile_event { loaded, reduced, prefixed, scanned, stored };
 //   acquire(ring, at)    the loading warp owns the slot and may fill it
 //   load(...)            starts to fill it
 //   filled_by_lanes()    the lanes have written to it as well
-//   commit(ring, at, n)   that was the tile, n bytes of it by load(); `loaded` is committed when they have landed
+//   commit(ring, at, n)  the tile has been started, n bytes of it by load(): `loaded` is committed as soon as they have landed
 //   finish(ring, at)     the loading warp has no more tiles, which the slot says by its number: all of them are committed, this one too
 //   store(...)           the storing warp begins to empty a slot
 //   release(ring, at)    gives it back, as soon as it has been read
@@ -114,11 +114,11 @@ template <ring_policy P> class copies_by_threads {
     constexpr int at_once = 8;  // reads of shared memory on their way
     std::uint32_t at = first();
     for (; at + (at_once - 1) * step < bytes; at += at_once * step) {
-      unit held[at_once];
+      unit moving[at_once];
       AP_UNROLL
-      for (int i = 0; i < at_once; ++i) held[i] = *moved<const unit>(from, at + i * step);
+      for (int i = 0; i < at_once; ++i) moving[i] = *moved<const unit>(from, at + i * step);
       AP_UNROLL
-      for (int i = 0; i < at_once; ++i) *moved<unit>(to, at + i * step) = held[i];
+      for (int i = 0; i < at_once; ++i) *moved<unit>(to, at + i * step) = moving[i];
     }
     for (; at < bytes; at += step) *moved<unit>(to, at) = *moved<const unit>(from, at);
   }
