@@ -24,7 +24,8 @@ enum class slip {
   no_wait_for_slot,
   no_wait_for_others,
   one_copy_too_few,
-  no_wait_at_the_end,
+  full_ring_not_waited,
+  end_not_waited,
   group_left_open,
   given_back_before_read,
 };
@@ -88,10 +89,14 @@ template <slip F, class Whole> struct broken_threads : Whole {
     copy_async_wait<F == slip::one_copy_too_few ? in_flight : in_flight - 1>();
     this->commit_oldest(ring);
   }
+  template <class Ring> AP_DEV void acquire(Ring& ring, place at) {
+    if (F == slip::full_ring_not_waited && ballot(ring.is_free(at)) != all_lanes) commit_all(ring);
+    Whole::acquire(ring, at);
+  }
   template <class Ring> AP_DEV void finish(Ring& ring, place at) {
-    if constexpr (F == slip::no_wait_at_the_end)
-      while (this->open_ > 0) this->commit_oldest(ring);
-    Whole::finish(ring, at);
+    if constexpr (F != slip::end_not_waited) return Whole::finish(ring, at);
+    commit_all(ring);
+    ring.commit(at, prefix::loaded, by_warp{});
   }
   AP_DEV void store(void* to, const void* from, std::uint32_t bytes) {
     to_ = to, from_ = from, bytes_ = bytes;
@@ -103,6 +108,10 @@ template <slip F, class Whole> struct broken_threads : Whole {
   }
 
  private:
+  template <class Ring> AP_DEV void commit_all(Ring& ring) {
+    while (this->open_ > 0) this->commit_oldest(ring);
+  }
+
   void* to_;
   const void* from_;
   std::uint32_t bytes_;
@@ -139,10 +148,10 @@ template <slip F, prefix::ring_policy P> struct broken_rules : single_pass_rules
 
 template <slip F, prefix::ring_policy P = small_ring> ring_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {},
                                                                        const char* says = "", std::size_t offset = 0,
-                                                                       std::size_t out_offset = 0) {
+                                                                       std::size_t out_offset = 0, std::int64_t tiles = 7) {
   using elements = prefix::typed_elements<float, float, float, prefix::sum, prefix::lines_kind::one, P>;
   using scan = prefix::single_pass<elements, broken_rules<F, P>>;
-  return {kernel_of<scan>(name), broken, by, says, offset, out_offset};
+  return {kernel_of<scan>(name), broken, by, says, offset, out_offset, tiles};
 }
 
 std::vector<ring_mutant> ring_mutants() {
@@ -168,14 +177,22 @@ std::vector<ring_mutant> ring_mutants() {
                                      "shared memory", 1, 3),
       made<slip::none, small_async_ring>("async_whole"),
       made<slip::none, small_async_ring>("async_whole_anywhere", nullptr, {}, "", 1, 3),
-      made<slip::one_copy_too_few, small_async_ring>("async_one_copy_too_few", "a tile committed before its copies have landed", race, "x"),
-      made<slip::no_wait_at_the_end, small_async_ring>("async_no_wait_at_the_end",
-                                                       "the last tiles committed before their copies have landed", race, "x"),
+      made<slip::one_copy_too_few, small_async_ring>("async_one_copy_too_few", "a tile committed before its copies have landed",
+                                                     read_before_landing, "copy_async_wait"),
+      made<slip::full_ring_not_waited, small_async_ring>("async_full_ring_not_waited",
+                                                         "tiles committed before their copies have landed, as there is no free slot",
+                                                         read_before_landing, "copy_async_wait"),
+      made<slip::end_not_waited, small_async_ring>("async_end_not_waited", "the last tile committed before its copies have landed",
+                                                   read_before_landing, "copy_async_wait", 0, 0, 1),
       made<slip::group_left_open, small_async_ring>("async_group_left_open", "copies that belong to no group yet when they are waited for",
-                                                    race, "x"),
+                                                    read_before_landing, "copy_async_wait"),
       made<slip::given_back_before_read, small_async_ring>("async_given_back_before_read", "a slot given back before it has been stored",
-                                                           race, "x"),
-      made<slip::no_wait_for_slot, small_async_ring>("async_no_wait_for_slot", "loads into slots that nobody has given back", race, "x"),
+                                                           overwritten_in_use, "asynchronous copy"),
+      made<slip::no_wait_for_slot, small_async_ring>("async_no_wait_for_slot", "loads into slots that nobody has given back",
+                                                     overwritten_in_use, "asynchronous copy"),
+      made<slip::no_wait_for_prefix, small_async_ring>("async_no_wait_for_prefix", "scans before it knows what lies before", race,
+                                                       "shared memory"),
+      made<slip::tail_too_long, small_async_ring>("async_tail_too_long", "an element behind the array", outside_memory, "global memory"),
   };
 }
 

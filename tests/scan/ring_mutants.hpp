@@ -19,6 +19,7 @@ struct ring_mutant {
   const char* says = "";   // a part of that finding's text
   std::size_t offset = 0;  // of input and output, in elements: what the fault is about may need it
   std::size_t out_offset = 0;
+  std::int64_t tiles = 7;  // and a bit
 };
 inline void PrintTo(const ring_mutant& m, std::ostream* out) { *out << m.code.name; }
 

@@ -63,7 +63,7 @@ TEST_P(ring_mutants, are_found) {
   options.shorten = false;
   options.limits.multiprocessors = 2;
   const auto start = std::chrono::steady_clock::now();
-  const check_report report = check([&](const context& where) { scan_twice(where, m, 7 * tile + 37, 2); }, options);
+  const check_report report = check([&](const context& where) { scan_twice(where, m, m.tiles * tile + 37, 2); }, options);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   EXPECT_LT(took.count(), 60);
   if (m.broken == nullptr) {
