@@ -123,6 +123,13 @@ TEST(single_pass_step, needs_bulk_copies) {
   }
 }
 
+TEST(single_pass_step, is_not_compiled_for_newer_gpus) {
+  device_limits newer = simulated_device();
+  newer.major = 10;
+  float array[1]{};
+  EXPECT_THAT(refusal_by("single-pass", context(make_cpu_executor({.limits = newer})), {.in = array, .out = array, .length = 1}),
+              HasSubstr("newer than what it is compiled for"));
+}
 TEST(single_pass_step, by_threads_needs_asynchronous_copies_and_room) {
   device_limits turing = simulated_device();
   turing.major = 7;
