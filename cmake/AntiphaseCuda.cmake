@@ -46,6 +46,7 @@ endif()
 set(ANTIPHASE_ARCHITECTURES_PLAIN 75-real 80 90a-real CACHE STRING "Architectures of kernels that need nothing newer than sm_75")
 set(ANTIPHASE_ARCHITECTURES_ASYNC 80 90a-real CACHE STRING "Architectures of kernels that copy asynchronously (sm_80)")
 set(ANTIPHASE_ARCHITECTURES_BULK 90a-real CACHE STRING "Architectures of kernels that use bulk copies (sm_90)")
+set(ANTIPHASE_ARCHITECTURES_NO_BULK 80 CACHE STRING "Architectures of kernels in the place of those that use bulk copies, for other GPUs (sm_80)")
 
 # antiphase_cuda_objects(name ARCHITECTURES list SOURCES files...): an object library of CUDA code with the project's flags.
 function(antiphase_cuda_objects name)

@@ -25,7 +25,8 @@ template <class T, class Out> class sums final : public scan_subject {
 
   std::string policy() override {
     if (request_.policy != "auto") return request_.policy;
-    return request_.segment > 0 ? "single-pass" : prefix::select_step(arrays_.where.runs_on(), problem()).name;
+    const executor& runs = arrays_.where.runs_on();
+    return request_.segment > 0 ? prefix::select_single_pass(runs).name : prefix::select_step(runs, problem()).name;
   }
   double bytes() const override {
     return static_cast<double>(count()) * (sizeof(T) + sizeof(Out) + (request_.segment > 0 ? sizeof(std::int32_t) : 0));

@@ -15,7 +15,8 @@ launch_counts run(const context& where, int size, const void* in, void* out, std
 const char* policy(const context& where, int size, std::int64_t count) {
   return with_own_element(size, [&]<class T>() {
     if constexpr (scan_detail::is_for_one_pass<T>)
-      if (scan_detail::takes_one_pass<T, op>(where, {1, count, 1})) return "single-pass";
+      if (const auto mover = scan_detail::mover_for<T, op>(where, {1, count, 1}))
+        return *mover == prefix::tile_mover::copy_engine ? "single-pass" : "single-pass-async";
     return "items";
   });
 }

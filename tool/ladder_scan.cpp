@@ -20,9 +20,9 @@ namespace {
 constexpr const char* explanation =
     "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its own in\n"
     "one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). The single passes scan the whole\n"
-    "array in one kernel that reads it once, with a ring of 1, 2, 3 and 7 tiles per block; `antiphase scan` uses the last one for long "
-    "sums\n"
-    "on a GPU that has bulk copies (sm_90). The shorter rings are compiled for f4 only.\n"
+    "array in one kernel that reads it once: single-pass-async with a ring of 4 tiles per block that threads move (sm_80), the others of\n"
+    "1, 2, 3 and 8 that the copy engine moves (sm_90). `antiphase scan` uses the last one for long sums on Hopper, the first one on other\n"
+    "GPUs. The shorter rings are compiled for f4 only.\n"
     "\n"
     "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed over the step "
     "before,\n"

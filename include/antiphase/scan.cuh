@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -39,10 +40,11 @@ inline namespace AP_TARGET {
 //
 // of every line of `length` elements. T: trivially copyable, with or without constructors, up to 32 bytes, such as structs of 3 bytes. The
 // arrays are memory of `where` (device_array), aligned as T is; `in` and `out` may be the same, but not overlap otherwise. Results are the
-// same bits in every run. One line of elements of up to 16 bytes, on a device with bulk copies (compute capability 9.0, which the program
-// must be compiled for), is read once (single_pass.cuh); its working memory belongs to the executor and the stream, so that the first call
-// with a stream, or with a larger array, cannot be captured in a graph. Other arrays are read twice ("reduce then scan", in three kernels),
-// with working memory that is allocated and given back in the order of the stream. The call returns when all is queued.
+// same bits in every run. One line of elements of up to 16 bytes, on a device of compute capability 8.0 or above, which the program must be
+// compiled for, is read once (single_pass.cuh; by bulk copies if that is 9.0 or above); its working memory belongs to the executor and the
+// stream, so that the first call with a stream, or with a larger array, cannot be captured in a graph. Other arrays are read twice ("reduce
+// then scan", in three kernels), with working memory that is allocated and given back in the order of the stream. The call returns when all
+// is queued.
 //
 // Throws bad_request for sizes below 0 and null pointers, not_supported where `where` is not what the call was compiled for (nvcc: a GPU,
 // g++: the CPU executor), or where the device cannot run the kernels.
@@ -111,18 +113,33 @@ template <class T> void require_sensible(const context& where, const prefix::arg
 // In one pass: one line, of more than a block of the other way scans at once. Totals of more than 16 bytes take longer to look for than a
 // second reading (docs/scan.md).
 template <class T> constexpr bool is_for_one_pass = sizeof(T) <= 16;
-template <class T, class Op> using ring_scan = prefix::single_pass<prefix::own_elements<T, Op>>;
-template <class T, class Op> kernel ring_kernel() { return kernel_of<ring_scan<T, Op>>("scan.own.single-pass"); }
-template <class T, class Op> bool takes_one_pass(const context& where, const prefix::lines& over) {
-  if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || where.limits().major < 9) return false;
-  if (ceil_div<std::int64_t>(over.length, ring_scan<T, Op>::tile) > std::numeric_limits<int>::max()) return false;
-  static const int architecture = compiled_for(ring_kernel<T, Op>());
-  return architecture >= 90;
+using prefix::tile_mover;
+template <class T, class Op, tile_mover M> struct ring_scan
+    : prefix::single_pass<prefix::own_elements<T, Op, prefix::own_ring_of(sizeof(T), M)>> {
+  using all = prefix::single_pass<prefix::own_elements<T, Op, prefix::own_ring_of(sizeof(T), M)>>;
+  AP_DEV void operator()(const typename all::params& p) const {
+    // Nobody calls it by threads where there are bulk copies, so it is not compiled there; the CPU executor simulates both.
+    if constexpr (M == tile_mover::copy_engine || !has_bulk_copies || AP_ON_GPU == 0) all::operator()(p);
+  }
+};
+template <class T, class Op, tile_mover M> kernel ring_kernel() {
+  return kernel_of<ring_scan<T, Op, M>>(M == tile_mover::copy_engine ? "scan.own.single-pass" : "scan.own.single-pass-async");
 }
-template <class T, class Op> launch_counts in_one_pass(const context& where, const prefix::arguments<T>& all, stream on) {
+template <class T, class Op, tile_mover M> std::int64_t tiles_of(const prefix::lines& over) {
+  return ceil_div<std::int64_t>(over.length, ring_scan<T, Op, M>::tile);
+}
+// Who moves the tiles of a scan in one pass; nothing where there is none.
+template <class T, class Op> std::optional<tile_mover> mover_for(const context& where, const prefix::lines& over) {
+  if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || where.limits().major < 8) return std::nullopt;
+  if (tiles_of<T, Op, tile_mover::threads>(over) > std::numeric_limits<int>::max()) return std::nullopt;  // which are the smaller ones
+  static const int architecture = compiled_for(ring_kernel<T, Op, tile_mover::copy_engine>());
+  if (architecture >= 90 && where.limits().major >= 9) return tile_mover::copy_engine;
+  return architecture >= 80 ? std::optional(tile_mover::threads) : std::nullopt;
+}
+template <class T, class Op, tile_mover M> launch_counts in_one_pass(const context& where, const prefix::arguments<T>& all, stream on) {
   using namespace prefix;
   const executor& runs = where.runs_on();
-  const std::int64_t tiles = ceil_div<std::int64_t>(all.over.length, ring_scan<T, Op>::tile);
+  const std::int64_t tiles = tiles_of<T, Op, M>(all.over);
   const std::span<std::byte> workspace = runs.scratch(single_pass_bytes(sizeof(T), static_cast<std::uint64_t>(tiles)), on);
   const tile_words words = words_in(workspace);
   own_arguments<T> p{{}, all.initial};
@@ -136,7 +153,7 @@ template <class T, class Op> launch_counts in_one_pass(const context& where, con
   p.states = words.states;
   p.state_words = words.state_words;
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, where.limits().multiprocessors)));
-  return or_forget_scratch(runs, on, [&] { return runs.launch(ring_kernel<T, Op>(), {blocks, 1, 1}, &p, on); });
+  return or_forget_scratch(runs, on, [&] { return runs.launch(ring_kernel<T, Op, M>(), {blocks, 1, 1}, &p, on); });
 }
 
 template <class T, class Op> launch_counts run(const context& where, const prefix::arguments<T>& all, stream on) {
@@ -145,7 +162,9 @@ template <class T, class Op> launch_counts run(const context& where, const prefi
   launch_counts counts;
   if (all.over.count() * all.over.length == 0) return counts;
   if constexpr (is_for_one_pass<T>)
-    if (takes_one_pass<T, Op>(where, all.over)) return in_one_pass<T, Op>(where, all, on);
+    if (const std::optional<tile_mover> mover = mover_for<T, Op>(where, all.over))
+      return *mover == tile_mover::threads ? in_one_pass<T, Op, tile_mover::threads>(where, all, on)
+                                           : in_one_pass<T, Op, tile_mover::copy_engine>(where, all, on);
   const prefix::kernel_pair by = kernels<T, Op>();
   const executor& runs = where.runs_on();
   const borrowed workspace(runs, prefix::workspace_bytes<T>(by.tile, all.over), on);

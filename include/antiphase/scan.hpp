@@ -25,28 +25,29 @@ struct scan_options {
 // computed in FP32 and rounded where it is written; of FP32 sums, the running prefix between tiles is a double (docs/scan.md). Results do
 // not depend on the run, nor on where the arrays lie: the order of operations is fixed by the problem's shape and the policy.
 //
-// One line, and rows (inner = 1) of all but 8- and 16-bit integers, are scanned on a GPU with bulk copies (sm_90) in a single kernel that
-// reads them once ("single-pass"), unless they are a few KiB; sums of one line of up to 16 MiB (of 32-bit types; of others less), on any
-// GPU from sm_80 on, in one that keeps them in registers ("one-wave"). Their few bytes of working memory per tile belong to the executor
-// and the stream, or are the caller's: such calls with one workspace may not overlap. They return when the kernel has been queued. Other
-// lines that are longer than one block's tile take a workspace allocated in the call, which then waits for the stream before it returns, or
-// the caller's. A problem without elements launches nothing.
+// One line, and rows (inner = 1) of all but 8- and 16-bit integers, are scanned on a GPU from sm_80 on in a single kernel that reads them
+// once ("single-pass", by bulk copies, on sm_90; "single-pass-async", by cp.async, on the others), unless they are a few KiB; sums of one
+// line of up to 16 MiB (of 32-bit types; of others less) in one that keeps them in registers ("one-wave"). Their few bytes of working
+// memory per tile belong to the executor and the stream, or are the caller's: such calls with one workspace may not overlap. They return
+// when the kernel has been queued. Other lines that are longer than one block's tile take a workspace allocated in the call, which then
+// waits for the stream before it returns, or the caller's. A problem without elements launches nothing.
 //
 // Throws bad_request naming the first argument that makes no sense, not_supported when this build has no kernel for the type, operation and
-// policy: single-pass has them all but inner > 1, one-wave sums of one line, items those whose results have the type of the elements, but
-// f16 and bf16; `auto` chooses; of the other steps the short rings have sums of f32, the rest sums of f32, f64, i32 and u32.
+// policy: single-pass and single-pass-async have them all but inner > 1 (on the CPU executor the latter f32 and u8 only), one-wave sums of
+// one line, items those whose results have the type of the elements, but f16 and bf16; `auto` chooses; of the other steps the short rings
+// have sums of f32, the rest sums of f32, f64, i32 and u32.
 launch_counts scan(const context& where, const prefix::problem& p, const scan_options& options = {});
 
 // The same for the segments of one line (outer = inner = 1) that keys or flags tell apart: each is scanned on its own, an exclusive scan
 // begins at `initial` in each. A reverse scan runs through each segment from its end. Values of all types but 8- and 16-bit integers, keys
-// of any type but f16 and bf16. Single-pass only: throws not_supported on a device without bulk copies.
+// of any type but f16 and bf16. Policies single-pass and single-pass-async only: throws not_supported on a device before sm_80.
 launch_counts scan_by_key(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options = {});
 
 // A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes, enough for this problem and all
-// that are shorter and otherwise the same, by policies auto, one-wave, single-pass and items. initialise_scan_workspace() is called once
-// before the first use, and again after work with it was broken off (a launch that failed, a kernel that was stopped), since a scan waits
-// for what a broken one has left half done, for ever; it waits for the stream. Then the workspace serves scans of all types, sizes and
-// policies, one after the other, always passed whole.
+// that are shorter and otherwise the same, by policies auto, one-wave, single-pass, single-pass-async and items, on any device.
+// initialise_scan_workspace() is called once before the first use, and again after work with it was broken off (a launch that failed, a
+// kernel that was stopped), since a scan waits for what a broken one has left half done, for ever; it waits for the stream. Then the
+// workspace serves scans of all types, sizes and policies, one after the other, always passed whole.
 std::size_t scan_workspace(const prefix::problem& p);
 std::size_t scan_workspace(const prefix::problem& p, const prefix::scan_keys& keys);
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on = nullptr);

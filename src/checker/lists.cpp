@@ -38,6 +38,9 @@ std::vector<wave_instance> one_wave_kernels();
 std::vector<single_pass_instance> single_pass_kernels();
 std::vector<single_pass_instance> single_pass_wide_kernels();
 std::vector<single_pass_instance> single_pass_segments_kernels();
+std::vector<single_pass_instance> single_pass_async_kernels();
+std::vector<single_pass_instance> single_pass_async_wide_kernels();
+std::vector<single_pass_instance> single_pass_async_segments_kernels();
 }  // namespace prefix::checked
 
 namespace checker_detail {
@@ -56,9 +59,10 @@ void enter_checked_kernels() {
     checked_list<prefix::instance>() =
         concatenate<prefix::instance>({&prefix::checked::ladder_kernels, &prefix::checked::arithmetic_kernels,
                                        &prefix::checked::minimum_kernels, &prefix::checked::maximum_kernels});
-    checked_list<prefix::single_pass_instance>() =
-        concatenate<prefix::single_pass_instance>({&prefix::checked::single_pass_kernels, &prefix::checked::single_pass_wide_kernels,
-                                                   &prefix::checked::single_pass_segments_kernels});
+    checked_list<prefix::single_pass_instance>() = concatenate<prefix::single_pass_instance>(
+        {&prefix::checked::single_pass_kernels, &prefix::checked::single_pass_wide_kernels, &prefix::checked::single_pass_segments_kernels,
+         &prefix::checked::single_pass_async_kernels, &prefix::checked::single_pass_async_wide_kernels,
+         &prefix::checked::single_pass_async_segments_kernels});
     checked_list<prefix::wave_instance>() = prefix::checked::one_wave_kernels();
   });
 }

@@ -4,16 +4,7 @@
 namespace antiphase::prefix {
 inline namespace AP_TARGET {
 
-std::vector<single_pass_instance> single_pass_segments_kernels() {
-  std::vector<single_pass_instance> list;
-  add_operations<float, lines_kind::segments>(list);
-  add_operations<double, lines_kind::segments>(list);
-  add_operations<std::uint32_t, lines_kind::segments>(list);
-  add_operations<std::uint64_t, lines_kind::segments>(list);
-  add_operations<f16, lines_kind::segments>(list);
-  add_operations<bf16, lines_kind::segments>(list);
-  return list;
-}
+std::vector<single_pass_instance> single_pass_segments_kernels() { return kernels_of_segments<tile_mover::copy_engine>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::prefix

@@ -95,7 +95,7 @@ constexpr const step& by_name(std::string_view name) {
 // Why the steps of several passes cannot do it; empty: they can.
 std::string passes_refuse(const problem& p) {
   if (is_half(p.type) || result_type(p) != p.type)
-    return fmt::format("{}: this build has such kernels of policy single-pass only", description(p, nullptr));
+    return fmt::format("{}: this build has such kernels of policies single-pass and single-pass-async only", description(p, nullptr));
   return {};
 }
 
@@ -106,6 +106,11 @@ void require_passes(const step& how, const problem& p) {
 
 }  // namespace
 
+const step& select_single_pass(const executor& on) {
+  constexpr int compiled_for = 9;  // major compute capability
+  return by_name(on.limits().major == compiled_for ? "single-pass" : "single-pass-async");
+}
+
 const step& select_step(const executor& on, const problem& p) {
   require_sensible(p);
   if (on.kind() == target::cuda && one_wave_refuses(on, p).empty()) return by_name("one-wave");
@@ -113,13 +118,14 @@ const step& select_step(const executor& on, const problem& p) {
   constexpr std::int64_t few_bytes = 1 << 16;
   const bool large = p.outer * p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));
   const bool preferred = (on.kind() == target::cuda && large) || !passes_refuse(p).empty();
-  return preferred && single_pass_refuses(on, p).empty() ? by_name("single-pass") : by_name("items");
+  const step& once = select_single_pass(on);
+  return preferred && single_pass_refuses(on, p, nullptr, once).empty() ? once : by_name("items");
 }
 
 std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible_sizes(p);
   if (is_one_wave(how)) return one_wave_workspace(p);
-  if (is_single_pass(how)) return single_pass_workspace(p, nullptr, how.name);
+  if (is_single_pass(how)) return single_pass_workspace(p, nullptr, how);
   if (!passes_refuse(p).empty()) return 0;
   return with_element(p.type, [&]<class T>() {
     return workspace_bytes<T>(how.how.tile(sizeof(T)), {p.outer, p.length, p.inner, p.direction});
@@ -136,7 +142,7 @@ std::vector<launchable> prepare(const executor& on, const step& how, const probl
       throw not_supported("scan policy one-wave does not take this problem: " + why);
     return prepare_one_wave(on.kind(), p, computed_as(p), first_of_exclusive(p), workspace);
   }
-  if (is_single_pass(how)) return prepare_single_pass(on, p, nullptr, workspace, how.name);
+  if (is_single_pass(how)) return prepare_single_pass(on, p, nullptr, workspace, how);
   require_passes(how, p);
   const instance& i = find_instance(on.kind(), how, p);
   return with_arguments(p, [&](const auto& whole) { return passes(i.kernels, whole, workspace.data()); });

@@ -31,8 +31,8 @@ std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
 std::size_t workspace_for(const problem& p) {
-  return both_halves(std::max(
-      {prefix::single_pass_workspace(p), prefix::most_one_wave_workspace(), prefix::workspace_bytes(prefix::find_step("items"), p)}));
+  return both_halves(std::max({prefix::most_single_pass_workspace(p, nullptr), prefix::most_one_wave_workspace(),
+                               prefix::workspace_bytes(prefix::find_step("items"), p)}));
 }
 
 void require_workspace(std::span<std::byte> given, std::size_t bytes) {
@@ -44,10 +44,10 @@ void require_workspace(std::span<std::byte> given, std::size_t bytes) {
 
 launch_counts single_pass(const executor& runs, const problem& p, const scan_keys* keys, const step& how, const scan_options& options) {
   const auto prepare = [&](std::span<std::byte> workspace) {
-    return keys != nullptr ? prefix::prepare_single_pass(runs, p, keys, workspace) : prefix::prepare(runs, how, p, workspace);
+    return keys != nullptr ? prefix::prepare_single_pass(runs, p, keys, workspace, how) : prefix::prepare(runs, how, p, workspace);
   };
   if (!options.workspace.empty()) return launch_all(runs, prepare(options.workspace.first(half_of(options.workspace.size()))), options.on);
-  const std::size_t bytes = keys != nullptr ? prefix::single_pass_workspace(p, keys) : prefix::workspace_bytes(how, p);
+  const std::size_t bytes = keys != nullptr ? prefix::single_pass_workspace(p, keys, how) : prefix::workspace_bytes(how, p);
   const auto launches = prepare(bytes == 0 ? std::span<std::byte>() : runs.scratch(bytes, options.on));
   return prefix::or_forget_scratch(runs, options.on, [&] { return launch_all(runs, launches, options.on); });
 }
@@ -71,12 +71,13 @@ launch_counts scan(const context& where, const problem& p, const scan_options& o
 }
 
 launch_counts scan_by_key(const context& where, const problem& p, const scan_keys& keys, const scan_options& options) {
-  const step& how = prefix::find_step(options.policy == "auto" ? "single-pass" : options.policy);
-  if (how.name != std::string_view("single-pass"))
-    throw not_supported(fmt::format("scan policy {} has no segments: expected auto or single-pass", options.policy));
+  const executor& runs = where.runs_on();
+  const step& how = options.policy == "auto" ? prefix::select_single_pass(runs) : prefix::find_step(options.policy);
+  if (how.name != std::string_view("single-pass") && how.name != std::string_view("single-pass-async"))
+    throw not_supported(fmt::format("scan policy {} has no segments: expected auto, single-pass or single-pass-async", options.policy));
   prefix::require_sensible(p, keys);
-  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(p, &keys)));
-  return single_pass(where.runs_on(), p, &keys, how, options);
+  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(p, &keys, how)));
+  return single_pass(runs, p, &keys, how, options);
 }
 
 std::size_t scan_workspace(const problem& p) {
@@ -85,7 +86,7 @@ std::size_t scan_workspace(const problem& p) {
 }
 std::size_t scan_workspace(const problem& p, const scan_keys& keys) {
   prefix::require_sensible_sizes(p);
-  return both_halves(prefix::single_pass_workspace(p, &keys));
+  return both_halves(prefix::most_single_pass_workspace(p, &keys));
 }
 
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on) {

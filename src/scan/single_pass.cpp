@@ -21,17 +21,26 @@ namespace cpu {
 std::vector<single_pass_instance> single_pass_kernels();
 std::vector<single_pass_instance> single_pass_wide_kernels();
 std::vector<single_pass_instance> single_pass_segments_kernels();
+std::vector<single_pass_instance> single_pass_async_kernels();
+std::vector<single_pass_instance> single_pass_async_wide_kernels();
+std::vector<single_pass_instance> single_pass_async_segments_kernels();
 }  // namespace cpu
 namespace cuda {
 std::vector<single_pass_instance> single_pass_kernels();
 std::vector<single_pass_instance> single_pass_wide_kernels();
 std::vector<single_pass_instance> single_pass_segments_kernels();
+std::vector<single_pass_instance> single_pass_async_kernels();
+std::vector<single_pass_instance> single_pass_async_wide_kernels();
+std::vector<single_pass_instance> single_pass_async_segments_kernels();
 }  // namespace cuda
 
 std::span<const single_pass_instance> single_pass_instances(target where) {
   return instances_on<single_pass_instance>(
-      where, {&cpu::single_pass_kernels, &cpu::single_pass_wide_kernels, &cpu::single_pass_segments_kernels},
-      {AP_IF_CUDA(&cuda::single_pass_kernels, &cuda::single_pass_wide_kernels, &cuda::single_pass_segments_kernels)});
+      where,
+      {&cpu::single_pass_kernels, &cpu::single_pass_wide_kernels, &cpu::single_pass_segments_kernels, &cpu::single_pass_async_kernels,
+       &cpu::single_pass_async_wide_kernels, &cpu::single_pass_async_segments_kernels},
+      {AP_IF_CUDA(&cuda::single_pass_kernels, &cuda::single_pass_wide_kernels, &cuda::single_pass_segments_kernels,
+                  &cuda::single_pass_async_kernels, &cuda::single_pass_async_wide_kernels, &cuda::single_pass_async_segments_kernels)});
 }
 
 namespace {
@@ -99,27 +108,39 @@ bool has_single_pass(target where, element type, scan_operation operation, std::
   return find(single_pass_instances(where), {.type = type, .operation = operation}, nullptr, step) != nullptr;
 }
 
-std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys, std::string_view step) {
+std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys, const step& how) {
   const device_limits& limits = on.limits();
-  if (limits.major < 9) return fmt::format("{} has no bulk copies (compute capability 9.0)", limits.name);
+  if (how.ring.mover == tile_mover::threads) {
+    if (limits.major < 8) return fmt::format("{} has no asynchronous copies (compute capability 8.0)", limits.name);
+  } else {
+    if (limits.major < 9) return fmt::format("{} has no bulk copies (compute capability 9.0)", limits.name);
+    if (limits.major > 9) return fmt::format("{} is newer than what it is compiled for (compute capability 9.0)", limits.name);
+  }
   if (p.inner != 1) return fmt::format("{} x {} lines: those that it scans are contiguous", p.outer, p.inner);
-  if (find(single_pass_instances(on.kind()), p, keys, step) == nullptr)
+  if (find(single_pass_instances(on.kind()), p, keys, how.name) == nullptr)
     return fmt::format("{}: this build has no such kernel", description(p, keys));
   return {};
 }
 
-std::size_t single_pass_workspace(const problem& p, const scan_keys* keys, std::string_view step) {
-  const single_pass_instance* const i = find(single_pass_instances(target::cpu), p, keys, step);
+std::size_t single_pass_workspace(const problem& p, const scan_keys* keys, const step& how) {
+  // Totals are the same whoever moves the tiles, and the CPU executor has kernels for all of them whose tiles the copy engine moves.
+  const bool by_threads = how.ring.mover == tile_mover::threads;
+  const single_pass_instance* const i = find(single_pass_instances(target::cpu), p, keys, by_threads ? "single-pass" : how.name);
   if (i == nullptr || is_empty(p)) return 0;
-  return single_pass_bytes(i->total_bytes, static_cast<std::uint64_t>(ceil_div<std::int64_t>(elements_of(p), i->tile)));
+  const std::size_t in = size_of(i->in), out = size_of(i->out);
+  const int tile = by_threads ? ring_for(in, out, !is_floating(i->in), i->over, how.ring.mover).tile_of(in, out) : i->tile;
+  return single_pass_bytes(i->total_bytes, static_cast<std::uint64_t>(ceil_div<std::int64_t>(elements_of(p), tile)));
+}
+std::size_t most_single_pass_workspace(const problem& p, const scan_keys* keys) {
+  return std::max(single_pass_workspace(p, keys, find_step("single-pass")), single_pass_workspace(p, keys, find_step("single-pass-async")));
 }
 
 std::vector<launchable> prepare_single_pass(const executor& on, const problem& p, const scan_keys* keys, std::span<std::byte> workspace,
-                                            std::string_view step) {
+                                            const step& how) {
   if (is_empty(p)) return {};
-  if (const std::string why = single_pass_refuses(on, p, keys, step); !why.empty())
-    throw not_supported(fmt::format("scan policy {} does not take this problem: {}", step, why));
-  const single_pass_instance& i = *find(single_pass_instances(on.kind()), p, keys, step);
+  if (const std::string why = single_pass_refuses(on, p, keys, how); !why.empty())
+    throw not_supported(fmt::format("scan policy {} does not take this problem: {}", how.name, why));
+  const single_pass_instance& i = *find(single_pass_instances(on.kind()), p, keys, how.name);
   const std::int64_t tiles = ceil_div<std::int64_t>(elements_of(p), i.tile);
   if (tiles > std::numeric_limits<int>::max())
     throw not_supported(fmt::format("{} elements are {} tiles: the single-pass scan takes at most 2^31 - 1", elements_of(p), tiles));

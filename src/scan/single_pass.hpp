@@ -29,12 +29,12 @@ bool has_single_pass(target where, element type, scan_operation operation, std::
 
 // Why the single-pass kernels of that step of the ladder cannot scan this; empty: they can. `keys` may be null: then the lines are those of
 // the problem.
-std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys = nullptr,
-                                std::string_view step = "single-pass");
+std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys, const step& how);
 
 // The workspace of a sensible problem, and what to launch. Throws not_supported if it is refused.
-std::size_t single_pass_workspace(const problem& p, const scan_keys* keys = nullptr, std::string_view step = "single-pass");
+std::size_t single_pass_workspace(const problem& p, const scan_keys* keys, const step& how);
+std::size_t most_single_pass_workspace(const problem& p, const scan_keys* keys);  // whatever the device
 std::vector<launchable> prepare_single_pass(const executor& on, const problem& p, const scan_keys* keys, std::span<std::byte> workspace,
-                                            std::string_view step = "single-pass");
+                                            const step& how);
 
 }  // namespace antiphase::prefix

@@ -103,7 +103,7 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
     prefix::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
     p.direction = exclusive ? scan_direction::reverse : scan_direction::forward;
     const bool contiguous = how != nullptr && prefix::is_single_pass(*how);  // takes no others
-    const bool one_line = contiguous && policy != std::string_view("single-pass");
+    const bool one_line = contiguous && policy != std::string_view("single-pass") && policy != std::string_view("single-pass-async");
     p.outer = exclusive || one_line ? 1 : 3;
     p.inner = exclusive && !contiguous ? 2 : 1;
     std::vector<T> host(static_cast<std::size_t>(p.outer * length * p.inner));

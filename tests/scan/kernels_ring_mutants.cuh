@@ -1,4 +1,4 @@
-// The single-pass scan with one fault each: another ring, another exchange, or another fence in the place of its own.
+// The single-pass scan with one fault each: another ring, another exchange, or other copies of tiles in the place of its own.
 #include <antiphase/scan/single_pass.cuh>
 
 #include "tests/scan/ring_mutants.hpp"
@@ -23,6 +23,11 @@ enum class slip {
   no_wait_for_totals,
   no_wait_for_slot,
   no_wait_for_others,
+  one_copy_too_few,
+  full_ring_not_waited,
+  end_not_waited,
+  group_left_open,
+  given_back_before_read,
 };
 
 // A total in a word and its flag in another, instead of both in one: right with a release and an acquire.
@@ -62,11 +67,63 @@ struct value_later {
   }
 };
 
-template <slip F> struct broken_rules : single_pass_rules<small_ring> {
-  using whole = single_pass_rules<small_ring>;
+// Tiles moved by the copy engine, and by threads.
+template <slip F, class Whole> struct broken_engine : Whole {
+  AP_DEV static void results_written() {
+    if constexpr (F != slip::no_proxy_fence) Whole::results_written();
+  }
+  template <class Ring> AP_DEV void release(Ring& ring, typename Whole::place at) {
+    if constexpr (F == slip::released_before_read)
+      ring.release(at, by_warp{});
+    else
+      Whole::release(ring, at);
+  }
+};
+template <slip F, class Whole> struct broken_threads : Whole {
+  using place = typename Whole::place;
+  template <class Ring> AP_DEV void commit(Ring& ring, place at, std::uint32_t bytes) {
+    constexpr int in_flight = small_async_ring.in_flight;
+    if constexpr (F != slip::one_copy_too_few && F != slip::group_left_open) return Whole::commit(ring, at, bytes);
+    if constexpr (F != slip::group_left_open) copy_async_commit();
+    if (++this->open_ < in_flight) return;
+    copy_async_wait<F == slip::one_copy_too_few ? in_flight : in_flight - 1>();
+    this->commit_oldest(ring);
+  }
+  template <class Ring> AP_DEV void acquire(Ring& ring, place at) {
+    if (F == slip::full_ring_not_waited && ballot(ring.is_free(at)) != all_lanes) commit_all(ring);
+    Whole::acquire(ring, at);
+  }
+  template <class Ring> AP_DEV void finish(Ring& ring, place at) {
+    if constexpr (F != slip::end_not_waited) return Whole::finish(ring, at);
+    commit_all(ring);
+    ring.commit(at, prefix::loaded, by_warp{});
+  }
+  AP_DEV void store(void* to, const void* from, std::uint32_t bytes) {
+    to_ = to, from_ = from, bytes_ = bytes;
+    if constexpr (F != slip::given_back_before_read) Whole::store(to, from, bytes);
+  }
+  template <class Ring> AP_DEV void release(Ring& ring, place at) {
+    Whole::release(ring, at);
+    if constexpr (F == slip::given_back_before_read) Whole::store(to_, from_, bytes_);
+  }
+
+ private:
+  template <class Ring> AP_DEV void commit_all(Ring& ring) {
+    while (this->open_ > 0) this->commit_oldest(ring);
+  }
+
+  void* to_;
+  const void* from_;
+  std::uint32_t bytes_;
+};
+
+template <slip F, prefix::ring_policy P> struct broken_rules : single_pass_rules<P> {
+  using whole = single_pass_rules<P>;
+  using all_tiles = typename whole::tiles;
+  using tiles = std::conditional_t<P.mover == prefix::tile_mover::threads, broken_threads<F, all_tiles>, broken_engine<F, all_tiles>>;
   static constexpr bool beside = F == slip::flag_beside_value || F == slip::flag_without_release || F == slip::flag_before_value;
   using exchange =
-      std::conditional_t<beside, separate_flag<F>, std::conditional_t<F == slip::half_of_the_value, value_later, whole::exchange>>;
+      std::conditional_t<beside, separate_flag<F>, std::conditional_t<F == slip::half_of_the_value, value_later, typename whole::exchange>>;
 
   struct ring : whole::ring {
     using all = typename whole::ring;
@@ -86,20 +143,15 @@ template <slip F> struct broken_rules : single_pass_rules<small_ring> {
     }
   };
   AP_DEV static std::uint32_t tag(std::uint64_t epoch) { return whole::tag(F == slip::stale_epoch ? 0 : epoch); }
-  AP_DEV static void written_for_copy_engine() {
-    if constexpr (F != slip::no_proxy_fence) whole::written_for_copy_engine();
-  }
-  AP_DEV static void read_by_copy_engine() {
-    if constexpr (F != slip::released_before_read) whole::read_by_copy_engine();
-  }
   AP_DEV static int present(int count) { return count + (F == slip::tail_too_long) - (F == slip::tail_too_short); }
 };
 
-template <slip F> ring_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "",
-                                   std::size_t offset = 0, std::size_t out_offset = 0) {
-  using elements = prefix::typed_elements<float, float, float, prefix::sum, prefix::lines_kind::one, small_ring>;
-  using scan = prefix::single_pass<elements, broken_rules<F>>;
-  return {kernel_of<scan>(name), broken, by, says, offset, out_offset};
+template <slip F, prefix::ring_policy P = small_ring> ring_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {},
+                                                                       const char* says = "", std::size_t offset = 0,
+                                                                       std::size_t out_offset = 0, std::int64_t tiles = 7) {
+  using elements = prefix::typed_elements<float, float, float, prefix::sum, prefix::lines_kind::one, P>;
+  using scan = prefix::single_pass<elements, broken_rules<F, P>>;
+  return {kernel_of<scan>(name), broken, by, says, offset, out_offset, tiles};
 }
 
 std::vector<ring_mutant> ring_mutants() {
@@ -123,6 +175,24 @@ std::vector<ring_mutant> ring_mutants() {
       made<slip::no_wait_for_slot>("no_wait_for_slot", "loads into slots that nobody has given back", overwritten_in_use, "shared memory"),
       made<slip::no_wait_for_others>("no_wait_for_others", "writes results over elements that others have yet to read", race,
                                      "shared memory", 1, 3),
+      made<slip::none, small_async_ring>("async_whole"),
+      made<slip::none, small_async_ring>("async_whole_anywhere", nullptr, {}, "", 1, 3),
+      made<slip::one_copy_too_few, small_async_ring>("async_one_copy_too_few", "a tile committed before its copies have landed",
+                                                     read_before_landing, "copy_async_wait"),
+      made<slip::full_ring_not_waited, small_async_ring>("async_full_ring_not_waited",
+                                                         "tiles committed before their copies have landed, as there is no free slot",
+                                                         read_before_landing, "copy_async_wait"),
+      made<slip::end_not_waited, small_async_ring>("async_end_not_waited", "the last tile committed before its copies have landed",
+                                                   read_before_landing, "copy_async_wait", 0, 0, 1),
+      made<slip::group_left_open, small_async_ring>("async_group_left_open", "copies that belong to no group yet when they are waited for",
+                                                    read_before_landing, "copy_async_wait"),
+      made<slip::given_back_before_read, small_async_ring>("async_given_back_before_read", "a slot given back before it has been stored",
+                                                           overwritten_in_use, "asynchronous copy"),
+      made<slip::no_wait_for_slot, small_async_ring>("async_no_wait_for_slot", "loads into slots that nobody has given back",
+                                                     overwritten_in_use, "asynchronous copy"),
+      made<slip::no_wait_for_prefix, small_async_ring>("async_no_wait_for_prefix", "scans before it knows what lies before", race,
+                                                       "shared memory"),
+      made<slip::tail_too_long, small_async_ring>("async_tail_too_long", "an element behind the array", outside_memory, "global memory"),
   };
 }
 

@@ -87,9 +87,29 @@ class on_bulk_device : public on_device {
  protected:
   void SetUp() override {
     on_device::SetUp();
-    if (!IsSkipped() && any().limits().major < 9) GTEST_SKIP() << "no bulk copies on " << any().limits().name;
+    if (!IsSkipped() && any().limits().major != 9) GTEST_SKIP() << "no kernels with bulk copies for " << any().limits().name;
   }
 };
+// For scans in one pass, whoever moves the tiles: the parameter says where they run, and by which policy.
+class on_ring_device : public on_device {
+ protected:
+  bool by_threads() const { return std::string_view(GetParam()).ends_with("async"); }
+  const char* policy() const { return by_threads() ? "single-pass-async" : "single-pass"; }
+  // Of the kernels whose tiles threads move the CPU executor has those for these elements only.
+  template <class In> bool takes() const {
+    return is_cuda() || !by_threads() || std::is_same_v<In, float> || std::is_same_v<In, std::uint8_t>;
+  }
+  void SetUp() override {
+    on_device::SetUp();
+    if (IsSkipped()) return;
+    const int major = any().limits().major;
+    if (by_threads() ? major < 8 : major != 9) GTEST_SKIP() << "no kernels of " << policy() << " for " << any().limits().name;
+  }
+};
+#define AP_ON_BOTH_DEVICES_BY_BOTH_MOVERS(suite)                           \
+  AP_ON_BOTH_DEVICES(suite);                                               \
+  INSTANTIATE_TEST_SUITE_P(CpuAsync, suite, testing::Values("cpu async")); \
+  INSTANTIATE_TEST_SUITE_P(CudaAsync, suite, testing::Values("cuda async"))
 // Elements of a single-pass tile.
 template <class In, class Out = In> constexpr std::int64_t ring_tile = prefix::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
 

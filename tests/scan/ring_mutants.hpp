@@ -10,6 +10,7 @@ namespace antiphase::scan_test {
 
 // Tiles of 512 floats, of which the small ring holds fewer than a block scans.
 constexpr prefix::ring_policy small_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2};
+constexpr prefix::ring_policy small_async_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2, .mover = prefix::tile_mover::threads};
 
 struct ring_mutant {
   kernel code;
@@ -18,6 +19,7 @@ struct ring_mutant {
   const char* says = "";   // a part of that finding's text
   std::size_t offset = 0;  // of input and output, in elements: what the fault is about may need it
   std::size_t out_offset = 0;
+  std::int64_t tiles = 7;  // and a bit
 };
 inline void PrintTo(const ring_mutant& m, std::ostream* out) { *out << m.code.name; }
 

@@ -23,9 +23,9 @@ class on_device : public testing::TestWithParam<const char*> {
     std::string why;
     if (is_cuda() && cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
   }
-  bool is_cuda() const { return std::string_view(GetParam()) == "cuda"; }
+  bool is_cuda() const { return std::string_view(GetParam()).starts_with("cuda"); }
   target where() const { return is_cuda() ? target::cuda : target::cpu; }
-  context any() const { return context::on(GetParam()); }
+  context any() const { return context::on(is_cuda() ? "cuda" : "cpu"); }
   // On the CPU: schedules and landings that differ.
   std::vector<context> several() const {
     if (is_cuda()) return {any()};

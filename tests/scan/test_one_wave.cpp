@@ -89,14 +89,14 @@ TEST_P(one_wave, the_same_bits_in_every_run) {
 // It shares the stream's workspace with the single pass: launches of both, of all types and sizes, one after the other.
 TEST_P(one_wave, leaves_the_workspace_ready) {
   const context where = any();
-  const bool both = where.limits().major >= 9;
+  const char* const ring = prefix::select_single_pass(where.runs_on()).name;
   for (int round = 0; round < (is_cuda() ? 20 : 2); ++round) {
     sums<std::uint64_t>(where, 5 * tile<std::uint64_t>);
     sums<float>(where, 1 + round);
-    if (both) expect_scan_right<float>(where, {.length = 20000}, {}, "single-pass");
+    expect_scan_right<float>(where, {.length = 20000}, {}, ring);
     sums<std::uint8_t>(where, 3 * tile<std::uint8_t> + round);
     sums<float>(where, 11 * tile<float> - round, scan_kind::exclusive);
-    if (both) expect_scan_right<std::uint64_t>(where, {.length = 9000}, {}, "single-pass");
+    expect_scan_right<std::uint64_t>(where, {.length = 9000}, {}, ring);
     sums<float>(where, 7 * tile<float> + round, scan_kind::inclusive, scan_direction::reverse);
   }
 }

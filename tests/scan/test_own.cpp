@@ -101,6 +101,24 @@ TEST_P(own_scans, move_a_line_once) {
     }
 }
 
+// On GPUs of compute capability 8.x threads move the tiles; programs compiled for those alone do so everywhere (test_scan_own_async).
+TEST_P(own_scans, move_a_line_once_without_bulk_copies) {
+  if (is_cuda()) GTEST_SKIP() << "simulated";
+  device_limits ampere = simulated_device();
+  ampere.major = 8;
+  ampere.shared_opt_in = ampere.shared_per_multiprocessor = 99 << 10;
+  for (const landing lands : {landing::early, landing::late}) {
+    const context where(make_cpu_executor({.seed = 9, .copies = lands, .limits = ampere}));
+    expect_all_right(where, {1, 5 * 8192 + 5, 1}, scan_kind::inclusive, {1, 2, false});
+    expect_all_right(where, {1, 20011, 1, scan_direction::reverse}, scan_kind::exclusive, {0, 0, true});
+    device_array<matrix> memory(where, std::vector<matrix>(20000, matrix{1, 1, 1, 1}));
+    for (const own_scan& call : calls()) {
+      const launch_counts counts = call.run(where, memory.data(), memory.data(), {1, 20000, 1}, scan_kind::inclusive, nullptr);
+      EXPECT_EQ(counts.copies > 0, call.type != carried::matrix) << static_cast<int>(call.type);
+    }
+  }
+}
+
 template <class Error> std::string refusal(const own_scan& call, const context& where, void* array, const prefix::lines& over) {
   try {
     call.run(where, array, array, over, scan_kind::inclusive, nullptr);

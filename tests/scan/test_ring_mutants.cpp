@@ -7,6 +7,7 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/single_pass.hpp>
 #include <chrono>
+#include <string_view>
 
 #include "tests/scan/ring_mutants.hpp"
 
@@ -63,7 +64,7 @@ TEST_P(ring_mutants, are_found) {
   options.shorten = false;
   options.limits.multiprocessors = 2;
   const auto start = std::chrono::steady_clock::now();
-  const check_report report = check([&](const context& where) { scan_twice(where, m, 7 * tile + 37, 2); }, options);
+  const check_report report = check([&](const context& where) { scan_twice(where, m, m.tiles * tile + 37, 2); }, options);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   EXPECT_LT(took.count(), 60);
   if (m.broken == nullptr) {
@@ -82,8 +83,9 @@ std::string name_of(const testing::TestParamInfo<ring_mutant>& info) { return in
 INSTANTIATE_TEST_SUITE_P(all, ring_mutants, testing::ValuesIn(checked::ring_mutants()), name_of);
 
 // The exchange of totals: blocks held up at random, in any order, few of them resident, more of them than tiles.
-TEST(ring_exchange, is_clean_in_many_schedules) {
-  const ring_mutant whole = checked::ring_mutants()[0];
+void expect_clean_exchange(std::string_view kernel) {
+  const std::vector<ring_mutant> all = checked::ring_mutants();
+  const ring_mutant whole = *std::find_if(all.begin(), all.end(), [&](const ring_mutant& m) { return m.code.name == kernel; });
   check_options options;
   options.schedules = 150;
   options.workers = 1;
@@ -100,6 +102,8 @@ TEST(ring_exchange, is_clean_in_many_schedules) {
   EXPECT_TRUE(report.clean()) << to_text(report);
   EXPECT_EQ(report.runs, 150);
 }
+TEST(ring_exchange, is_clean_in_many_schedules) { expect_clean_exchange("whole"); }
+TEST(ring_exchange, is_clean_in_many_schedules_by_threads) { expect_clean_exchange("async_whole"); }
 
 }  // namespace
 }  // namespace antiphase::scan_test

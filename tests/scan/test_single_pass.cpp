@@ -11,14 +11,20 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class single_pass : public on_bulk_device {
+class single_pass : public on_ring_device {
  protected:
-  template <class T> static std::vector<T> sums(const context& where, std::int64_t length, scan_kind kind = scan_kind::inclusive,
-                                                scan_direction direction = scan_direction::forward, bool in_place = false) {
-    return expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = length}, {0, 0, in_place}, "single-pass");
+  // Nothing where there is no kernel for T.
+  template <class T> std::vector<T> sums(const context& where, std::int64_t length, scan_kind kind = scan_kind::inclusive,
+                                         scan_direction direction = scan_direction::forward, bool in_place = false) const {
+    if (!takes<T>()) return {};
+    return expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = length}, {0, 0, in_place}, policy());
+  }
+  template <class T> void every_way(const context& where) const {
+    for (const scan_kind kind : kinds)
+      for (const scan_direction direction : directions) sums<T>(where, 2 * ring_tile<T> + 17, kind, direction);
   }
 };
-AP_ON_BOTH_DEVICES(single_pass);
+AP_ON_BOTH_DEVICES_BY_BOTH_MOVERS(single_pass);
 
 TEST_P(single_pass, edges_of_tiles) {
   const context where = any();
@@ -28,15 +34,11 @@ TEST_P(single_pass, edges_of_tiles) {
       for (const scan_direction direction : directions) sums<float>(where, length, kind, direction);
 }
 
-template <class T> void every_way(const context& where) {
-  for (const scan_kind kind : kinds)
-    for (const scan_direction direction : directions)
-      expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = 2 * ring_tile<T> + 17}, {}, "single-pass");
-}
 TEST_P(single_pass, all_types) {
   const context where = any();
   every_way<double>(where);
   every_way<std::int8_t>(where);
+  every_way<std::uint8_t>(where);
   every_way<std::uint16_t>(where);
   every_way<std::int32_t>(where);
   every_way<std::uint64_t>(where);
@@ -48,7 +50,9 @@ TEST_P(single_pass, in_place) {
 }
 
 // A ring of one slot loads a tile only after the one before has been stored.
-TEST_P(single_pass, short_rings) {
+class short_rings : public on_bulk_device {};
+AP_ON_BOTH_DEVICES(short_rings);
+TEST_P(short_rings, of_one_and_more_slots) {
   for (const context& where : several())
     for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3"})
       for (const std::int64_t length : {ring_tile<float> + 7, 9 * ring_tile<float> - 3})
@@ -79,7 +83,7 @@ TEST_P(single_pass, the_same_bits_whoever_scans_which_tile) {
     guarded<float> in(where, host);
     for (int run = 0; run < runs; ++run) {
       guarded<float> out(where, std::vector<float>(host.size(), 85));
-      scan(where, {.in = in.data(), .out = out.data(), .length = length}, {.policy = "single-pass"});
+      scan(where, {.in = in.data(), .out = out.data(), .length = length}, {.policy = policy()});
       ASSERT_TRUE(out.to_host() == first) << "run " << run;
     }
   }
@@ -99,9 +103,9 @@ TEST_P(single_pass, leaves_its_workspace_ready) {
 TEST_P(single_pass, says_what_it_does_not_take) {
   const context where = any();
   device_array<float> array(where, 1024);
-  const auto refusal = [&](const prefix::problem& p) { return refusal_by("single-pass", where, p); };
+  const auto refusal = [&](const prefix::problem& p) { return refusal_by(policy(), where, p); };
   float* const a = array.data();
-  EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}), AllOf(HasSubstr("single-pass"), HasSubstr("1 x 3 lines")));
+  EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}), AllOf(HasSubstr(policy()), HasSubstr("1 x 3 lines")));
   EXPECT_EQ(refusal({.in = a, .out = a, .length = 0}), "");
 }
 
@@ -119,6 +123,64 @@ TEST(single_pass_step, needs_bulk_copies) {
   }
 }
 
+TEST(single_pass_step, is_not_compiled_for_newer_gpus) {
+  device_limits newer = simulated_device();
+  newer.major = 10;
+  float array[1]{};
+  EXPECT_THAT(refusal_by("single-pass", context(make_cpu_executor({.limits = newer})), {.in = array, .out = array, .length = 1}),
+              HasSubstr("newer than what it is compiled for"));
+}
+TEST(single_pass_step, by_threads_needs_asynchronous_copies_and_room) {
+  device_limits turing = simulated_device();
+  turing.major = 7;
+  turing.name = "a GPU of old";
+  const context where(make_cpu_executor({.limits = turing}));
+  device_array<float> array(where, 64);
+  EXPECT_THAT(refusal_by("single-pass-async", where, {.in = array.data(), .out = array.data(), .length = 64}),
+              HasSubstr("a GPU of old has no asynchronous copies"));
+  device_limits small = simulated_device();
+  small.shared_opt_in = small.shared_per_block = 64 * 1024;
+  EXPECT_THAT(refusal_by("single-pass-async", context(make_cpu_executor({.limits = small})),
+                         {.in = array.data(), .out = array.data(), .length = 64}),
+              AllOf(HasSubstr("scan.single-pass-async needs"), HasSubstr("bytes of shared memory")));
+}
+TEST(single_pass_step, by_threads_is_what_gpus_without_bulk_copies_run) {
+  device_limits gpu = simulated_device();
+  const auto chosen = [&](int major, const prefix::problem& p) {
+    gpu.major = major;
+    return std::string(prefix::select_step(*make_cpu_executor({.limits = gpu}), p).name);
+  };
+  const float in[1]{};
+  double out[1]{};
+  const prefix::problem wide{.in = in, .out = out, .length = 1, .accumulate = element::f64};  // items has no such kernel
+  EXPECT_EQ(chosen(9, wide), "single-pass");
+  EXPECT_EQ(chosen(8, wide), "single-pass-async");
+  EXPECT_EQ(chosen(10, wide), "single-pass-async");
+  EXPECT_EQ(chosen(7, wide), "items");
+}
+// Whatever GPU the caller has in mind, its workspace is enough.
+TEST(single_pass_step, workspaces_are_enough_for_either_mover) {
+  std::size_t before = 0;
+  for (const std::int64_t length : {1, 5000, 5121, 6144, 6145, 100'000, 1'000'000, 1'000'001, 123'456'789}) {
+    const prefix::problem rows{.outer = 2, .length = length};
+    const std::size_t bytes = scan_workspace(rows);
+    EXPECT_GE(bytes, before);
+    before = bytes;
+    for (const char* policy : {"single-pass", "single-pass-async"})
+      EXPECT_GE(bytes / 2, prefix::workspace_bytes(prefix::find_step(policy), rows)) << policy << ", " << length;
+  }
+  const prefix::problem doubles{.type = element::f64, .outer = 2, .length = 123'456'789};  // which the CPU executor has no kernel for
+  EXPECT_GT(prefix::workspace_bytes(prefix::find_step("single-pass-async"), doubles),
+            prefix::workspace_bytes(prefix::find_step("single-pass"), doubles));
+}
+
+// The tiles are the same, so the bits are.
+TEST(single_pass_step, movers_change_no_bit) {
+  const context where = context::on("cpu");
+  const prefix::problem p{.length = 40 * ring_tile<float> + 1001};
+  EXPECT_EQ(expect_scan_right<float>(where, p, {}, "single-pass"), expect_scan_right<float>(where, p, {}, "single-pass-async"));
+}
+
 // A launch that failed may have left totals of its epoch behind: the next one starts with a clean workspace.
 TEST(single_pass_step, forgets_the_workspace_of_a_launch_that_failed) {
   device_limits small = simulated_device();
@@ -127,7 +189,8 @@ TEST(single_pass_step, forgets_the_workspace_of_a_launch_that_failed) {
   const context where(runs);
   const std::span<std::byte> before = runs->scratch(1024, nullptr);
   device_array<float> array(where, 64);
-  EXPECT_THROW(scan(where, {.in = array.data(), .out = array.data(), .length = 64}, {.policy = "single-pass"}), not_supported);
+  EXPECT_THAT(refusal_by("single-pass", where, {.in = array.data(), .out = array.data(), .length = 64}),
+              AllOf(HasSubstr("scan.single-pass needs"), HasSubstr("bytes of shared memory")));
   EXPECT_NE(runs->scratch(1024, nullptr).data(), before.data());
 }
 

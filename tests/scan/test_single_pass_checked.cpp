@@ -24,6 +24,19 @@ TEST(single_pass_checked, aligned) {
                                {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = ring_tile<std::uint8_t> + 5});
   });
 }
+// Tiles moved by threads: whole ones and others, more than the ring has slots, at the same places as in memory and not.
+TEST(single_pass_checked, by_threads) {
+  constexpr const char* policy = "single-pass-async";
+  expect_clean([](const context& where) { expect_right<float>(where, {.length = 6 * ring_tile<float> + 37}, {}, policy); });
+  expect_clean([](const context& where) {
+    expect_right<float>(where, {.direction = scan_direction::reverse, .length = 2 * ring_tile<float> + 5}, {1, 0, true}, policy);
+  });
+  expect_clean([](const context& where) {
+    expect_right<std::uint8_t>(where, {.operation = scan_operation::max, .length = ring_tile<std::uint8_t> + 3}, {3, 6, false}, policy);
+  });
+  expect_clean([](const context& where) { expect_right<float, double>(where, {.length = 2 * ring_tile<float, double> + 7}, {}, policy); });
+  expect_clean([](const context& where) { expect_right<float>(where, {.outer = 100, .length = 77}, {}, policy); });
+}
 TEST(single_pass_checked, anywhere) {
   expect_clean([](const context& where) {
     expect_right<std::int16_t>(where, {.operation = scan_operation::max, .length = 2 * ring_tile<std::int16_t> + 3}, {3, 6, false});

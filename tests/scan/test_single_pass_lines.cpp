@@ -12,18 +12,39 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class single_pass_lines : public on_bulk_device {};
-AP_ON_BOTH_DEVICES(single_pass_lines);
-
-template <class T> void begins_with(const context& where, std::initializer_list<std::pair<scan_operation, T>> cases) {
-  for (const auto& [operation, first] : cases)
-    for (const scan_direction direction : directions)
-      for (const char* policy : {"single-pass", "items"})
-        expect_right<T>(
-            where,
-            {.operation = operation, .kind = scan_kind::exclusive, .direction = direction, .length = ring_tile<T> + 5, .initial = first},
-            {}, policy, {first});
-}
+class single_pass_lines : public on_ring_device {
+ protected:
+  // Nothing where there is no kernel for In.
+  template <class In, class Out = In>
+  void right(const context& where, const prefix::problem& p, const placement& lies = {}, const std::vector<Out>& initial = {}) const {
+    if (takes<In>()) expect_right<In, Out>(where, p, lies, policy(), initial);
+  }
+  template <class T> void begins_with(const context& where, std::initializer_list<std::pair<scan_operation, T>> cases) const {
+    for (const auto& [operation, first] : cases)
+      for (const scan_direction direction : directions) {
+        const prefix::problem p{
+            .operation = operation, .kind = scan_kind::exclusive, .direction = direction, .length = ring_tile<T> + 5, .initial = first};
+        right<T>(where, p, {}, {first});
+        if (!by_threads()) expect_right<T>(where, p, {}, "items", {first});
+      }
+  }
+  template <class T> void rows_of(const context& where, std::initializer_list<std::int64_t> lengths, std::int64_t elements) const {
+    std::size_t turn = 0;
+    for (const std::int64_t length : lengths) {
+      ++turn;
+      right<T>(where,
+               {.operation = operations[turn % 4],
+                .kind = kinds[turn % 2],
+                .direction = directions[turn / 2 % 2],
+                .outer = std::max<std::int64_t>(2, elements / length),
+                .length = length},
+               {.in_offset = turn % 3 == 0 ? turn % 4 : 0, .out_offset = turn % 3 == 1 ? turn % 4 : 0, .in_place = turn % 5 == 4});
+    }
+  }
+  template <class T, class Key> void segments_right(const context& where, prefix::problem p, const std::vector<Key>& keys,
+                                                    prefix::segments_by by, const placement& lies = {}, std::vector<T> initial = {}) const;
+};
+AP_ON_BOTH_DEVICES_BY_BOTH_MOVERS(single_pass_lines);
 TEST_P(single_pass_lines, exclusive_scans_begin_anywhere) {
   const context where = any();
   begins_with<float>(where, {{scan_operation::sum, -3.5f}, {scan_operation::min, 0.125f}, {scan_operation::max, 100.0f}});
@@ -32,18 +53,17 @@ TEST_P(single_pass_lines, exclusive_scans_begin_anywhere) {
   begins_with<std::int64_t>(where, {{scan_operation::min, std::int64_t{-5}}, {scan_operation::sum, std::int64_t{1} << 62}});
   const f16 half = to_f16(-7.5f);
   for (const scan_operation operation : operations)
-    expect_right<f16>(where, {.operation = operation, .kind = scan_kind::exclusive, .length = 40, .initial = -7.5}, {}, "single-pass",
-                      {half});
+    right<f16>(where, {.operation = operation, .kind = scan_kind::exclusive, .length = 40, .initial = -7.5}, {}, {half});
 }
 
 TEST_P(single_pass_lines, sums_in_wider_types) {
   const context where = any();
   const auto both = [&]<class In, class Out>(In, Out) {
-    expect_right<In, Out>(where, {.length = 2 * ring_tile<In, Out> + 21});
-    expect_right<In, Out>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = ring_tile<In, Out> + 3},
-                          {.in_offset = 3, .out_offset = 1});
-    expect_right<In, Out>(where, {.kind = scan_kind::exclusive, .length = 9, .initial = 1000}, {}, "single-pass", {Out(1000)});
-    expect_right<In, Out>(where, {.length = 9}, {}, "auto");
+    right<In, Out>(where, {.length = 2 * ring_tile<In, Out> + 21});
+    right<In, Out>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = ring_tile<In, Out> + 3},
+                   {.in_offset = 3, .out_offset = 1});
+    right<In, Out>(where, {.kind = scan_kind::exclusive, .length = 9, .initial = 1000}, {}, {Out(1000)});
+    if (!by_threads()) expect_right<In, Out>(where, {.length = 9}, {}, "auto");
   };
   both(std::int8_t{}, std::int32_t{});
   both(std::int8_t{}, std::int64_t{});
@@ -59,19 +79,6 @@ TEST_P(single_pass_lines, sums_in_wider_types) {
   both(float{}, double{});
 }
 
-template <class T> void rows_of(const context& where, std::initializer_list<std::int64_t> lengths, std::int64_t elements) {
-  std::size_t turn = 0;
-  for (const std::int64_t length : lengths) {
-    ++turn;
-    expect_right<T>(where,
-                    {.operation = operations[turn % 4],
-                     .kind = kinds[turn % 2],
-                     .direction = directions[turn / 2 % 2],
-                     .outer = std::max<std::int64_t>(2, elements / length),
-                     .length = length},
-                    {.in_offset = turn % 3 == 0 ? turn % 4 : 0, .out_offset = turn % 3 == 1 ? turn % 4 : 0, .in_place = turn % 5 == 4});
-  }
-}
 TEST_P(single_pass_lines, rows) {
   const context where = any();
   constexpr std::int64_t t = ring_tile<float>;
@@ -83,13 +90,13 @@ TEST_P(single_pass_lines, rows) {
   rows_of<f16>(where, {1, 3, 100, 4099}, ring_tile<f16> + 50);
   rows_of<bf16>(where, {2, 7, 1000, ring_tile<bf16> - 1}, ring_tile<bf16> + 50);
   // rows so long that a tile is far from both ends
-  expect_right<float>(where, {.outer = 2, .length = 70001});
-  expect_right<std::int64_t>(where, {.operation = scan_operation::max, .direction = scan_direction::reverse, .outer = 2, .length = 70001});
+  right<float>(where, {.outer = 2, .length = 70001});
+  right<std::int64_t>(where, {.operation = scan_operation::max, .direction = scan_direction::reverse, .outer = 2, .length = 70001});
   for (const scan_operation operation : operations)
     for (const scan_direction direction : directions)
-      expect_right<float>(
-          where, {.operation = operation, .kind = scan_kind::exclusive, .direction = direction, .outer = 37, .length = 50, .initial = 2},
-          {}, "single-pass", {2.0f});
+      right<float>(where,
+                   {.operation = operation, .kind = scan_kind::exclusive, .direction = direction, .outer = 37, .length = 50, .initial = 2},
+                   {}, {2.0f});
 }
 
 // Keys from their positions: runs of different lengths, also across tiles.
@@ -103,8 +110,10 @@ template <class Key> std::vector<Key> keys_of(std::int64_t count, int runs) {
   return keys;
 }
 
-template <class T, class Key> void expect_segments_right(const context& where, prefix::problem p, const std::vector<Key>& keys,
-                                                         prefix::segments_by by, const placement& lies = {}, std::vector<T> initial = {}) {
+template <class T, class Key> void single_pass_lines::segments_right(const context& where, prefix::problem p, const std::vector<Key>& keys,
+                                                                     prefix::segments_by by, const placement& lies,
+                                                                     std::vector<T> initial) const {
+  if (!takes<T>()) return;
   std::vector<T> host;
   for (std::size_t i = 0; i < keys.size(); ++i) host.push_back(input_at<T>(static_cast<std::int64_t>(i), p.operation));
   guarded<T> in(where, host, lies.in_offset), apart(where, std::vector<T>(host.size(), T(85)), lies.out_offset);
@@ -114,7 +123,7 @@ template <class T, class Key> void expect_segments_right(const context& where, p
   p.in = in.data();
   p.out = to.data();
   p.length = static_cast<std::int64_t>(keys.size());
-  scan_by_key(where, p, {.data = told.data(), .type = element_of<Key>, .by = by});
+  scan_by_key(where, p, {.data = told.data(), .type = element_of<Key>, .by = by}, {.policy = policy()});
   where.runs_on().synchronize(nullptr);
   expect_lines<T, T>(
       host, to.to_host(), p, initial,
@@ -132,10 +141,9 @@ TEST_P(single_pass_lines, by_key) {
     for (const int runs : {1, 3, 40, 100000}) {
       ++turn;
       const std::int64_t length = turn % 3 == 0 ? 2 * ring_tile<T> + 13 : turn % 3 == 1 ? ring_tile<T> - 1 : 77;
-      expect_segments_right<T, Key>(where,
-                                    {.operation = operations[turn % 4], .kind = kinds[turn % 2], .direction = directions[turn / 2 % 2]},
-                                    keys_of<Key>(length, runs), prefix::segments_by::keys,
-                                    {.in_offset = turn % 4, .out_offset = turn % 3, .in_place = turn % 5 == 0});
+      segments_right<T, Key>(where, {.operation = operations[turn % 4], .kind = kinds[turn % 2], .direction = directions[turn / 2 % 2]},
+                             keys_of<Key>(length, runs), prefix::segments_by::keys,
+                             {.in_offset = turn % 4, .out_offset = turn % 3, .in_place = turn % 5 == 0});
     }
   };
   turns(float{}, std::int32_t{});
@@ -151,9 +159,9 @@ TEST_P(single_pass_lines, by_head_flags) {
   for (const int runs : {1, 2, 17, 5000})
     for (const scan_direction direction : directions) {
       std::vector<std::uint8_t> flags = keys_of<std::uint8_t>(ring_tile<float> + 345, runs);
-      expect_segments_right<float, std::uint8_t>(where, {.direction = direction}, flags, prefix::segments_by::head_flags);
+      segments_right<float, std::uint8_t>(where, {.direction = direction}, flags, prefix::segments_by::head_flags);
       for (std::uint8_t& f : flags) f = static_cast<std::uint8_t>(f == 3 ? 128 : 0);
-      expect_segments_right<std::int64_t, std::uint8_t>(
+      segments_right<std::int64_t, std::uint8_t>(
           where, {.operation = scan_operation::max, .kind = scan_kind::exclusive, .direction = direction, .initial = -9}, flags,
           prefix::segments_by::head_flags, {}, {-9});
     }
@@ -162,12 +170,12 @@ TEST_P(single_pass_lines, by_head_flags) {
 TEST_P(single_pass_lines, keys_that_are_nan_or_zero) {
   const context where = any();
   std::vector<float> keys(500, std::nanf(""));
-  expect_segments_right<float, float>(where, {}, keys, prefix::segments_by::keys);
+  segments_right<float, float>(where, {}, keys, prefix::segments_by::keys);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i % 2 == 0 ? 0.0f : -0.0f;
-  expect_segments_right<std::int32_t, float>(where, {}, keys, prefix::segments_by::keys);
+  segments_right<std::int32_t, float>(where, {}, keys, prefix::segments_by::keys);
   std::vector<double> wide(500, std::nan(""));
   for (std::size_t i = 100; i < 300; ++i) wide[i] = i % 2 == 0 ? 0.0 : -0.0;
-  expect_segments_right<double, double>(where, {.direction = scan_direction::reverse}, wide, prefix::segments_by::keys);
+  segments_right<double, double>(where, {.direction = scan_direction::reverse}, wide, prefix::segments_by::keys);
 }
 
 // A NaN spoils its own segment and no other.
@@ -176,7 +184,7 @@ TEST_P(single_pass_lines, nan_stays_in_its_row) {
   std::vector<float> host(5000, 1);
   host[2503] = std::nanf("");
   device_array<float> array(where, host);
-  scan(where, {.in = array.data(), .out = array.data(), .outer = 50, .length = 100}, {.policy = "single-pass"});
+  scan(where, {.in = array.data(), .out = array.data(), .outer = 50, .length = 100}, {.policy = policy()});
   const auto out = array.to_host();
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (i >= 2503 && i < 2600)

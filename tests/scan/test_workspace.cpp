@@ -12,8 +12,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class workspaces : public on_bulk_device {};
+class workspaces : public on_ring_device {};
 AP_ON_BOTH_DEVICES(workspaces);
+INSTANTIATE_TEST_SUITE_P(CudaAsync, workspaces, testing::Values("cuda async"));
 
 // An array that can be scanned again and again with a workspace.
 template <class T> struct repeated {
@@ -79,12 +80,12 @@ TEST_P(workspaces, serve_launches_of_all_kinds) {
   repeated<std::uint8_t> bytes(where, ring_tile<std::uint8_t> + 9, scan_operation::max);
   repeated<std::int64_t> rows(where, 50 * 77, scan_operation::sum);
   for (int round = 0; round < (is_cuda() ? 2500 : 3); ++round) {
-    floats.expect_right({}, all, "single-pass");
+    floats.expect_right({}, all, policy());
     if (is_cuda() && round % 50 != 0) continue;  // the host's sums take longer than the scans
-    doubles.expect_right({.operation = scan_operation::min}, all, "single-pass");
+    doubles.expect_right({.operation = scan_operation::min}, all, policy());
     bytes.expect_right({.operation = scan_operation::max, .kind = scan_kind::exclusive}, all, "auto");
     floats.expect_right({.direction = scan_direction::reverse}, all, "items");
-    rows.expect_right({.outer = 50, .length = 77}, all, "single-pass");
+    rows.expect_right({.outer = 50, .length = 77}, all, policy());
   }
 }
 
@@ -106,7 +107,7 @@ TEST_P(workspaces, need_no_care_between_launches) {
     p.direction = directions[i % 2];
     p.kind = kinds[i / 2 % 2];
     if (i == launches - 1) p.direction = scan_direction::forward, p.kind = scan_kind::inclusive;
-    scan(where, p, {.policy = "single-pass", .workspace = all});
+    scan(where, p, {.policy = policy(), .workspace = all});
   }
   const auto result = out.to_host();
   std::uint32_t sum = 0;
@@ -145,8 +146,8 @@ TEST_P(workspaces, tags_come_around) {
   repeated<float> floats(where, 5 * ring_tile<float> + 3, scan_operation::sum);
   repeated<std::uint64_t> wide(where, 3 * ring_tile<std::uint64_t> + 1, scan_operation::sum);
   for (int i = 0; i < 3; ++i) {
-    floats.expect_right({}, words.bytes(), "single-pass");
-    wide.expect_right({.kind = scan_kind::exclusive}, words.bytes(), "single-pass");
+    floats.expect_right({}, words.bytes(), policy());
+    wide.expect_right({.kind = scan_kind::exclusive}, words.bytes(), policy());
     for (std::size_t t = 0; t < 4; ++t) EXPECT_NE(words.now()[prefix::control_words + t] >> 32, 0u);
   }
   EXPECT_EQ(words.now()[prefix::epoch_word], 0xFFFFFFFDu + 6ull);
@@ -159,10 +160,10 @@ TEST_P(workspaces, forget_the_totals_of_old_launches) {
   constexpr std::size_t words = 64, states = words - prefix::control_words;
   words_of memory(where, words);
   repeated<float> large(where, 30 * ring_tile<float>, scan_operation::sum);
-  large.expect_right({}, memory.bytes(), "single-pass");
+  large.expect_right({}, memory.bytes(), policy());
   for (std::size_t t = 0; t < 30; ++t) EXPECT_NE(memory.now()[prefix::control_words + t], 0u);
   repeated<float> small(where, 10, scan_operation::sum);
-  for (std::size_t i = 0; i < states; ++i) small.expect_right({}, memory.bytes(), "single-pass");
+  for (std::size_t i = 0; i < states; ++i) small.expect_right({}, memory.bytes(), policy());
   for (std::size_t t = 1; t < states; ++t) EXPECT_EQ(memory.now()[prefix::control_words + t], 0u) << t;
 }
 
@@ -171,13 +172,13 @@ TEST_P(workspaces, of_a_broken_launch_are_initialised_again) {
   const context where = any();
   words_of memory(where, 64);
   repeated<float> floats(where, 4 * ring_tile<float> + 1, scan_operation::sum);
-  floats.expect_right({}, memory.bytes(), "single-pass");
+  floats.expect_right({}, memory.bytes(), policy());
   memory.set(prefix::ticket_word, 2);
   memory.set(prefix::control_words, std::uint64_t{2} << 32 | 12345);  // a total of the epoch to come
   initialise_scan_workspace(where, memory.bytes());
   for (const std::uint64_t word : memory.now()) EXPECT_EQ(word, 0u);
-  floats.expect_right({}, memory.bytes(), "single-pass");
-  floats.expect_right({.direction = scan_direction::reverse}, memory.bytes(), "single-pass");
+  floats.expect_right({}, memory.bytes(), policy());
+  floats.expect_right({.direction = scan_direction::reverse}, memory.bytes(), policy());
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ class Ladder(ToolTest):
             records = self.records("scan", "--size", "9000", "--type", type_name)
             self.assertEqual([r["policy"] for r in records], json.loads(self.run_tool("info", "--json").stdout)["scan_policies"])
             refused = {r["policy"] for r in records if "refused" in r}
-            self.assertEqual(refused, set() if type_name == "f4" else {f"single-pass-{stages}" for stages in (1, 2, 3)})
+            self.assertEqual(refused, set() if type_name == "f4" else {f"single-pass-{kind}" for kind in ("async", 1, 2, 3)})
             for record in records:
                 if record["policy"] not in refused:
                     self.assertTrue(record["verified"], record)

@@ -54,6 +54,8 @@ template <phase_barrier Barrier, int N, int... Parties> struct channel {
   AP_RELAY void acquire(place at, int event = first, auto... who) {
     barrier[event > first ? event - 1 : last][at.index].wait(event > first ? at.parity : at.parity ^ 1, who...);
   }
+  // Whether acquire() of the first event would pass at once; of barriers that can be asked: ended(parity).
+  AP_RELAY bool is_free(place at) const { return barrier[last][at.index].ended(at.parity ^ 1); }
   // One party's share of an event is done.
   AP_RELAY void commit(place at, int event = first, auto... how) { barrier[event][at.index].arrive(how...); }
   // The event has happened in this round: what its parties wrote can be seen.

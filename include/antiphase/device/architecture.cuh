@@ -14,6 +14,11 @@ constexpr bool has_bulk_copies = false;
 #else
 constexpr bool has_bulk_copies = true;
 #endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr bool has_async_copies = false;  // nor mbarriers
+#else
+constexpr bool has_async_copies = true;
+#endif
 
 // Whether code that runs in the same loop should be as short as it can be.
 constexpr bool has_small_instruction_cache = AP_ON_GPU != 0;

@@ -1,6 +1,7 @@
-// The barrier object in shared memory that counts arrivals and bytes (mbarrier, sm_90 for the byte count).
+// The barrier object in shared memory that counts arrivals (mbarrier, sm_80) and bytes (sm_90).
 #pragma once
 #include <antiphase/core/channel.hpp>
+#include <antiphase/device/architecture.cuh>
 #include <antiphase/device/shared.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
@@ -20,6 +21,7 @@ struct mbarrier {
   std::uint64_t word;
 
 #if AP_ON_GPU
+  static constexpr bool waits_itself = has_bulk_copies;  // try_wait, which suspends the warp for a while, is as old as they are
   AP_DEV void init(int parties) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(this)), "r"(parties) : "memory");
   }
@@ -29,14 +31,21 @@ struct mbarrier {
   }
   AP_DEV bool ended(unsigned parity) const {
     std::uint32_t yes;
-    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                 : "=r"(yes)
-                 : "r"(shared_address(this)), "r"(parity)
-                 : "memory");
+    if constexpr (waits_itself)
+      asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+                   : "=r"(yes)
+                   : "r"(shared_address(this)), "r"(parity)
+                   : "memory");
+    else
+      asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+                   : "=r"(yes)
+                   : "r"(shared_address(this)), "r"(parity)
+                   : "memory");
     return yes != 0;
   }
   AP_DEV void wait(unsigned parity) const {
     while (!ended(parity)) {
+      if constexpr (!waits_itself) __nanosleep(32);  // else waiting warps take issue slots from those that work
     }
   }
 #else

@@ -34,7 +34,9 @@ inline constexpr step steps[] = {
     {"double-buffer", "2 buffers: one barrier per step", double_buffer_policy},
     {"warp-shuffle", "steps within a warp through registers, two barriers in all", warp_shuffle_policy},
     {"items", "64 bytes per thread, in accesses of 16 bytes", items_policy},
-    {"single-pass-1", "the array read once: tiles by bulk copies, totals between blocks; 1 stage", single_pass_policy, with_stages(1)},
+    {"single-pass-async", "the array read once: tiles by cp.async, totals between blocks", single_pass_policy,
+     by_threads(ring_scan_policy)},
+    {"single-pass-1", "tiles by bulk copies; 1 stage", single_pass_policy, with_stages(1)},
     {"single-pass-2", "2 stages: a tile is loaded while another is scanned", single_pass_policy, with_stages(2)},
     {"single-pass-3", "3 stages", single_pass_policy, with_stages(3)},
     {"single-pass", "8 stages: tiles wait in the ring for what lies before them", single_pass_policy},
@@ -45,6 +47,9 @@ inline constexpr step steps[] = {
 const step& find_step(std::string_view name);
 // The fastest step that takes the problem on that device. Throws bad_request if the problem makes no sense.
 const step& select_step(const executor& on, const problem& p);
+// The step that reads the array once, in tiles, on that device: with bulk copies or, where it has none or its kernels are not compiled for
+// it, without. There is no other for segments by key.
+const step& select_single_pass(const executor& on);
 // Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
 constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave; }
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }

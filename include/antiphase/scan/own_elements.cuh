@@ -29,12 +29,16 @@ constexpr int own_chunk_of(int size) {
   }
   return best;
 }
-// The larger an element the longer it takes to look ahead, so tiles of large ones are larger. The ring is as long as shared memory allows.
-constexpr ring_policy own_ring_of(int size) {
-  ring_policy p = ring_scan_policy;
-  const int row_bytes = p.warps * 32 * own_chunk_of(size) * size, wanted = size <= 8 ? ring_scan_policy.tile_bytes() : 40 << 10;
+// The larger an element the longer it takes to look ahead, so tiles of large ones are larger where there is room. The ring is as long as
+// shared memory allows.
+constexpr ring_policy own_ring_of(int size, tile_mover mover = tile_mover::copy_engine) {
+  const bool engine = mover == tile_mover::copy_engine;
+  ring_policy p = engine ? ring_scan_policy : by_threads(ring_scan_policy);
+  const int row_bytes = p.warps * 32 * own_chunk_of(size) * size;
+  const int wanted = size <= 8 || !engine ? ring_scan_policy.tile_bytes() : 40 << 10, room = engine ? 200 << 10 : 96 << 10;
   p.rows = std::max(1, wanted / row_bytes);
-  p.stages = std::min(ring_scan_policy.stages, (200 << 10) / (p.rows * row_bytes));
+  p.stages = std::min(p.stages, room / (p.rows * row_bytes));
+  p.in_flight = std::min(p.in_flight, p.stages);
   return p;
 }
 

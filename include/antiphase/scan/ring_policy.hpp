@@ -8,12 +8,16 @@ namespace antiphase::prefix {
 // What the lines of a scan are: a single one, or segments of the array (rows among them) that begin where elements say so.
 enum class lines_kind { one, segments };
 
+// Who moves tiles between global memory and the ring: the copy engine (bulk copies, sm_90), or the threads of two warps (cp.async, sm_80).
+enum class tile_mover { copy_engine, threads };
+
 // A block keeps a ring of tiles in shared memory; a tile is `rows` rows of 512 bytes (32 lanes x 16) for each of `warps` warps.
 struct ring_policy {
   int warps = 8;  // that reduce, and as many again that scan
   int rows = 6;   // of a warp in a tile
   int stages = 8;
   int in_flight = 2;  // tiles being loaded at a time
+  tile_mover mover = tile_mover::copy_engine;
 
   constexpr bool operator==(const ring_policy&) const = default;
   constexpr int threads() const { return (2 * warps + 4) * 32; }  // one warp each loads, publishes, looks ahead and stores
@@ -41,11 +45,25 @@ constexpr ring_policy wide_ring_policy{.in_flight = 4};
 constexpr ring_policy segments_ring_policy{.warps = 12, .rows = 5, .stages = 6};
 constexpr ring_policy wide_segments_ring_policy{.rows = 8, .stages = 6};  // of 8 bytes; other tiles fall out of step (docs/scan.md)
 
-constexpr ring_policy ring_for(std::size_t in, std::size_t out, bool integers, lines_kind lines) {
-  if (lines == lines_kind::segments) return out == 8 ? wide_segments_ring_policy : segments_ring_policy;
-  const bool narrow = integers && in < 4;
-  if (out > in) return narrow ? narrow_to_wide_ring_policy : wide_ring_policy;
-  return narrow ? narrow_ring_policy : ring_scan_policy;
+// Where threads move tiles the ring is as long as the shared memory that a block may have on every GPU of compute capability 8.x.
+constexpr std::size_t most_shared_by_threads = 99 << 10;
+constexpr ring_policy by_threads(ring_policy p) {
+  p.stages = 4;
+  p.in_flight = std::max(p.in_flight, 3);
+  p.mover = tile_mover::threads;
+  return p;
+}
+
+constexpr ring_policy ring_for(std::size_t in, std::size_t out, bool integers, lines_kind lines,
+                               tile_mover mover = tile_mover::copy_engine) {
+  const bool engine = mover == tile_mover::copy_engine, narrow = integers && in < 4;
+  ring_policy p = narrow ? narrow_ring_policy : ring_scan_policy;
+  if (out > in) p = narrow ? narrow_to_wide_ring_policy : wide_ring_policy;
+  if (lines == lines_kind::segments) {
+    p = out == 8 ? wide_segments_ring_policy : segments_ring_policy;
+    if (!engine) p = {.rows = 5};  // beside the marks of segments four larger tiles would not fit
+  }
+  return engine ? p : by_threads(p);
 }
 
 }  // namespace antiphase::prefix

@@ -4,12 +4,12 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/architecture.cuh>
 #include <antiphase/device/barrier.cuh>
-#include <antiphase/device/bulk.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/scan/look_ahead.cuh>
 #include <antiphase/scan/ring_policy.hpp>
 #include <antiphase/scan/single_pass.hpp>
 #include <antiphase/scan/slot_access.cuh>
+#include <antiphase/scan/tile_copies.cuh>
 #include <antiphase/scan/tile_shape.cuh>
 #include <antiphase/scan/typed_elements.cuh>
 
@@ -22,16 +22,14 @@ inline namespace AP_TARGET {
 // through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look ahead and store. Only totals are
 // published, and what lies before a tile is folded in an order that its number alone decides: results are the same bits in every run.
 // A reverse scan takes tiles, chunks and elements from the other end.
-enum tile_event { loaded, reduced, prefixed, scanned, stored };
 
 // What the roles owe each other; the tests replace one piece at a time by a faulty one.
 template <ring_policy P> struct single_pass_rules {
-  using ring = channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps), warps(1), warps(P.warps), warps(2)>;
+  using tiles = tile_copies<P>;
+  using ring = channel<mbarrier, P.stages, tiles::loaders, warps(P.warps), warps(1), warps(P.warps), warps(2)>;
   using readers = channel<mbarrier, P.stages, warps(P.warps)>;
   using exchange = tagged_words;
   AP_DEV static std::uint32_t tag(std::uint64_t epoch) { return tag_of(epoch); }
-  AP_DEV static void written_for_copy_engine() { fence_async(); }
-  AP_DEV static void read_by_copy_engine() { bulk_wait_read<0>(); }
   AP_DEV static int present(int count) { return count; }
 };
 
@@ -64,6 +62,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     std::uint32_t number[P.stages];              // of the tile in scan order; none: there are no more
     unsigned char marks[Elements::keeps_marks ? P.stages : 1][Elements::keeps_marks ? tile_chunks : 1];
   };
+  static_assert(P.mover == tile_mover::copy_engine || sizeof(storage) <= most_shared_by_threads);
   using place = cursor<P.stages>;
 
  private:
@@ -85,8 +84,10 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   }
 
   // There is code for arrays that begin at multiples of 16 bytes, one way and the other, and for all arrays: in one loop, both would not
-  // fit the instruction cache. The CPU executor has only the latter.
+  // fit the instruction cache. The CPU executor has only the latter, and so have kernels whose tiles threads move: three forms of each take
+  // three times as long to compile.
   enum class order { forward, reverse, any };
+  static constexpr bool has_forms = has_small_instruction_cache && P.mover == tile_mover::copy_engine;
   template <order O> AP_DEV static bool reverse(const params& p) {
     return O == order::any ? p.direction == scan_direction::reverse : O == order::reverse;
   }
@@ -107,34 +108,31 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   AP_DEV static void load(const params& p, storage& s) {
     const bool leads = lane_index() == 0;
     std::uint64_t drawn = leads ? draw(p) : 0;
-    place at, landed;
-    for (int i = 0;; ++i, ++at) {
-      s.ring.acquire(at);
-      if (i >= P.in_flight) s.ring.wait(landed++, loaded);
+    typename Rules::tiles tiles;
+    place at;
+    for (;; ++at) {
+      tiles.acquire(s.ring, at);
       const std::uint64_t number = shuffle(drawn, 0);
       if (leads) s.number[at.index] = number < p.tiles ? static_cast<std::uint32_t>(number) : none;
       if (number >= p.tiles) break;
-      const std::uint32_t size = load_tile(p, s, at, extent_of(p, static_cast<std::uint32_t>(number)));
-      if (leads) {
-        s.ring.commit(at, loaded, bytes{static_cast<int>(size)});
-        drawn = draw(p);  // one ahead
-      }
+      const std::uint32_t size = load_tile(p, s, tiles, at, extent_of(p, static_cast<std::uint32_t>(number)));
+      tiles.commit(s.ring, at, size);
+      if (leads) drawn = draw(p);  // one ahead
     }
-    if (leads) s.ring.commit(at, loaded);
+    tiles.finish(s.ring, at);
   }
   // Returns how many bytes are on their way.
-  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, place at, const tile_extent& here) {
+  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles, place at, const tile_extent& here) {
     const int lane = lane_index(), shift = shift_of(p.in), count = Rules::present(here.count);
     using unit = typename Elements::in_unit;
     const moved_in_bulk<unit> part(shift, count * Elements::units);
     const unit* const from = units_of<unit>(p.in, here.first);
     pack<unit, 1>* const slot = reinterpret_cast<pack<unit, 1>*>(s.slot[at.index] + shift);
-    if (lane == 0 && part.bytes() > 0) bulk_load(slot + part.first, from + part.first, part.bytes(), s.ring.barrier[loaded][at.index]);
+    tiles.load(s.ring, at, slot + part.first, from + part.first, part.bytes());
     if (part.bytes() != tile * Elements::in_bytes) {
       if (const int mine = part.by_lane(lane); mine < part.count) slot[mine].element[0] = from[mine];
       Elements::complete(p, s.slot[at.index], shift, count);
-      fence_async();  // before the slot's next load
-      warp_sync();
+      tiles.filled_by_lanes();
     }
     return part.bytes();
   }
@@ -243,7 +241,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
         write_chunk<O>(p, slot, chunk_number(warp, r), Elements::from(p, combine{}(base, before.at[r]), v[r], marks[r]));
         base = combine{}(base, total.at[r]);
       }
-      Rules::written_for_copy_engine();
+      Rules::tiles::results_written();
       s.ring.commit(at, scanned, by_warp{});
     });
   }
@@ -254,6 +252,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   }
   AP_DEV static void store(const params& p, storage& s) {
     const int lane = lane_index(), shift = shift_of(p.out);
+    typename Rules::tiles tiles;
     each_tile(s, [&](place at, std::uint32_t number) {
       const tile_extent here = extent_of(p, number);
       const int count = Rules::present(here.count);
@@ -262,21 +261,17 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       unit* const to = units_of<unit>(p.out, here.first);
       const pack<unit, 1>* const slot = reinterpret_cast<const pack<unit, 1>*>(s.slot[at.index] + shift);
       s.ring.wait(at, scanned);
-      if (lane == 0) {
-        if (part.bytes() > 0) bulk_store(to + part.first, slot + part.first, part.bytes());
-        bulk_commit();
-      }
+      tiles.store(to + part.first, slot + part.first, part.bytes());
       if (const int mine = part.by_lane(lane); mine < part.count) to[mine] = slot[mine].element[0];
-      if (lane == 0) Rules::read_by_copy_engine();
-      s.ring.release(at, by_warp{});
+      tiles.release(s.ring, at);
     });
-    if (lane == 0) bulk_wait<0>();
+    tiles.finish_stores();
   }
 
  public:
   // kernel ------------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()([[maybe_unused]] const params& p) const {
-    if constexpr (has_bulk_copies) run(p);
+    if constexpr (Rules::tiles::compiled) run(p);
   }
 
  private:
@@ -286,12 +281,14 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       s.ring.init();
       s.taken.init();
       s.epoch_read.init();
-      fence_mbarrier_init();
+      Rules::tiles::initialised();
     }
     block_barrier();
     const int warp = warp_index();
     const auto in_order = [&](auto role) {
-      if (!has_small_instruction_cache || !aligned(p))
+      if constexpr (!has_forms)
+        role.template operator()<order::any>();
+      else if (!aligned(p))
         role.template operator()<order::any>();
       else if (p.direction == scan_direction::reverse)
         role.template operator()<order::reverse>();
