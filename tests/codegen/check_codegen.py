@@ -126,10 +126,9 @@ def missing_packets(kernel, code):
 
 MAIN_LOOP = 240  # instructions at most: 12 of the Tensor Cores, 64 additions, 2 waits, 2 releases, addresses
 CONVERTED = 170  # more, where A is split on the way: 16 pairs of 10, reads, waits
-SPILLED_SUMS = 24  # accesses to local memory there: a few of the 64 sums wait in it, since another warpgroup that loads has registers too
+SPILLED_SUMS = 10  # accesses to local memory there: a few of the 64 sums wait in it, since another warpgroup that loads has registers too
 TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever runs, may use
-REALIGNED_MEMORY = 40  # more, for storing rows that are not aligned, but not in persistent blocks of warpgroups
-COUNTING_MEMORY = 32  # more, where warps that count have 40 registers and those that compute 224
+COUNTING_MEMORY = 16  # more, where warps that count have 40 registers and those that compute 224
 
 
 def product_faults(code):
@@ -151,8 +150,8 @@ def product_faults(code):
     if local > (SPILLED_SUMS if converting else 0):
         yield f"{local} accesses to local memory in the main loop, expected at most {SPILLED_SUMS if converting else 0}"
     waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
-    if waits != (6 if converting else 1):  # one for each fragment of A, of which the first chunk has one of its own, and that for the main product
-        yield f"{waits} waits for the Tensor Cores in the main loop, expected {6 if converting else 1}"
+    if waits != (5 if converting else 1):  # one for each fragment of A, and that for the main product
+        yield f"{waits} waits for the Tensor Cores in the main loop, expected {5 if converting else 1}"
     shared_by = int(re.search(r"product_policy\{\d+, (\d+)", code.split("\n", 1)[0])[1])
     pairs = sum("STG.E.64" in text for _, text in lines)
     if pairs < 31 // shared_by:
@@ -164,8 +163,7 @@ def of_split_operands(kernel):
 
 
 def allowed_memory(kernel):
-    persistent = re.search(r"split_product<mm::product_policy\{\d+, 1, \(mm::multiplier\)0", kernel.name) is not None
-    return TAIL_MEMORY + (0 if persistent else REALIGNED_MEMORY) + (COUNTING_MEMORY if "converting_product" in kernel.name else 0)
+    return TAIL_MEMORY + (COUNTING_MEMORY if "converting_product" in kernel.name else 0)
 
 
 def memory_faults(kernel):

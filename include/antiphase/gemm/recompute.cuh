@@ -37,9 +37,6 @@ struct recompute_shape {
 struct line_panel {
   static constexpr int by_lines = recompute_shape::depth + 4, by_k = recompute_shape::tile + 8;  // from row to row
   alignas(128) float data[recompute_shape::tile * by_lines];
-  // Between neighbouring lines, and neighbours along k.
-  AP_FN static constexpr int line_pitch(bool lies_by_lines) { return lies_by_lines ? by_lines : 1; }
-  AP_FN static constexpr int k_pitch(bool lies_by_lines) { return lies_by_lines ? 1 : by_k; }
   static_assert(recompute_shape::depth * by_k <= recompute_shape::tile * by_lines);
 };
 union recompute_storage {
@@ -72,8 +69,8 @@ struct panel_lines {
     y_step = width * (by_lines ? shape::threads / shape::depth : shape::threads / shape::tile);
     from = data + y * row_stride + x * in_row;
   }
-  AP_DEV int line_pitch() const { return line_panel::line_pitch(by_lines); }
-  AP_DEV int k_pitch() const { return line_panel::k_pitch(by_lines); }
+  AP_DEV int line_pitch() const { return by_lines ? line_panel::by_lines : 1; }
+  AP_DEV int k_pitch() const { return by_lines ? 1 : line_panel::by_k; }
 
   AP_DEV void copy(line_panel& to) {
     using shape = recompute_shape;
@@ -244,27 +241,16 @@ template <class Wanted = any_output> AP_DEV void recompute_tile(const problem& p
     }
   };
   panel_lines rows(rows_of_a(p), top, member), columns(columns_of_b(p), left, member);
-  // For either order of either operand there is code of its own, in which all places are constants.
-  const auto step = [&]<bool A, bool B>(const float* of_rows, const float* of_columns) {
-    constexpr int a_line = line_panel::line_pitch(A), a_k = line_panel::k_pitch(A), b_line = line_panel::line_pitch(B),
-                  b_k = line_panel::k_pitch(B);
-    const float *from_a = of_rows + (warp_top + lane / 4) * a_line + lane % 4 * a_k,
-                *from_b = of_columns + (warp_left + lane / 4) * b_line + lane % 4 * b_k;
+  const int a_line = rows.line_pitch(), a_k = rows.k_pitch(), b_line = columns.line_pitch(), b_k = columns.k_pitch();
+  const int in_a = (warp_top + lane / 4) * a_line + lane % 4 * a_k, in_b = (warp_left + lane / 4) * b_line + lane % 4 * b_k;
+  each_step(rows, columns, memory, [&](const float* of_rows, const float* of_columns) {
     AP_UNROLL
     for (int k = 0; k < shape::depth; k += 4) {
       const int set = k / 4 % 2;
-      a[set].read(from_a + k * a_k, a_line);
-      b[set].read(from_b + k * b_k, b_line);
+      a[set].read(of_rows + in_a + k * a_k, a_line);
+      b[set].read(of_columns + in_b + k * b_k, b_line);
       multiply(1 - set);
     }
-  };
-  each_step(rows, columns, memory, [&](const float* of_rows, const float* of_columns) {
-    if (rows.by_lines)
-      columns.by_lines ? step.template operator()<true, true>(of_rows, of_columns)
-                       : step.template operator()<true, false>(of_rows, of_columns);
-    else
-      columns.by_lines ? step.template operator()<false, true>(of_rows, of_columns)
-                       : step.template operator()<false, false>(of_rows, of_columns);
   });
   multiply(1);
 
