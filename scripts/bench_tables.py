@@ -131,11 +131,17 @@ class Tables:
         """Speed as a share of a copy's of the same bytes."""
         return figure.times["memcpy"] / figure.times[who] if "memcpy" in figure.times and who in figure.times else None
 
+    def of_copy_text(self, figure):
+        share = self.of_copy(figure)
+        return f"{share * 100:.1f} %" if share else ""
+
+    def time_text(self, figure):
+        return f"{figure.times['ours']:.1f}" + (f" {self.mark}" if self.stale(figure) else "")
+
     def sum_text(self, figure):
         if figure is None:
             return ""
-        share = self.of_copy(figure)
-        parts = [f"{share * 100:.1f} %" if share else "", times_text(figure.times_faster("cub"))]
+        parts = [self.of_copy_text(figure), times_text(figure.times_faster("cub"))]
         if RUN_TO_RUN in figure.times:
             parts[1] += f" ({times_text(figure.times_faster(RUN_TO_RUN))})"
         return ", ".join(filter(None, parts)) + (f" {self.mark}" if self.stale(figure) else "")
@@ -153,15 +159,14 @@ class Tables:
 
     def other_sums(self):
         figures = self.results.other_sums()
-        rows = [[f"`{f.type}`, {f.data}", shape_text(f.shape), f"{f.times['ours']:.1f}" + (f" {self.mark}" if self.stale(f) else ""),
-                 f"{self.of_copy(f) * 100:.1f} %" if self.of_copy(f) else "", times_text(f.times_faster("cub"))] for f in figures]
+        rows = [[f"`{f.type}`, {f.data}", shape_text(f.shape), self.time_text(f), self.of_copy_text(f), times_text(f.times_faster("cub"))]
+                for f in figures]
         return figures, "Inclusive sums, microseconds, medians of rested runs; a copy that moves as many bytes.", ["", "n", "µs", "of a copy", "of CUB"], rows
 
     def own_scans(self):
         figures = sorted(self.results.own_scans(), key=lambda f: (bytes_of(f.type), f.shape))
-        rows = [[f.type, shape_text(f.shape), f"{f.times['ours']:.1f}" + (f" {self.mark}" if self.stale(f) else ""),
-                 *(f"{f.times[who]:.1f}" if who in f.times else "" for who in ("cub", "memcpy")),
-                 f"{self.of_copy(f) * 100:.1f} %" if self.of_copy(f) else "", times_text(f.times_faster("cub"))] for f in figures]
+        rows = [[f.type, shape_text(f.shape), self.time_text(f), *(f"{f.times[who]:.1f}" if who in f.times else "" for who in ("cub", "memcpy")),
+                 self.of_copy_text(f), times_text(f.times_faster("cub"))] for f in figures]
         return figures, ("Inclusive scans of structs with an operator that does not commute (`antiphase bench scan --own`), microseconds, medians of rested runs; "
                          "CUB with the same operator."), ["element", "n", "µs", "CUB", "copy", "of a copy", "of CUB"], rows
 
