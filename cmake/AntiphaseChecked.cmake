@@ -27,8 +27,8 @@ function(antiphase_checked_kernels target)
     # access, so hooks must not be left by a jump. -g1: lines for the reports. -fno-weak: an inline function or template that was not inlined
     # becomes the object's own; with a weak symbol, one that another object defines without instrumentation might take its place. The compiler
     # warns that constants are then the object's own too, and that libtsan knows no fences, hence -w; the other targets' compilations of the
-    # same sources show their warnings.
-    target_compile_options(${library} PRIVATE -O2 -g1 -fsanitize=thread -fno-builtin -fno-optimize-sibling-calls -fno-weak -w
+    # same sources show their warnings. Optimising loops in which every access is a call takes ten times as long as all the rest.
+    target_compile_options(${library} PRIVATE -O1 -fno-tree-loop-optimize -g1 -fsanitize=thread -fno-builtin -fno-optimize-sibling-calls -fno-weak -w
                                               "SHELL:--param tsan-instrument-func-entry-exit=0"
                                               "SHELL:-include antiphase/executor/cpu/checked_prelude.hpp")
     target_compile_definitions(${library} PRIVATE AP_CHECKED)

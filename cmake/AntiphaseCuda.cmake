@@ -41,19 +41,23 @@ else()
   message(STATUS "antiphase: GPU part not built: ${_why_not}")
 endif()
 
-# What kernels are compiled for. The ladder's plain steps also run on Turing; cp.async needs Ampere, bulk copies Hopper. 80 is built as
-# PTX too, so that GPUs newer than Hopper run it.
-set(ANTIPHASE_ARCHITECTURES_PLAIN 75-real 80 90a-real CACHE STRING "Architectures of kernels that need nothing newer than sm_75")
-set(ANTIPHASE_ARCHITECTURES_ASYNC 80 90a-real CACHE STRING "Architectures of kernels that copy asynchronously (sm_80)")
+# What kernels are compiled for. The ladder's plain steps also run on Turing; cp.async needs Ampere, bulk copies Hopper. For GPUs other than
+# Hopper there is PTX, which their driver compiles when it is first needed: machine code for each would take half of the build.
+set(ANTIPHASE_ARCHITECTURES_PLAIN 75-virtual 90a-real CACHE STRING "Architectures of kernels that need nothing newer than sm_75")
+set(ANTIPHASE_ARCHITECTURES_ASYNC 80-virtual 90a-real CACHE STRING "Architectures of kernels that copy asynchronously (sm_80)")
 set(ANTIPHASE_ARCHITECTURES_BULK 90a-real CACHE STRING "Architectures of kernels that use bulk copies (sm_90)")
-set(ANTIPHASE_ARCHITECTURES_NO_BULK 80 CACHE STRING "Architectures of kernels in the place of those that use bulk copies, for other GPUs (sm_80)")
+set(ANTIPHASE_ARCHITECTURES_NO_BULK 80-virtual CACHE STRING "Architectures of kernels in the place of those that use bulk copies, for other GPUs (sm_80)")
+set(ANTIPHASE_ARCHITECTURES_RIVALS 80-virtual 90a-real CACHE STRING "Architectures of the libraries that benchmarks compare with")
+
+option(ANTIPHASE_LINE_NUMBERS "Kernels know their source lines, for profilers and compute-sanitizer: three times as large, a tenth longer to build" OFF)
 
 # antiphase_cuda_objects(name ARCHITECTURES list SOURCES files...): an object library of CUDA code with the project's flags.
 function(antiphase_cuda_objects name)
   cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES" ${ARGN})
   add_library(${name} OBJECT ${arg_SOURCES})
   # CMake 3.25 on Debian knows no cuda_std_20.
-  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-lineinfo;-Xptxas=-v;--compress-mode=size>")
+  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xptxas=-v;--compress-mode=size>"
+                                         "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ANTIPHASE_LINE_NUMBERS}>>:-lineinfo>")
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${arg_ARCHITECTURES}")
   antiphase_options(${name})
@@ -71,8 +75,9 @@ function(antiphase_kernels target name)
       file(CONFIGURE OUTPUT "${stub}.${language}" CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"\n")
     endforeach()
     target_sources(${target} PRIVATE "${stub}.cpp")
-    # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there.
-    set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
+    # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
+    # times as long.
+    set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
     list(APPEND cuda_sources "${stub}.cu")
   endforeach()
   if(ANTIPHASE_HAS_CUDA)
