@@ -15,6 +15,13 @@
 
 namespace antiphase::gemm_test {
 
+// Under AddressSanitizer products take ten times as long: long tests are content with a part of their cases there.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 // Where to run ----------------------------------------------------------------------------------------------------------------------
 // A test that runs where its parameter says; the ones on the GPU are skipped where there is none.
 template <class Parameter> class on_device_with : public testing::TestWithParam<Parameter> {

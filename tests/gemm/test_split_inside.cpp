@@ -84,9 +84,7 @@ TEST_P(split_inside, general_strides) {
   AP_EXPECT_KEPT(inside(p), p);
 }
 TEST_P(split_inside, k_in_pieces) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
-#endif
+  if (sanitized) GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
   if (!is_cuda() && GetParam().cluster != 2) GTEST_SKIP() << "half a minute of it, for a loop on the host";
   product p =
       product_of_rows(scaled(reals(3, 65536 + 100, 1), [](auto, auto k) { return k / 9000; }), reals(65536 + 100, 2, 2), 1.25f, 0.5f);
