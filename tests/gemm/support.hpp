@@ -13,14 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/sanitized.hpp"
+
 namespace antiphase::gemm_test {
 
-// Under AddressSanitizer products take ten times as long: long tests are content with a part of their cases there.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
+using test::sanitized;
 
 // Where to run ----------------------------------------------------------------------------------------------------------------------
 // A test that runs where its parameter says; the ones on the GPU are skipped where there is none.

@@ -4,6 +4,7 @@
 #include <antiphase/core/error.hpp>
 #include <type_traits>
 
+#include "tests/sanitized.hpp"
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/support.hpp"
 
@@ -82,6 +83,7 @@ TEST_P(own_scans, of_any_length) {
 TEST_P(own_scans, along_every_axis) {
   for (const scan_kind kind : {scan_kind::inclusive, scan_kind::exclusive})
     for (const scan_direction direction : {scan_direction::forward, scan_direction::reverse}) {
+      if (test::sanitized && (kind == scan_kind::exclusive) != (direction == scan_direction::reverse)) continue;
       expect_all_right(any(), {3, 5200, 1, direction}, kind, {1, 0, false});
       expect_all_right(any(), {2, 600, 3, direction}, kind, {0, 2, true});
       expect_all_right(any(), {40, 1, 5, direction}, kind, {0, 0, false});
