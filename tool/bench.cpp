@@ -14,12 +14,12 @@ constexpr const char* examples =
 
 }  // namespace
 
-void add_bench(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("bench", "Measure speed and accuracy of the public calls beside cuBLAS, CUB and a copy");
-  command->require_subcommand(1);
-  command->footer(examples);
-  add_bench_gemm(*command, chosen);
-  add_bench_scan(*command, chosen);
+void add_bench(arguments program) {
+  arguments command = program.add_subcommand("bench", "Measure speed and accuracy of the public calls beside cuBLAS, CUB and a copy");
+  command.require_subcommand();
+  command.footer(examples);
+  add_bench_gemm(command);
+  add_bench_scan(command);
 }
 
 }  // namespace antiphase::tool

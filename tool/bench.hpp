@@ -4,7 +4,7 @@
 
 namespace antiphase::tool {
 
-void add_bench_gemm(CLI::App& bench, action& chosen);
-void add_bench_scan(CLI::App& bench, action& chosen);
+void add_bench_gemm(arguments bench);
+void add_bench_scan(arguments bench);
 
 }  // namespace antiphase::tool

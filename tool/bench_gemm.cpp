@@ -374,26 +374,26 @@ void run(const request& r) {
 
 }  // namespace
 
-void add_bench_gemm(CLI::App& bench, action& chosen) {
-  CLI::App* command = bench.add_subcommand("gemm", "Matrix products: time, accuracy, and cuBLAS beside them");
+void add_bench_gemm(arguments bench) {
+  arguments command = bench.add_subcommand("gemm", "Matrix products: time, accuracy, and cuBLAS beside them");
   const auto r = std::make_shared<request>();
   const auto many = [&](const char* option, auto& values, const char* text) {
-    return command->add_option(option, values, text)->delimiter(',')->type_name("NAMES");
+    return command.add_option(option, values, text).several().type_name("NAMES");
   };
-  many("--size", r->sizes, "M, N and K at once; several, separated by commas")->check(integer_from(0))->type_name("NUMBERS");
-  many("--m", r->m, "Rows of A and C; with --n and --k as often as there are products")->check(integer_from(0))->type_name("NUMBERS");
-  many("--n", r->n, "Columns of B and C")->check(integer_from(0))->type_name("NUMBERS");
-  many("--k", r->k, "Columns of A, rows of B")->check(integer_from(0))->type_name("NUMBERS");
+  many("--size", r->sizes, "M, N and K at once; several, separated by commas").check(integer_from(0)).type_name("NUMBERS");
+  many("--m", r->m, "Rows of A and C; with --n and --k as often as there are products").check(integer_from(0)).type_name("NUMBERS");
+  many("--n", r->n, "Columns of B and C").check(integer_from(0)).type_name("NUMBERS");
+  many("--k", r->k, "Columns of A, rows of B").check(integer_from(0)).type_name("NUMBERS");
   many("--layout", r->layouts, "Some of nn (default), nt, tn, tt: A and B row-major, n, or transposed, t");
   many("--data", r->data, "What A and B are made of: all, or some by name (default normal; a wrong name lists them)");
   many("--precision", r->precisions, "fp32, strict or both (default)");
-  command->add_option("--against", r->against, "cublas (default) or none")->type_name("NAME");
-  command->add_option("--repeats", r->repeats, "Samples of each time (default 9)")->check(integer_between(1, 1000))->type_name("N");
-  add_protocol_option(*command, r->protocol);
-  add_place_options(*command, r->place, reference::not_offered);
-  add_common_options(*command, r->common);
-  command->footer(explanation);
-  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+  command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
+  command.add_option("--repeats", r->repeats, "Samples of each time (default 9)").check(integer_between(1, 1000)).type_name("N");
+  add_protocol_option(command, r->protocol);
+  add_place_options(command, r->place, reference::not_offered);
+  add_common_options(command, r->common);
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

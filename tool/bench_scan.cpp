@@ -315,30 +315,27 @@ void run(const scan_request& r) {
 
 bool scan_request::beside(std::string_view rival) const { return std::ranges::find(against, rival) != against.end(); }
 
-void add_bench_scan(CLI::App& bench, action& chosen) {
-  CLI::App* command = bench.add_subcommand("scan", "Running sums: time, and CUB and a copy beside them");
+void add_bench_scan(arguments bench) {
+  arguments command = bench.add_subcommand("scan", "Running sums: time, and CUB and a copy beside them");
   const auto r = std::make_shared<scan_request>();
-  command->add_option("--size", r->sizes, "Numbers of elements, separated by commas")
-      ->delimiter(',')
-      ->check(integer_from(0))
-      ->type_name("NUMBERS");
-  command->add_option("--type", r->types, "Some of f4 (default), f8, i1 to i8, u1 to u8, or all")->delimiter(',')->type_name("TYPES");
-  command->add_option("--rows", r->rows, "Rows of equal length that each array consists of")->check(integer_from(1))->type_name("N");
-  command->add_option("--by-key", r->segment, "Sums by 32-bit keys, of which each stands for so many elements")
-      ->check(integer_from(1))
-      ->type_name("N");
-  command->add_option("--accumulate", r->accumulate, "Sums in a wider type")->type_name("TYPE");
-  command->add_option("--own", r->own, "Scans with a type and an operator of one's own, some of 4, 8, 16, 24, 32 bytes, or all")
-      ->delimiter(',')
-      ->type_name("BYTES");
-  command->add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type")->type_name("NAME");
-  command->add_option("--against", r->against, "Some of cub and memcpy (default: both), or none")->delimiter(',')->type_name("NAMES");
-  command->add_option("--repeats", r->repeats, "Samples of each time (default 9)")->check(integer_between(1, 1000))->type_name("N");
-  add_protocol_option(*command, r->protocol);
-  add_place_options(*command, r->place, reference::not_offered);
-  add_common_options(*command, r->common);
-  command->footer(explanation);
-  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+  command.add_option("--size", r->sizes, "Numbers of elements, separated by commas").several().check(integer_from(0)).type_name("NUMBERS");
+  command.add_option("--type", r->types, "Some of f4 (default), f8, i1 to i8, u1 to u8, or all").several().type_name("TYPES");
+  command.add_option("--rows", r->rows, "Rows of equal length that each array consists of").check(integer_from(1)).type_name("N");
+  command.add_option("--by-key", r->segment, "Sums by 32-bit keys, of which each stands for so many elements")
+      .check(integer_from(1))
+      .type_name("N");
+  command.add_option("--accumulate", r->accumulate, "Sums in a wider type").type_name("TYPE");
+  command.add_option("--own", r->own, "Scans with a type and an operator of one's own, some of 4, 8, 16, 24, 32 bytes, or all")
+      .several()
+      .type_name("BYTES");
+  command.add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type").type_name("NAME");
+  command.add_option("--against", r->against, "Some of cub and memcpy (default: both), or none").several().type_name("NAMES");
+  command.add_option("--repeats", r->repeats, "Samples of each time (default 9)").check(integer_between(1, 1000)).type_name("N");
+  add_protocol_option(command, r->protocol);
+  add_place_options(command, r->place, reference::not_offered);
+  add_common_options(command, r->common);
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

@@ -22,10 +22,10 @@ constexpr const char* examples =
 
 }  // namespace
 
-void add_check(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("check", "Search the kernels for races, missing waits and bad accesses; needs no GPU");
+void add_check(arguments program) {
+  arguments command = program.add_subcommand("check", "Search the kernels for races, missing waits and bad accesses; needs no GPU");
   const auto r = std::make_shared<check_request>();
-  command->add_option("kernel", r->kernels, "all (default), gemm, scan, or names as --list gives them")->type_name("KERNEL");
+  command.add_option("kernel", r->kernels, "all (default), gemm, scan, or names as --list gives them").type_name("KERNEL");
   struct setting {
     const char* name;
     const char* about;
@@ -40,13 +40,13 @@ void add_check(CLI::App& program, action& chosen) {
                            {"--exhaustive", "Instead of --schedules: every schedule there is, up to N; for tiny kernels", "N"},
                            {"--script", "With --policy script: the decisions, as reports give them", "TEXT"}})
     command
-        ->add_option_function<std::string>(
+        .add_option(
             s.name, [r, name = s.name](const std::string& value) { r->settings.emplace_back(name, value); }, s.about)
-        ->type_name(s.type);
-  command->add_flag("--list", r->list, "Only list the kernels");
-  add_common_options(*command, r->common);
-  command->footer(examples);
-  command->callback([r, &chosen] { chosen = [r] { run_check(*r); }; });
+        .type_name(s.type);
+  command.add_flag("--list", r->list, "Only list the kernels");
+  add_common_options(command, r->common);
+  command.footer(examples);
+  command.runs([r] { run_check(*r); });
 }
 
 }  // namespace antiphase::tool

@@ -204,25 +204,25 @@ void run(const request& r) {
 
 }  // namespace
 
-void add_gemm(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("gemm", "Multiply two matrices: C = alpha * A * B + beta * C0, in FP32");
+void add_gemm(arguments program) {
+  arguments command = program.add_subcommand("gemm", "Multiply two matrices: C = alpha * A * B + beta * C0, in FP32");
   const auto r = std::make_shared<request>();
-  command->add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'")->required()->type_name("A.npy");
-  command->add_option("B", r->b, "The right matrix, K x N")->required()->type_name("B.npy");
-  command->add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs")->type_name("C.npy");
-  command->add_option("--alpha", r->alpha, "Factor of A * B (default 1)")->check(number_in_fp32())->type_name("NUMBER");
-  command->add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")->check(number_in_fp32())->type_name("NUMBER");
-  command->add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")->check(not_empty())->type_name("C0.npy");
-  command->add_option("--precision", r->precision, "fp32 (default) or strict")->type_name("NAME");
+  command.add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'").required().type_name("A.npy");
+  command.add_option("B", r->b, "The right matrix, K x N").required().type_name("B.npy");
+  command.add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs").type_name("C.npy");
+  command.add_option("--alpha", r->alpha, "Factor of A * B (default 1)").check(number_in_fp32()).type_name("NUMBER");
+  command.add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)").check(number_in_fp32()).type_name("NUMBER");
+  command.add_option("--c", r->c, "C0, M x N, to be scaled by beta and added").check(not_empty()).type_name("C0.npy");
+  command.add_option("--precision", r->precision, "fp32 (default) or strict").type_name("NAME");
   command
-      ->add_option("--policy", r->policy,
-                   "split, split-inside, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")
-      ->type_name("NAME");
-  command->add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
-  add_place_options(*command, r->place, reference::offered);
-  add_common_options(*command, r->common);
-  command->footer(examples);
-  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+      .add_option("--policy", r->policy,
+                  "split, split-inside, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")
+      .type_name("NAME");
+  command.add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
+  add_place_options(command, r->place, reference::offered);
+  add_common_options(command, r->common);
+  command.footer(examples);
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

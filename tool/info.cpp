@@ -120,12 +120,12 @@ void run(const common_options& options) {
 
 }  // namespace
 
-void add_info(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("info", "Show devices, their limits, and which one is the default");
+void add_info(arguments program) {
+  arguments command = program.add_subcommand("info", "Show devices, their limits, and which one is the default");
   const auto options = std::make_shared<common_options>();
-  add_common_options(*command, *options);
-  command->footer(examples);
-  command->callback([options, &chosen] { chosen = [options] { run(*options); }; });
+  add_common_options(command, *options);
+  command.footer(examples);
+  command.runs([options] { run(*options); });
 }
 
 }  // namespace antiphase::tool

@@ -19,17 +19,17 @@ constexpr const char* examples =
 
 }  // namespace
 
-void add_ladder(CLI::App& program, action& chosen) {
-  CLI::App* command =
+void add_ladder(arguments program) {
+  arguments command =
       program.add_subcommand("ladder", "Run every step of a ladder of kernels: timed on a GPU, counted on the CPU; verified");
-  command->require_subcommand(1);
-  command->footer(examples);
-  add_ladder_gemm(*command, chosen);
-  add_ladder_scan(*command, chosen);
+  command.require_subcommand();
+  command.footer(examples);
+  add_ladder_gemm(command);
+  add_ladder_scan(command);
 }
 
-void add_ladder_options(CLI::App& command, ladder_options& options) {
-  command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)")->delimiter(',')->type_name("NAMES");
+void add_ladder_options(arguments command, ladder_options& options) {
+  command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)").several().type_name("NAMES");
   add_protocol_option(command, options.protocol);
   add_place_options(command, options.place, reference::not_offered);
   add_common_options(command, options.common);

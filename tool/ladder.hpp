@@ -19,10 +19,10 @@ struct ladder_options {
   place_options place;
   common_options common;
 };
-void add_ladder_options(CLI::App& command, ladder_options& options);
+void add_ladder_options(arguments command, ladder_options& options);
 
-void add_ladder_gemm(CLI::App& ladder, action& chosen);
-void add_ladder_scan(CLI::App& ladder, action& chosen);
+void add_ladder_gemm(arguments ladder);
+void add_ladder_scan(arguments ladder);
 
 // One step, measured or counted. Cells of the tables and members of the JSON are made of it.
 struct ladder_row {

@@ -222,16 +222,16 @@ void run(const request& r) {
 
 }  // namespace
 
-void add_ladder_gemm(CLI::App& ladder, action& chosen) {
-  CLI::App* command = ladder.add_subcommand("gemm", "The steps of the matrix product: FP32, then f16 operands on Tensor Cores");
+void add_ladder_gemm(arguments ladder) {
+  arguments command = ladder.add_subcommand("gemm", "The steps of the matrix product: FP32, then f16 operands on Tensor Cores");
   const auto r = std::make_shared<request>();
-  command->add_option("--size", r->size, "M, N and K at once")->check(integer_from(0))->type_name("N");
-  command->add_option("--m", r->m, "Rows of A and C")->check(integer_from(0))->type_name("N");
-  command->add_option("--n", r->n, "Columns of B and C")->check(integer_from(0))->type_name("N");
-  command->add_option("--k", r->k, "Columns of A, rows of B")->check(integer_from(0))->type_name("N");
-  add_ladder_options(*command, r->options);
-  command->footer(explanation);
-  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+  command.add_option("--size", r->size, "M, N and K at once").check(integer_from(0)).type_name("N");
+  command.add_option("--m", r->m, "Rows of A and C").check(integer_from(0)).type_name("N");
+  command.add_option("--n", r->n, "Columns of B and C").check(integer_from(0)).type_name("N");
+  command.add_option("--k", r->k, "Columns of A, rows of B").check(integer_from(0)).type_name("N");
+  add_ladder_options(command, r->options);
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

@@ -262,14 +262,14 @@ void run(const request& r) {
 
 }  // namespace
 
-void add_ladder_scan(CLI::App& ladder, action& chosen) {
-  CLI::App* command = ladder.add_subcommand("scan", "The steps of the scan within a block, and over whole arrays");
+void add_ladder_scan(arguments ladder) {
+  arguments command = ladder.add_subcommand("scan", "The steps of the scan within a block, and over whole arrays");
   const auto r = std::make_shared<request>();
-  command->add_option("--size", r->size, "Number of elements")->check(integer_from(0))->type_name("N");
-  command->add_option("--type", r->type, "f4 (default), f8, i4 or u4")->type_name("TYPE");
-  add_ladder_options(*command, r->options);
-  command->footer(explanation);
-  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+  command.add_option("--size", r->size, "Number of elements").check(integer_from(0)).type_name("N");
+  command.add_option("--type", r->type, "f4 (default), f8, i4 or u4").type_name("TYPE");
+  add_ladder_options(command, r->options);
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

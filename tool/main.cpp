@@ -35,28 +35,15 @@ std::string version() {
 }
 
 void run(int argc, char** argv) {
-  CLI::App program{about, "antiphase"};
-  program.footer(examples);
-  program.require_subcommand(1);
-  program.set_version_flag("--version", version);
-  tool::action chosen;
-  tool::add_info(program, chosen);
-  tool::add_gemm(program, chosen);
-  tool::add_scan(program, chosen);
-  tool::add_ladder(program, chosen);
-  tool::add_bench(program, chosen);
-  tool::add_trace(program, chosen);
-  tool::add_check(program, chosen);
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::CallForVersion&) {
-    return tool::print(version());
-  } catch (const CLI::Success&) {
-    return tool::print(program.help());
-  } catch (const CLI::ParseError& e) {
-    throw tool::bad_usage(tool::usage_error(program, e));
-  }
-  chosen();
+  tool::program program{about, examples, version};
+  tool::add_info(program.commands());
+  tool::add_gemm(program.commands());
+  tool::add_scan(program.commands());
+  tool::add_ladder(program.commands());
+  tool::add_bench(program.commands());
+  tool::add_trace(program.commands());
+  tool::add_check(program.commands());
+  program.run(argc, argv);
 }
 
 }  // namespace

@@ -53,22 +53,22 @@ place on_cpu(const place_options& options, std::string why) {
 
 }  // namespace
 
-void add_place_options(CLI::App& command, place_options& options, reference also) {
+void add_place_options(arguments command, place_options& options, reference also) {
   const bool with_reference = also == reference::offered;
   command
       .add_option("--on", options.on,
                   fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
                               with_reference ? ", or reference (OpenBLAS)" : ""))
-      ->check(not_empty())
-      ->type_name("WHERE");
+      .check(not_empty())
+      .type_name("WHERE");
   command
       .add_option("--shared-limit", options.shared_limit,
                   "Make do with this many KiB of shared memory per block, as on a smaller device; steps that need more are refused")
-      ->check(integer_between(1, most_shared_kib))
-      ->type_name("KIB");
+      .check(integer_between(1, most_shared_kib))
+      .type_name("KIB");
   command.add_option("--seed", options.seed, "Order in which the CPU executor runs threads; results do not depend on it")
-      ->check(integer_between(0, std::numeric_limits<unsigned>::max()))
-      ->type_name("N");
+      .check(integer_between(0, std::numeric_limits<unsigned>::max()))
+      .type_name("N");
 }
 
 place choose_place(const place_options& options, reference also) {

@@ -16,7 +16,7 @@ struct place_options {
   unsigned seed = 1;              // of the CPU executor's schedule
 };
 enum class reference { offered, not_offered };  // whether --on reference exists
-void add_place_options(CLI::App& command, place_options& options, reference also);
+void add_place_options(arguments command, place_options& options, reference also);
 
 // The place chosen, and why.
 struct place {

@@ -9,9 +9,9 @@
 
 namespace antiphase::tool {
 
-void add_protocol_option(CLI::App& command, std::string& protocol) {
+void add_protocol_option(arguments command, std::string& protocol) {
   command.add_option("--protocol", protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
-      ->type_name("NAME");
+      .type_name("NAME");
 }
 
 void add_time(json& record, std::string_view name, const timing& time) {

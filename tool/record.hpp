@@ -11,7 +11,7 @@
 
 namespace antiphase::tool {
 
-void add_protocol_option(CLI::App& command, std::string& protocol);
+void add_protocol_option(arguments command, std::string& protocol);
 
 // Enters a time and its spread under a name: ours, cublas_fp32, ...
 void add_time(json& record, std::string_view name, const timing& time);

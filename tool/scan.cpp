@@ -240,27 +240,27 @@ void run(const request& r) {
 
 }  // namespace
 
-void add_scan(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("scan", "Running sums, products, minima or maxima of an array");
+void add_scan(arguments program) {
+  arguments command = program.add_subcommand("scan", "Running sums, products, minima or maxima of an array");
   const auto r = std::make_shared<request>();
-  command->add_option("X", r->x, "The array: a .npy file, or '-'")->required()->type_name("X.npy");
-  command->add_option("-o,--output", r->output, "Where to write the result; never the input")->required()->type_name("Y.npy");
-  command->add_option("--op", r->operation, "sum (default), product, min or max")->type_name("OPERATION");
-  command->add_flag("--exclusive", r->exclusive, "Leave the element itself out: start with the identity");
-  command->add_flag("--reverse", r->reverse, "From the last element to the first");
-  command->add_option("--axis", r->axis, "Scan along this axis; -1 is the last (default: flatten the array)")
-      ->check(integer_from(std::numeric_limits<long long>::min()))
-      ->type_name("N");
-  command->add_option("--by-key", r->keys, "Scan runs of equal keys each on its own: a .npy file, or '-'")
-      ->check(not_empty())
-      ->type_name("KEYS.npy");
-  command->add_option("--accumulate", r->accumulate, "Add up in this type: f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
-      ->check(not_empty())
-      ->type_name("TYPE");
-  add_place_options(*command, r->place, reference::not_offered);
-  add_common_options(*command, r->common);
-  command->footer(examples);
-  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+  command.add_option("X", r->x, "The array: a .npy file, or '-'").required().type_name("X.npy");
+  command.add_option("-o,--output", r->output, "Where to write the result; never the input").required().type_name("Y.npy");
+  command.add_option("--op", r->operation, "sum (default), product, min or max").type_name("OPERATION");
+  command.add_flag("--exclusive", r->exclusive, "Leave the element itself out: start with the identity");
+  command.add_flag("--reverse", r->reverse, "From the last element to the first");
+  command.add_option("--axis", r->axis, "Scan along this axis; -1 is the last (default: flatten the array)")
+      .check(integer_from(std::numeric_limits<long long>::min()))
+      .type_name("N");
+  command.add_option("--by-key", r->keys, "Scan runs of equal keys each on its own: a .npy file, or '-'")
+      .check(not_empty())
+      .type_name("KEYS.npy");
+  command.add_option("--accumulate", r->accumulate, "Add up in this type: f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
+      .check(not_empty())
+      .type_name("TYPE");
+  add_place_options(command, r->place, reference::not_offered);
+  add_common_options(command, r->common);
+  command.footer(examples);
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

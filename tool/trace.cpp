@@ -125,32 +125,32 @@ void run(const request& r) {
 
 }  // namespace
 
-void add_trace(CLI::App& program, action& chosen) {
-  CLI::App* command = program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
+void add_trace(arguments program) {
+  arguments command = program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
   constexpr const char* extent = "Size of the product, 1 to 65536";
   constexpr long long most = 1 << 16;
   for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
-    command->add_option(option, *value, extent)->capture_default_str()->check(integer_between(1, most))->type_name("N");
-  command->add_option("--step", r->steps, "Steps of the ladder, separated by commas")->delimiter(',')->type_name("NAMES");
-  command->add_option("--stages", r->stages, "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
-      ->delimiter(',')
-      ->check(integer_between(1, 4))
-      ->type_name("NUMBERS");
-  command->add_option("--block", r->block, "Which block of the grid")
-      ->capture_default_str()
-      ->check(integer_between(0, std::numeric_limits<unsigned>::max()))
-      ->type_name("N");
-  command->add_option("--record", r->recorded, "Room for so many steps along K, 1 to 65536")
-      ->capture_default_str()
-      ->check(integer_between(1, most))
-      ->type_name("N");
-  command->add_option("-o,--output", r->output, "Where to write the timeline")->required()->type_name("FILE");
-  command->add_option("--format", r->format, "svg or json, where the output's name does not say")->check(not_empty())->type_name("FORMAT");
-  add_place_options(*command, r->place, reference::not_offered);
-  add_common_options(*command, r->common);
-  command->footer(examples);
-  command->callback([r, &chosen] { chosen = [r] { run(*r); }; });
+    command.add_option(option, *value, extent).shows_default().check(integer_between(1, most)).type_name("N");
+  command.add_option("--step", r->steps, "Steps of the ladder, separated by commas").several().type_name("NAMES");
+  command.add_option("--stages", r->stages, "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
+      .several()
+      .check(integer_between(1, 4))
+      .type_name("NUMBERS");
+  command.add_option("--block", r->block, "Which block of the grid")
+      .shows_default()
+      .check(integer_between(0, std::numeric_limits<unsigned>::max()))
+      .type_name("N");
+  command.add_option("--record", r->recorded, "Room for so many steps along K, 1 to 65536")
+      .shows_default()
+      .check(integer_between(1, most))
+      .type_name("N");
+  command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
+  command.add_option("--format", r->format, "svg or json, where the output's name does not say").check(not_empty()).type_name("FORMAT");
+  add_place_options(command, r->place, reference::not_offered);
+  add_common_options(command, r->common);
+  command.footer(examples);
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

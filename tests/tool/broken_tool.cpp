@@ -22,10 +22,8 @@ const std::vector<checked_case>& checked_cases() {
 int main(int argc, char** argv) {
   using namespace antiphase::tool;
   return exit_code_of([&] {
-    CLI::App program{"", "antiphase"};
-    action chosen;
-    add_check(program, chosen);
-    program.parse(argc, argv);
-    chosen();
+    program program{"", "", [] { return std::string(built_from()); }};
+    add_check(program.commands());
+    program.run(argc, argv);
   });
 }

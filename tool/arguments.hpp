@@ -1,0 +1,74 @@
+// The arguments of the program and of its subcommands, read by CLI11. Only arguments.cpp includes that library's header: it takes the
+// compiler longer than everything else in most of our files.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace antiphase::tool {
+
+// What is wrong with a value, or nothing; it says what was expected.
+using value_check = std::function<std::string(const std::string&)>;
+value_check number_in_fp32();
+value_check integer_from(long long least);
+value_check integer_between(long long least, long long most);
+value_check not_empty();  // a shell's unset variable must not pass for an option that was left away
+
+// One option or positional argument of a command.
+class option {
+ public:
+  explicit option(CLI::Option* of) : option_(of) {}
+  option& required();
+  option& several();                           // values separated by commas
+  option& shows_default();                     // the value before parsing, in the help
+  option& type_name(const std::string& name);  // what stands for the value in the help
+  option& check(value_check wrong);
+
+ private:
+  CLI::Option* option_;
+};
+
+// A command, to which options and subcommands are added. Refers to the program, which must outlive it.
+class arguments {
+ public:
+  arguments(CLI::App& of, std::function<void()>& chosen) : app_(&of), chosen_(&chosen) {}
+  arguments add_subcommand(const char* name, const char* about);
+  void require_subcommand();
+
+  // The value stays as it is if the option is not given. For the types that arguments.cpp lists: text, numbers, and vectors of them.
+  template <class T> option add_option(const char* names, T& value, const std::string& about);
+  // Calls `taken` with each value.
+  option add_option(const char* name, std::function<void(const std::string&)> taken, const char* about);
+  void add_flag(const char* names, bool& value, const char* about);
+
+  void footer(const char* text);
+  void runs(std::function<void()> action);  // if the user chose this command, once all arguments have been read
+
+ private:
+  CLI::App* app_;
+  std::function<void()>* chosen_;
+};
+
+class program {
+ public:
+  program(const char* about, const char* footer, std::string (*version)());
+  ~program();
+  program(const program&) = delete;
+  program& operator=(const program&) = delete;
+
+  arguments commands();
+  // Runs the command that was chosen, or prints help or version. Throws bad_usage with one sentence that names what exists instead.
+  void run(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  std::function<void()> chosen_;
+};
+
+}  // namespace antiphase::tool
