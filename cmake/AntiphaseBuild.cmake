@@ -31,7 +31,7 @@ function(antiphase_options target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   if(ANTIPHASE_WARNINGS)
     target_compile_options(${target} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>"
+      "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-psabi;-Werror>"
       "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas>")
   endif()
   if(ANTIPHASE_SANITIZE)
@@ -44,9 +44,9 @@ function(antiphase_options target)
   endif()
 endfunction()
 
-# antiphase_compile_quickly(target): for programs that spend their time in the library, and as long in the optimiser as in everything else.
-function(antiphase_compile_quickly target)
+# antiphase_compile_quickly(target level): for programs that spend their time in the library, and as long in the optimiser as in everything else.
+function(antiphase_compile_quickly target level)
   if(NOT ANTIPHASE_SANITIZE)
-    target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>")
+    target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O${level}>")
   endif()
 endfunction()

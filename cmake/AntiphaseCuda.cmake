@@ -67,6 +67,15 @@ endfunction()
 # compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>).
 function(antiphase_kernels target name)
   cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
+  # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
+  # times as long. Checks of pointers that AddressSanitizer makes of every access once more would take as long as all others. With
+  # ThreadSanitizer hardly any kernel runs; there GCC would warn of each loop that it does not unroll.
+  set(stub_options "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
+  if(ANTIPHASE_SANITIZE STREQUAL "address")
+    set(stub_options -fno-sanitize=null,object-size,pointer-overflow)
+  elseif(ANTIPHASE_SANITIZE STREQUAL "thread")
+    set(stub_options -O0 -w)
+  endif()
   foreach(source ${arg_SOURCES})
     cmake_path(REMOVE_EXTENSION source OUTPUT_VARIABLE stub)
     string(REPLACE "/" "_" stub "${stub}")
@@ -75,9 +84,8 @@ function(antiphase_kernels target name)
       file(CONFIGURE OUTPUT "${stub}.${language}" CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"\n")
     endforeach()
     target_sources(${target} PRIVATE "${stub}.cpp")
-    # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
-    # times as long.
-    set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
+    set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
+                                                         SKIP_PRECOMPILE_HEADERS ON)  # a program's own are none of theirs
     list(APPEND cuda_sources "${stub}.cu")
   endforeach()
   if(ANTIPHASE_HAS_CUDA)

@@ -1,4 +1,5 @@
-// Every mutant is found by the checker, by the kind and the words its list names; what is not broken is never reported.
+// Every mutant is found by the checker, by the kind and the words its list names; what is not broken is never reported. And what is stored
+// of the checker for the table of who finds what is what it finds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +19,11 @@ std::vector<mutant> all();
 }
 namespace {
 
-check_report check_mutant(const mutant& m, int schedules) {
-  return checked_run([&](const context& where) { return run(where, m); }, schedules);
+using json = nlohmann::json;
+
+constexpr int schedules = 20;
+check_report check_mutant(const mutant& m) {
+  return checked_run([&](const context& where) { return run(where, m); }, m.broken == nullptr ? clean_schedules() : schedules);
 }
 // A finding in words that stay the same when lines move.
 std::string text(const finding& f) {
@@ -27,12 +31,34 @@ std::string text(const finding& f) {
 }
 bool is_the_one(const mutant& m, const finding& f) { return f.kind == m.by && text(f).find(m.says) != std::string::npos; }
 
+json to_json(const mutant& m, const check_report& report) {
+  std::vector<std::string> kinds;
+  for (const finding& f : report.findings)
+    if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
+  const bool as_told = std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
+  return {{"name", m.name},
+          {"family", m.family},
+          {"broken", m.broken == nullptr ? "" : m.broken},
+          {"by", as_told ? json(name(m.by)) : json()},
+          {"kinds", kinds},
+          {"gpu", !needs_checker(m.how)}};
+}
+const json& stored() {
+  static const json all = json::parse(std::ifstream(STORED_FINDINGS)).at("mutants");
+  return all;
+}
+json stored_of(const mutant& m) {
+  const auto found = std::find_if(stored().begin(), stored().end(), [&](const json& one) { return one["name"] == m.name; });
+  return found == stored().end() ? json() : *found;
+}
+
 class mutants : public testing::TestWithParam<mutant> {};
 TEST_P(mutants, are_found) {
   const mutant& m = GetParam();
   const std::clock_t start = std::clock();  // of this process: other work on the machine does not count
-  const check_report report = check_mutant(m, m.broken == nullptr ? clean_schedules() : 20);
+  const check_report report = check_mutant(m);
   const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_EQ(to_json(m, report), stored_of(m)) << "not what is stored: run scripts/who_finds_what.py checker";
   if (m.broken == nullptr) {
     EXPECT_TRUE(report.clean()) << "nothing is broken, but found:\n" << to_text(report);
     return;
@@ -62,26 +88,14 @@ TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
     EXPECT_GE(whole[family], 1) << family;
   }
   EXPECT_GE(count, 60);
+  EXPECT_EQ(checked::all().size(), stored().size()) << "run scripts/who_finds_what.py checker";
 }
 
 // For scripts/who_finds_what.py: what the checker says about each.
 void write_json(const char* path) {
   std::string lines;
-  for (const mutant& m : checked::all()) {
-    const check_report report = check_mutant(m, 20);
-    std::vector<std::string> kinds;
-    for (const finding& f : report.findings)
-      if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
-    const bool as_told = std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
-    const nlohmann::json one{{"name", m.name},
-                             {"family", m.family},
-                             {"broken", m.broken == nullptr ? "" : m.broken},
-                             {"by", as_told ? nlohmann::json(name(m.by)) : nlohmann::json()},
-                             {"kinds", kinds},
-                             {"gpu", !needs_checker(m.how)}};
-    lines += (lines.empty() ? "  " : ",\n  ") + one.dump();
-  }
-  std::ofstream(path) << "{\"schema\": 1, \"schedules\": 20, \"mutants\": [\n" << lines << "\n]}\n";
+  for (const mutant& m : checked::all()) lines += (lines.empty() ? "  " : ",\n  ") + to_json(m, check_mutant(m)).dump();
+  std::ofstream(path) << "{\"schema\": 1, \"schedules\": " << schedules << ", \"mutants\": [\n" << lines << "\n]}\n";
 }
 
 }  // namespace
