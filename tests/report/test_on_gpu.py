@@ -43,7 +43,7 @@ SANITIZER = """#!/bin/bash
 echo "sanitizer $*" >>"$CALLS"
 echo "========= COMPUTE-SANITIZER"
 while [[ "$1" != *test_* ]]; do kind="$kind $1"; shift; done
-"$@"
+"$@" || exit
 if [[ -n "${FINDS:-}" && "$kind" == *"$FINDS"* ]]; then echo "========= Error: Race reported"; echo "========= ERROR SUMMARY: 1 error"; exit ${SANITIZER_STATUS:-66}; fi
 echo "========= ERROR SUMMARY: 0 errors"
 """
@@ -167,6 +167,25 @@ class OnGpu(unittest.TestCase):
             self.run_script("--steps", "memcheck,racecheck", self.build, self.output, code=1, FINDS="racecheck", SANITIZER_STATUS=status)
             self.assertIn("findings", self.line("racecheck test_good"))
             self.assertTrue(self.line("memcheck test_good").startswith("fine"))
+
+    def test_programs_run_in_parts_under_a_sanitizer(self):
+        """Each part is one of several processes; one part's finding or failure is the program's."""
+        part = 'part="$GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS"; echo "$part" >>"$CALLS"'
+        several = TEST.replace("printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 5")
+        self.assertIn("seq -f", several)
+        nproc = '#!/bin/bash\necho 5\n'
+        self.program("path/nproc", nproc)
+        self.program("build/tests/a/test_good", several % f"{part}; {FINE}")
+        self.run_script("--steps", "memcheck", self.build, self.output)
+        self.assertIn("clean in 3 tests", self.line("memcheck test_good"))
+        self.assertEqual(sorted(re.findall(r"^\d of \d$", self.calls.read_text(), re.MULTILINE)), ["0 of 3", "1 of 3", "2 of 3"])
+        self.assertEqual([path.name for path in (self.output / "logs").glob("memcheck-test_good*")], ["memcheck-test_good.txt"])
+        for wrong, words in (("exit 1", "exit status 1"), ("echo '========= Error: Invalid read'", "findings"), ("sleep 40", "in the 2 tests")):
+            self.program("build/tests/a/test_good", several % f'if [ "$GTEST_SHARD_INDEX" = 1 ]; then {wrong}; fi; {FINE}')
+            self.program("scripts/on_gpu", (SCRIPTS / "on_gpu").read_text().replace("minutes * 60))", "12))"))
+            subprocess.run([str(self.root / "scripts/on_gpu"), "--steps", "memcheck", str(self.build), str(self.output)], capture_output=True,
+                           timeout=60, env={**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}", "CALLS": str(self.calls)})
+            self.assertIn(words, self.line("memcheck test_good"))
 
     def test_without_compute_sanitizer_it_fails(self):
         if pathlib.Path("/usr/local/cuda/bin/compute-sanitizer").exists():
