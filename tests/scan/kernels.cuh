@@ -30,7 +30,7 @@ template <class T, class Op, int... Threads> void add(std::vector<test_kernels>&
 
 std::vector<test_kernels> kernels() {
   std::vector<test_kernels> list;
-  add<brackets, concatenated, 1, 3, 31, 32, 33, 100, 256, 257, 1023, 1024>(list);
+  add<brackets, concatenated, 1, 2, 3, 31, 32, 33, 64, 100, 255, 256, 257, 1000, 1023, 1024>(list);
   add<nullable, last_present, 1, 33, 256, 1000>(list);
   add<matrix, times, 1, 32, 255, 1024>(list);  // Kogge-Stone in two buffers of 32 KiB: dynamic shared memory
   // chunks of several elements under the other methods
