@@ -22,4 +22,9 @@ void add_bench(arguments program) {
   add_bench_scan(command);
 }
 
+void add_bench_options(arguments command, bench_options& options) {
+  command.add_option("--repeats", options.repeats, "Samples of each time (default 9)").check(integer_between(1, 1000)).type_name("N");
+  add_measuring_options(command, options);
+}
+
 }  // namespace antiphase::tool

@@ -16,7 +16,6 @@
 #include "tool/estimate.hpp"
 #include "tool/product.hpp"
 #include "tool/provenance.hpp"
-#include "tool/record.hpp"
 #include "tool/rivals.hpp"
 #include "tool/table.hpp"
 
@@ -44,13 +43,10 @@ constexpr const char* explanation =
     "  antiphase bench gemm --m 4096 --n 256 --k 7168 --m 4095 --n 4097 --k 1003 --precision fp32\n"
     "  antiphase bench gemm --data all --json";
 
-struct request {
+struct request : bench_options {
   std::vector<std::int64_t> sizes, m, n, k;
   std::vector<std::string> layouts{"nn"}, data{"normal"}, precisions{"fp32", "strict"};
-  std::string against = "cublas", protocol = "rested";
-  int repeats = 9;
-  place_options place;
-  common_options common;
+  std::string against = "cublas";
 };
 
 // What the device could do at best in a second, in 10^12 operations of the product, as measured (docs/measuring.md).
@@ -388,10 +384,7 @@ void add_bench_gemm(arguments bench) {
   many("--data", r->data, "What A and B are made of: all, or some by name (default normal; a wrong name lists them)");
   many("--precision", r->precisions, "fp32, strict or both (default)");
   command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
-  command.add_option("--repeats", r->repeats, "Samples of each time (default 9)").check(integer_between(1, 1000)).type_name("N");
-  add_protocol_option(command, r->protocol);
-  add_place_options(command, r->place, reference::not_offered);
-  add_common_options(command, r->common);
+  add_bench_options(command, *r);
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }

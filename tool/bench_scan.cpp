@@ -10,13 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "tool/bench.hpp"
 #include "tool/bench_scan.hpp"
 #include "tool/file_handle.hpp"
 #include "tool/graph.hpp"
 #include "tool/npy_header.hpp"
 #include "tool/provenance.hpp"
-#include "tool/record.hpp"
 #include "tool/table.hpp"
 
 namespace antiphase::tool {
@@ -330,10 +328,7 @@ void add_bench_scan(arguments bench) {
       .type_name("BYTES");
   command.add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type").type_name("NAME");
   command.add_option("--against", r->against, "Some of cub and memcpy (default: both), or none").several().type_name("NAMES");
-  command.add_option("--repeats", r->repeats, "Samples of each time (default 9)").check(integer_between(1, 1000)).type_name("N");
-  add_protocol_option(command, r->protocol);
-  add_place_options(command, r->place, reference::not_offered);
-  add_common_options(command, r->common);
+  add_bench_options(command, *r);
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }

@@ -8,21 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "tool/command.hpp"
-#include "tool/place.hpp"
-#include "tool/rivals.hpp"
+#include "tool/bench.hpp"
 #include "tool/verify.hpp"
 
 namespace antiphase::tool {
 
-struct scan_request {
+struct scan_request : bench_options {
   std::vector<std::int64_t> sizes;
   std::vector<std::string> types, own, against{"cub", "memcpy"};
-  std::string policy = "auto", protocol = "rested", accumulate;
+  std::string policy = "auto", accumulate;
   std::int64_t rows = 1, segment = 0;  // of how many elements a segment is, if sums are by key
-  int repeats = 9;
-  place_options place;
-  common_options common;
 
   bool beside(std::string_view rival) const;
 };

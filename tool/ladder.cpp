@@ -30,9 +30,7 @@ void add_ladder(arguments program) {
 
 void add_ladder_options(arguments command, ladder_options& options) {
   command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)").several().type_name("NAMES");
-  add_protocol_option(command, options.protocol);
-  add_place_options(command, options.place, reference::not_offered);
-  add_common_options(command, options.common);
+  add_measuring_options(command, options);
 }
 
 double signed_gain(const timing& before, const timing& now) {

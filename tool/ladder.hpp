@@ -13,11 +13,8 @@
 
 namespace antiphase::tool {
 
-struct ladder_options {
+struct ladder_options : measuring_options {
   std::vector<std::string> steps;  // names; empty: all
-  std::string protocol = "rested";
-  place_options place;
-  common_options common;
 };
 void add_ladder_options(arguments command, ladder_options& options);
 

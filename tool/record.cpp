@@ -9,9 +9,11 @@
 
 namespace antiphase::tool {
 
-void add_protocol_option(arguments command, std::string& protocol) {
-  command.add_option("--protocol", protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
+void add_measuring_options(arguments command, measuring_options& options) {
+  command.add_option("--protocol", options.protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
       .type_name("NAME");
+  add_place_options(command, options.place, reference::not_offered);
+  add_common_options(command, options.common);
 }
 
 void add_time(json& record, std::string_view name, const timing& time) {

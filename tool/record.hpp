@@ -1,4 +1,4 @@
-// What the subcommands that take figures share: members of the JSON, texts of the tables.
+// What the subcommands that take figures share: options, members of the JSON, texts of the tables.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,12 @@
 
 namespace antiphase::tool {
 
-void add_protocol_option(arguments command, std::string& protocol);
+struct measuring_options {
+  std::string protocol = "rested";
+  place_options place;
+  common_options common;
+};
+void add_measuring_options(arguments command, measuring_options& options);
 
 // Enters a time and its spread under a name: ours, cublas_fp32, ...
 void add_time(json& record, std::string_view name, const timing& time);
