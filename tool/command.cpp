@@ -1,3 +1,4 @@
+// Options that all subcommands have.
 #include "tool/command.hpp"
 
 void antiphase::tool::add_common_options(arguments command, common_options& options) {

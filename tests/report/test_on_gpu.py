@@ -77,6 +77,16 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
+    def run_for_seconds(self, seconds, steps, *changes):
+        """A minute is the least; of it the script is made to believe that most has passed. Changes: further texts to replace, and by what."""
+        text = (SCRIPTS / "on_gpu").read_text()
+        for old, new in (("minutes * 60))", f"{seconds}))"), *changes):
+            self.assertEqual(text.count(old), 1, old)
+            text = text.replace(old, new)
+        self.program("scripts/on_gpu", text)
+        return subprocess.run([str(self.root / "scripts/on_gpu"), "--steps", steps, str(self.build), str(self.output)], capture_output=True, text=True,
+                              timeout=60, env={**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}", "CALLS": str(self.calls)})
+
     def summary(self):
         return (self.output / "summary.txt").read_text()
 
@@ -173,8 +183,7 @@ class OnGpu(unittest.TestCase):
         part = 'part="$GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS"; echo "$part" >>"$CALLS"'
         several = TEST.replace("printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 5")
         self.assertIn("seq -f", several)
-        nproc = '#!/bin/bash\necho 5\n'
-        self.program("path/nproc", nproc)
+        self.program("path/nproc", "#!/bin/bash\necho 5\n")
         self.program("build/tests/a/test_good", several % f"{part}; {FINE}")
         self.run_script("--steps", "memcheck", self.build, self.output)
         self.assertIn("clean in 3 tests", self.line("memcheck test_good"))
@@ -182,9 +191,7 @@ class OnGpu(unittest.TestCase):
         self.assertEqual([path.name for path in (self.output / "logs").glob("memcheck-test_good*")], ["memcheck-test_good.txt"])
         for wrong, words in (("exit 1", "exit status 1"), ("echo '========= Error: Invalid read'", "findings"), ("sleep 40", "in the 2 tests")):
             self.program("build/tests/a/test_good", several % f'if [ "$GTEST_SHARD_INDEX" = 1 ]; then {wrong}; fi; {FINE}')
-            self.program("scripts/on_gpu", (SCRIPTS / "on_gpu").read_text().replace("minutes * 60))", "12))"))
-            subprocess.run([str(self.root / "scripts/on_gpu"), "--steps", "memcheck", str(self.build), str(self.output)], capture_output=True,
-                           timeout=60, env={**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}", "CALLS": str(self.calls)})
+            self.run_for_seconds(12, "memcheck")
             self.assertIn(words, self.line("memcheck test_good"))
 
     def test_without_compute_sanitizer_it_fails(self):
@@ -199,13 +206,8 @@ class OnGpu(unittest.TestCase):
     def test_time_is_bounded(self):
         self.program("build/tests/a/test_good", TEST % (FINE + "; if [[ $* == *shuffle* ]]; then sleep 40; fi"))
         self.program("build/tests/b/test_silent", TEST % "sleep 40")
-        # A minute is the least; of it the script is made to believe that most has passed.
-        text = (SCRIPTS / "on_gpu").read_text()
-        self.assertEqual(text.count("minutes * 60))"), 1)
-        self.program("scripts/on_gpu", text.replace("minutes * 60))", "12))").replace("-lt 10", "-lt 3").replace("share=10", "share=3"))
         begin = time.monotonic()
-        done = subprocess.run([str(self.root / "scripts/on_gpu"), "--steps", "racecheck,tests,hot", str(self.build), str(self.output)], capture_output=True,
-                              text=True, timeout=60, env={**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}", "CALLS": str(self.calls)})
+        done = self.run_for_seconds(12, "racecheck,tests,hot", ("-lt 10", "-lt 3"), ("share=10", "share=3"))
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("clean in the 1 tests that time allowed", self.line("racecheck test_good"))
