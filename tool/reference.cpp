@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "tool/shared_library.hpp"
+
 namespace antiphase::tool {
 namespace {
 
@@ -30,10 +32,23 @@ operand describe(const matrix_view<const float>& v, const char* name) {
   return {by_rows ? CblasNoTrans : CblasTrans, narrow(std::max<std::int64_t>(leading, 1), name)};
 }
 
+// Loaded by the first product: OpenBLAS starts a thread for each core as it is loaded, and waits for ever where memory is too scarce for
+// their stacks.
+decltype(&cblas_sgemm) sgemm() {
+  struct open_blas {
+    open_blas() { library.find(sgemm, "cblas_sgemm"); }
+    shared_library library{"OpenBLAS", {"libopenblas.so.0"}};
+    decltype(&cblas_sgemm) sgemm = nullptr;
+  };
+  static const open_blas loaded;
+  if (loaded.sgemm == nullptr) throw not_supported("--on reference: " + loaded.library.why_not());
+  return loaded.sgemm;
+}
+
 }  // namespace
 
 std::string reference_name() {
-  std::istringstream words{openblas_get_config()};  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+  std::istringstream words{OPENBLAS_VERSION};  // " OpenBLAS 0.3.21 "
   std::string library, version;
   words >> library >> version;
   return library + " " + version;
@@ -45,8 +60,8 @@ void reference_gemm(const mm::problem& p) {
   if (m == 0 || n == 0) return;
   const operand a = describe(p.a, "the row length of A"), b = describe(p.b, "the row length of B");
   const float nothing = 0;  // stands for operands without elements, whose pointers may be null
-  cblas_sgemm(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading, k == 0 ? &nothing : p.b.data,
-              b.leading, p.beta, p.c.data, std::max<blasint>(n, 1));
+  sgemm()(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading, k == 0 ? &nothing : p.b.data, b.leading,
+          p.beta, p.c.data, std::max<blasint>(n, 1));
 }
 
 }  // namespace antiphase::tool

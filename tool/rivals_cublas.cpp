@@ -1,5 +1,4 @@
 // cuBLAS, found at run time: the program starts without it.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +6,12 @@
 #include <limits>
 
 #include "tool/rivals.hpp"
+#include "tool/shared_library.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 using handle = void*;
-constexpr const char* library_names[] = {"libcublas.so.13", "libcublas.so.12"};
 constexpr int not_transposed = 0, transposed_operand = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
 constexpr int pedantic = 2;                                // CUBLAS_PEDANTIC_MATH: FP32 in every step, no Tensor Cores
 constexpr int sums_in_fp32 = 16;                           // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
@@ -33,24 +32,18 @@ operand describe(const matrix_view<const float>& v) {
 class cublas {
  public:
   cublas() {
-    for (const char* name : library_names)
-      if (library_ == nullptr) library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) {
-      why_not_ = fmt::format("neither {} nor {} was found", library_names[0], library_names[1]);
-      return;
-    }
-    find(create_, "cublasCreate_v2");
-    find(destroy_, "cublasDestroy_v2");
-    find(set_stream_, "cublasSetStream_v2");
-    find(set_math_, "cublasSetMathMode");
-    find(sgemm_, "cublasSgemm_v2");
-    find(gemm_ex_, "cublasGemmEx");
-    find(property_, "cublasGetProperty");
+    library_.find(create_, "cublasCreate_v2");
+    library_.find(destroy_, "cublasDestroy_v2");
+    library_.find(set_stream_, "cublasSetStream_v2");
+    library_.find(set_math_, "cublasSetMathMode");
+    library_.find(sgemm_, "cublasSgemm_v2");
+    library_.find(gemm_ex_, "cublasGemmEx");
+    library_.find(property_, "cublasGetProperty");
   }
   cublas(const cublas&) = delete;
   cublas& operator=(const cublas&) = delete;
   ~cublas() {
-    if (handle_ != nullptr) destroy_(handle_);  // the library itself stays: it cannot be unloaded safely
+    if (handle_ != nullptr) destroy_(handle_);
   }
 
   std::string version() const {
@@ -58,7 +51,7 @@ class cublas {
     for (int i = 0; i < 3; ++i) check(property_(i, &number[i]), "cublasGetProperty");
     return fmt::format("{}.{}.{}", number[0], number[1], number[2]);
   }
-  const std::string& why_not() const { return why_not_; }
+  const std::string& why_not() const { return library_.why_not(); }
 
   // Row-major C = A * B is column-major C' = B' * A'.
   void multiply(const mm::problem& p, stream on) {
@@ -78,9 +71,8 @@ class cublas {
   }
 
  private:
-  void* library_ = nullptr;
+  shared_library library_{"cuBLAS", {"libcublas.so.13", "libcublas.so.12"}};
   handle handle_ = nullptr;
-  std::string why_not_;
   int (*create_)(handle*) = nullptr;
   int (*destroy_)(handle) = nullptr;
   int (*set_stream_)(handle, stream) = nullptr;
@@ -95,10 +87,6 @@ class cublas {
     if (handle_ == nullptr) check(create_(&handle_), "cublasCreate");
     check(set_math_(handle_, math), "cublasSetMathMode");
     check(set_stream_(handle_, on), "cublasSetStream");
-  }
-  template <class F> void find(F& function, const char* name) {
-    function = reinterpret_cast<F>(dlsym(library_, name));
-    if (function == nullptr) why_not_ = fmt::format("the cuBLAS that was found has no {}", name);
   }
   static void check(int status, const char* call) {
     if (status != 0) throw device_error(fmt::format("{} failed with status {}", call, status));

@@ -2,7 +2,9 @@
 import json
 import os
 import pty
+import resource
 import subprocess
+import unittest
 import xml.etree.ElementTree
 
 from process import TOOL, ToolTest, main, pattern
@@ -58,6 +60,38 @@ class Program(ToolTest):
         os.close(controller)
         self.assertIn(b"running tiled", text)
         self.assertNotIn(b"\x1b", text)
+
+
+class Libraries(ToolTest):
+    """OpenBLAS is loaded for --on reference and for nothing else: it starts a thread for each core."""
+
+    def loaded(self, *arguments):
+        done = self.run_tool(*arguments, env={**os.environ, "LD_DEBUG": "libs"})
+        self.assertIn("libc.so", done.message)
+        return "openblas" in done.message
+
+    def test_openblas_only_where_it_multiplies(self):
+        self.write("A.npy", pattern(4), (2, 2))
+        product = ("gemm", "A.npy", "A.npy", "--output", "C.npy", "--on")
+        for arguments in (("--version",), ("info",), ("info", "--json"), ("gemm", "--help"), (*product, "cpu")):
+            self.assertFalse(self.loaded(*arguments), arguments)
+        self.assertTrue(self.loaded(*product, "reference"))
+
+    @unittest.skipIf(os.environ["ANTIPHASE_SANITIZED"] == "1", "AddressSanitizer reserves more than there is")
+    def test_little_memory(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
+        for arguments in (("--version",), ("--help",), ("info",)):
+            self.run_tool(*arguments, preexec_fn=limit)
+
+    def test_openblas_that_is_none(self):
+        self.write("A.npy", pattern(4), (2, 2))
+        (self.folder / "libraries").mkdir()
+        (self.folder / "libraries" / "libopenblas.so.0").write_bytes(b"nothing to load")
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.folder / "libraries")}
+        self.run_tool("gemm", "A.npy", "A.npy", "--output", "C.npy", "--on", "cpu", env=environment)
+        self.refused(4, ["--on reference", "OpenBLAS", "libopenblas.so.0"], "gemm", "A.npy", "A.npy", "--output", "D.npy", "--on", "reference",
+                     env=environment)
 
 
 class Info(ToolTest):
