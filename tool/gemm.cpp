@@ -12,6 +12,7 @@
 #include "tool/command.hpp"
 #include "tool/console.hpp"
 #include "tool/estimate.hpp"
+#include "tool/file_names.hpp"
 #include "tool/npy.hpp"
 #include "tool/output_file.hpp"
 #include "tool/place.hpp"
@@ -87,14 +88,12 @@ void require_sensible(const request& r) {
     throw bad_request("--explain multiplies nothing, --output has nothing to receive: give one of the two");
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase gemm --help)");
   if (r.beta && r.c.empty()) throw bad_request("--beta needs --c: there is no C0 to scale");
-  if (r.common.json && r.output == "-")
-    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
-  int from_standard_input = 0;
-  for (const std::string* path : {&r.a, &r.b, &r.c}) {
-    if (*path == "-") ++from_standard_input;
-    if (!path->empty()) refuse_same_file(r.output, *path);
+  refuse_mixed_results(r.common, r.output);
+  const std::vector<std::string> inputs = r.c.empty() ? std::vector{r.a, r.b} : std::vector{r.a, r.b, r.c};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!r.explain) refuse_same_file(r.output, inputs[i]);
+    for (std::size_t j = 0; j < i; ++j) refuse_same_stream(inputs[i], inputs[j]);
   }
-  if (from_standard_input > 1) throw bad_request("standard input ('-') can be only one of A, B and C0");
 }
 
 // Names every array with its shape when the shapes do not fit.

@@ -12,9 +12,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "tool/errors.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/file_names.hpp"
 #include "tool/output_file.hpp"
 
 namespace antiphase::tool {
@@ -32,7 +34,8 @@ struct source {
 };
 
 source open_source(const std::string& path) {
-  source in{.name = input_name(path), .file = path == "-" ? duplicate(STDIN_FILENO) : open_file(path, O_RDONLY)};
+  const std::optional<int> open = input_descriptor(path);
+  source in{.name = input_name(path), .file = open ? duplicate(*open) : open_file(path, O_RDONLY)};
   if (!in.file || fstat(in.file.get(), &in.about) != 0)
     throw bad_input{fmt::format("{}: cannot be opened for reading: {}", in.name, error_text(errno))};
   if (S_ISDIR(in.about.st_mode)) throw bad_input{fmt::format("{}: is a directory, expected a .npy file", in.name)};
@@ -154,13 +157,14 @@ void require_type(const npy_array& array, element wanted) {
 
 npy_array read_npy(const std::string& path) {
   const source in = open_source(path);
+  const bool from_the_start = lseek(in.file.get(), 0, SEEK_CUR) == 0;
   auto [header, offset] = read_header(in);
   const std::size_t expected = data_bytes(header.type, header.shape);
   const std::size_t size = size_of(header.type);
   npy_array array{.name = in.name, .type = header.type, .shape = header.shape, .order = header.order};
 
-  // Files of /proc are regular and claim to be empty; the standard input need not stand at the start of its file.
-  const bool whole_file = S_ISREG(in.about.st_mode) && in.about.st_size > 0 && path != "-";
+  // Files of /proc are regular and claim to be empty; a descriptor that was open before need not stand at the start of its file.
+  const bool whole_file = S_ISREG(in.about.st_mode) && in.about.st_size > 0 && from_the_start && path != "-";
   if (whole_file) {
     const std::uint64_t behind_header = static_cast<std::uint64_t>(in.about.st_size) - std::min<std::uint64_t>(offset, in.about.st_size);
     if (behind_header < expected) refuse_truncated(in, header, behind_header);
@@ -168,6 +172,7 @@ npy_array read_npy(const std::string& path) {
   }
   if (expected == 0) return array;
   if (whole_file && header.bytes == byte_order::native && offset % size == 0) array.data = map_file(in, offset);
+  if (array.data != nullptr) lseek(in.file.get(), static_cast<off_t>(expected), SEEK_CUR);  // as reading leaves it, for whoever shares it
   if (array.data == nullptr) {
     buffer memory = read_stream(in, header);
     if (header.bytes == byte_order::swapped) reverse_bytes({memory.get(), expected}, size);

@@ -36,7 +36,8 @@ struct npy_array {
   }
 };
 
-// Reads an array of any supported type; "-" is the standard input. A regular file is mapped (converted to memory if its bytes are in
+// Reads an array of any supported type; "-" is the standard input, and a path that names an open descriptor (file_names.hpp) is read
+// through it, from where it stands. A regular file is mapped (converted to memory if its bytes are in
 // the other order or not aligned), anything else is read as it comes, to the end of the array and no further. Throws bad_input if the
 // file cannot be opened or is not what a .npy file has to be. Nothing is allocated before the header has been found good, and then
 // not more than a small multiple of what the file really holds.

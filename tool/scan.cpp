@@ -14,6 +14,7 @@
 #include "tool/console.hpp"
 #include "tool/convert.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/file_names.hpp"
 #include "tool/npy.hpp"
 #include "tool/output_file.hpp"
 #include "tool/place.hpp"
@@ -188,12 +189,11 @@ void report(const request& r, const place& at, element type, const lines& by, co
 void run(const request& r) {
   parse_operation(r.operation);
   if (!r.accumulate.empty()) parse_type(r.accumulate);
-  if (r.common.json && r.output == "-")
-    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  refuse_mixed_results(r.common, r.output);
   refuse_same_file(r.output, r.x);
   if (!r.keys.empty()) {
     if (r.axis) throw bad_request("--by-key goes with one line of elements: leave --axis away");
-    if (r.keys == "-" && r.x == "-") throw bad_request("X and --by-key are both '-': only one of them can be standard input");
+    refuse_same_stream(r.x, r.keys);
     refuse_same_file(r.output, r.keys);
   }
   const place at = choose_place(r.place, reference::not_offered);

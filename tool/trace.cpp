@@ -11,6 +11,7 @@
 #include "tool/command.hpp"
 #include "tool/console.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/file_names.hpp"
 #include "tool/machine.hpp"
 #include "tool/output_file.hpp"
 #include "tool/perfetto.hpp"
@@ -99,14 +100,13 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     content["output"] = r.output;
     print_json(content);
   }
-  if (!r.common.json && r.output != "-") print(table_text(table));
+  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table));
 }
 
 void run(const request& r) {
   const format as = format_of(r);
   const std::vector<std::string> policies = policies_of(r);
-  if (r.common.json && r.output == "-")
-    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  refuse_mixed_results(r.common, r.output);
   const place at = choose_place(r.place, reference::not_offered);
   const context& where = *at.where;
   say_place(r.common, at);
