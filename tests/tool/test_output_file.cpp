@@ -189,8 +189,8 @@ TEST(OutputFile, AnOpenDescriptorIsWrittenThrough) {
   const scratch_folder folder;
   std::filesystem::create_symlink("/dev/stdout", folder / "link");
   std::filesystem::create_symlink("link", folder / "link to a link");
-  for (const std::string path : {std::string("/dev/stdout"), std::string("/dev/fd/1"), std::string("/proc/self/fd/1"),
-                                 "/proc/" + std::to_string(getpid()) + "/fd/1", folder / "link", folder / "link to a link"}) {
+  for (const std::string& path : {std::string("/dev/stdout"), std::string("/dev/fd/1"), std::string("/proc/self/fd/1"),
+                                  "/proc/" + std::to_string(getpid()) + "/fd/1", folder / "link", folder / "link to a link"}) {
     write_text(folder / "log", "before, ");
     const redirected output{STDOUT_FILENO, open((folder / "log").c_str(), O_WRONLY | O_APPEND)};
     const std::size_t files = folder.names().size();
