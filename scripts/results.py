@@ -71,6 +71,8 @@ class File:
         try:
             if content["schema"] != SCHEMA:
                 raise BadResult(f"schema {content['schema']}: expected {SCHEMA}")
+            if content.get("partial"):
+                raise BadResult("partial: the run was interrupted before all was measured, take it again")
             self.machine, self.date, self.commit = content["machine"], content["date"], content["commit"]
             self.name = self.machine["name"]
             records = [record for record in content["records"] if "refused" not in record]

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -20,16 +21,14 @@ template <class Instance> std::vector<Instance> concatenate(kernel_lists<Instanc
   return all;
 }
 
-// The step of that name; throws bad_request, with the names there are. `kind` says of what the steps are.
-// `others`: what may be asked for besides.
+// The step of that name; throws bad_request, with the names there are. `what` says of what they are, `also` what may be asked for besides.
 template <class Steps>
-const auto& find_named(const Steps& steps, std::string_view kind, std::string_view name, std::string_view others = "auto") {
-  std::string names;
-  for (const auto& step : steps) {
+const auto& find_named(const Steps& steps, std::string_view what, std::string_view name, const std::vector<std::string>& also = {}) {
+  for (const auto& step : steps)
     if (name == step.name) return step;
-    names += step.name + std::string(", ");
-  }
-  throw bad_request(fmt::format("there is no {} policy '{}': expected one of {}{}", kind, name, names, others));
+  std::vector<std::string> known = names_of(steps);
+  known.insert(known.end(), also.begin(), also.end());
+  throw bad_request(fmt::format("there is no {} '{}': {}", what, name, suggestion(name, known)));
 }
 
 }  // namespace antiphase

@@ -5,42 +5,42 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <antiphase/core/names.hpp>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "tool/console.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/wrap.hpp"
 
 namespace antiphase::tool {
+
+// What commands tell the program while they are added.
+struct program_state {
+  std::function<void()> chosen;                                                // by the user
+  std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;  // of options, and how they are called
+};
+
 namespace {
 
-// How many letters have to be changed, added or removed to make `b` of `a`.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j)
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)}));
+// CLI11's help in lines that fit a terminal.
+class narrow_help : public CLI::Formatter {
+ public:
+  narrow_help() {
+    column_width(26);
+    label("SUBCOMMAND", "COMMAND");
   }
-  return row[b.size()];
-}
-
-// "did you mean X?" if something that exists is close, else a list of all of it.
-std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
-  const auto closest = std::ranges::min_element(known, {}, [&](const std::string& name) { return distance(given, name); });
-  const std::size_t near = std::min<std::size_t>(2, (given.size() + 1) / 2);  // of short words everything would be close
-  if (closest != known.end() && distance(given, *closest) <= near)
-    return fmt::format("did you mean {}? There are {}", *closest, fmt::join(known, ", "));
-  return fmt::format("expected one of {}", fmt::join(known, ", "));
-}
+  std::string make_help(const CLI::App* command, std::string name, CLI::AppFormatMode mode) const override {
+    return wrapped(CLI::Formatter::make_help(command, std::move(name), mode));
+  }
+};
 
 std::vector<std::string> names_of_options(const CLI::App& command) {
   std::vector<std::string> names;
@@ -50,6 +50,21 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
 }
 
 bool looks_like_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
+
+std::vector<std::string> names_of_commands(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  return names;
+}
+
+// What to say of an option that does not exist.
+std::string unknown_option(const CLI::App& command, const std::string& word, const program_state& state) {
+  const std::string name = word.substr(0, word.find('='));
+  const auto other = state.other_names.find({&command, name});
+  return fmt::format(
+      "there is no option {}: {}", tool::quoted(word),
+      other != state.other_names.end() ? fmt::format("it is called {} here", other->second) : suggestion(name, names_of_options(command)));
+}
 
 // What nobody wanted, up to the "--" behind which every word is an argument; and what stands behind that.
 struct left_over {
@@ -73,7 +88,7 @@ std::string wrong_count(const CLI::App& command, const CLI::ParseError& failure)
 }
 
 // What is wrong with the arguments, in one sentence that names what exists instead.
-std::string usage_error(const CLI::App& program, const CLI::ParseError& failure) {
+std::string usage_error(const CLI::App& program, const CLI::ParseError& failure, const program_state& state) {
   const CLI::App* command = &program;
   std::string words = "antiphase";
   std::string too_early;
@@ -87,22 +102,37 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& failure)
   }
   const auto [rest, arguments] = left_over_of(*command);
   const auto stray_option = std::ranges::find_if(rest, looks_like_option);
-  std::vector<std::string> commands;
-  for (const CLI::App* sub : command->get_subcommands([](const CLI::App*) { return true; })) commands.push_back(sub->get_name());
+  const std::vector<std::string> commands = names_of_commands(*command);
 
   std::string what = dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr ? wrong_count(*command, failure) : failure.what();
   if (!too_early.empty()) {
     what = fmt::format("the option {} stands before the command, expected behind it: {} ...", tool::quoted(too_early), words);
   } else if (stray_option != rest.end()) {
-    what = fmt::format("there is no option {}: {}", tool::quoted(*stray_option),
-                       suggestion(stray_option->substr(0, stray_option->find('=')), names_of_options(*command)));
+    what = unknown_option(*command, *stray_option, state);
   } else if (!commands.empty()) {
-    what = rest.empty() ? fmt::format("a command is missing: expected one of {}", fmt::join(commands, ", "))
+    what = rest.empty() ? fmt::format("a command is missing: expected {}", listed(commands))
                         : fmt::format("there is no command {}: {}", tool::quoted(rest.front()), suggestion(rest.front(), commands));
   } else if (!rest.empty() || !arguments.empty()) {
     what = fmt::format("the argument {} is one too many", tool::quoted(rest.empty() ? arguments.front() : rest.front()));
   }
   return fmt::format("{} (see {} --help)", what, words);
+}
+
+// The help of the command that the words name.
+std::string help_of(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* command = &program;
+  std::string before;  // the names above it
+  for (const std::string& word : words) {
+    const std::vector<std::string> commands = names_of_commands(*command);
+    before += (before.empty() ? "" : " ") + command->get_name();
+    if (commands.empty())
+      throw bad_usage(fmt::format("{} has no commands of its own, found {} (see antiphase --help)", before, tool::quoted(word)));
+    if (std::ranges::find(commands, word) == commands.end())
+      throw bad_usage(fmt::format("there is no command {}: {} (see {} --help)", tool::quoted(word), suggestion(word, commands), before));
+    command = command->get_subcommand(word);
+  }
+  return command->get_formatter()->make_help(command, before + (before.empty() ? "" : " ") + command->get_name(),
+                                             CLI::AppFormatMode::Normal);
 }
 
 }  // namespace
@@ -164,13 +194,20 @@ option& option::check(value_check wrong) {
   return *this;
 }
 
+option& option::otherwise(const char* name) {
+  state_->other_names[{app_, name}] = option_->get_name();
+  return *this;
+}
+
 // arguments ---------------------------------------------------------------------------------------------------------------------
-arguments arguments::add_subcommand(const char* name, const char* about) { return {*app_->add_subcommand(name, about), *chosen_}; }
+arguments arguments::add_subcommand(const char* name, const char* about) {
+  return {*app_->add_subcommand(name, about)->group("Commands"), *state_};
+}
 
 void arguments::require_subcommand() { app_->require_subcommand(1); }
 
 template <class T> option arguments::add_option(const char* names, T& value, const std::string& about) {
-  return option(app_->add_option(names, value, about));
+  return {app_->add_option(names, value, about), *app_, *state_};
 }
 template option arguments::add_option(const char*, std::string&, const std::string&);
 template option arguments::add_option(const char*, int&, const std::string&);
@@ -184,7 +221,7 @@ template option arguments::add_option(const char*, std::vector<int>&, const std:
 template option arguments::add_option(const char*, std::vector<std::int64_t>&, const std::string&);
 
 option arguments::add_option(const char* name, std::function<void(const std::string&)> taken, const char* about) {
-  return option(app_->add_option_function<std::string>(name, std::move(taken), about));
+  return {app_->add_option_function<std::string>(name, std::move(taken), about), *app_, *state_};
 }
 
 void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }
@@ -192,11 +229,13 @@ void arguments::add_flag(const char* names, bool& value, const char* about) { ap
 void arguments::footer(const char* text) { app_->footer(text); }
 
 void arguments::runs(std::function<void()> action) {
-  app_->callback([action = std::move(action), chosen = chosen_] { *chosen = action; });
+  app_->callback([action = std::move(action), state = state_] { state->chosen = action; });
 }
 
 // program -----------------------------------------------------------------------------------------------------------------------
-program::program(const char* about, const char* footer, std::string (*version)()) : app_(std::make_unique<CLI::App>(about, "antiphase")) {
+program::program(const char* about, const char* footer, std::string (*version)())
+    : app_(std::make_unique<CLI::App>(about, "antiphase")), state_(std::make_unique<program_state>()) {
+  app_->formatter(std::make_shared<narrow_help>());
   app_->footer(footer);
   app_->require_subcommand(1);
   app_->set_version_flag("--version", version);
@@ -204,9 +243,14 @@ program::program(const char* about, const char* footer, std::string (*version)()
 
 program::~program() = default;
 
-arguments program::commands() { return {*app_, chosen_}; }
+arguments program::commands() { return {*app_, *state_}; }
 
 void program::run(int argc, char** argv) {
+  std::vector<std::string> words;
+  CLI::App* const help = app_->add_subcommand("help", "The same as --help behind a command: antiphase help gemm")->group("Commands");
+  help->add_option("COMMAND", words, "The command, or none for all of them");
+  help->footer("Examples:\n  antiphase help\n  antiphase help bench gemm");
+  help->callback([&] { state_->chosen = [&] { print(help_of(*app_, words)); }; });
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForVersion& asked) {
@@ -214,9 +258,9 @@ void program::run(int argc, char** argv) {
   } catch (const CLI::Success&) {
     return print(app_->help());
   } catch (const CLI::ParseError& e) {
-    throw bad_usage(usage_error(*app_, e));
+    throw bad_usage(usage_error(*app_, e, *state_));
   }
-  chosen_();
+  state_->chosen();
 }
 
 }  // namespace antiphase::tool

@@ -20,24 +20,29 @@ value_check integer_from(long long least);
 value_check integer_between(long long least, long long most);
 value_check not_empty();  // a shell's unset variable must not pass for an option that was left away
 
+struct program_state;
+
 // One option or positional argument of a command.
 class option {
  public:
-  explicit option(CLI::Option* of) : option_(of) {}
+  option(CLI::Option* of, const CLI::App& command, program_state& state) : option_(of), app_(&command), state_(&state) {}
   option& required();
   option& several();                           // values separated by commas
   option& shows_default();                     // the value before parsing, in the help
   option& type_name(const std::string& name);  // what stands for the value in the help
   option& check(value_check wrong);
+  option& otherwise(const char* name);  // what the option is not called, though people may think so: a message will lead them here
 
  private:
   CLI::Option* option_;
+  const CLI::App* app_;
+  program_state* state_;
 };
 
 // A command, to which options and subcommands are added. Refers to the program, which must outlive it.
 class arguments {
  public:
-  arguments(CLI::App& of, std::function<void()>& chosen) : app_(&of), chosen_(&chosen) {}
+  arguments(CLI::App& of, program_state& state) : app_(&of), state_(&state) {}
   arguments add_subcommand(const char* name, const char* about);
   void require_subcommand();
 
@@ -52,7 +57,7 @@ class arguments {
 
  private:
   CLI::App* app_;
-  std::function<void()>* chosen_;
+  program_state* state_;
 };
 
 class program {
@@ -68,7 +73,7 @@ class program {
 
  private:
   std::unique_ptr<CLI::App> app_;
-  std::function<void()> chosen_;
+  std::unique_ptr<program_state> state_;
 };
 
 }  // namespace antiphase::tool

@@ -14,10 +14,13 @@
 #include "tool/bench.hpp"
 #include "tool/distributions.hpp"
 #include "tool/estimate.hpp"
+#include "tool/machine.hpp"
+#include "tool/names.hpp"
 #include "tool/product.hpp"
 #include "tool/provenance.hpp"
 #include "tool/rivals.hpp"
 #include "tool/table.hpp"
+#include "tool/unfinished.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -26,22 +29,23 @@ constexpr const char* explanation =
     "All shapes x layouts x data, each with every precision; who is timed for one product is timed in one go, in random order.\n"
     "\n"
     "Columns\n"
-    "  time, TFLOP/s   median (--protocol) of all launches of a call, those that prepare included, with the workspace handed in; "
-    "allocating:\n"
-    "                  the same with memory allocated in the order of the stream\n"
-    "  cuBLAS          how many times as fast as cuBLAS in FP32 (pedantic math); roof: share of what the device can do, see below\n"
-    "  norm            error relative to FP64 in the Frobenius norm, over a sample: a row and a column of each 128, at least 64 of either\n"
-    "  component       the largest error of an output in units of u |A||B|, u = 2^-24; allowed: what the precision promises\n"
-    "  bias            the mean error in these units; negative: results are too small\n"
-    "  recomputed      outputs that no certificate covered, so that they were computed again in FP64\n"
-    "  verified        no error is above what is allowed, and all of C is finite\n"
+    "  time, TFLOP/s  median (--protocol) of all launches of a call, those that prepare included, with the workspace handed in; "
+    "allocating: the same with memory allocated in the order of the stream\n"
+    "  cuBLAS         how many times as fast as cuBLAS in FP32 (pedantic math); roof: share of what the device can do, see below\n"
+    "  norm           error relative to FP64 in the Frobenius norm, over a sample: a row and a column of each 128, at least 64 of "
+    "either\n"
+    "  component      the largest error of an output in units of u |A||B|, u = 2^-24; allowed: what the precision promises\n"
+    "  bias           the mean error in these units; negative: results are too small\n"
+    "  recomputed     outputs that no certificate covered, so that they were computed again in FP64\n"
+    "  verified       no error is above what is allowed, and all of C is finite\n"
     "Roof of an H200: strict 65.3 TFLOP/s of FFMA; fp32 273, a third of the 818 that FP16 Tensor Cores sustain on random data.\n"
     "\n"
     "Examples:\n"
-    "  antiphase bench gemm                                     a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
+    "  antiphase bench gemm\n"
+    "      a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
     "  antiphase bench gemm --size 1024,4096 --layout nn,nt,tn,tt\n"
-    "  antiphase bench gemm --m 4096 --n 256 --k 7168 --m 4095 --n 4097 --k 1003 --precision fp32\n"
-    "  antiphase bench gemm --data all --json";
+    "  antiphase bench gemm --m 4096,4095 --n 256,4097 --k 7168,1003\n"
+    "  antiphase bench gemm --data all --precision fp32 --json";
 
 struct request : bench_options {
   std::vector<std::int64_t> sizes, m, n, k;
@@ -299,13 +303,6 @@ std::vector<const distribution*> data_of(const request& r) {
   return chosen;
 }
 
-void require_layout(const std::string& text) {
-  for (const std::string_view known : {"nn", "nt", "tn", "tt"})
-    if (text == known) return;
-  throw bad_request(
-      fmt::format("--layout '{}': expected some of nn, nt, tn, tt: A and B as they lie row-major, n, or transposed, t", text));
-}
-
 void require_verified(const std::vector<outcome>& all) {
   std::string wrong;
   for (const outcome& o : all)
@@ -319,10 +316,10 @@ void require_verified(const std::vector<outcome>& all) {
 void run(const request& r) {
   std::vector<precision> precisions;
   for (const std::string& p : r.precisions) precisions.push_back(parse_precision(p));
-  for (const std::string& layout : r.layouts) require_layout(layout);
+  for (const std::string& layout : r.layouts) choice_of("--layout", layout, {"nn", "nt", "tn", "tt"});
   const std::vector<const distribution*> data = data_of(r);
   const protocol how{.kind = parse_protocol(r.protocol), .samples = r.repeats};
-  if (r.against != "cublas" && r.against != "none") throw bad_request(fmt::format("--against '{}': expected cublas or none", r.against));
+  choice_of("--against", r.against, {"cublas", "none"});
 
   const place at = choose_place(r.place, reference::not_offered);
   const context& where = *at.where;
@@ -335,8 +332,17 @@ void run(const request& r) {
   if (!timed) say(r.common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
 
   std::vector<outcome> all;
+  const auto records_of = [&] {
+    json records = json::array();
+    for (const outcome& o : all)
+      for (const measured& m : o.ours) records.push_back(record(o, m, where, how.kind, timed));
+    return records;
+  };
+  const auto text_of = [&] { return fmt::format("C = A B on {}\n\n{}", at.name, table(all, where, timed)); };
+  unfinished_results so_far(r.common, result_envelope("bench gemm", at), "records", subjects.size(), "products");
   std::string why_no_cublas;
   for (const subject& s : subjects) {
+    if (!all.empty()) so_far.show(all.size(), records_of, text_of);
     say_progress(r.common, fmt::format("{} {} {}", shape_text(s.size), s.layout, s.data->name));
     outcome& o = all.emplace_back(outcome{.of = s, .major = where.limits().major, .ours = {}, .cublas = {}});
     bench b(where, o.of);
@@ -357,14 +363,11 @@ void run(const request& r) {
   }
   if (!why_no_cublas.empty()) say(r.common, fmt::format("cuBLAS is not compared with: {}", why_no_cublas));
 
-  if (r.common.json) {
-    json records = json::array();
-    for (const outcome& o : all)
-      for (const measured& m : o.ours) records.push_back(record(o, m, where, how.kind, timed));
-    print_json(result_file("bench gemm", at, std::move(records)));
-  } else {
-    print(fmt::format("C = A B on {}\n\n{}", at.name, table(all, where, timed)));
-  }
+  so_far.finish();
+  if (r.common.json)
+    print_json(result_file("bench gemm", at, records_of()));
+  else
+    print(text_of());
   require_verified(all);
 }
 

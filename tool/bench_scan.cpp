@@ -11,37 +11,39 @@
 #include <vector>
 
 #include "tool/bench_scan.hpp"
-#include "tool/file_handle.hpp"
 #include "tool/graph.hpp"
+#include "tool/machine.hpp"
+#include "tool/names.hpp"
 #include "tool/npy_header.hpp"
 #include "tool/provenance.hpp"
 #include "tool/table.hpp"
+#include "tool/unfinished.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "Inclusive sums of all sizes and types: of whole arrays, of rows, by key, in wider types. --own: scans of structs of 4 to 32 bytes "
-    "that\n"
-    "stand for maps x -> x + offset or offset - x, with an operator that does one after the other, which does not commute. Who is timed "
-    "for\n"
-    "one array is timed in one go, in random order.\n"
+    "Inclusive sums of all sizes and types: of whole arrays, of rows, by key, in wider types. --own: scans of structs of 4 to 32 "
+    "bytes that stand for maps x -> x + offset or offset - x, with an operator that does one after the other, which does not "
+    "commute. Who is timed for one array is timed in one go, in random order.\n"
     "\n"
     "Columns\n"
-    "  how        rested, hot: calls queued one after the other (--protocol); up to 128 MiB also graph: one of 40 in a captured graph,\n"
-    "             and event: a single call between two events. All warm: an array that fits the cache is there\n"
-    "  time       median of a call; GB/s: every element and key read once, every result written once\n"
-    "  memcpy     share of the speed of a copy on the device that moves as many bytes; CUB: how many times as fast as\n"
-    "             DeviceScan::InclusiveSum, InclusiveSumByKey or (--own) InclusiveScan; r2r: as many as its sums with\n"
-    "             the same bits in every run, where the build has a CUB that knows them\n"
-    "  error      relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element\n"
+    "  how     rested, hot: calls queued one after the other (--protocol); up to 128 MiB also graph: one of 40 in a captured "
+    "graph, and event: a single call between two events. All warm: an array that fits the cache is there\n"
+    "  time    median of a call; GB/s: every element and key read once, every result written once\n"
+    "  memcpy  share of the speed of a copy on the device that moves as many bytes; CUB: how many times as fast as "
+    "DeviceScan::InclusiveSum, InclusiveSumByKey or (--own) InclusiveScan; r2r: as many as its sums with the same bits in every "
+    "run, where the build has a CUB that knows them\n"
+    "  error   relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element\n"
     "\n"
     "Examples:\n"
-    "  antiphase bench scan                                 sizes that suit the place: 2^16 to 2^28 on a GPU, 2^12 on the CPU\n"
+    "  antiphase bench scan\n"
+    "      sizes that suit the place: 2^16 to 2^28 on a GPU, 2^12 on the CPU\n"
     "  antiphase bench scan --size 1048576,268435456 --type f4,i1,u2\n"
     "  antiphase bench scan --size 256000000 --rows 1000000\n"
     "  antiphase bench scan --type i1 --accumulate i4\n"
-    "  antiphase bench scan --by-key 1000                   a key for each 1000 elements\n"
+    "  antiphase bench scan --by-key 1000\n"
+    "      a key for each 1000 elements\n"
     "  antiphase bench scan --own 16 --size 67108864\n"
     "  antiphase bench scan --type all --against memcpy --json";
 
@@ -83,9 +85,10 @@ std::vector<element> types_of(const scan_request& r) {
   if (r.types.empty()) return {element::f32};
   std::vector<element> types;
   for (const std::string& text : r.types) {
-    if (text != "all") types.push_back(parse_scan_type(text, "--type", ", or all"));
     if (text == "all")
-      for (int i = 0; i <= static_cast<int>(element::u64); ++i) types.push_back(static_cast<element>(i));
+      types.insert(types.end(), types_to_calculate_with.begin(), types_to_calculate_with.end());
+    else
+      types.push_back(parse_type("--type", text, types_to_calculate_with, {"all"}));
   }
   return types;
 }
@@ -208,7 +211,7 @@ std::string what_of(const scan_request& r) {
   if (!r.own.empty()) return "x + offset, offset - x";
   if (r.segment > 0) return fmt::format("a key for each {}", r.segment);
   if (r.rows > 1) return fmt::format("{} rows", r.rows);
-  return r.accumulate.empty() ? "" : fmt::format("summed in {}", name(parse_scan_type(r.accumulate, "--accumulate")));
+  return r.accumulate.empty() ? "" : fmt::format("summed in {}", name(parse_type("--accumulate", r.accumulate, types_to_calculate_with)));
 }
 void add_measured(json& value, const measured_rival& one, const timing& time, const timing& ours) {
   const std::string& key = one.who.key;
@@ -247,9 +250,7 @@ void require_verified(const std::vector<outcome>& all) {
 
 void require_sensible(const scan_request& r) {
   parse_protocol(r.protocol);
-  for (const std::string& rival : r.against)
-    if (rival != "cub" && rival != "memcpy" && rival != "none")
-      throw bad_request(fmt::format("--against {}: expected some of cub, memcpy, or none", tool::quoted(rival)));
+  for (const std::string& rival : r.against) choice_of("--against", rival, {"cub", "memcpy", "none"});
   if (r.policy != "auto") prefix::find_step(r.policy);
   if ((r.rows > 1) + (r.segment > 0) + !r.accumulate.empty() + !r.own.empty() > 1)
     throw bad_request("--rows, --by-key, --accumulate and --own are measured one at a time");
@@ -286,26 +287,34 @@ void run(const scan_request& r) {
   if (at.where->kind() != target::cuda) say(r.common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
 
   std::vector<outcome> all;
+  const auto records_of = [&] {
+    json records = json::array();
+    for (const outcome& o : all) {
+      for (const times& t : o.taken) records.push_back(record(r, o, &t));
+      if (o.taken.empty()) records.push_back(record(r, o, nullptr));
+    }
+    return records;
+  };
+  const std::string what = what_of(r);
+  const auto text_of = [&] {
+    return fmt::format("inclusive {}{} on {}\n\n{}", r.own.empty() ? "sums" : "scans", what.empty() ? "" : ", " + what + ",", at.name,
+                       table(all));
+  };
+  unfinished_results so_far(r.common, result_envelope("bench scan", at), "records", arrays.size() * sizes.size(), "arrays");
   for (const contents& array : arrays)
     for (const std::int64_t size : sizes) {
+      if (!all.empty()) so_far.show(all.size(), records_of, text_of);
       say_progress(r.common, fmt::format("{} of {}", size, array.called));
       outcome& o = all.emplace_back(outcome{.type = array.type, .called = array.called, .count = size});
       measure_all(r, *at.where, *array.make(*at.where, size), o);
       for (const std::string& why : o.why_not) say(r.common, why);
     }
 
-  if (r.common.json) {
-    json records = json::array();
-    for (const outcome& o : all) {
-      for (const times& t : o.taken) records.push_back(record(r, o, &t));
-      if (o.taken.empty()) records.push_back(record(r, o, nullptr));
-    }
-    print_json(result_file("bench scan", at, std::move(records)));
-  } else {
-    const std::string what = what_of(r);
-    print(fmt::format("inclusive {}{} on {}\n\n{}", r.own.empty() ? "sums" : "scans", what.empty() ? "" : ", " + what + ",", at.name,
-                      table(all)));
-  }
+  so_far.finish();
+  if (r.common.json)
+    print_json(result_file("bench scan", at, records_of()));
+  else
+    print(text_of());
   require_verified(all);
 }
 
@@ -326,7 +335,10 @@ void add_bench_scan(arguments bench) {
   command.add_option("--own", r->own, "Scans with a type and an operator of one's own, some of 4, 8, 16, 24, 32 bytes, or all")
       .several()
       .type_name("BYTES");
-  command.add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type").type_name("NAME");
+  command.add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type")
+      .type_name("NAME")
+      .otherwise("--step")
+      .otherwise("--steps");
   command.add_option("--against", r->against, "Some of cub and memcpy (default: both), or none").several().type_name("NAMES");
   add_bench_options(command, *r);
   command.footer(explanation);

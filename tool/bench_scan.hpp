@@ -38,7 +38,6 @@ std::unique_ptr<scan_subject> sums_of(const scan_request& r, const context& wher
 // A scan of elements of `size` bytes with an operator of their own.
 std::unique_ptr<scan_subject> own_scan_of(const context& where, int size, std::int64_t count);
 
-element parse_scan_type(const std::string& text, const char* option, const char* also = "");  // `also`: what the option takes beside types
 std::vector<int> own_sizes_of(const scan_request& r);
 
 }  // namespace antiphase::tool

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "tool/bench_scan.hpp"
-#include "tool/file_handle.hpp"
+#include "tool/names.hpp"
 #include "tool/own_scan.hpp"
 #include "tool/parallel.hpp"
 
@@ -90,10 +90,10 @@ std::vector<int> own_sizes_of(const scan_request& r) {
       sizes.insert(sizes.end(), std::begin(own_sizes), std::end(own_sizes));
       continue;
     }
-    const int* const known = std::ranges::find_if(own_sizes, [&](int size) { return text == std::to_string(size); });
-    if (known == std::end(own_sizes))
-      throw bad_request(fmt::format("--own {}: expected some of {} bytes, or all", tool::quoted(text), fmt::join(own_sizes, ", ")));
-    sizes.push_back(*known);
+    std::vector<std::string> known;
+    for (const int size : own_sizes) known.push_back(std::to_string(size));
+    known.emplace_back("all");
+    sizes.push_back(own_sizes[choice_of("--own", text, known)]);
   }
   return sizes;
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tool/bench_scan.hpp"
-#include "tool/file_handle.hpp"
+#include "tool/names.hpp"
 #include "tool/npy_header.hpp"
 #include "tool/parallel.hpp"
 #include "tool/scan_data.hpp"
@@ -80,16 +80,6 @@ template <class T, class Out> class sums final : public scan_subject {
 
 }  // namespace
 
-element parse_scan_type(const std::string& text, const char* option, const char* also) {
-  std::string known;
-  for (int i = 0; i <= static_cast<int>(element::u64); ++i) {
-    const auto type = static_cast<element>(i);
-    if (text == numpy_name(type)) return type;
-    known += (i > 0 ? ", " : "") + std::string(numpy_name(type));
-  }
-  throw bad_request(fmt::format("{} {}: expected one of {}{}", option, tool::quoted(text), known, also));
-}
-
 std::unique_ptr<scan_subject> sums_of(const scan_request& r, const context& where, element type, std::int64_t count) {
   std::unique_ptr<scan_subject> made;
   with_element(type, [&]<class T>() {
@@ -97,7 +87,7 @@ std::unique_ptr<scan_subject> sums_of(const scan_request& r, const context& wher
       made = std::make_unique<sums<T, T>>(r, where, count);
       return;
     }
-    with_element(parse_scan_type(r.accumulate, "--accumulate"), [&]<class Out>() {
+    with_element(parse_type("--accumulate", r.accumulate, types_to_calculate_with), [&]<class Out>() {
       if constexpr (is_measured<T, Out>)
         made = std::make_unique<sums<T, Out>>(r, where, count);
       else

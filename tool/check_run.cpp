@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <chrono>
 
 #include "tool/check.hpp"
@@ -11,6 +12,7 @@
 #include "tool/console.hpp"
 #include "tool/file_handle.hpp"
 #include "tool/provenance.hpp"
+#include "tool/unfinished.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -25,9 +27,9 @@ std::vector<const checked_case*> chosen(const check_request& r) {
       wanted[i] = found = true;
     }
     if (!found) {
-      std::string known;
-      for (const checked_case& c : all) known += ", " + c.name;
-      throw bad_request(fmt::format("there is no kernel {}: expected all, gemm, scan or one of {}", tool::quoted(name), known.substr(2)));
+      std::vector<std::string> known = names_of(all);
+      known.insert(known.begin(), {"all", "gemm", "scan"});
+      throw bad_request(fmt::format("there is no kernel {}: {}", tool::quoted(name), suggestion(name, known)));
     }
   }
   std::vector<const checked_case*> cases;
@@ -58,7 +60,10 @@ void run_check(const check_request& r) {
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
 
   json kernels = json::array();
+  const json document{{"schema", 1}, {"command", "check"}, {"commit", built_from()}};
+  unfinished_results so_far(r.common, document, "kernels", cases.size(), "kernels");
   std::string faulty;
+  std::size_t done = 0;
   for (const checked_case* c : cases) {
     if (who_watches(r.common) == audience::person) complain("checking " + c->name);
     const auto start = std::chrono::steady_clock::now();
@@ -74,8 +79,15 @@ void run_check(const check_request& r) {
     } else {
       print(fmt::format("{:<22} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds, report.clean() ? "" : to_text(report, command)));
     }
+    so_far.show(
+        ++done, [&] { return kernels; }, [] { return std::string(); });  // the text has been printed
   }
-  if (r.common.json) print_json({{"schema", 1}, {"command", "check"}, {"commit", built_from()}, {"kernels", kernels}});
+  so_far.finish();
+  if (r.common.json) {
+    json result = document;
+    result["kernels"] = kernels;
+    print_json(result);
+  }
   if (!faulty.empty()) throw verification_failed(fmt::format("the checker has found faults in {}", faulty));
 }
 

@@ -9,6 +9,8 @@ struct common_options {
   bool json = false;   // results as one JSON object with "schema": 1
 };
 void add_common_options(arguments command, common_options& options);
+// Throws bad_request if --json and --output would both write to standard output.
+void refuse_mixed_results(const common_options& options, const std::string& output);
 
 void add_info(arguments program);
 void add_gemm(arguments program);

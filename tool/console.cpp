@@ -22,7 +22,9 @@ void print(std::string_view text) {
   out.commit();
 }
 
-void print_json(const json& value) { print(value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"); }
+void print_json(const json& value) { print(json_text(value)); }
+
+std::string json_text(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
 
 void complain(std::string_view message) {
   const std::string line = fmt::format("antiphase: {}\n", message);

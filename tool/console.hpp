@@ -3,6 +3,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace antiphase::tool {
@@ -13,6 +14,7 @@ using json = nlohmann::ordered_json;
 // Standard output; throws output_failed or output_closed.
 void print(std::string_view text);
 void print_json(const json& value);
+std::string json_text(const json& value);  // as print_json() writes it
 
 // Standard error, one line with the program's name before it; not said if the user wants it quiet.
 void say(const common_options& options, std::string_view message);

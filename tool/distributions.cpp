@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -188,9 +189,9 @@ std::span<const distribution> distributions() { return all; }
 const distribution& find_distribution(std::string_view name) {
   for (const distribution& d : all)
     if (name == d.name) return d;
-  std::string names;
-  for (const distribution& d : all) names += fmt::format("{}{}", names.empty() ? "" : ", ", d.name);
-  throw bad_request(fmt::format("--data '{}': expected all or some of {}", name, names));
+  std::vector<std::string> known = names_of(all);
+  known.emplace_back("all");
+  throw bad_request(fmt::format("--data '{}': {}", name, suggestion(name, known)));
 }
 
 std::vector<float> left_operand(const distribution& d, std::int64_t m, std::int64_t k, bool by_rows) { return fill(d.a, 1, m, k, by_rows); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/ladder.hpp>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,7 +12,9 @@
 
 #include "tool/command.hpp"
 #include "tool/console.hpp"
+#include "tool/convert.hpp"
 #include "tool/estimate.hpp"
+#include "tool/file_names.hpp"
 #include "tool/npy.hpp"
 #include "tool/output_file.hpp"
 #include "tool/place.hpp"
@@ -22,24 +25,33 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "A, B and C0 are .npy files of 2-D arrays of f4 (float32), in C or Fortran order; '-' is standard input. C is written as f4 in C\n"
-    "order, '-' to standard output. With alpha = 0 A and B are not read into it, with beta = 0 C0 is not.\n"
+    "A, B and C0 are .npy files of 2-D arrays of f4 (float32; with --cast of any other numbers), in C or Fortran order; '-' is standard "
+    "input. C is written as f4 in C order, '-' to standard output. With alpha = 0 A and B are not read into it, with beta = 0 C0 "
+    "is not.\n"
     "\n"
     "Precision\n"
-    "  fp32      for every finite input |C - AB| <= (80 + K / 59) u |A||B| + 2^-150, u = 2^-24; usually far below, from Tensor Cores\n"
-    "            where the device has them (compute capability 8.x: 121 + K / 55). Integers of up to 11 bits whose sums stay below 2^24 "
+    "  fp32    for every finite input |C - AB| <= (80 + K / 59) u |A||B| + 2^-150, u = 2^-24; usually far below, from Tensor "
+    "Cores where the device has them (compute capability 8.x: 121 + K / 55). Integers of up to 11 bits whose sums stay below 2^24 "
     "are exact\n"
-    "  strict    IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a few such sums; so are those\n"
-    "            of the ladder's steps\n"
+    "  strict  IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a few such sums; so are "
+    "those of the ladder's steps\n"
     "\n"
     "Examples:\n"
     "  antiphase gemm A.npy B.npy --output C.npy\n"
-    "  antiphase gemm A.npy B.npy --c C0.npy --alpha 2 --beta -1 --output C.npy     C = 2 A B - C0\n"
-    "  antiphase gemm A.npy B.npy --output C.npy --policy async-3 --on cpu          one step of the ladder, on the simulated GPU\n"
-    "  antiphase gemm A.npy B.npy --output C.npy --policy split-mma                 Tensor Cores by mma.sync, as on devices before sm_90\n"
-    "  antiphase gemm A.npy B.npy --explain                                         which kernel that would be, and why\n"
-    "  antiphase gemm A.npy B.npy --output - --on reference > C.npy                 by OpenBLAS\n"
-    "  antiphase info                                                               lists the policies";
+    "  antiphase gemm A.npy B.npy --c C0.npy --alpha 2 --beta -1 --output C.npy\n"
+    "      C = 2 A B - C0\n"
+    "  antiphase gemm A.npy B.npy --output C.npy --policy async-3 --on cpu\n"
+    "      one step of the ladder, on the simulated GPU\n"
+    "  antiphase gemm A.npy B.npy --output C.npy --policy split-mma\n"
+    "      Tensor Cores by mma.sync, as on devices before sm_90\n"
+    "  antiphase gemm A.npy B.npy --output C.npy --cast\n"
+    "      of f8, say: rounded to f4, with a message about what that loses\n"
+    "  antiphase gemm A.npy B.npy --explain\n"
+    "      which kernel that would be, and why\n"
+    "  antiphase gemm A.npy B.npy --output - --on reference > C.npy\n"
+    "      by OpenBLAS\n"
+    "  antiphase info\n"
+    "      lists the policies";
 
 struct request {
   std::string a, b, c, output;
@@ -47,16 +59,18 @@ struct request {
   std::optional<float> beta;
   std::string policy = "auto";
   std::string precision = "fp32";
-  bool explain = false;
+  bool explain = false, cast = false;
   place_options place;
   common_options common;
 };
 
-npy_array read_matrix(const std::string& path, const char* operand) {
-  npy_array array = read_npy(path);
-  if (array.type != element::f32)
-    throw bad_request(fmt::format("{} ({}): the elements are {}, but gemm multiplies f4; convert the array with .astype('f4')", array.name,
-                                  operand, numpy_name(array.type)));
+std::string type_name(const npy_array& array) { return array.content == npy_content::truth_values ? "b1" : numpy_name(array.type); }
+
+npy_array read_matrix(const request& r, const std::string& path, const char* operand) {
+  npy_array array = read_npy(path, npy_booleans::taken);
+  if (array.type != element::f32 && !r.cast)
+    throw bad_request(fmt::format("{} ({}): the elements are {}, but gemm multiplies f4; --cast converts them, and says what that loses",
+                                  array.name, operand, type_name(array)));
   if (array.shape.size() != 2)
     throw bad_request(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name, operand, shape_text(array.shape),
                                   array.shape.size() == 1 ? "give a vector the shape (1, n) or (n, 1)" : "reshape it to two dimensions"));
@@ -72,9 +86,9 @@ gemm_options options_of(const request& r) { return {.accuracy = parse_precision(
 
 void require_sensible(const request& r) {
   const bool strict = options_of(r).accuracy == precision::strict;
-  const bool of_the_ladder = r.policy != "split" && r.policy != "split-inside" && r.policy != "split-mma" && r.policy != "short";
-  if (of_the_ladder && r.policy != "auto") mm::find_step(r.policy);
-  if (!of_the_ladder && strict)
+  mm::require_policy(r.policy);
+  const bool beside_the_ladder = std::ranges::any_of(mm::beside_the_ladder, [&](const mm::policy_name& p) { return r.policy == p.name; });
+  if (beside_the_ladder && strict)
     throw bad_request(fmt::format(
         "--policy {} does not add up as --precision strict wants it, by IEEE FP32 multiply-adds: give one of the two", r.policy));
   if (r.place.on == "reference" && r.policy != "auto")
@@ -87,14 +101,12 @@ void require_sensible(const request& r) {
     throw bad_request("--explain multiplies nothing, --output has nothing to receive: give one of the two");
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase gemm --help)");
   if (r.beta && r.c.empty()) throw bad_request("--beta needs --c: there is no C0 to scale");
-  if (r.common.json && r.output == "-")
-    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
-  int from_standard_input = 0;
-  for (const std::string* path : {&r.a, &r.b, &r.c}) {
-    if (*path == "-") ++from_standard_input;
-    if (!path->empty()) refuse_same_file(r.output, *path);
+  refuse_mixed_results(r.common, r.output);
+  const std::vector<std::string> inputs = r.c.empty() ? std::vector{r.a, r.b} : std::vector{r.a, r.b, r.c};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!r.explain) refuse_same_file(r.output, inputs[i]);
+    for (std::size_t j = 0; j < i; ++j) refuse_same_stream(inputs[i], inputs[j]);
   }
-  if (from_standard_input > 1) throw bad_request("standard input ('-') can be only one of A, B and C0");
 }
 
 // Names every array with its shape when the shapes do not fit.
@@ -110,6 +122,30 @@ void require_fitting(const npy_array& a, const npy_array& b, const std::optional
   if (c && c->shape != result)
     throw bad_request(fmt::format("{} (C0) has the shape {}, but the product of {} and {} has the shape {}", c->name, shape_text(c->shape),
                                   shape_text(a.shape), shape_text(b.shape), shape_text(result)));
+}
+
+// What --cast has done, as a sentence and as JSON.
+struct casts {
+  std::string text;
+  json value = json::object();
+};
+
+// Makes f4 of an operand that is not.
+void cast(npy_array& array, const char* operand, casts& done) {
+  if (array.type == element::f32) return;
+  const auto as_floats = std::make_shared<const cast_floats>(cast_to_floats(array.bytes(), array.type, array.content));
+  const cast_loss& loss = as_floats->loss;
+  done.text += fmt::format("{}{} from {}: {}", done.text.empty() ? "cast to f4: " : "; ", operand, type_name(array), loss_text(loss));
+  done.value[operand] = {{"from", type_name(array)},
+                         {"elements", loss.elements},
+                         {"changed", loss.changed},
+                         {"became_infinite", loss.infinite},
+                         {"became_zero", loss.zero},
+                         {"became_denormal", loss.denormal},
+                         {"largest_relative_error", loss.largest_relative_error}};
+  array.type = element::f32;
+  array.content = npy_content::numbers;
+  array.data = {as_floats, reinterpret_cast<const std::byte*>(as_floats->values.data())};
 }
 
 struct outcome {
@@ -165,7 +201,7 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
   print(text);
 }
 
-void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const outcome& result) {
+void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const casts& casted, const outcome& result) {
   const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
   say(r.common, fmt::format("{}: {} x {} with K = {}, policy {}, on {}", output_name(r.output), m, n, k, result.policy, at.name));
   if (!r.common.json) return;
@@ -178,6 +214,7 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
              {"alpha", r.alpha},
              {"beta", r.beta.value_or(r.c.empty() ? 0.f : 1.f)},
              {"output", r.output}};
+  if (r.cast) value["cast"] = casted.value;
   if (at.where && at.where->kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
@@ -185,13 +222,18 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
 void run(const request& r) {
   require_sensible(r);
   const place at = choose_place(r.place, reference::offered);
-  const npy_array a = read_matrix(r.a, "A"), b = read_matrix(r.b, "B");
+  npy_array a = read_matrix(r, r.a, "A"), b = read_matrix(r, r.b, "B");
   std::optional<npy_array> c0;
-  if (!r.c.empty()) c0 = in_c_order(read_matrix(r.c, "C0"));
+  if (!r.c.empty()) c0 = in_c_order(read_matrix(r, r.c, "C0"));
   require_fitting(a, b, c0);
   say_place(r.common, at);
   if (r.explain) return tell_choice(r, at, a, b);
 
+  casts casted;
+  cast(a, "A", casted);
+  cast(b, "B", casted);
+  if (c0) cast(*c0, "C0", casted);
+  if (!casted.text.empty()) say(r.common, casted.text);
   output_file out{r.output};  // before the work: a folder that cannot be written should cost no time
   std::vector<float> c(static_cast<std::size_t>(a.shape[0] * b.shape[1]));
   if (c0) std::ranges::copy(c0->values<float>(), c.begin());
@@ -199,7 +241,7 @@ void run(const request& r) {
   const std::vector<std::int64_t> shape{a.shape[0], b.shape[1]};
   write_npy(out, element::f32, shape, std::as_bytes(std::span{result.c}));
   out.commit();
-  report(r, at, a, b, result);
+  report(r, at, a, b, casted, result);
 }
 
 }  // namespace
@@ -217,7 +259,10 @@ void add_gemm(arguments program) {
   command
       .add_option("--policy", r->policy,
                   "split, split-inside, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")
-      .type_name("NAME");
+      .type_name("NAME")
+      .otherwise("--step")
+      .otherwise("--kernel");
+  command.add_flag("--cast", r->cast, "Take f2, f8, integers and booleans too: make f4 of them and say what that loses");
   command.add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
   add_place_options(command, r->place, reference::offered);
   add_common_options(command, r->common);

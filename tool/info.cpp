@@ -1,6 +1,7 @@
 // The subcommand info: what can run here, with which limits, and what runs by default.
 #include <fmt/format.h>
 
+#include <antiphase/core/names.hpp>
 #include <antiphase/executors.hpp>
 #include <antiphase/ladder.hpp>
 #include <antiphase/version.hpp>
@@ -12,6 +13,7 @@
 #include "tool/place.hpp"
 #include "tool/provenance.hpp"
 #include "tool/reference.hpp"
+#include "tool/wrap.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -22,8 +24,8 @@ struct device {
 };
 
 constexpr const char* examples =
-    "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with the\n"
-    "GPU part), else the CPU executor.\n"
+    "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with the GPU part), else "
+    "the CPU executor.\n"
     "\n"
     "Examples:\n"
     "  antiphase info\n"
@@ -47,37 +49,22 @@ json to_json(const device& d) {
 std::string to_text(const device& d) {
   const device_limits& l = d.limits;
   return fmt::format(
-      "  {:<10} {}, compute capability {}.{}, {} multiprocessors\n"
+      "  {:<9}  {}, compute capability {}.{}, {} multiprocessors\n"
       "             per block: {} threads, {} KiB of shared memory ({} KiB if asked for)\n"
       "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n",
       d.on, l.name, l.major, l.minor, l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024, l.shared_opt_in / 1024,
       l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024);
 }
 
-json names_of(const auto& steps) {
-  json names = json::array();
-  for (const auto& step : steps) names.push_back(step.name);
-  return names;
-}
 std::string list_of(const auto& steps) {
   std::string text;
-  for (const auto& step : steps) text += fmt::format("  {:<16} {}\n", step.name, step.adds);
+  for (const auto& step : steps) text += fmt::format("  {:<17}  {}\n", step.name, step.adds);
   return text;
 }
 
-struct policy_name {
-  const char* name;
-  const char* adds;
-};
-constexpr policy_name beyond_the_ladder[] = {
-    {"split", "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0"},
-    {"split-inside", "the same, but the product splits its larger operand itself; compute capability 9.0"},
-    {"split-mma", "the same through mma.sync; compute capability 8.0 and above"},
-    {"short", "sums in FP64, for a K of up to 16"}};
-
 json gemm_policies() {
   json names = names_of(mm::steps);
-  for (const policy_name& p : beyond_the_ladder) names.push_back(p.name);
+  for (const mm::policy_name& p : mm::beside_the_ladder) names.push_back(p.name);
   return names;
 }
 
@@ -112,10 +99,11 @@ void run(const common_options& options) {
   text += fmt::format("  reference  {}, for gemm only\n", reference_name());
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
   text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
-  text += "\ngemm policies (--policy), each with one idea more than the one before\n" + list_of(mm::steps) + list_of(beyond_the_ladder);
-  text += "\nfurther steps of ladder gemm: f16 operands, added up in FP32\n" + list_of(mm::half_steps);
-  text += "\nscan policies, likewise\n" + list_of(prefix::steps);
-  print(text);
+  text += "\ngemm policies (--policy): the steps of the ladder, each with one idea more than the one before, and others\n" +
+          list_of(mm::steps) + list_of(mm::beside_the_ladder);
+  text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" + list_of(mm::half_steps);
+  text += "\nscan policies: the steps of the scan ladder\n" + list_of(prefix::steps);
+  print(wrapped(text));
 }
 
 }  // namespace

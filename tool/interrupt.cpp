@@ -1,4 +1,4 @@
-// The table of temporary files and the signal handler that reads it.
+// The table of temporary files, the last words, and the signal handlers that read them.
 #include "tool/interrupt.hpp"
 
 #include <fmt/format.h>
@@ -9,8 +9,11 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "tool/errors.hpp"
+#include "tool/file_handle.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -30,8 +33,32 @@ void remove_registered_files() {
     if (s.state.load() == slot_state::armed) unlink(s.path);
 }
 
+// Whoever exchanges the pointer for null owns what it points to: a handler, which may run on any thread, or the object that set it.
+struct words {
+  std::string output, message;
+};
+std::atomic<words*> current{nullptr};
+static_assert(std::atomic<words*>::is_always_lock_free);
+
+constexpr int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
+void say_last_words() {
+  const words* const last = current.exchange(nullptr);
+  if (last == nullptr) return;
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : interrupts) {
+    sigaddset(&set, signal);
+    std::signal(signal, SIG_DFL);  // a second one ends the program, whoever does not read
+  }
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  write_fully(STDOUT_FILENO, std::as_bytes(std::span{last->output}));
+  write_fully(STDERR_FILENO, std::as_bytes(std::span{last->message}));
+}
+
 void on_interrupt(int signal) {
   remove_registered_files();
+  say_last_words();
   _exit(128 + signal);
 }
 
@@ -47,7 +74,7 @@ void on_lost_mapping(int) {
 void install_signal_handlers() {
   struct sigaction action {};
   sigfillset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : interrupts) {
     struct sigaction before {};
     action.sa_handler = on_interrupt;
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
@@ -67,6 +94,31 @@ removed_on_signal::removed_on_signal(std::string_view path) : slot_{0} {
   std::memcpy(slots[slot_].path, path.data(), path.size());
   slots[slot_].path[path.size()] = '\0';
   slots[slot_].state.store(slot_state::armed);
+}
+
+namespace {
+
+// Puts new words in the place of the old ones. A handler that has taken those is about to end the program; then there is nothing to do but
+// wait for it, on whichever thread it runs.
+void exchange_words(words* next, bool armed) {
+  const words* const before = current.exchange(next);
+  while (armed && before == nullptr) {
+    current.exchange(nullptr);
+    pause();
+  }
+  delete before;
+}
+
+}  // namespace
+
+void last_words::set(std::string output, std::string message) {
+  exchange_words(new words{std::move(output), std::move(message)}, armed_);
+  armed_ = true;
+}
+
+void last_words::withdraw() {
+  if (armed_) exchange_words(nullptr, true);
+  armed_ = false;
 }
 
 removed_on_signal::~removed_on_signal() { slots[slot_].state.store(slot_state::free); }

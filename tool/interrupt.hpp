@@ -1,13 +1,14 @@
-// Leaving nothing behind when a signal ends the program: temporary files are removed, then the program exits.
+// When a signal ends the program: temporary files are removed, results so far are written, then the program exits.
 #pragma once
+#include <string>
 #include <string_view>
 
 namespace antiphase::tool {
 
-// To be called once, at the start of main. SIGINT, SIGTERM and SIGHUP remove the temporary files and end the program with the exit
-// code 128 + signal (130, 143, 129); a signal that the parent had ignored stays ignored, as nohup needs it. SIGBUS, which comes when
-// a mapped input file is cut short while it is used, does the same with a message and exit code 3. SIGPIPE and SIGXFSZ are ignored,
-// so that writing reports them as errors.
+// To be called once, at the start of main. SIGINT, SIGTERM and SIGHUP remove the temporary files, write the last words and end the program
+// with the exit code 128 + signal (130, 143, 129); a signal that the parent had ignored stays ignored, as nohup needs it. SIGBUS, which
+// comes when a mapped input file is cut short while it is used, does the same with a message and exit code 3. SIGPIPE and SIGXFSZ are
+// ignored, so that writing reports them as errors.
 void install_signal_handlers();
 
 // While it lives, a signal removes the file `path`. To be made before the file exists: the handler may run at any time.
@@ -20,6 +21,23 @@ class removed_on_signal {
 
  private:
   int slot_;
+};
+
+// What a signal still lets the program say, while this lives: results so far for standard output, a message for standard error. A second
+// signal ends the program without waiting for whoever reads them. There is one object of this kind at a time.
+class last_words {
+ public:
+  last_words() = default;
+  last_words(const last_words&) = delete;
+  last_words& operator=(const last_words&) = delete;
+  ~last_words() { withdraw(); }
+
+  void set(std::string output, std::string message);
+  // To be called before the same results are printed in the ordinary way: from then on a signal says nothing.
+  void withdraw();
+
+ private:
+  bool armed_ = false;
 };
 
 }  // namespace antiphase::tool

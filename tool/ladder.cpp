@@ -9,8 +9,8 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Each step adds one idea to the one before. On a GPU they are timed, on the CPU executor they are counted: it simulates a GPU, so\n"
-    "its speed would mean nothing. Every result is verified, and a wrong one gives exit code 5.\n"
+    "Each step adds one idea to the one before. On a GPU they are timed, on the CPU executor they are counted: it simulates a "
+    "GPU, so its speed would mean nothing. Every result is verified, and a wrong one gives exit code 5.\n"
     "\n"
     "Examples:\n"
     "  antiphase ladder gemm --size 4096\n"
@@ -29,7 +29,12 @@ void add_ladder(arguments program) {
 }
 
 void add_ladder_options(arguments command, ladder_options& options) {
-  command.add_option("--steps", options.steps, "Only these steps, separated by commas (default: all)").several().type_name("NAMES");
+  command.add_option("--policy", options.policies, "Only the steps with these policies, separated by commas (default: all)")
+      .several()
+      .type_name("NAMES")
+      .otherwise("--steps")
+      .otherwise("--step")
+      .otherwise("--policies");
   add_measuring_options(command, options);
 }
 
@@ -62,8 +67,10 @@ json to_json(const ladder_row& row, std::string_view kernel, target where) {
   if (where == target::cuda) {
     value["registers"] = row.usage.registers;
     value["spilled_bytes"] = row.usage.spilled_bytes;
-    add_time(value, "ours", row.time);
-    value["gain_percent"] = row.gain;
+    if (row.time.median_us > 0) {
+      add_time(value, "ours", row.time);
+      value["gain_percent"] = row.gain;
+    }
   } else {
     value["counts"] = to_json(row.counts);
   }

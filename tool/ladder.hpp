@@ -14,7 +14,7 @@
 namespace antiphase::tool {
 
 struct ladder_options : measuring_options {
-  std::vector<std::string> steps;  // names; empty: all
+  std::vector<std::string> policies;  // of the steps; empty: all
 };
 void add_ladder_options(arguments command, ladder_options& options);
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
 #include <limits>
@@ -11,31 +11,37 @@
 
 #include "tool/estimate.hpp"
 #include "tool/ladder_gemm_rows.hpp"
+#include "tool/machine.hpp"
+#include "tool/unfinished.hpp"
+#include "tool/wrap.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
     "Columns on a GPU\n"
-    "  time, TFLOP/s   median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed with the\n"
-    "                  same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
-    "  load, compute   times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the gain "
-    "that\n"
-    "                  the textbooks' formula promises to a kernel that hides the one behind the other\n"
-    "  shared, registers, occupancy   what a block takes, and the share of a multiprocessor's threads that is then in use\n"
+    "  time, TFLOP/s  median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed "
+    "with the same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
+    "  load, compute  times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the "
+    "gain that the textbooks' formula promises to a kernel that hides the one behind the other\n"
+    "  shared, registers, occupancy\n"
+    "                 what a block takes, and the share of a multiprocessor's threads that is then in use\n"
     "Columns on the CPU executor\n"
-    "  switches        from one simulated thread to another; barriers: of whole blocks; moved: bytes that the loads of A and B read\n"
-    "  hidden          steps along K of one block whose load ran while another step was computed, of all its steps\n"
-    "The steps of the second table multiply A and B rounded to f16, which is no part of the times: other operands, with a rival of their "
-    "own.\n"
+    "  switches       from one simulated thread to another; barriers: of whole blocks; moved: bytes that the loads of A and B read\n"
+    "  hidden         steps along K of one block whose load ran while another step was computed, of all its steps\n"
+    "The steps of the second table multiply A and B rounded to f16, which is no part of the times: other operands, with a rival "
+    "of their own.\n"
     "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: that, and a checksum of every row.\n"
     "\n"
     "Examples:\n"
-    "  antiphase ladder gemm                                    a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
+    "  antiphase ladder gemm\n"
+    "      a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
     "  antiphase ladder gemm --m 1000 --n 777 --k 3000 --json\n"
-    "  antiphase ladder gemm --steps tensor-core-2,tensor-core-tma     f16 operands, on Tensor Cores\n"
-    "  antiphase ladder gemm --steps tiled,double-buffered,async-2,async-3 --size 512\n"
-    "  antiphase ladder gemm --shared-limit 48                  which steps a small device refuses";
+    "  antiphase ladder gemm --policy tensor-core-2,tensor-core-tma\n"
+    "      f16 operands, on Tensor Cores\n"
+    "  antiphase ladder gemm --policy tiled,double-buffered,async-2 --size 512\n"
+    "  antiphase ladder gemm --shared-limit 48\n"
+    "      which steps a small device refuses";
 
 struct request {
   std::optional<std::int64_t> size, m, n, k;
@@ -109,7 +115,8 @@ gemm_row run_step(const context& where, bench& data, const mm::step& s) {
 }
 
 // Times all steps, their parts and the rival in one go, so that they can be compared.
-void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows, timed_rival& cublas) {
+void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows, timed_rival& cublas,
+              const std::function<void()>& progress) {
   std::vector<work> works;
   std::vector<timing*> results;
   for (gemm_row& row : rows) {
@@ -130,8 +137,10 @@ void time_all(const context& where, bench& data, const protocol& how, std::vecto
     works.push_back(cublas.who.run);
     results.push_back(&cublas.time);
   }
-  const std::vector<timing> times = measure(where.runs_on(), works, how);
-  for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+  measure(where.runs_on(), works, how, [&](const std::vector<timing>& times) {
+    for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+    progress();
+  });
 }
 
 extents extents_of(const request& r, target where) {
@@ -146,48 +155,55 @@ struct chosen_steps {
   std::vector<const mm::step*> floats;
   std::vector<const mm::half_step*> halves;
 };
-chosen_steps choose(const std::vector<std::string>& names) {
+chosen_steps choose(const std::vector<std::string>& policies) {
   chosen_steps chosen;
-  std::string known;
-  const auto add = [&](const auto& steps, auto& list) {
-    for (const auto& s : steps) {
-      known += (known.empty() ? "" : ", ") + std::string(s.name);
-      if (names.empty()) list.push_back(&s);
-    }
-  };
-  add(mm::steps, chosen.floats);
-  add(mm::half_steps, chosen.halves);
+  if (policies.empty()) {
+    for (const mm::step& s : mm::steps) chosen.floats.push_back(&s);
+    for (const mm::half_step& s : mm::half_steps) chosen.halves.push_back(&s);
+  }
   const auto take = [](const auto& steps, const std::string& name, auto& list) {
     for (const auto& s : steps)
       if (name == s.name) return list.push_back(&s), true;
     return false;
   };
-  for (const std::string& name : names)
-    if (!take(mm::steps, name, chosen.floats) && !take(mm::half_steps, name, chosen.halves))
-      throw bad_request(fmt::format("there is no step '{}' of the GEMM ladder: expected one of {}", name, known));
+  for (const std::string& name : policies) {
+    if (take(mm::steps, name, chosen.floats) || take(mm::half_steps, name, chosen.halves)) continue;
+    std::vector<std::string> known = names_of(mm::steps);
+    for (const std::string& half : names_of(mm::half_steps)) known.push_back(half);
+    mm::refuse_policy(name, "step of the GEMM ladder", known);
+  }
   return chosen;
 }
 
-gemm_results run_floats(const context& where, const extents& e, const std::vector<const mm::step*>& steps, const protocol& how,
-                        const common_options& options) {
+void run_floats(const context& where, const extents& e, const std::vector<const mm::step*>& steps, const protocol& how,
+                const common_options& options, gemm_results& results, const std::function<void()>& progress) {
   bench data{where, e};
-  gemm_results results;
   for (const mm::step* s : steps) {
     say_progress(options, fmt::format("running {}", s->name));
     warn_if_slow(options, where, data.problem(), {.policy = s->name}, reference::not_offered);
     results.rows.push_back(run_step(where, data, *s));
+    progress();
   }
   if (is_timed(where, e)) {
     results.cublas.who = cublas_product(data.problem());
     if (!results.cublas.who) say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
     say_progress(options, "taking times");
-    time_all(where, data, how, results.rows, results.cublas);
+    time_all(where, data, how, results.rows, results.cublas, progress);
   }
-  return results;
+}
+
+bool is_any_timed(const std::vector<gemm_row>& rows) {
+  return std::ranges::any_of(rows, [](const gemm_row& row) { return row.time.median_us > 0; });
+}
+
+void compute_gains(std::vector<gemm_row>& rows) {
+  std::vector<ladder_row*> all;
+  for (gemm_row& row : rows) all.push_back(&row);
+  tool::compute_gains(all);
 }
 
 void run(const request& r) {
-  const chosen_steps steps = choose(r.options.steps);
+  const chosen_steps steps = choose(r.options.policies);
   const protocol_kind how = parse_protocol(r.options.protocol);
   const place at = choose_place(r.options.place, reference::not_offered);
   const context& where = *at.where;
@@ -195,28 +211,38 @@ void run(const request& r) {
   say_place(r.options.common, at);
   say_progress(r.options.common, "computing the expected result");
   gemm_results floats, halves;
-  if (!steps.floats.empty()) floats = run_floats(where, e, steps.floats, {.kind = how}, r.options.common);
-  if (!steps.halves.empty()) halves = run_halves(where, e, steps.halves, {.kind = how}, r.options.common);
-
-  std::string text;
-  json list = json::array();
-  std::vector<const ladder_row*> all;
-  const auto tell = [&](gemm_results& results, const gemm_half& half, std::string_view title) {
-    if (results.rows.empty()) return;
-    std::vector<ladder_row*> rows;
-    for (gemm_row& row : results.rows) rows.push_back(&row);
-    if (is_timed(where, e)) compute_gains(rows);
-    all.insert(all.end(), rows.begin(), rows.end());
-    for (json& record : records(half, results.rows, results.cublas, e, how, where.kind())) list.push_back(std::move(record));
-    text += fmt::format("{}{}, M = {}, N = {}, K = {}, on {}\n\n{}", text.empty() ? "" : "\n", title, e.m, e.n, e.k, at.name,
-                        is_timed(where, e) ? gpu_table(results.rows, results.cublas, e) : cpu_table(results.rows));
+  const auto records_of = [&] {
+    json list = json::array();
+    for (const auto& [results, half] : {std::pair{&floats, &of_floats}, {&halves, &of_halves}})
+      for (json& record : records(*half, results->rows, results->cublas, e, how, where.kind())) list.push_back(std::move(record));
+    return list;
   };
-  tell(floats, of_floats, "C = A B in FP32");
-  tell(halves, of_halves, "C = A B of A and B rounded to f16, added up in FP32 on Tensor Cores");
+  const auto text_of = [&] {
+    std::string text;
+    for (const auto& [results, title] :
+         {std::pair{&floats, "C = A B in FP32"}, {&halves, "C = A B of A and B rounded to f16, added up in FP32 on Tensor Cores"}})
+      if (!results->rows.empty() && (!is_timed(where, e) || is_any_timed(results->rows)))
+        text += wrapped(fmt::format("{}{}, M = {}, N = {}, K = {}, on {}", text.empty() ? "" : "\n", title, e.m, e.n, e.k, at.name)) +
+                "\n\n" + (is_timed(where, e) ? gpu_table(results->rows, results->cublas, e) : cpu_table(results->rows));
+    return text;
+  };
+  const std::size_t planned = steps.floats.size() + steps.halves.size();
+  unfinished_results so_far(r.options.common, result_envelope("ladder gemm", at), "records", planned, "steps");
+  const auto progress = [&] {
+    for (gemm_results* results : {&floats, &halves}) compute_gains(results->rows);
+    so_far.show(floats.rows.size() + halves.rows.size(), records_of, text_of);
+  };
+  if (!steps.floats.empty()) run_floats(where, e, steps.floats, {.kind = how}, r.options.common, floats, progress);
+  if (!steps.halves.empty()) run_halves(where, e, steps.halves, {.kind = how}, r.options.common, halves, progress);
+
+  so_far.finish();
   if (r.options.common.json)
-    print_json(result_file("ladder gemm", at, std::move(list)));
+    print_json(result_file("ladder gemm", at, records_of()));
   else
-    print(text);
+    print(text_of());
+  std::vector<const ladder_row*> all;
+  for (const gemm_results* results : {&floats, &halves})
+    for (const gemm_row& row : results->rows) all.push_back(&row);
   require_verified(all);
 }
 

@@ -58,10 +58,9 @@ std::int64_t bytes_moved(const mm::half_step& s, const extents& e) {
 
 }  // namespace
 
-gemm_results run_halves(const context& where, const extents& e, const std::vector<const mm::half_step*>& steps, const protocol& how,
-                        const common_options& options) {
+void run_halves(const context& where, const extents& e, const std::vector<const mm::half_step*>& steps, const protocol& how,
+                const common_options& options, gemm_results& results, const std::function<void()>& progress) {
   half_bench data(where, e);
-  gemm_results results;
   std::vector<work> works;
   for (const mm::half_step* s : steps) {
     say_progress(options, fmt::format("running {}", s->name));
@@ -81,8 +80,9 @@ gemm_results run_halves(const context& where, const extents& e, const std::vecto
       works.push_back([where, plan](stream on) { mm::run(where.runs_on(), plan, on); });
     }
     results.rows.push_back(std::move(row));
+    progress();
   }
-  if (!is_timed(where, e)) return results;
+  if (!is_timed(where, e)) return;
 
   std::vector<timing*> times;
   for (gemm_row& row : results.rows)
@@ -98,9 +98,10 @@ gemm_results run_halves(const context& where, const extents& e, const std::vecto
     say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
   }
   say_progress(options, "taking times");
-  const std::vector<timing> measured = measure(where.runs_on(), works, how);
-  for (std::size_t i = 0; i < measured.size(); ++i) *times[i] = measured[i];
-  return results;
+  measure(where.runs_on(), works, how, [&](const std::vector<timing>& measured) {
+    for (std::size_t i = 0; i < measured.size(); ++i) *times[i] = measured[i];
+    progress();
+  });
 }
 
 }  // namespace antiphase::tool

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tool/table.hpp"
+#include "tool/wrap.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -37,7 +38,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
     table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
                      fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
                      fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
-  return table_text(table);
+  return table_text(table, terminal_columns);
 }
 
 std::string cpu_table(const std::vector<gemm_row>& rows) {
@@ -53,7 +54,7 @@ std::string cpu_table(const std::vector<gemm_row>& rows) {
                      fmt::format("{}", row.counts.copies), fmt::format("{}", row.bytes_moved), hidden,
                      fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
-  return table_text(table);
+  return table_text(table, terminal_columns);
 }
 
 json records(const gemm_half& half, const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e, protocol_kind how,
@@ -65,7 +66,7 @@ json records(const gemm_half& half, const std::vector<gemm_row>& rows, const tim
     record["type"] = half.type;
     record["layout"] = "nn";
     record["bytes_moved"] = row.bytes_moved;
-    if (row.refused.empty() && where == target::cuda) {
+    if (row.refused.empty() && row.time.median_us > 0) {
       record["protocol"] = name(how);
       record["tflops"] = tflops(e, row.time.median_us);
       if (cublas.who) {

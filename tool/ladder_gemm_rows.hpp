@@ -3,6 +3,7 @@
 #include <antiphase/ladder.hpp>
 #include <antiphase/trace.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +48,9 @@ struct gemm_results {
   std::vector<gemm_row> rows;
   timed_rival cublas{};
 };
-// The steps on Tensor Cores, of operands that are rounded to f16 first; timed on a GPU if there is anything to time.
-gemm_results run_halves(const context& where, const extents& e, const std::vector<const mm::half_step*>& steps, const protocol& how,
-                        const common_options& options);
+// The steps on Tensor Cores, of operands that are rounded to f16 first; timed on a GPU if there is anything to time. `progress` is called
+// whenever there is more in the results.
+void run_halves(const context& where, const extents& e, const std::vector<const mm::half_step*>& steps, const protocol& how,
+                const common_options& options, gemm_results& results, const std::function<void()>& progress);
 
 }  // namespace antiphase::tool

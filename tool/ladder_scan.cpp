@@ -4,38 +4,44 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/ladder.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "tool/file_handle.hpp"
 #include "tool/ladder.hpp"
+#include "tool/machine.hpp"
+#include "tool/names.hpp"
 #include "tool/npy_header.hpp"
 #include "tool/rivals.hpp"
 #include "tool/scan_data.hpp"
 #include "tool/table.hpp"
+#include "tool/unfinished.hpp"
+#include "tool/wrap.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on its own in\n"
-    "one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). The single passes scan the whole\n"
-    "array in one kernel that reads it once: single-pass-async with a ring of 4 tiles per block that threads move (sm_80), the others of\n"
-    "1, 2, 3 and 8 that the copy engine moves (sm_90). `antiphase scan` uses the last one for long sums on Hopper, the first one on other\n"
-    "GPUs. The shorter rings are compiled for f4 only.\n"
+    "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on "
+    "its own in one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). The single "
+    "passes scan the whole array in one kernel that reads it once: single-pass-async with a ring of 4 tiles per block that "
+    "threads move (sm_80), the others of 1, 2, 3 and 8 that the copy engine moves (sm_90). `antiphase scan` uses the last one for "
+    "long sums on Hopper, the first one on other GPUs. The shorter rings are compiled for f4 only.\n"
     "\n"
-    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed over the step "
-    "before,\n"
-    "of 'tiles' and of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a plain copy on the\n"
-    "device.\n"
-    "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes and\n"
-    "other meetings of warps.\n"
-    "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element of both runs.\n"
+    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed over the "
+    "step before, of 'tiles' and of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a "
+    "plain copy on the device.\n"
+    "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes "
+    "and other meetings of warps.\n"
+    "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element of both "
+    "runs.\n"
     "\n"
     "Examples:\n"
-    "  antiphase ladder scan                              2^26 elements on a GPU, 2^16 on the CPU\n"
+    "  antiphase ladder scan\n"
+    "      2^26 elements on a GPU, 2^16 on the CPU\n"
     "  antiphase ladder scan --size 1000000 --type i4\n"
-    "  antiphase ladder scan --steps two-barriers,double-buffer --json";
+    "  antiphase ladder scan --policy two-barriers,double-buffer --json";
 
 struct request {
   std::optional<std::int64_t> size;
@@ -50,11 +56,7 @@ struct scan_row : ladder_row {
   double whole_gain = 0;
 };
 
-element parse_type(const std::string& text) {
-  for (const element type : {element::f32, element::f64, element::i32, element::u32})
-    if (text == numpy_name(type)) return type;
-  throw bad_request(fmt::format("--type {}: expected f4, f8, i4 or u4, which the steps are compiled for", tool::quoted(text)));
-}
+constexpr element types[] = {element::f32, element::f64, element::i32, element::u32};  // that the steps are compiled for
 
 // The arrays of a run, and the two ways to scan them.
 template <class T> struct bench : scan_arrays<T> {
@@ -86,8 +88,8 @@ struct timed_rivals {
   verdict cub_result;
 };
 
-template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& data, const std::vector<const prefix::step*>& steps) {
-  std::vector<scan_row> rows;
+template <class T> void run_steps(const request& r, bench<T>& data, const std::vector<const prefix::step*>& steps,
+                                  std::vector<scan_row>& rows, const std::function<void()>& progress) {
   for (const prefix::step* s : steps) {
     say_progress(r.options.common, fmt::format("running {}", s->name));
     scan_row row;
@@ -112,12 +114,12 @@ template <class T> std::vector<scan_row> run_steps(const request& r, bench<T>& d
       row.refused = e.what();
     }
     rows.push_back(row);
+    progress();
   }
-  return rows;
 }
 
-template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::vector<scan_row>& rows) {
-  timed_rivals rivals{};
+template <class T>
+void time_all(const request& r, bench<T>& data, std::vector<scan_row>& rows, timed_rivals& rivals, const std::function<void()>& progress) {
   std::vector<device_array<std::byte>> workspaces;
   std::vector<work> works;
   std::vector<timing*> results;
@@ -140,9 +142,10 @@ template <class T> timed_rivals time_all(const request& r, bench<T>& data, std::
   } else {
     say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));
   }
-  const std::vector<timing> times = measure(data.where.runs_on(), works, {.kind = parse_protocol(r.options.protocol)});
-  for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
-  return rivals;
+  measure(data.where.runs_on(), works, {.kind = parse_protocol(r.options.protocol)}, [&](const std::vector<timing>& times) {
+    for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+    progress();
+  });
 }
 
 std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, std::size_t size) {
@@ -165,7 +168,7 @@ std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& riv
     table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "", "",
                      fmt::format("{:.1e}", rivals.cub_result.error), verdict_text(rivals.cub_result)});
   table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", "", ""});
-  return table_text(table);
+  return table_text(table, terminal_columns);
 }
 
 std::string cpu_table(const std::vector<scan_row>& rows) {
@@ -179,7 +182,7 @@ std::string cpu_table(const std::vector<scan_row>& rows) {
                      fmt::format("{}", row.counts.warp_operations), fmt::format("{}", row.usage.shared_bytes),
                      fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
   }
-  return table_text(table);
+  return table_text(table, terminal_columns);
 }
 
 json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, protocol_kind how,
@@ -194,7 +197,7 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
       record["error"]["ours"] = row.whole_result.error;
       if (!row.single_pass) record["error"]["tiles"] = row.result.error;
     }
-    if (row.refused.empty() && where == target::cuda) {
+    if (row.refused.empty() && row.whole_time.median_us > 0) {
       record["protocol"] = name(how);
       add_time(record, "ours", row.whole_time);                   // the whole array, as the rivals scan it
       if (!row.single_pass) add_time(record, "tiles", row.time);  // what gain_percent is about
@@ -215,41 +218,58 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
   return list;
 }
 
+void compute_gains(std::vector<scan_row>& rows) {
+  std::vector<ladder_row*> all;
+  for (scan_row& row : rows) all.push_back(&row);
+  tool::compute_gains(all);
+  const scan_row* before = nullptr;
+  for (scan_row& row : rows) {
+    if (!row.refused.empty()) continue;
+    if (before != nullptr) row.whole_gain = signed_gain(before->whole_time, row.whole_time);
+    before = &row;
+  }
+}
+
 template <class T> void run_with(const request& r, const place& at, const std::vector<const prefix::step*>& steps) {
   const target kind = at.where->kind();
   const std::int64_t count = r.size.value_or(kind == target::cuda ? std::int64_t{1} << 26 : std::int64_t{1} << 16);
   constexpr std::int64_t most = std::int64_t{1} << 40;
   if (count > most) throw bad_request(fmt::format("--size {}: expected at most 2^40 elements", count));
   bench<T> data{*at.where, count};
-  std::vector<scan_row> rows = run_steps(r, data, steps);
-  std::vector<ladder_row*> all;
-  for (scan_row& row : rows) all.push_back(&row);
-  timed_rivals rivals{};
   const bool timed = kind == target::cuda && count > 0;
+  std::vector<scan_row> rows;
+  timed_rivals rivals{};
+  const auto records_of = [&] { return records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind); };
+  const auto text_of = [&]() -> std::string {
+    if (timed && rivals.copy_time.median_us == 0) return "";
+    return wrapped(fmt::format("inclusive sums of {} elements of {}, on {}", count, numpy_name(element_of<T>), at.name)) + "\n\n" +
+           (timed ? gpu_table(rows, rivals, count, sizeof(T)) : cpu_table(rows));
+  };
+  unfinished_results so_far(r.options.common, result_envelope("ladder scan", at), "records", steps.size(), "steps");
+  const auto progress = [&] {
+    compute_gains(rows);
+    so_far.show(rows.size(), records_of, text_of);
+  };
+  run_steps(r, data, steps, rows, progress);
   if (timed) {
     say_progress(r.options.common, "taking times");
-    rivals = time_all(r, data, rows);
-    compute_gains(all);
-    const scan_row* before = nullptr;
-    for (scan_row& row : rows) {
-      if (!row.refused.empty()) continue;
-      if (before != nullptr) row.whole_gain = signed_gain(before->whole_time, row.whole_time);
-      before = &row;
-    }
+    time_all(r, data, rows, rivals, progress);
   }
+  so_far.finish();
   if (r.options.common.json)
-    print_json(result_file("ladder scan", at, records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind)));
+    print_json(result_file("ladder scan", at, records_of()));
   else
-    print(fmt::format("inclusive sums of {} elements of {}, on {}\n\n{}", count, numpy_name(element_of<T>), at.name,
-                      timed ? gpu_table(rows, rivals, count, sizeof(T)) : cpu_table(rows)));
-  require_verified({all.begin(), all.end()});
+    print(text_of());
+  std::vector<const ladder_row*> all;
+  for (const scan_row& row : rows) all.push_back(&row);
+  require_verified(all);
 }
 
 void run(const request& r) {
-  const element type = parse_type(r.type);
+  const element type = parse_type("--type", r.type, types);
   parse_protocol(r.options.protocol);
   std::vector<const prefix::step*> steps;
-  for (const std::string& name : r.options.steps) steps.push_back(&prefix::find_step(name));
+  for (const std::string& name : r.options.policies) steps.push_back(&prefix::find_step(name));
   if (steps.empty())
     for (const prefix::step& s : prefix::steps) steps.push_back(&s);
   const place at = choose_place(r.options.place, reference::not_offered);

@@ -17,17 +17,29 @@ constexpr const char* about =
 
 constexpr const char* examples =
     "Examples:\n"
-    "  antiphase info                                   what can run here, and what runs by default\n"
-    "  antiphase gemm A.npy B.npy --output C.npy        C = A * B in FP32\n"
-    "  antiphase scan X.npy --output Y.npy --axis 0     prefix sums down the columns\n"
-    "  antiphase ladder gemm --size 1024                every step from the naive kernel to the fastest\n"
-    "  antiphase bench gemm --size 1024,4096            speed and accuracy of gemm beside cuBLAS\n"
-    "  antiphase trace --stages 1,2,3 --output t.svg    a picture of loads and computation overlapping\n"
-    "  antiphase check                                  races, missing waits and bad accesses in every kernel\n"
+    "  antiphase info                               what can run here\n"
+    "  antiphase gemm A.npy B.npy --output C.npy    C = A * B in FP32\n"
+    "  antiphase scan X.npy -o Y.npy --axis 0      prefix sums down the columns\n"
+    "  antiphase ladder gemm --size 1024            every step, to the fastest\n"
+    "  antiphase bench gemm --size 1024,4096        speed and accuracy beside cuBLAS\n"
+    "  antiphase trace --stages 1,2,3 -o t.svg      loads and computation overlapping\n"
+    "  antiphase check                              races and missing waits in kernels\n"
+    "  antiphase help bench gemm                    a command explained\n"
     "\n"
-    "Results go to standard output or the --output file, messages to standard error.\n"
-    "Exit codes: 0 fine, 1 failed while running, 2 wrong usage, 3 bad input file, 4 no suitable device,\n"
-    "5 verification failed or something found by check, 130 interrupted. An output file appears complete or not at all.";
+    "Results go to standard output or the --output file, messages to standard error. An output file appears complete or not at "
+    "all.\n"
+    "\n"
+    "Exit codes\n"
+    "  0    fine\n"
+    "  1    failed while running\n"
+    "  2    wrong usage\n"
+    "  3    bad input file\n"
+    "  4    no suitable device\n"
+    "  5    verification failed, or something found by check\n"
+    "  129  the terminal was closed (SIGHUP)\n"
+    "  130  interrupted (SIGINT, Ctrl-C)\n"
+    "  143  asked to end (SIGTERM). With each of the three, bench, ladder and check print what they have measured so far; in JSON "
+    "it says \"partial\": true";
 
 std::string version() {
   const std::string_view commit = tool::built_from();

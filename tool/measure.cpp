@@ -1,15 +1,14 @@
 // Taking times on a GPU: warmed up, in random order, medians with their spread. docs/measuring.md says how and why.
 #include "tool/measure.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <antiphase/core/error.hpp>
 #include <chrono>
 #include <cmath>
 #include <numeric>
 #include <random>
 #include <thread>
+
+#include "tool/names.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -30,9 +29,8 @@ void heat(const executor& where, const std::vector<work>& works, double until_ms
 std::string_view name(protocol_kind kind) { return kind == protocol_kind::rested ? "rested" : "hot"; }
 
 protocol_kind parse_protocol(std::string_view text) {
-  for (const protocol_kind kind : {protocol_kind::rested, protocol_kind::hot})
-    if (text == name(kind)) return kind;
-  throw bad_request(fmt::format("--protocol '{}': expected rested or hot", text));
+  constexpr protocol_kind all[] = {protocol_kind::rested, protocol_kind::hot};
+  return all[choice_of("--protocol", text, {std::string(name(all[0])), std::string(name(all[1]))})];
 }
 
 timing summary(std::vector<double> samples) {
@@ -50,7 +48,7 @@ timing summary(std::vector<double> samples) {
           .upper_quartile_us = quantile(0.75)};
 }
 
-std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how) {
+std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how, const timing_observer& so_far) {
   std::vector<int> repeats;
   for (const work& run : works) repeats.push_back(repeats_of(where, run, how));
   std::vector<std::vector<double>> samples(works.size());
@@ -58,6 +56,7 @@ std::vector<timing> measure(const executor& where, const std::vector<work>& work
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 shuffler{1};
   if (how.kind == protocol_kind::hot) heat(where, works, how.heat_ms);
+  std::vector<timing> result(works.size());
   for (int round = 0; round < how.samples; ++round) {
     std::ranges::shuffle(order, shuffler);
     for (const std::size_t i : order) {
@@ -68,9 +67,9 @@ std::vector<timing> measure(const executor& where, const std::vector<work>& work
       };
       samples[i].push_back(where.milliseconds(many, nullptr) * 1000 / repeats[i]);
     }
+    std::ranges::transform(samples, result.begin(), summary);
+    if (so_far) so_far(result);
   }
-  std::vector<timing> result;
-  for (auto& s : samples) result.push_back(summary(std::move(s)));
   return result;
 }
 

@@ -28,8 +28,10 @@ struct protocol {
   int most_repeats = 200;  // together with a few launches per run still less than what a stream takes without waiting
 };
 
-// All of them, in a new random order in every round, so that none profits from its place.
-std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how = {});
+// All of them, in a new random order in every round, so that none profits from its place. After each round `so_far` gets what is known.
+using timing_observer = std::function<void(const std::vector<timing>&)>;
+std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how = {},
+                            const timing_observer& so_far = {});
 
 // Median, extremes and quartiles (by linear interpolation) of at least one sample, in microseconds.
 timing summary(std::vector<double> samples);

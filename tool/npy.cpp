@@ -12,9 +12,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "tool/errors.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/file_names.hpp"
 #include "tool/output_file.hpp"
 
 namespace antiphase::tool {
@@ -32,7 +34,8 @@ struct source {
 };
 
 source open_source(const std::string& path) {
-  source in{.name = input_name(path), .file = path == "-" ? duplicate(STDIN_FILENO) : open_file(path, O_RDONLY)};
+  const std::optional<int> open = input_descriptor(path);
+  source in{.name = input_name(path), .file = open ? duplicate(*open) : open_file(path, O_RDONLY)};
   if (!in.file || fstat(in.file.get(), &in.about) != 0)
     throw bad_input{fmt::format("{}: cannot be opened for reading: {}", in.name, error_text(errno))};
   if (S_ISDIR(in.about.st_mode)) throw bad_input{fmt::format("{}: is a directory, expected a .npy file", in.name)};
@@ -50,7 +53,7 @@ struct found_header {
   std::size_t data_offset;
 };
 
-found_header read_header(const source& in) {
+found_header read_header(const source& in, npy_booleans how) {
   std::array<std::byte, 12> start{};  // magic, version, length: 2 bytes in version 1.0, 4 in the later ones
   std::size_t found = read_some(in, std::span{start}.first(10));
   const auto value = [&](std::size_t i) { return static_cast<std::size_t>(start[i]); };
@@ -76,7 +79,7 @@ found_header read_header(const source& in) {
   std::string header(length, '\0');
   found = read_some(in, std::as_writable_bytes(std::span{header}));
   if (found < length) throw bad_input{fmt::format("{}: the header is truncated: {} bytes found, {} expected", in.name, found, length)};
-  return {parse_npy_header(header, in.name), offset + length};
+  return {parse_npy_header(header, in.name, how), offset + length};
 }
 
 [[noreturn]] void refuse_truncated(const source& in, const npy_header& header, std::uint64_t found) {
@@ -152,15 +155,16 @@ void require_type(const npy_array& array, element wanted) {
     throw bad_request{fmt::format("{}: the elements are {}, expected {}", array.name, numpy_name(array.type), numpy_name(wanted))};
 }
 
-npy_array read_npy(const std::string& path) {
+npy_array read_npy(const std::string& path, npy_booleans how) {
   const source in = open_source(path);
-  auto [header, offset] = read_header(in);
+  const bool from_the_start = lseek(in.file.get(), 0, SEEK_CUR) == 0;
+  auto [header, offset] = read_header(in, how);
   const std::size_t expected = data_bytes(header.type, header.shape);
   const std::size_t size = size_of(header.type);
-  npy_array array{.name = in.name, .type = header.type, .shape = header.shape, .order = header.order};
+  npy_array array{.name = in.name, .type = header.type, .shape = header.shape, .order = header.order, .content = header.content};
 
-  // Files of /proc are regular and claim to be empty; the standard input need not stand at the start of its file.
-  const bool whole_file = S_ISREG(in.about.st_mode) && in.about.st_size > 0 && path != "-";
+  // Files of /proc are regular and claim to be empty; a descriptor that was open before need not stand at the start of its file.
+  const bool whole_file = S_ISREG(in.about.st_mode) && in.about.st_size > 0 && from_the_start && path != "-";
   if (whole_file) {
     const std::uint64_t behind_header = static_cast<std::uint64_t>(in.about.st_size) - std::min<std::uint64_t>(offset, in.about.st_size);
     if (behind_header < expected) refuse_truncated(in, header, behind_header);
@@ -168,6 +172,7 @@ npy_array read_npy(const std::string& path) {
   }
   if (expected == 0) return array;
   if (whole_file && header.bytes == byte_order::native && offset % size == 0) array.data = map_file(in, offset);
+  if (array.data != nullptr) lseek(in.file.get(), static_cast<off_t>(expected), SEEK_CUR);  // as reading leaves it, for whoever shares it
   if (array.data == nullptr) {
     buffer memory = read_stream(in, header);
     if (header.bytes == byte_order::swapped) reverse_bytes({memory.get(), expected}, size);

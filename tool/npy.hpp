@@ -24,6 +24,7 @@ struct npy_array {
   element type;
   std::vector<std::int64_t> shape;
   storage_order order = storage_order::row_major;
+  npy_content content = npy_content::numbers;
   std::uint64_t trailing_bytes = 0;         // of a regular file behind the data; ignored, as numpy does
   std::shared_ptr<const std::byte> data{};  // aligned for the type; null if there is no element
 
@@ -36,11 +37,12 @@ struct npy_array {
   }
 };
 
-// Reads an array of any supported type; "-" is the standard input. A regular file is mapped (converted to memory if its bytes are in
+// Reads an array of any supported type; "-" is the standard input, and a path that names an open descriptor (file_names.hpp) is read
+// through it, from where it stands. A regular file is mapped (converted to memory if its bytes are in
 // the other order or not aligned), anything else is read as it comes, to the end of the array and no further. Throws bad_input if the
 // file cannot be opened or is not what a .npy file has to be. Nothing is allocated before the header has been found good, and then
 // not more than a small multiple of what the file really holds.
-npy_array read_npy(const std::string& path);
+npy_array read_npy(const std::string& path, npy_booleans how = npy_booleans::refused);
 
 // The same array in C order; without a copy if it is in that order already.
 npy_array in_c_order(npy_array array);

@@ -48,10 +48,11 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 struct element_format {
   element type;
   byte_order bytes;
+  npy_content content = npy_content::numbers;
 };
 
 // A type as numpy describes it: an optional mark of the byte order, a letter and a size.
-element_format parse_descr(std::string_view descr, std::string_view file) {
+element_format parse_descr(std::string_view descr, std::string_view file, npy_booleans how) {
   std::string_view rest = descr;
   char mark = '=';
   if (!rest.empty() && std::string_view{"<>=|"}.find(rest.front()) != std::string_view::npos) {
@@ -67,6 +68,7 @@ element_format parse_descr(std::string_view descr, std::string_view file) {
     const bool as_here = size_of(type) == 1 || mark == '=' || mark == native_mark;
     return {type, as_here ? byte_order::native : byte_order::swapped};
   }
+  if (how == npy_booleans::taken && (rest == "b1" || rest == "?")) return {element::u8, byte_order::native, npy_content::truth_values};
   if (rest == "f12" || rest == "f16") refuse_type(file, descr, "long doubles", "convert the array with .astype('f8')");
   const bool letter_and_size = rest.size() == 1 || (rest.size() > 1 && (is_digit(rest[1]) || rest[1] == '['));  // M8[ns] has a unit
   for (const refused_kind& refused : refused_kinds)
@@ -170,7 +172,7 @@ bool too_large(element type, std::span<const std::int64_t> shape) {
 
 }  // namespace
 
-npy_header parse_npy_header(std::string_view text, std::string_view file) {
+npy_header parse_npy_header(std::string_view text, std::string_view file, npy_booleans how) {
   literal_reader reader{text, file};
   std::optional<std::string_view> descr;
   std::optional<storage_order> order;
@@ -203,11 +205,11 @@ npy_header parse_npy_header(std::string_view text, std::string_view file) {
        {std::pair{"descr", descr.has_value()}, {"fortran_order", order.has_value()}, {"shape", shape.has_value()}})
     if (!given)
       throw bad_input{fmt::format("{}: bad header: the key '{}' is missing, expected descr, fortran_order and shape", file, name)};
-  const auto [type, bytes] = parse_descr(*descr, file);
+  const auto [type, bytes, content] = parse_descr(*descr, file, how);
   if (too_large(type, *shape))
     throw bad_input{fmt::format("{}: the shape {} of {} is larger than any file, expected less than 2^63 bytes", file, shape_text(*shape),
                                 numpy_name(type))};
-  return {.type = type, .bytes = bytes, .order = *order, .shape = *std::move(shape)};
+  return {.type = type, .bytes = bytes, .order = *order, .shape = *std::move(shape), .content = content};
 }
 
 std::string npy_preamble(element type, std::span<const std::int64_t> shape, storage_order order) {

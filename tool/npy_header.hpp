@@ -13,6 +13,9 @@ namespace antiphase::tool {
 enum class storage_order { row_major, column_major };  // C order, Fortran order
 enum class byte_order { native, swapped };             // of the file, as seen from this machine
 
+enum class npy_content { numbers, truth_values };  // truth values are stored as u1
+enum class npy_booleans { refused, taken };        // whether a reader takes them
+
 constexpr int most_dimensions = 64;  // as numpy 2
 
 struct npy_header {
@@ -20,12 +23,13 @@ struct npy_header {
   byte_order bytes = byte_order::native;
   storage_order order = storage_order::row_major;
   std::vector<std::int64_t> shape;
+  npy_content content = npy_content::numbers;
 };
 
 // Reads the text of a header: one Python dictionary with exactly the keys descr, fortran_order and shape, in any order and spacing,
 // with either kind of quotes, and nothing else. Anything that is not such a literal is refused with bad_input; `file` is what
 // messages call the file. The size of the data is known to fit: data_bytes() cannot overflow afterwards.
-npy_header parse_npy_header(std::string_view text, std::string_view file);
+npy_header parse_npy_header(std::string_view text, std::string_view file, npy_booleans how = npy_booleans::refused);
 
 // All that stands before the data in a file of version 1.0 that this machine writes; a multiple of 64 bytes.
 std::string npy_preamble(element type, std::span<const std::int64_t> shape, storage_order order = storage_order::row_major);

@@ -6,18 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <optional>
 
 #include "tool/errors.hpp"
+#include "tool/file_names.hpp"
 
 namespace antiphase::tool {
 namespace {
 
-constexpr int most_links = 40;            // as many as Linux follows
 constexpr int most_names_tried = 100;     // for a temporary file, when older ones lie around
 constexpr unsigned new_file_mode = 0666;  // less the umask
 
@@ -26,48 +24,30 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-// What a symbolic link, or a chain of them, finally points to; the end need not exist. Empty on an error, which is in errno.
-std::string follow_links(std::string path) {
-  for (int links = 0; links < most_links; ++links) {
-    struct stat about {};
-    if (lstat(path.c_str(), &about) != 0 && errno != ENOENT) return {};
-    if (!S_ISLNK(about.st_mode)) return path;
-    std::array<char, PATH_MAX> text{};
-    const ssize_t length = readlink(path.c_str(), text.data(), text.size());
-    if (length < 0) return {};
-    const std::string next(text.data(), static_cast<std::size_t>(length));
-    path = next.starts_with('/') ? next : folder_of(path) + next;
-  }
-  errno = ELOOP;
-  return {};
-}
-
-// What stands behind a path, "-" being `standard`; nothing if there is no such file.
-std::optional<struct stat> look_up(const std::string& path, int standard) {
-  struct stat about {};
-  const int result = path == "-" ? fstat(standard, &about) : stat(path.c_str(), &about);
-  return result == 0 ? std::optional{about} : std::nullopt;
-}
-
 }  // namespace
 
 output_file::output_file(const std::string& path) : name_{output_name(path)} {
-  if (path == "-") {
-    file_ = duplicate(STDOUT_FILENO);
+  if (const std::optional<int> open = output_descriptor(path)) {
+    file_ = duplicate(*open);
     if (!file_) fail("is not open", errno);
+    if ((fcntl(file_.get(), F_GETFL) & O_ACCMODE) == O_RDONLY) fail("is open for reading only", EBADF);
     return;
   }
-  const std::optional<struct stat> existing = look_up(path, STDOUT_FILENO);
-  if (existing && !S_ISREG(existing->st_mode)) {
+  struct stat existing {};
+  const bool exists = stat(path.c_str(), &existing) == 0;
+  if (exists && !S_ISREG(existing.st_mode)) {
     file_ = open_file(path, O_WRONLY);
     if (!file_) fail("cannot be opened for writing", errno);
     return;
   }
   target_ = follow_links(path);
   if (target_.empty()) fail("cannot be written", path.empty() ? ENOENT : errno);
-  if (existing && access(target_.c_str(), W_OK) != 0) fail("cannot be replaced", errno);
+  struct stat found {};  // a link of /proc may name a file that was removed since
+  if (exists && (stat(target_.c_str(), &found) != 0 || found.st_dev != existing.st_dev || found.st_ino != existing.st_ino))
+    fail("cannot be replaced, because no other name leads to it", ENOENT);
+  if (exists && access(target_.c_str(), W_OK) != 0) fail("cannot be replaced", errno);
   open_temporary();
-  if (existing && fchmod(file_.get(), existing->st_mode & 0777) != 0) {
+  if (exists && fchmod(file_.get(), existing.st_mode & 0777) != 0) {
     const int number = errno;
     discard();
     fail("cannot be given the permissions of the file it replaces", number);
@@ -126,16 +106,6 @@ void output_file::discard() noexcept {
 void output_file::fail(std::string_view what, int number) const {
   if (number == EPIPE) throw output_closed{fmt::format("{}: the reader closed it before everything was written", name_)};
   throw output_failed{fmt::format("{}: {}: {}", name_, what, error_text(number))};
-}
-
-void refuse_same_file(const std::string& output, const std::string& input) {
-  const std::optional<struct stat> to = look_up(output, STDOUT_FILENO);
-  const std::optional<struct stat> from = look_up(input, STDIN_FILENO);
-  if (!to || !from || to->st_dev != from->st_dev || to->st_ino != from->st_ino) return;
-  const bool both_named = output != "-" && input != "-";
-  if (!S_ISREG(to->st_mode) && !(S_ISFIFO(to->st_mode) && both_named)) return;
-  throw bad_request{fmt::format("the output {} is the same file as the input {}, expected another one: an input is never overwritten",
-                                output_name(output), input_name(input))};
 }
 
 }  // namespace antiphase::tool

@@ -13,7 +13,8 @@ namespace antiphase::tool {
 
 // Where the bytes go depends on what the path names:
 //   "-"                     standard output
-//   a device, FIFO          opened and written directly, never replaced
+//   an open descriptor      written through it, where it stands: /dev/stdout, /dev/fd/N, /proc/self/fd/N, links to them
+//   a device, FIFO, socket  opened and written directly, never replaced
 //   a regular file, or none a temporary file in the same folder, renamed by commit(). Until then an existing file stays as it is;
 //                           it keeps its permissions (a new one has those of the umask). A symbolic link is followed: what it points
 //                           to is replaced, the link stays. Another hard link to the old file keeps the old contents.
@@ -45,9 +46,5 @@ class output_file {
   void discard() noexcept;
   [[noreturn]] void fail(std::string_view what, int number) const;
 };
-
-// Throws bad_request if `output` and `input` name the same file, under whatever names: links of both kinds are seen through. `-` is
-// the standard output and input. A path that does not exist yet, and a device, is no other path's file.
-void refuse_same_file(const std::string& output, const std::string& input);
 
 }  // namespace antiphase::tool

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/executors.hpp>
 #include <charconv>
 #include <limits>
@@ -89,8 +90,15 @@ place choose_place(const place_options& options, reference also) {
   if (options.on == "cpu") return on_cpu(options, asked);
   if (options.on == "reference" && also == reference::offered) return {.where = {}, .on = "reference", .name = "OpenBLAS", .why = asked};
   if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
-  throw bad_request(
-      fmt::format("--on {}: expected cpu, cuda, cuda:N{}", tool::quoted(options.on), also == reference::offered ? " or reference" : ""));
+  std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
+  if (also == reference::offered) known.push_back("reference");
+  const bool means_cuda = options.on.starts_with("gpu") || options.on.starts_with("GPU");  // of all names cpu is the closest to it
+  const bool means_reference = also == reference::offered && options.on == "openblas";
+  throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.on),
+                                suggestion(means_cuda        ? "cuda"
+                                           : means_reference ? "reference"
+                                                             : options.on,
+                                           known)));
 }
 
 void say_place(const common_options& options, const place& chosen) {

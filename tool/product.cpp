@@ -6,6 +6,8 @@
 #include <antiphase/core/error.hpp>
 #include <utility>
 
+#include "tool/names.hpp"
+
 namespace antiphase::tool {
 
 double tflops(const extents& e, double us) {
@@ -29,9 +31,8 @@ void require_sensible(const extents& e) {
 std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "strict"; }
 
 precision parse_precision(std::string_view text) {
-  for (const precision p : {precision::fp32, precision::strict})
-    if (text == name(p)) return p;
-  throw bad_request(fmt::format("--precision '{}': expected fp32 or strict", text));
+  constexpr precision all[] = {precision::fp32, precision::strict};
+  return all[choice_of("--precision", text, {std::string(name(all[0])), std::string(name(all[1]))})];
 }
 
 json to_json(const gemm_choice& chosen) {

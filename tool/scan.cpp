@@ -5,14 +5,16 @@
 
 #include <antiphase/core/error.hpp>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "tool/command.hpp"
 #include "tool/console.hpp"
+#include "tool/convert.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/file_names.hpp"
+#include "tool/names.hpp"
 #include "tool/npy.hpp"
 #include "tool/output_file.hpp"
 #include "tool/place.hpp"
@@ -21,26 +23,28 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "X is a .npy file of f2, f4, f8, i1 to i8 or u1 to u8 of any rank, in C or Fortran order; '-' is standard input. Y is written in C\n"
-    "order. The rules are numpy's (cumsum, cumprod, minimum.accumulate, maximum.accumulate):\n"
+    "X is a .npy file of f2, f4, f8, i1 to i8 or u1 to u8 of any rank, in C or Fortran order; '-' is standard input. Y is written "
+    "in C order. The rules are numpy's (cumsum, cumprod, minimum.accumulate, maximum.accumulate):\n"
     "  - without --axis the array is flattened in C order and the result is 1-D; a 0-D array gives one element\n"
-    "  - sums and products of integers accumulate in i8 (u8 for unsigned), those of floats in their own type; min and max keep the\n"
-    "    type of X. --accumulate TYPE adds up in TYPE instead, and TYPE is the type of Y\n"
+    "  - sums and products of integers accumulate in i8 (u8 for unsigned), those of floats in their own type; min and max keep "
+    "the type of X. --accumulate TYPE adds up in TYPE instead, and TYPE is the type of Y\n"
     "  - f2 is computed in f4 and rounded where it is written (numpy rounds at every step)\n"
     "  - integers wrap around; a NaN stays from where it first appears\n"
-    "With --by-key, elements next to each other whose keys are equal are a segment, and each is scanned on its own; KEYS has one key for\n"
-    "every element of X. A NaN differs from every key.\n"
+    "With --by-key, elements next to each other whose keys are equal are a segment, and each is scanned on its own; KEYS has one "
+    "key for every element of X. A NaN differs from every key.\n"
     "An exclusive scan starts with the operation's identity: 0, 1, or the largest or lowest value (floats: infinity).\n"
     "\n"
     "Examples:\n"
-    "  antiphase scan X.npy --output Y.npy                          numpy.cumsum(X)\n"
-    "  antiphase scan X.npy --output Y.npy --op max --axis -1       numpy.maximum.accumulate(X, axis=-1)\n"
-    "  antiphase scan X.npy --output Y.npy --accumulate i4          numpy.cumsum(X, dtype='i4')\n"
-    "  antiphase scan X.npy --output Y.npy --by-key KEYS.npy         sums that start anew wherever the key changes\n"
-    "  antiphase scan - --output - --exclusive < X.npy > Y.npy      offsets from counts";
-
-const std::map<std::string, scan_operation> operations{
-    {"sum", scan_operation::sum}, {"product", scan_operation::product}, {"min", scan_operation::min}, {"max", scan_operation::max}};
+    "  antiphase scan X.npy --output Y.npy\n"
+    "      numpy.cumsum(X)\n"
+    "  antiphase scan X.npy --output Y.npy --op max --axis -1\n"
+    "      numpy.maximum.accumulate(X, axis=-1)\n"
+    "  antiphase scan X.npy --output Y.npy --accumulate i4\n"
+    "      numpy.cumsum(X, dtype='i4')\n"
+    "  antiphase scan X.npy --output Y.npy --by-key KEYS.npy\n"
+    "      sums that start anew wherever the key changes\n"
+    "  antiphase scan - --output - --exclusive < X.npy > Y.npy\n"
+    "      offsets from counts";
 
 struct request {
   std::string x, output;
@@ -52,27 +56,14 @@ struct request {
   common_options common;
 };
 
-// A type by numpy's short name.
-element parse_type(const std::string& text) {
-  std::string known;
-  for (int i = 0; i <= static_cast<int>(element::f16); ++i) {
-    const element type = static_cast<element>(i);
-    if (text == numpy_name(type)) return type;
-    known += (known.empty() ? "" : ", ") + numpy_name(type);
-  }
-  throw bad_request(
-      fmt::format("--accumulate {}: there is no such type, expected one of {} (numpy's names, in bytes)", tool::quoted(text), known));
-}
-
 scan_operation parse_operation(const std::string& text) {
-  const auto found = operations.find(text);
-  if (found == operations.end()) throw bad_request(fmt::format("--op {}: expected sum, product, min or max", tool::quoted(text)));
-  return found->second;
+  constexpr scan_operation all[] = {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max};
+  return all[choice_of("--op", text, {"sum", "product", "min", "max"})];
 }
 
 element result_type(const request& r, const npy_array& x) {
   if (!r.accumulate.empty()) {
-    const element wanted = parse_type(r.accumulate);
+    const element wanted = parse_type("--accumulate", r.accumulate, all_types);
     if (is_floating(x.type) && !is_floating(wanted))
       throw bad_request(
           fmt::format("{}: the elements are {}, and --accumulate {} would lose their fractions; convert the array first with .astype('{}')",
@@ -82,35 +73,6 @@ element result_type(const request& r, const npy_array& x) {
   const scan_operation operation = parse_operation(r.operation);
   if (is_floating(x.type) || operation == scan_operation::min || operation == scan_operation::max) return x.type;
   return is_unsigned(x.type) ? element::u64 : element::i64;
-}
-
-template <class To, class From> To number_of(const From& x) {
-  if constexpr (std::is_same_v<From, f16> || std::is_same_v<From, bf16>)
-    return static_cast<To>(to_float(x));
-  else
-    return static_cast<To>(x);
-}
-// Elements as another type; integers wrap around. Floats do not become integers.
-std::vector<std::byte> converted(std::span<const std::byte> bytes, element from, element to) {
-  const std::size_t count = bytes.size() / size_of(from);
-  std::vector<std::byte> result(count * size_of(to));
-  with_stored_element(from, [&]<class From>() {
-    with_stored_element(to, [&]<class To>() {
-      const From* const in = reinterpret_cast<const From*>(bytes.data());
-      To* const out = reinterpret_cast<To*>(result.data());
-      for (std::size_t i = 0; i < count; ++i) {
-        if constexpr (std::is_same_v<From, To>)
-          out[i] = in[i];
-        else if constexpr (std::is_same_v<To, f16>)
-          out[i] = to_f16(number_of<float>(in[i]));
-        else if constexpr (std::is_same_v<To, bf16>)
-          out[i] = to_bf16(number_of<float>(in[i]));
-        else
-          out[i] = number_of<To>(in[i]);
-      }
-    });
-  });
-  return result;
 }
 
 struct lines {
@@ -215,13 +177,12 @@ void report(const request& r, const place& at, element type, const lines& by, co
 
 void run(const request& r) {
   parse_operation(r.operation);
-  if (!r.accumulate.empty()) parse_type(r.accumulate);
-  if (r.common.json && r.output == "-")
-    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  if (!r.accumulate.empty()) parse_type("--accumulate", r.accumulate, all_types);
+  refuse_mixed_results(r.common, r.output);
   refuse_same_file(r.output, r.x);
   if (!r.keys.empty()) {
     if (r.axis) throw bad_request("--by-key goes with one line of elements: leave --axis away");
-    if (r.keys == "-" && r.x == "-") throw bad_request("X and --by-key are both '-': only one of them can be standard input");
+    refuse_same_stream(r.x, r.keys);
     refuse_same_file(r.output, r.keys);
   }
   const place at = choose_place(r.place, reference::not_offered);

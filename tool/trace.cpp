@@ -3,15 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/ladder.hpp>
 #include <limits>
 #include <memory>
 
 #include "tool/command.hpp"
 #include "tool/console.hpp"
 #include "tool/file_handle.hpp"
+#include "tool/file_names.hpp"
 #include "tool/machine.hpp"
+#include "tool/names.hpp"
 #include "tool/output_file.hpp"
 #include "tool/perfetto.hpp"
 #include "tool/place.hpp"
@@ -23,17 +28,20 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Runs a product of random matrices with a recording twin of the kernel and writes what one block did and when: loads in flight,\n"
-    "waits, computation. On the CPU executor the clock is the simulation's: order and overlap mean something, lengths do not.\n"
-    "The output's name says the format: .svg is a picture, .json a trace for ui.perfetto.dev or chrome://tracing; --format for others.\n"
+    "Runs a product of random matrices with a recording twin of the kernel and writes what one block did and when: loads in "
+    "flight, waits, computation. On the CPU executor the clock is the simulation's: order and overlap mean something, lengths do "
+    "not.\n"
+    "The output's name says the format: .svg is a picture, .json a trace for ui.perfetto.dev or chrome://tracing; --format for "
+    "others.\n"
     "\n"
     "Examples:\n"
-    "  antiphase trace --stages 1,2,3 --output overlap.svg            the asynchronous kernel with one, two and three buffers\n"
-    "  antiphase trace --step double-buffered --output trace.json\n"
-    "  antiphase trace --step warp-tile --m 1024 --n 1024 --k 512 --block 5 --output - --format svg > t.svg";
+    "  antiphase trace --stages 1,2,3 --output overlap.svg\n"
+    "      the asynchronous kernel with one, two and three buffers\n"
+    "  antiphase trace --policy double-buffered --output trace.json\n"
+    "  antiphase trace --policy warp-tile --block 5 -o - --format svg > t.svg";
 
 struct request {
-  std::vector<std::string> steps;
+  std::vector<std::string> policies;
   std::vector<int> stages;
   std::int64_t m = 128, n = 128, k = 512;
   unsigned block = 0;
@@ -47,19 +55,21 @@ enum class format { svg, json };
 
 format format_of(const request& r) {
   const bool named = !r.format.empty();
-  if (r.format == "svg" || (!named && r.output.ends_with(".svg"))) return format::svg;
-  if (r.format == "json" || (!named && r.output.ends_with(".json"))) return format::json;
-  if (named) throw bad_request(fmt::format("--format {}: expected svg or json", tool::quoted(r.format)));
+  if (named) return choice_of("--format", r.format, {"svg", "json"}) == 0 ? format::svg : format::json;
+  if (r.output.ends_with(".svg")) return format::svg;
+  if (r.output.ends_with(".json")) return format::json;
   throw bad_request(
       fmt::format("{}: the name ends neither in .svg nor in .json; give --format svg or --format json", output_name(r.output)));
 }
 
 std::vector<std::string> policies_of(const request& r) {
   std::vector<std::string> policies;
-  for (const std::string& step : r.steps) {
-    if (step != "async-1") mm::find_step(step);
-    if (step == "naive") throw bad_request("--step naive: it has no pipeline to record, expected another step");
-    policies.push_back(step);
+  std::vector<std::string> known = names_of(mm::steps);
+  known.front() = "async-1";  // in the place of naive
+  for (const std::string& policy : r.policies) {
+    if (policy == "naive") throw bad_request("--policy naive: it has no pipeline to record, expected another step");
+    if (std::ranges::find(known, policy) == known.end()) mm::refuse_policy(policy, "step with a pipeline", known);
+    policies.push_back(policy);
   }
   for (const int stages : r.stages) policies.push_back(fmt::format("async-{}", stages));
   if (policies.empty()) policies = {"async-1", "async-2", "async-3"};
@@ -99,14 +109,13 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     content["output"] = r.output;
     print_json(content);
   }
-  if (!r.common.json && r.output != "-") print(table_text(table));
+  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table));
 }
 
 void run(const request& r) {
   const format as = format_of(r);
   const std::vector<std::string> policies = policies_of(r);
-  if (r.common.json && r.output == "-")
-    throw bad_request("--json and --output - both write to standard output: give a file name to --output");
+  refuse_mixed_results(r.common, r.output);
   const place at = choose_place(r.place, reference::not_offered);
   const context& where = *at.where;
   say_place(r.common, at);
@@ -132,7 +141,11 @@ void add_trace(arguments program) {
   constexpr long long most = 1 << 16;
   for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
     command.add_option(option, *value, extent).shows_default().check(integer_between(1, most)).type_name("N");
-  command.add_option("--step", r->steps, "Steps of the ladder, separated by commas").several().type_name("NAMES");
+  command.add_option("--policy", r->policies, "Steps of the GEMM ladder, separated by commas")
+      .several()
+      .type_name("NAMES")
+      .otherwise("--step")
+      .otherwise("--steps");
   command.add_option("--stages", r->stages, "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
       .several()
       .check(integer_between(1, 4))

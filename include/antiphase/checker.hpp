@@ -97,7 +97,7 @@ struct check_report {
 // not_supported: those are thrown on.
 check_report check(const std::function<void(const context&)>& program, const check_options& options = {});
 
-// Sets an option by its name: --schedules, --seed, --policy, --landing, --resident, --workers, --exhaustive, --script. Policies, landings
+// Sets an option by its name: --schedules, --seed, --order, --landing, --resident, --workers, --exhaustive, --script. Orders, landings
 // and residents are lists with commas; `all` stands for the default. Throws bad_request. options_of() reads pairs of name and value.
 void set_option(check_options& options, std::string_view name, std::string_view value);
 check_options options_of(std::span<const char* const> arguments);
@@ -107,7 +107,7 @@ std::string to_text(const check_report& report, const std::string& command = {})
 std::string summary(const check_report& report);  // "no finding in 20 schedules"
 std::string to_json(const check_report& report, const std::string& command = {});
 
-// "--seed 7 --policy priority --landing early --resident 2"
+// "--seed 7 --order priority --landing early --resident 2"
 std::string to_text(const check_run& run);
 
 const char* name(schedule order);

@@ -2,4 +2,5 @@
 #pragma once
 #include <antiphase/gemm/half_ladder.hpp>
 #include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/policies.hpp>
 #include <antiphase/scan/ladder.hpp>

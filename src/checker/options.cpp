@@ -3,6 +3,7 @@
 
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <charconv>
 #include <limits>
 
@@ -36,12 +37,12 @@ template <class F> auto list(std::string_view value, F f) {
 }
 
 template <class E> std::vector<E> names(std::string_view option, std::string_view value, E last) {
-  std::string all;
-  for (int i = 0; i <= static_cast<int>(last); ++i) all += std::string(", ") + name(static_cast<E>(i));
+  std::vector<std::string> known;
+  for (int i = 0; i <= static_cast<int>(last); ++i) known.emplace_back(name(static_cast<E>(i)));
   return list(value, [&](std::string_view item) {
     for (int i = 0; i <= static_cast<int>(last); ++i)
       if (item == name(static_cast<E>(i))) return static_cast<E>(i);
-    refuse(option, item, "one of all" + all);
+    throw bad_request(fmt::format("{} '{}': {}, or all", option, item, suggestion(item, known)));
   });
 }
 
@@ -53,7 +54,7 @@ constexpr int most_workers = 1024, most_resident = 1024;
 constexpr named_option known[] = {
     {"--schedules", [](check_options& o, std::string_view n, std::string_view v) { o.schedules = number(n, v, 1, 1'000'000); }},
     {"--seed", [](check_options& o, std::string_view n, std::string_view v) { o.seed = number(n, v, 0u, ~0u); }},
-    {"--policy", [](check_options& o, std::string_view n, std::string_view v) { o.orders = names(n, v, schedule::script); }},
+    {"--order", [](check_options& o, std::string_view n, std::string_view v) { o.orders = names(n, v, schedule::script); }},
     {"--landing", [](check_options& o, std::string_view n, std::string_view v) { o.copies = names(n, v, landing::mixed); }},
     {"--resident",
      [](check_options& o, std::string_view n, std::string_view v) {
@@ -72,12 +73,10 @@ constexpr named_option known[] = {
 }  // namespace
 
 void set_option(check_options& options, std::string_view name, std::string_view value) {
-  std::string all;
-  for (const named_option& o : known) {
+  for (const named_option& o : known)
     if (name == o.name) return o.set(options, name, value);
-    all += (all.empty() ? "" : ", ") + std::string(o.name);
-  }
-  throw bad_request(fmt::format("there is no option '{}': expected one of {}", name, all));
+  if (name == "--policy") throw bad_request("there is no option '--policy': who runs next is called --order here");
+  throw bad_request(fmt::format("there is no option '{}': {}", name, suggestion(name, names_of(known))));
 }
 
 check_options options_of(std::span<const char* const> arguments) {

@@ -37,7 +37,7 @@ const char* name(landing copies) {
 
 std::string to_text(const check_run& run) {
   std::string text =
-      fmt::format("--seed {} --policy {} --landing {} --resident {}", run.seed, name(run.order), name(run.copies), run.resident_blocks);
+      fmt::format("--seed {} --order {} --landing {} --resident {}", run.seed, name(run.order), name(run.copies), run.resident_blocks);
   if (!run.script.empty()) text += fmt::format(" --script '{}'", run.script);
   return text;
 }
@@ -104,7 +104,7 @@ std::string to_json(const check_report& report, const std::string& command) {
                      {"times", f.times},
                      {"run",
                       {{"seed", f.first.seed},
-                       {"policy", name(f.first.order)},
+                       {"order", name(f.first.order)},
                        {"landing", name(f.first.copies)},
                        {"resident", f.first.resident_blocks},
                        {"script", f.first.script}}}};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/gemm/policies.hpp>
 #include <iterator>
 #include <optional>
 #include <variant>
@@ -52,6 +53,7 @@ std::optional<std::string> not_automatic(const context& where, const mm::problem
 
 selection select(const context& where, const mm::problem& p, const gemm_options& options) {
   mm::require_sensible(p);
+  mm::require_policy(options.policy);
   selection s;
   const auto not_short = mm::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel

@@ -63,7 +63,7 @@ tensor_map encode_rows(const executor& where, const matrix_view<const f16>& v, i
 
 }  // namespace
 
-const half_step& find_half_step(std::string_view name) { return find_named(half_steps, "f16 GEMM", name, "none else"); }
+const half_step& find_half_step(std::string_view name) { return find_named(half_steps, "f16 step of the GEMM ladder", name); }
 
 std::span<const half_instance> half_instances(target where) {
   return instances_on<half_instance>(where, {&cpu::tensor_core_kernels, &cpu::tensor_core_tma_kernels},

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/core/tile.hpp>
+#include <antiphase/gemm/policies.hpp>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -61,7 +63,11 @@ std::span<const instance> instances(target where) {
                                 {AP_IF_CUDA(&cuda::plain_kernels, &cuda::async_kernels, &cuda::vector_kernels, &cuda::strict_kernels)});
 }
 
-const step& find_step(std::string_view name) { return find_named(steps, "GEMM", name, "split, split-inside, split-mma, short, auto"); }
+const step& find_step(std::string_view name) {
+  for (const step& s : steps)
+    if (name == s.name) return s;
+  refuse_policy(name, "step of the GEMM ladder", names_of(steps));
+}
 
 bool takes(const instance& variant, const problem& p) {
   return lies(variant.how.a, variant.how.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&

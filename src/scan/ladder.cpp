@@ -82,7 +82,12 @@ bool is_compiled(target where, const step& how, element type, scan_operation ope
   return look_for(where, how, type, operation) != nullptr;
 }
 
-const step& find_step(std::string_view name) { return find_named(steps, "scan", name); }
+const step& find_step(std::string_view name) {
+  if (name == "auto")
+    throw bad_request("'auto' is the choice among them that scan makes by itself, not a step of the scan ladder: expected " +
+                      listed(names_of(steps)));
+  return find_named(steps, "step of the scan ladder", name);
+}
 
 namespace {
 

@@ -32,7 +32,7 @@ std::string refusal(const std::string& line) {
 
 TEST(options, are_read) {
   const check_options o = parsed(
-      "--schedules 7 --seed 4294967295 --policy starved,forward --landing early --resident 2,1 --workers 3 --exhaustive 9 --script "
+      "--schedules 7 --seed 4294967295 --order starved,forward --landing early --resident 2,1 --workers 3 --exhaustive 9 --script "
       "12:3,40:1");
   EXPECT_EQ(o.schedules, 7);
   EXPECT_EQ(o.seed, 4294967295u);
@@ -45,7 +45,7 @@ TEST(options, are_read) {
 }
 
 TEST(options, all_is_the_default) {
-  const check_options o = parsed("--policy all --landing all --resident all");
+  const check_options o = parsed("--order all --landing all --resident all");
   EXPECT_TRUE(o.orders.empty());
   EXPECT_TRUE(o.copies.empty());
   EXPECT_TRUE(o.resident_blocks.empty());
@@ -56,15 +56,17 @@ TEST(options, are_refused_by_name) {
   EXPECT_THAT(refusal("--seed -1"), HasSubstr("--seed '-1'"));
   EXPECT_THAT(refusal("--seed 4294967296"), HasSubstr("to 4294967295"));
   EXPECT_THAT(refusal("--seed 1x"), HasSubstr("'1x'"));
-  EXPECT_THAT(refusal("--policy random,fast"),
-              AllOf(HasSubstr("--policy 'fast'"), HasSubstr("random, forward, reversed, starved, priority, script")));
-  EXPECT_THAT(refusal("--policy random,"), HasSubstr("--policy ''"));
-  EXPECT_THAT(refusal("--landing soon"), HasSubstr("early, late, mixed"));
+  EXPECT_THAT(refusal("--order random,fast"),
+              AllOf(HasSubstr("--order 'fast'"), HasSubstr("random, forward, reversed, starved, priority or script, or all")));
+  EXPECT_THAT(refusal("--order random,"), HasSubstr("--order ''"));
+  EXPECT_THAT(refusal("--landing soon"), HasSubstr("early, late or mixed"));
   EXPECT_THAT(refusal("--resident 1,0"), HasSubstr("--resident '0'"));
   EXPECT_THAT(refusal("--workers -2"), HasSubstr("--workers '-2'"));
   EXPECT_THAT(refusal("--exhaustive 0"), HasSubstr("--exhaustive '0'"));
   EXPECT_THAT(refusal("--script 3:1,2:1"), HasSubstr("script, character 5"));
   EXPECT_THAT(refusal("--colour 3"), AllOf(HasSubstr("'--colour'"), HasSubstr("--schedules, --seed")));
+  EXPECT_THAT(refusal("--ordr random"), HasSubstr("did you mean --order?"));
+  EXPECT_THAT(refusal("--policy random"), HasSubstr("is called --order here"));
   EXPECT_THAT(refusal("--seed"), HasSubstr("--seed has no value"));
 }
 
@@ -72,7 +74,7 @@ TEST(options, are_refused_by_name) {
 TEST(options, replay_a_finding) {
   const auto broken = ticket_program(publishing::relaxed_by_thread_1);
   for (const char* how :
-       {"--policy reversed", "--policy random --schedules 30", "--policy starved,priority --schedules 30", "--exhaustive 100"})
+       {"--order reversed", "--order random --schedules 30", "--order starved,priority --schedules 30", "--exhaustive 100"})
     for (const bool shorten : {false, true}) {
       check_options options = parsed(how);
       options.shorten = shorten;

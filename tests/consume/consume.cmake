@@ -1,6 +1,7 @@
 # Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
 #   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors
-#   package        antiphase has been built in BUILD; it is installed below WORK and found there, with CHECKER also the checker
+#   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the package is found, with CHECKER
+#                  also the checker
 foreach(name HOW REPOSITORY BUILD WORK GENERATOR COMPILER)
   if("${${name}}" STREQUAL "")
     message(FATAL_ERROR "${name} is not set")
@@ -20,6 +21,12 @@ if(HOW STREQUAL "subdirectory")
 else()
   file(REMOVE_RECURSE "${WORK}/installed")
   run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")
+  execute_process(COMMAND "${WORK}/installed/bin/antiphase" ladder gemm --size 40 --policy tiled --on cpu --json --quiet OUTPUT_VARIABLE said
+                  COMMAND_ERROR_IS_FATAL ANY)
+  string(JSON verified GET "${said}" records 0 verified)
+  if(NOT verified)
+    message(FATAL_ERROR "the installed tool's product is wrong: ${said}")
+  endif()
   list(APPEND options "-DCMAKE_PREFIX_PATH=${WORK}/installed" -DANTIPHASE_FROM=)
 endif()
 run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/project" -B "${WORK}/build" ${options})

@@ -128,6 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     write_npy(file, ordered.type, ordered.shape, ordered.bytes());
     file.commit();
   }
+  output.rewind();
   const outcome again = read(output.path(), small_change);
   check(again.array.has_value(), "what was written is refused");
   check_same(ordered, *again.array, "what was written reads back differently");

@@ -268,6 +268,7 @@ class Report(ReportTest):
         for text, words in (
                 ("{", "not JSON"),
                 (broken(lambda file, record: file.update(schema=2)), "schema 2: expected 1"),
+                (broken(lambda file, record: file.update(partial=True)), "partial: the run was interrupted"),
                 (broken(lambda file, record: file.pop("date")), "'date' is missing"),
                 (broken(lambda file, record: record.pop("code")), "'code' is missing"),
                 (broken(lambda file, record: record["shape"].pop("k")), "'k' is missing"),

@@ -40,7 +40,7 @@ class ResultFile(unittest.TestCase):
             self.assertEqual(record["error"]["unit"], "relative Frobenius")
 
     def test_of_products(self):
-        result = self.ladder("gemm", "--m", "33", "--n", "40", "--k", "50", "--steps", "tiled,async-3")
+        result = self.ladder("gemm", "--m", "33", "--n", "40", "--k", "50", "--policy", "tiled,async-3")
         self.expect_origin(result, "gemm")
         self.assertEqual([record["kernel"] for record in result["records"]], ["gemm.ladder.tiled", "gemm.ladder.async-3"])
         for record in result["records"]:
@@ -48,7 +48,7 @@ class ResultFile(unittest.TestCase):
             self.assertEqual((record["type"], record["layout"]), ("f32", "nn"))
 
     def test_of_scans(self):
-        result = self.ladder("scan", "--size", "5000", "--steps", "double-buffer,items", "--type", "f8")
+        result = self.ladder("scan", "--size", "5000", "--policy", "double-buffer,items", "--type", "f8")
         self.expect_origin(result, "scan")
         self.assertEqual([record["kernel"] for record in result["records"]], ["scan.ladder.double-buffer", "scan.ladder.items"])
         for record in result["records"]:

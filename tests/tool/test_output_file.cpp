@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -182,6 +185,75 @@ TEST(OutputFile, DashIsStandardOutput) {
   EXPECT_THAT(folder.names(), ElementsAre("captured"));
 }
 
+TEST(OutputFile, AnOpenDescriptorIsWrittenThrough) {
+  const scratch_folder folder;
+  std::filesystem::create_symlink("/dev/stdout", folder / "link");
+  std::filesystem::create_symlink("link", folder / "link to a link");
+  for (const std::string& path : {std::string("/dev/stdout"), std::string("/dev/fd/1"), std::string("/proc/self/fd/1"),
+                                  "/proc/" + std::to_string(getpid()) + "/fd/1", folder / "link", folder / "link to a link"}) {
+    write_text(folder / "log", "before, ");
+    const redirected output{STDOUT_FILENO, open((folder / "log").c_str(), O_WRONLY | O_APPEND)};
+    const std::size_t files = folder.names().size();
+    write_all(path, "result");
+    EXPECT_EQ(::write(STDOUT_FILENO, ", after", 7), 7);
+    EXPECT_EQ(read_text(folder / "log"), "before, result, after") << path;
+    EXPECT_EQ(folder.names().size(), files) << path;
+  }
+}
+
+TEST(OutputFile, ADescriptorKeepsItsPositionAndItsRights) {
+  const scratch_folder folder;
+  write_text(folder / "y", "0123456789");
+  const int both = open((folder / "y").c_str(), O_RDWR), reading = open((folder / "y").c_str(), O_RDONLY);
+  ASSERT_EQ(lseek(both, 3, SEEK_SET), 3);
+  write_all("/dev/fd/" + std::to_string(both), "abc");
+  EXPECT_EQ(read_text(folder / "y"), "012abc6789");
+  std::filesystem::remove(folder / "y");
+  write_all("/dev/fd/" + std::to_string(both), "d");  // without a name it can still be written
+  EXPECT_EQ(lseek(both, 0, SEEK_CUR), 7);
+  const std::string only = "/dev/fd/" + std::to_string(reading);
+  EXPECT_THAT(message_of<output_failed>([&] { output_file{only}; }), AllOf(HasSubstr(only), HasSubstr("reading only")));
+  close(both);
+  close(reading);
+  EXPECT_THAT(message_of<output_failed>([&] { output_file{only}; }), HasSubstr("is not open"));
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(OutputFile, AFileOfAnotherProcessThatWasRemovedIsNotMadeAnew) {
+  const scratch_folder folder;
+  write_text(folder / "y", "old");
+  const int file = open((folder / "y").c_str(), O_RDWR);
+  std::filesystem::remove(folder / "y");
+  const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
+  EXPECT_EQ(in_a_process([&] {  // for which the path is that of another process
+              return message_of<output_failed>([&] { output_file{path}; }).find("cannot be replaced") != std::string::npos ? 42 : 97;
+            }),
+            42);
+  close(file);
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(OutputFile, ASocketIsNeverReplaced) {
+  const scratch_folder folder;
+  const int server = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  ASSERT_LT((folder / "socket").size(), sizeof address.sun_path);
+  std::ranges::copy(folder / "socket", address.sun_path);
+  ASSERT_EQ(bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_THAT(message_of<output_failed>([&] { output_file{folder / "socket"}; }), HasSubstr("cannot be opened for writing"));
+  close(server);
+  EXPECT_TRUE(std::filesystem::is_socket(folder / "socket"));
+
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  write_all("/dev/fd/" + std::to_string(ends[0]), "through it");  // which open() cannot do
+  char text[10];
+  EXPECT_EQ(::read(ends[1], text, sizeof text), 10);
+  EXPECT_EQ(std::string(text, 10), "through it");
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST(OutputFile, AClosedReaderIsAnErrorOfItsOwn) {
   EXPECT_EQ(in_a_process([] {
               int ends[2];
@@ -264,46 +336,6 @@ TEST(OutputFile, SomebodyElsesFilesAreNotTouched) {
             42);
   EXPECT_EQ(read_text(folder / "protected"), "old");
   EXPECT_THAT(folder.names(), ElementsAre("protected"));
-}
-
-TEST(SameFile, IsSeenThroughEveryName) {
-  const scratch_folder folder;
-  write_text(folder / "x", "input");
-  write_text(folder / "other", "input");
-  std::filesystem::create_hard_link(folder / "x", folder / "hard");
-  std::filesystem::create_symlink("x", folder / "soft");
-  std::filesystem::create_directory(folder / "d");
-  for (const std::string_view name : {"x", "hard", "soft", "d/../x", "./x"}) {
-    const std::string message = message_of<bad_request>([&] { refuse_same_file(folder / name, folder / "x"); });
-    EXPECT_THAT(message, AllOf(HasSubstr(std::string{name} + "'"), HasSubstr("never overwritten"))) << name;
-    EXPECT_THROW(refuse_same_file(folder / "x", folder / name), bad_request) << name;
-  }
-  EXPECT_NO_THROW(refuse_same_file(folder / "other", folder / "x"));
-  EXPECT_NO_THROW(refuse_same_file(folder / "new", folder / "x"));
-  EXPECT_NO_THROW(refuse_same_file(folder / "new", folder / "new"));
-  EXPECT_NO_THROW(refuse_same_file("/dev/null", "/dev/null"));
-}
-
-TEST(SameFile, IsSeenThroughStandardInputAndOutput) {
-  const scratch_folder folder;
-  write_text(folder / "x", "input");
-  {
-    const redirected input{STDIN_FILENO, open((folder / "x").c_str(), O_RDONLY)};
-    EXPECT_THROW(refuse_same_file(folder / "x", "-"), bad_request);
-    EXPECT_NO_THROW(refuse_same_file(folder / "y", "-"));
-  }
-  bool refused = false;
-  {
-    const redirected output{STDOUT_FILENO, open((folder / "x").c_str(), O_WRONLY | O_APPEND)};
-    try {
-      refuse_same_file("-", folder / "x");
-    } catch (const bad_request&) {
-      refused = true;
-    }
-  }
-  EXPECT_TRUE(refused);
-  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
-  EXPECT_THROW(refuse_same_file(folder / "fifo", folder / "fifo"), bad_request);
 }
 
 }  // namespace

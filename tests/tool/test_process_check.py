@@ -63,13 +63,13 @@ class Check(ToolTest):
         self.assertFalse(result["kernels"][0]["complete"])
 
     def test_one_schedule(self):
-        arguments = ("scan/double-buffer", "--seed", "7", "--policy", "starved", "--landing", "early", "--resident", "3", "--schedules", "1")
+        arguments = ("scan/double-buffer", "--seed", "7", "--order", "starved", "--landing", "early", "--resident", "3", "--schedules", "1")
         self.assertIn(b"no finding in 1 schedule ", self.run_tool("check", *arguments).stdout)
-        scripted = ("scan/double-buffer", "--policy", "script", "--script", "3:2,9:1", "--schedules", "1")
+        scripted = ("scan/double-buffer", "--order", "script", "--script", "3:2,9:1", "--schedules", "1")
         self.assertIn(b"no finding in 1 schedule ", self.run_tool("check", *scripted).stdout)
 
     def test_schedules_are_replayed(self):
-        arguments = ("check", "gemm/async-2", "--seed", "7", "--policy", "priority", "--schedules", "1", "--json")
+        arguments = ("check", "gemm/async-2", "--seed", "7", "--order", "priority", "--schedules", "1", "--json")
         runs = [json.loads(self.run_tool(*arguments).stdout)["kernels"][0]["accesses"] for _ in range(2)]
         self.assertEqual(runs[0], runs[1])
 
@@ -79,11 +79,14 @@ class Check(ToolTest):
 
     def test_unknown_kernel(self):
         for name in ("gem", "gemm/async-9", "gemm/", "", "async-2"):
-            self.refused(2, [f"'{name}'", "expected all, gemm, scan or one of gemm/naive", "scan/items"], "check", name)
+            self.refused(2, [f"'{name}'", "xpected all, gemm, scan, gemm/naive", "scan/items"], "check", name)
+
+        for name, meant in (("gem", "gemm"), ("async-2", "gemm/async-2"), ("gemm/asinc-2", "gemm/async-2")):
+            self.refused(2, [f"did you mean {meant}?"], "check", name)
 
     def test_bad_values(self):
         for option, value, words in (("--schedules", "0", "integer from 1"), ("--schedules", "two", "'two'"), ("--seed", "-1", "'-1'"),
-                                     ("--policy", "fast", "random, forward"), ("--landing", "soon", "early, late, mixed"),
+                                     ("--order", "fast", "random, forward"), ("--order", "forwad", "did you mean forward"), ("--landing", "erly", "did you mean early"), ("--landing", "soon", "early, late or mixed"),
                                      ("--resident", "0", "integer from 1"), ("--workers", "1.5", "'1.5'"), ("--exhaustive", "0", "'0'"),
                                      ("--script", "1:0", "script, character 3")):
             self.refused(2, [words], "check", "scan/items", option, value)
@@ -120,7 +123,7 @@ class Findings(ToolTest):
         self.assertRegex(lines[2], r"^1\. race: kernel relaxed ticket, global memory, ")
         self.assertEqual(done.stderr, "antiphase: the checker has found faults in ticket/broken\n")
         self.run_broken("ticket/right", code=0)
-        self.run_broken("ticket/broken", "--policy", "forward", code=0)
+        self.run_broken("ticket/broken", "--order", "forward", code=0)
 
     def test_replay(self):
         program, *arguments = shlex.split(re.search(r"replay +(.*)", self.run_broken().stdout)[1])
@@ -140,7 +143,7 @@ class Findings(ToolTest):
             self.assertEqual(set(finding[side]), {"action", "at", "through", "block", "thread", "when"})
             self.assertTrue(finding[side]["at"]["file"].endswith("tests/check/kernels_ticket.cuh"))
             self.assertGreater(finding[side]["at"]["line"], 10)
-        self.assertEqual(finding["run"]["policy"], "script")
+        self.assertEqual(finding["run"]["order"], "script")
         self.assertLess(finding["times"], 20)
 
     def test_exhaustive(self):

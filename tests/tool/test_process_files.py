@@ -102,7 +102,17 @@ class GoodInput(ToolTest):
         self.run_tool("gemm", "pipe", "B.npy", "--output", "C.npy", *CPU)
         writer.join()
         self.assertEqual(self.read("C.npy")[0], expected)
-        self.refused(2, ["only one of A, B and C0"], "gemm", "-", "-", "--output", "D.npy", *CPU)
+        for one, other in (("-", "-"), ("-", "/dev/stdin"), ("/dev/fd/0", "-"), ("pipe", "pipe")):
+            self.refused(2, ["two inputs", "read only once"], "gemm", one, other, "--output", "D.npy", *CPU)
+            self.refused(2, ["two inputs", "read only once"], "scan", one, "--by-key", other, "--output", "D.npy", *CPU)
+
+    def test_a_descriptor_is_read_where_it_stands(self):
+        (self.folder / "both").write_bytes(npy_bytes([1, 2, 3], (3,), "i4") + npy_bytes([5, 6], (2,), "i4"))
+        for source in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+            with open(self.folder / "both", "rb") as both:
+                for expected in ([1, 3, 6], [5, 11]):
+                    self.run_tool("scan", source, "--output", "Y.npy", *CPU, stdin=both)
+                    self.assertEqual(self.read("Y.npy")[0], expected, source)
 
 
 class Output(ToolTest):
@@ -119,6 +129,46 @@ class Output(ToolTest):
         done = self.gemm("-")
         self.assertEqual(parse_npy(done.stdout), self.expected)
         self.assertEqual(self.names(), ["A.npy"])
+
+    def test_a_descriptor_is_written_where_it_stands(self):
+        (self.folder / "link").symlink_to("/dev/stdout")
+        for output in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"):
+            (self.folder / "log").write_bytes(b"what was there before")
+            for mode in ("ab", "r+b"):
+                with open(self.folder / "log", mode) as log:
+                    log.seek(0, os.SEEK_END)
+                    self.gemm(output, stdout=log)
+            content = (self.folder / "log").read_bytes()
+            self.assertTrue(content.startswith(b"what was there before\x93NUMPY"), (output, content[:40]))
+            before, first, second = content.split(b"\x93NUMPY")
+            self.assertEqual([parse_npy(b"\x93NUMPY" + data) for data in (first, second)], [self.expected] * 2)
+            self.assertEqual(self.names(), ["A.npy", "link", "log"])
+
+    def test_another_descriptor(self):
+        (self.folder / "log").write_bytes(b"kept ")
+        with open(self.folder / "log", "ab") as log:
+            self.gemm(f"/dev/fd/{log.fileno()}", pass_fds=(log.fileno(),))
+            self.assertTrue((self.folder / "log").read_bytes().startswith(b"kept \x93NUMPY"))
+        self.refused(1, ["'/dev/fd/77'", "is not open"], "gemm", "A.npy", "A.npy", "--output", "/dev/fd/77", *CPU)
+        with open(self.folder / "log", "rb") as log:
+            self.refused(1, ["'/dev/stdin'", "reading only"], "gemm", "A.npy", "A.npy", "--output", "/dev/stdin", *CPU, stdin=log)
+
+    def test_an_input_is_not_overwritten_through_a_descriptor(self):
+        before = (self.folder / "A.npy").read_bytes()
+        for output in ("-", "/dev/stdout", "/dev/fd/1"):
+            with open(self.folder / "A.npy", "ab") as appended:
+                done = self.run_tool("gemm", "A.npy", "A.npy", "--output", output, *CPU, code=2, stdout=appended)
+            self.assertIn("never overwritten", done.message)
+        self.assertEqual((self.folder / "A.npy").read_bytes(), before)
+
+    def test_two_results_on_standard_output(self):
+        for command in (("gemm", "A.npy", "A.npy"), ("scan", "A.npy"), ("trace", "--k", "64", "--format", "svg")):
+            for output in ("-", "/dev/stdout", "/dev/fd/1"):
+                self.refused(2, ["--json", f"--output {output} "], *command, "--json", "--output", output, *CPU)
+            with open(self.folder / "out", "wb") as out:
+                self.assertIn("both write to standard output", self.run_tool(*command, "--json", "--output", "out", *CPU, code=2, stdout=out).message)
+            self.assertEqual((self.folder / "out").read_bytes(), b"")
+            (self.folder / "out").unlink()
 
     def test_full_device(self):
         done = self.gemm("/dev/full", code=1)

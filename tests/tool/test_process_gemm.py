@@ -125,7 +125,7 @@ class Gemm(ToolTest):
         self.matrices()
         for type_name in ("f2", "f8", "i4", "u1"):
             self.write("X.npy", [1] * 15, (5, 3), type_name)
-            self.refused(2, ["'X.npy'", type_name, "f4", "astype"], "gemm", "X.npy", "B.npy", "--output", "C.npy", *CPU)
+            self.refused(2, ["'X.npy'", type_name, "f4", "--cast"], "gemm", "X.npy", "B.npy", "--output", "C.npy", *CPU)
         for descr, name in (("|O", "object"), ("<c8", "complex")):
             header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (5, 3), }}"
             self.write("X.npy", [0] * 120, (5, 3), "u1", header=header)

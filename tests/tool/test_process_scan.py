@@ -207,10 +207,10 @@ class Scan(ToolTest):
         self.write("F.npy", [0.5], (1,), "f4")
         base = ("scan", "X.npy", "--output", "Y.npy")
         self.refused(2, ["'mean'", "sum, product, min or max"], *base, "--op", "mean", *CPU)
-        self.refused(2, ["'i3'", "i1, i2, i4, i8"], *base, "--accumulate", "i3", *CPU)
+        self.refused(2, ["'i3'", "i1, i2, i4, i8", "numpy's names"], *base, "--accumulate", "i3", *CPU)
         self.refused(2, ["--accumulate", "''"], *base, "--accumulate", "", *CPU)
         self.refused(2, ["'F.npy'", "f4", "i4", "fractions"], "scan", "F.npy", "--output", "Y.npy", "--accumulate", "i4", *CPU)
-        self.refused(2, ["'reference'", "cpu, cuda, cuda:N"], *base, "--on", "reference")
+        self.refused(2, ["'reference'", "cpu, cuda or cuda:N"], *base, "--on", "reference")
         self.refused(2, ["'--exclusiv'", "did you mean --exclusive"], *base, "--exclusiv")
 
     def test_json(self):

@@ -1,0 +1,124 @@
+"""Signals during a run that measures: what is there so far is kept, and says that it is not all."""
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+import unittest
+
+from process import TOOL, ToolTest, main
+
+CPU = ("--on", "cpu")
+SIGNALS = ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129))
+HAS_CHECKER = os.environ["ANTIPHASE_BROKEN_TOOL"] != ""
+LONG = str(1 << 25)  # elements that take the CPU executor seconds
+
+
+class Interrupted(ToolTest):
+    def interrupt(self, words, number, code, *arguments):
+        """Sends the signal when the progress on the terminal has come to `words`. Returns standard output, and all that the terminal was told."""
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen([TOOL, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=terminal, start_new_session=True)
+        os.close(terminal)
+        told = b""
+        try:
+            while words.encode() not in told:
+                told += os.read(controller, 10000)
+            process.send_signal(number)
+            output = process.communicate(timeout=20)[0]
+            self.assertEqual(process.returncode, code, told)
+            try:
+                while more := os.read(controller, 10000):
+                    told += more
+            except OSError:  # a terminal that nobody holds any more
+                pass
+        finally:
+            process.kill()
+            os.close(controller)
+        return output.decode(), told.decode()
+
+    def partial(self, words, *arguments, done, of, noun, number=signal.SIGINT, code=130):
+        output, told = self.interrupt(words, number, code, *arguments, "--json")
+        result = json.loads(output)
+        self.assertIs(result["partial"], True)
+        self.assertEqual((result["schema"], result["command"]), (1, " ".join(arguments[:1 if arguments[0] == "check" else 2])))
+        self.assertIn(f"antiphase: interrupted after {done} of {of} {noun}", told)
+        return result["kernels" if arguments[0] == "check" else "records"]
+
+    def test_bench_scan_by_every_signal(self):
+        for number, code in SIGNALS:
+            records = self.partial(f"{LONG} of f4", "bench", "scan", "--size", f"100,300,{LONG}", *CPU, done=2, of=3, noun="arrays", number=number, code=code)
+            self.assertEqual([(r["shape"]["n"], r["verified"]) for r in records], [(100, True), (300, True)])
+
+    def test_before_anything_is_measured(self):
+        records = self.partial(f"{LONG} of f4", "bench", "scan", "--size", f"{LONG},100", *CPU, done=0, of=2, noun="arrays")
+        self.assertEqual(records, [])
+
+    def test_bench_gemm(self):
+        records = self.partial("1024^3 nn", "bench", "gemm", "--size", "33,20,1024", "--precision", "strict", *CPU, done=2, of=3, noun="products")
+        self.assertEqual([(r["kernel"], r["shape"]["k"], r["verified"]) for r in records], [("gemm.strict", 33, True), ("gemm.strict", 20, True)])
+
+    def test_ladders(self):
+        records = self.partial("running padded", "ladder", "gemm", "--size", "300", "--policy", "naive,tiled,padded,tensor-core-2", *CPU, done=2, of=4, noun="steps")
+        self.assertEqual([(r["policy"], r["verified"]) for r in records], [("naive", True), ("tiled", True)])
+        records = self.partial("running warp-shuffle", "ladder", "scan", "--size", "300000", *CPU, done=2, of=10, noun="steps")
+        self.assertEqual([(r["policy"], r["verified"]) for r in records], [("two-barriers", True), ("double-buffer", True)])
+
+    @unittest.skipUnless(HAS_CHECKER, "this build has no checker")
+    def test_check(self):
+        kernels = self.partial("checking scan/warp-shuffle", "check", "scan/two-barriers", "scan/double-buffer", "scan/warp-shuffle", "--schedules", "4",
+                               done=2, of=3, noun="kernels")
+        self.assertEqual([(k["kernel"], k["findings"], k["schedules"]) for k in kernels], [("scan/two-barriers", [], 4), ("scan/double-buffer", [], 4)])
+
+    def test_text(self):
+        output, told = self.interrupt(f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", *CPU)
+        self.assertIn("interrupted after 1 of 2 arrays", told)
+        self.assertEqual([line.split()[:2] for line in output.splitlines()[2:]], [["type", "n"], ["f4", "100"]])
+
+    def test_a_complete_result_does_not_say_partial(self):
+        for arguments in (("bench", "scan", "--size", "100"), ("bench", "gemm", "--size", "20"), ("ladder", "gemm", "--size", "20", "--policy", "tiled"),
+                          ("ladder", "scan", "--size", "20", "--policy", "items")):
+            self.assertNotIn("partial", json.loads(self.run_tool(*arguments, "--json", *CPU).stdout))
+
+    def test_an_error_keeps_it_too(self):
+        done = self.run_tool("bench", "scan", "--type", "f4,i1", "--policy", "single-pass-2", "--size", "100", "--json", "-q", *CPU, code=4)
+        result = json.loads(done.stdout)
+        self.assertEqual((result["partial"], [r["type"] for r in result["records"]]), (True, ["f32"]))
+        self.assertIn("single-pass-2", done.message)
+        self.assertNotIn("interrupted", done.message)
+
+    def test_a_reader_that_does_not_read_is_left_by_a_second_signal(self):
+        controller, terminal = pty.openpty()
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        while True:
+            try:
+                os.write(writing, bytes(4096))
+            except BlockingIOError:
+                break
+        os.set_blocking(writing, True)
+        process = subprocess.Popen([TOOL, "bench", "scan", "--size", f"100,{LONG}", "--json", *CPU], stdout=writing, stderr=terminal, start_new_session=True)
+        told = b""
+        while f"{LONG} of f4".encode() not in told:
+            told += os.read(controller, 10000)
+        process.send_signal(signal.SIGINT)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=10), -signal.SIGINT)
+        for descriptor in (controller, terminal, reading, writing):
+            os.close(descriptor)
+
+    def test_reports_refuse_it(self):
+        output, _ = self.interrupt(f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", "--json", *CPU)
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+        import results
+        (self.folder / "half.json").write_text(output)
+        with self.assertRaisesRegex(results.BadResult, "half.json: partial.*interrupted"):
+            results.File(self.folder / "half.json")
+
+
+if __name__ == "__main__":
+    main()
