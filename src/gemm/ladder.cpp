@@ -56,6 +56,17 @@ std::int64_t tiles_of(const policy& how, const problem& p) {
   return ceil_div<std::int64_t>(p.m(), how.tile.m) * ceil_div<std::int64_t>(p.n(), how.tile.n);
 }
 
+bool is_of(const instance& i, const step& how, parts run) { return std::string_view(i.step) == how.name && i.how.run == run; }
+
+// Of how many sums an output is one: of the variants that there are enough tiles for, what the one with the largest tiles has. It is a
+// matter of the size of C alone, so that the bits are none of how the operands lie.
+int slices_of(target where, const step& how, const problem& p, parts run) {
+  std::pair<int, int> best{-1, 1};  // tiles that it takes, slices
+  for (const instance& i : instances(where))
+    if (is_of(i, how, run) && tiles_of(i.how, p) >= i.how.least) best = std::max(best, {i.how.least, i.how.slices});
+  return best.second;
+}
+
 }  // namespace
 
 std::span<const instance> instances(target where) {
@@ -77,8 +88,9 @@ bool takes(const instance& variant, const problem& p) {
 plan prepare(target where, const step& how, const problem& p, parts run) {
   require_sensible(p);
   const instance* best = nullptr;
+  const int slices = slices_of(where, how, p, run);
   for (const instance& candidate : instances(where)) {
-    if (std::string_view(candidate.step) != how.name || candidate.how.run != run) continue;
+    if (!is_of(candidate, how, run) || candidate.how.slices != slices) continue;
     if (!takes(candidate, p) || tiles_of(candidate.how, p) < candidate.how.least) continue;
     if (best == nullptr || rank(candidate.how) > rank(best->how)) best = &candidate;
   }

@@ -96,6 +96,28 @@ TEST_P(recompute, has_the_values_of_ieee) {
   expect_right(p, {1, 400, 512});
   expect_few(p);
 }
+// Lists of every number of lanes to an output.
+constexpr int lengths[] = {3, 7, 12, 30, 60, 100, 300};
+// Whether the lines are read where they lie or by way of shared memory is a matter of the layout, the bits are not.
+TEST_P(recompute, does_not_depend_on_the_layout) {
+  product p = product_of(scattered_reals(50, 301, 18, 12), scattered_reals(301, 60, 19, 12));
+  for (std::int64_t k = 0; k < 150; ++k) {  // what cancels shows the order of its sum
+    for (std::int64_t i = 0; i < 50; ++i) p.a(i, 150 + k) = p.a(i, k);
+    for (std::int64_t j = 0; j < 60; ++j) p.b(150 + k, j) = -p.b(k, j);
+  }
+  const context where = any();
+  for (const int count : lengths) {
+    recompute_run run(p);
+    run.list(count);
+    p.place_a = placed(major::row, p.a), p.place_b = placed(major::row, p.b);
+    const dense one = run(where, kernels().list);
+    for (const major by_a : {major::row, major::column})
+      for (const major by_b : {major::row, major::column}) {
+        p.place_a = placed(by_a, p.a, 1), p.place_b = placed(by_b, p.b, 3, 2);
+        EXPECT_TRUE(same_bits(run(where, kernels().list), one)) << count;
+      }
+  }
+}
 TEST_P(recompute, does_not_depend_on_the_order_of_a_list) {
   const product p = product_of(scattered_reals(50, 300, 11, 2), scattered_reals(300, 60, 12, 2));
   for (const int count : {13, 200, 500}) {
@@ -166,9 +188,11 @@ TEST(recompute_Cuda, has_the_bits_of_the_cpu_executor) {
   const auto on_cpu = mm::cpu::kernels_of_recompute(), on_gpu = mm::cuda::kernels_of_recompute();
   const product p = product_of(scattered_reals(200, 333, 16, 15), scattered_reals(333, 150, 17, 15), -1.25f, 0.5f);
   recompute_run run(p);
-  run.list(300);
   EXPECT_TRUE(same_bits(run(there, on_gpu.tile), run(here, on_cpu.tile)));
-  EXPECT_TRUE(same_bits(run(there, on_gpu.list), run(here, on_cpu.list)));
+  for (const int count : lengths) {
+    run.list(count);
+    EXPECT_TRUE(same_bits(run(there, on_gpu.list), run(here, on_cpu.list))) << count;
+  }
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";
 #endif

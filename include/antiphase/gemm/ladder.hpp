@@ -79,7 +79,8 @@ constexpr policy warp_tile_policy(contiguous a, contiguous b) {
 // multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and an operand that is contiguous along k is transposed
 // in registers, 16 bytes at a time. A product with few such tiles would leave multiprocessors idle: the smaller C is, the smaller are the
 // tiles, and the more slices of K the threads of a block share. Without slices, an output is one sum in the order of k; with s slices it is
-// s such sums, of every tile's first values of k and so on, added up in order.
+// s such sums, of every tile's first values of k and so on, added up in order. How many slices there are is a matter of the size of C
+// alone: each number has variants for all operands.
 constexpr operand_policy copied_or_transposed(contiguous along) {
   operand_policy o = copied(along);
   if (along == contiguous::k) o.copy_width = 4;
@@ -113,6 +114,13 @@ constexpr policy strict_small_policy(contiguous a, contiguous b) {
   p.tile_k = 64;
   p.slices = 8;
   p.least = 0;
+  return p;
+}
+
+// The same for operands that lie along these indices, but not in packets of 16 bytes where they would have to be transposed.
+constexpr policy unaligned(policy p, contiguous a, contiguous b) {
+  p.a = copied(a);
+  p.b = copied(b);
   return p;
 }
 

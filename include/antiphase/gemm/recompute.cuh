@@ -19,7 +19,8 @@ inline namespace AP_TARGET {
 //   recompute_list   some outputs: |error| <= (1 + K 2^-29) 2^-24 |A||B| + 2^-150
 //   recompute_tile   all of them on the Tensor Cores, the same bound
 //   recompute_few    those in rows of A or columns of B with at most four elements that are not zero
-// Products of FP32 are exact in FP64, and none overflows. The order of each sum is fixed.
+// Products of FP32 are exact in FP64, and none overflows. The order of each sum depends on K and, in a list, on its length, never on how
+// the operands lie: whatever way they come, the same lane adds the same k in the same order.
 //
 // The first two take shared memory, which is free again when they return. 32 k of the tile's lines lie there, in a ring of the threads' own
 // asynchronous copies, of which zeros fill what lies beyond the operands.
@@ -28,8 +29,15 @@ struct recompute_shape {
   static constexpr int rows = 32, columns = 64;                            // of a warp, 4 x 2 of them
   static constexpr int stages = 2, depth = 32;
   static constexpr int list_limit = 512;  // outputs in a list
+  static constexpr int by_all = 5;        // so few of a list have all threads, one after the other
   // So few outputs are not worth a whole tile of the operands: if neither, one or both of them have k strided.
-  AP_FN static constexpr int list_apart(int strided) { return strided == 0 ? 64 : strided == 1 ? 12 : 5; }
+  AP_FN static constexpr int list_apart(int strided) { return strided == 0 ? 64 : strided == 1 ? 12 : by_all; }
+  // Lanes that share the sum of an output, of a longer list: as many as there are for each, in one warp.
+  AP_FN static constexpr int lanes_of_output(int count) {
+    int lanes = warp_size;
+    while (lanes > 1 && lanes * count > threads) lanes /= 2;
+    return lanes;
+  }
 };
 
 // 32 k of 128 lines, in the order in which they lie in memory: by lines, or by k. Rows are padded so that a warp that reads 8 lines at 4 k
@@ -43,7 +51,7 @@ union recompute_storage {
   struct {
     line_panel a, b;
   } slot[recompute_shape::stages];
-  double part[recompute_shape::list_apart(0)][recompute_shape::warps];
+  double part[recompute_shape::by_all][recompute_shape::warps];
 };
 
 // load --------------------------------------------------------------------------------------------------------------------------
@@ -114,9 +122,9 @@ AP_DEV void each_step(panel_lines& rows, panel_lines& columns, recompute_storage
 }
 
 // list --------------------------------------------------------------------------------------------------------------------------
-// A few outputs, two at a time, straight from global memory: every thread takes its 256th of k.
-AP_DEV void recompute_apart(const problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* places, int count,
-                            recompute_storage& memory, int member) {
+// Very few outputs, two at a time, straight from global memory: every thread takes its 256th of k.
+AP_DEV void recompute_by_all(const problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* places, int count,
+                             recompute_storage& memory, int member) {
   using shape = recompute_shape;
   constexpr int together = 2, ahead = 8;
   const int warp = member / warp_size, lane = member % warp_size;
@@ -163,45 +171,85 @@ AP_DEV void recompute_apart(const problem& p, std::int64_t top, std::int64_t lef
   named_barrier_sync(shape::barrier, shape::threads);
 }
 
+// A thread's share of a list: of the outputs `first`, `first` + 256 ... every k that is `lane` modulo `lanes`, in order. The lanes' sums
+// are added up by halves.
+struct list_share {
+  int lanes, lane, first;
+
+  AP_DEV list_share(int count, int member) : lanes(recompute_shape::lanes_of_output(count)) {
+    const int in_warp = member % warp_size;
+    lane = in_warp & (lanes - 1);
+    first = (in_warp - lane) / lanes * recompute_shape::warps + member / warp_size;  // so that all warps have some
+  }
+  AP_DEV double all(double sum) const {
+    for (int by = lanes / 2; by > 0; by /= 2) sum += shuffle_down(sum, by);
+    return sum;
+  }
+};
+
+// A few outputs, straight from global memory.
+AP_DEV void recompute_apart(const problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* places, int count, int member) {
+  using shape = recompute_shape;
+  constexpr int ahead = 16;
+  const list_share mine(count, member);
+  const bool any = mine.first < count;
+  const int place = places[any ? mine.first : 0];
+  const std::int64_t row = top + place / shape::tile, column = left + place % shape::tile, end = any ? p.k() : 0;
+  const float *const a = p.a.data + row * p.a.row_stride, *const b = p.b.data + column * p.b.column_stride;
+  double sum = 0;
+  for (std::int64_t first = mine.lane; first < end; first += ahead * mine.lanes) {
+    float of_a[ahead], of_b[ahead];
+    AP_UNROLL
+    for (int n = 0; n < ahead; ++n) {
+      const std::int64_t k = first + n * mine.lanes;
+      of_a[n] = k < end ? a[k * p.a.column_stride] : 0;
+      of_b[n] = k < end ? b[k * p.b.row_stride] : 0;
+    }
+    AP_UNROLL
+    for (int n = 0; n < ahead; ++n) sum = multiply_add<double>(of_a[n], of_b[n], sum);
+  }
+  sum = mine.all(sum);
+  if (any && mine.lane == 0) store_rounded(p, row, column, sum);
+}
+
 // `count` places in the tile, row * 128 + column, in shared memory other than `memory`; at most list_limit. All of the tile's lines pass
-// through shared memory. An output has one lane, or up to four with an equal share of k each, or a lane has two outputs.
+// through shared memory, or what the outputs need of them is read where it lies.
 AP_DEV void recompute_list(const problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* places, int count,
                            recompute_storage& memory, int member) {
   using shape = recompute_shape;
   const int strided = (p.a.column_stride != 1) + (p.b.row_stride != 1);
-  if (count <= shape::list_apart(strided)) return recompute_apart(p, top, left, places, count, memory, member);
-  constexpr int most = shape::list_limit / shape::threads;
-  const int lanes = count <= shape::threads / 4 ? 4 : count <= shape::threads / 2 ? 2 : 1;
-  const int lane = member % warp_size, share = lane & (lanes - 1);
-  const int mine = (lane - share) / lanes * shape::warps + member / warp_size;  // so that all warps have some
+  if (count <= shape::by_all) return recompute_by_all(p, top, left, places, count, memory, member);
+  if (count <= shape::list_apart(strided)) return recompute_apart(p, top, left, places, count, member);
+  constexpr int most = shape::list_limit / shape::threads, together = 8;
+  const list_share mine(count, member);
   panel_lines rows(rows_of_a(p), top, member), columns(columns_of_b(p), left, member);
   int row[most], column[most];
   double sum[most] = {};
   AP_UNROLL
   for (int i = 0; i < most; ++i) {
-    const int o = mine + i * shape::threads, place = o < count ? places[o] : 0;
+    const int o = mine.first + i * shape::threads, place = o < count ? places[o] : 0;
     row[i] = place / shape::tile, column[i] = place % shape::tile;
   }
   each_step(rows, columns, memory, [&](const float* a, const float* b) {
     AP_UNROLL
     for (int i = 0; i < most; ++i) {
-      if (mine + i * shape::threads >= count) continue;
+      if (mine.first + i * shape::threads >= count) continue;
       const float *of_a = a + row[i] * rows.line_pitch(), *of_b = b + column[i] * columns.line_pitch();
-      AP_UNROLL
-      for (int quarter = 0; quarter < 4; ++quarter) {
-        if (quarter * lanes >= 4) break;
+      const auto add = [&](int k) { sum[i] = multiply_add<double>(of_a[k * rows.k_pitch()], of_b[k * columns.k_pitch()], sum[i]); };
+      int k = mine.lane;
+      AP_ROLLED
+      for (; k + (together - 1) * mine.lanes < shape::depth; k += together * mine.lanes) {
         AP_UNROLL
-        for (int n = 0; n < shape::depth / 4; ++n) {
-          const int k = (quarter * lanes + share) * (shape::depth / 4) + n;
-          sum[i] = multiply_add<double>(of_a[k * rows.k_pitch()], of_b[k * columns.k_pitch()], sum[i]);
-        }
+        for (int n = 0; n < together; ++n) add(k + n * mine.lanes);
       }
+      AP_ROLLED
+      for (; k < shape::depth; k += mine.lanes) add(k);
     }
   });
   AP_UNROLL
   for (int i = 0; i < most; ++i) {
-    for (int by = lanes / 2; by > 0; by /= 2) sum[i] += shuffle_down(sum[i], by);
-    if (share == 0 && mine + i * shape::threads < count) store_rounded(p, top + row[i], left + column[i], sum[i]);
+    const double all = mine.all(sum[i]);
+    if (mine.lane == 0 && mine.first + i * shape::threads < count) store_rounded(p, top + row[i], left + column[i], all);
   }
 }
 

@@ -1,0 +1,155 @@
+// The bits of a product depend on its shape, the data, the device and the options: not on how and where the operands lie.
+#include <algorithm>
+
+#include "tests/gemm/support.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+// Numbers whose order of summation shows in nearly every output, in FP32 and in FP64. Each product comes a second time with the other sign,
+// half of K further, so that nothing but roundings is left; and exponents are so far apart that no certificate covers that.
+product cancelling(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const std::int64_t half = k / 2;
+  const auto spread = [](std::int64_t line, std::int64_t at) { return static_cast<int>((line * 29 + at * 13) % 41) - 20; };
+  const dense high = random_reals(m + n, k, 61), low = random_reals(m + n, k, 62);
+  const auto value = [&](std::int64_t line, std::int64_t at) {
+    return std::ldexp(high(line, at % half) + low(line, at % half) / 4096, spread(line, at % half));
+  };
+  return product_of(made(m, k, value), made(k, n, [&](auto at, auto j) { return (at < half ? 1 : -1) * value(m + j, at); }));
+}
+
+// Lists of recomputed outputs of every length that is treated in a way of its own, up to a whole tile; and edges of tiles.
+constexpr std::array<std::int64_t, 3> shapes[] = {{1, 1, 64},  {2, 2, 32},   {2, 3, 70},   {4, 4, 32},   {5, 5, 66},
+                                                  {7, 9, 300}, {10, 10, 96}, {15, 15, 64}, {24, 24, 66}, {131, 3, 130}};
+
+class gemm_bits : public on_device {
+ protected:
+  dense run(const product& p, const gemm_options& options) const {
+    const context where = any();
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+    gemm(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, options);
+    where.runs_on().synchronize(nullptr);
+    return c.read();
+  }
+  bool runs(const gemm_options& options) const {
+    const device_limits device = any().limits();
+    return device.major == 9 || (device.major > 7 && options.policy != "split" && options.policy != "split-inside");
+  }
+  // Every precision and split policy that takes operands of any layout. (The steps of the ladder: test_layouts.cpp.)
+  template <class Each> void each_policy(Each each) const {
+    std::vector<gemm_options> all{{}, {.accuracy = precision::strict}, {.policy = "split"}, {.policy = "split-mma"}};
+    for (const gemm_options& options : all) {
+      if (!runs(options)) continue;
+      SCOPED_TRACE(testing::Message() << "policy " << options.policy << (options.accuracy == precision::strict ? ", strict" : ", fp32"));
+      each(options);
+    }
+  }
+  // By rows and by columns, where packets of 16 bytes can be read and where not, with gaps and backwards.
+  template <class Each> void each_placing(product p, Each each) const {
+    const auto places = [](const dense& d) {
+      return std::vector<placing>{placed_in_packets(major::row, d), placed_in_packets(major::column, d),
+                                  placed(major::row, d, 1, 1),      placed(major::column, d, 2, 3),
+                                  {2 * d.columns + 1, 2},           {-1, d.rows + 1}};
+    };
+    const std::vector<placing> of_a = places(p.a), of_b = places(p.b);
+    for (std::size_t i = 0; i < of_a.size(); ++i)
+      for (std::size_t j = 0; j < of_b.size(); ++j) {
+        const bool few = i < 2 && j < 2;
+        if (!few && (sanitized || (i > 0 && j > 0 && i != j))) continue;
+        p.place_a = of_a[i], p.place_b = of_b[j];
+        SCOPED_TRACE(testing::Message() << "A lies in way " << i << ", B in way " << j);
+        each(p);
+      }
+  }
+};
+
+TEST_P(gemm_bits, do_not_depend_on_how_the_operands_lie) {
+  for (const auto& [m, n, k] : shapes)
+    each_policy([&, m = m, n = n, k = k](const gemm_options& options) {
+      SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
+      const product as_usual = cancelling(m, n, k);
+      const dense expected = run(as_usual, options);
+      each_placing(as_usual, [&](const product& p) { EXPECT_TRUE(same_bits(run(p, options), expected)); });
+    });
+}
+TEST_P(gemm_bits, of_short_products_do_not_depend_on_how_anything_lies) {
+  const product as_usual = cancelling(70, 131, 12);
+  for (const gemm_options& options : {gemm_options{}, gemm_options{.policy = "short"}}) {
+    const dense expected = run(as_usual, options);
+    each_placing(as_usual, [&](product p) {
+      for (const major by_c : {major::row, major::column}) {
+        p.place_c = placed(by_c, p.c, 1);
+        EXPECT_TRUE(same_bits(run(p, options), expected));
+      }
+    });
+  }
+}
+// How many slices of K an output is the sum of is a matter of the size of C alone: here eight, two and one.
+TEST_P(gemm_bits, of_strict_do_not_depend_on_how_anything_lies) {
+  for (const auto& [m, n, k] : {std::array{40, 70, 70}, {1, 128 * 65 + 1, 20}, {1, 256 * 99 + 1, 20}}) {
+    const product as_usual = cancelling(m, n, k);
+    const dense expected = run(as_usual, {.accuracy = precision::strict});
+    int turn = 0;
+    each_placing(as_usual, [&](product p) {
+      if (n > 1000 && turn++ % 4 != 1) return;
+      for (const major by_c : {major::row, major::column}) {
+        p.place_c = placed(by_c, p.c, 1);
+        EXPECT_TRUE(same_bits(run(p, {.accuracy = precision::strict}), expected)) << m << " x " << n;
+      }
+    });
+  }
+}
+// A column-major C is computed as its transpose, with the bits of that product.
+TEST_P(gemm_bits, of_a_column_major_c_are_those_of_the_transposed_product) {
+  for (const gemm_options& options : {gemm_options{}, {.policy = "split"}, {.policy = "split-mma"}}) {
+    if (!runs(options)) continue;
+    for (const auto& [m, n, k] : {std::array{4, 4, 32}, {133, 9, 200}}) {
+      product p = cancelling(m, n, k);
+      product turned =
+          product_of(made(n, k, [&](auto j, auto at) { return p.b(at, j); }), made(k, m, [&](auto at, auto i) { return p.a(i, at); }));
+      p.place_c = placed(major::column, p.c, 1);
+      const dense straight = run(p, options), across = run(turned, options);
+      EXPECT_TRUE(same_bits(straight, made(m, n, [&](auto i, auto j) { return across(j, i); }))) << options.policy;
+    }
+  }
+}
+// What policy split-inside splits has to lie along k; the other operand and C may lie anyhow.
+TEST_P(gemm_bits, of_split_inside_do_not_depend_on_how_the_others_lie) {
+  if (!runs({.policy = "split-inside"})) GTEST_SKIP() << any().limits().name << " is not for it";
+  for (const auto& [m, n, k] : {std::array{4, 4, 32}, {7, 9, 300}, {131, 30, 200}}) {
+    product p = cancelling(m, n, k);
+    p.place_a = placed_in_packets(major::row, p.a);
+    const dense expected = run(p, {.policy = "split-inside"});
+    if (n > m) continue;
+    for (const major by_b : {major::row, major::column})
+      for (const int offset : {0, 1}) {
+        p.place_b = placed(by_b, p.b, 1, offset);
+        p.place_c = placed(by_b, p.c, 1, offset);
+        EXPECT_TRUE(same_bits(run(p, {.policy = "split-inside"}), expected)) << m << " x " << n << " x " << k;
+      }
+  }
+}
+// All of these products do have outputs that are computed again, of a list and of a whole tile.
+TEST_P(gemm_bits, are_looked_at_where_outputs_are_recomputed) {
+  if (!runs({.policy = "split"})) GTEST_SKIP() << any().limits().name << " is not for it";
+  for (const auto& [m, n, k] : shapes) {
+    device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>{0});
+    run(cancelling(m, n, k), {.policy = "split", .recomputed = recomputed.data()});
+    EXPECT_GE(recomputed.to_host()[0], static_cast<std::uint64_t>(m * n) * 4 / 5) << m << " x " << n << " x " << k;
+  }
+}
+TEST_P(gemm_bits, do_not_depend_on_who_brings_the_workspace) {
+  const product p = cancelling(30, 40, 100);
+  const context where = any();
+  matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+  const mm::problem what{a.view(), b.view(), c.view()};
+  device_array<std::byte> memory(where, gemm_workspace(where, what) + 4096);
+  gemm(where, what, {.workspace = {memory.data(), memory.size()}});
+  where.runs_on().synchronize(nullptr);
+  EXPECT_TRUE(same_bits(c.read(), run(p, {})));
+}
+
+AP_ON_BOTH_DEVICES(gemm_bits);
+
+}  // namespace
+}  // namespace antiphase::gemm_test
