@@ -3,3 +3,4 @@
 #include <antiphase/gemm/half_ladder.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/scan/ladder.hpp>
+#include <antiphase/scan/short_lines.hpp>

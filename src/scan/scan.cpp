@@ -9,6 +9,7 @@
 #include <antiphase/scan/tile_words.hpp>
 #include <vector>
 
+#include "src/scan/choice.hpp"
 #include "src/scan/one_wave.hpp"
 #include "src/scan/request.hpp"
 #include "src/scan/single_pass.hpp"
@@ -73,8 +74,7 @@ launch_counts scan(const context& where, const problem& p, const scan_options& o
 launch_counts scan_by_key(const context& where, const problem& p, const scan_keys& keys, const scan_options& options) {
   const executor& runs = where.runs_on();
   const step& how = options.policy == "auto" ? prefix::select_single_pass(runs) : prefix::find_step(options.policy);
-  if (how.name != std::string_view("single-pass") && how.name != std::string_view("single-pass-async"))
-    throw not_supported(fmt::format("scan policy {} has no segments: expected auto, single-pass or single-pass-async", options.policy));
+  prefix::require_has_segments(how);
   prefix::require_sensible(p, keys);
   if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(p, &keys, how)));
   return single_pass(runs, p, &keys, how, options);
