@@ -251,7 +251,7 @@ void require_verified(const std::vector<outcome>& all) {
 void require_sensible(const scan_request& r) {
   parse_protocol(r.protocol);
   for (const std::string& rival : r.against) choice_of("--against", rival, {"cub", "memcpy", "none"});
-  if (r.policy != "auto") prefix::find_step(r.policy);
+  if (r.policy != "auto") prefix::find_policy(r.policy);
   if ((r.rows > 1) + (r.segment > 0) + !r.accumulate.empty() + !r.own.empty() > 1)
     throw bad_request("--rows, --by-key, --accumulate and --own are measured one at a time");
   if (!r.own.empty() && (!r.types.empty() || r.policy != "auto"))

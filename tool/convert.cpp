@@ -51,7 +51,7 @@ void add(cast_loss& loss, const cast_loss& more) {
 
 }  // namespace
 
-cast_floats cast_to_floats(std::span<const std::byte> bytes, element from, npy_content content) {
+cast_floats cast_to_floats(std::span<const std::byte> bytes, element from, meaning means) {
   cast_floats result{.values = std::vector<float>(bytes.size() / size_of(from)), .loss = {}};
   std::mutex of_the_loss;
   with_stored_element(from, [&]<class From>() {
@@ -59,8 +59,7 @@ cast_floats cast_to_floats(std::span<const std::byte> bytes, element from, npy_c
     in_parallel(result.values.size(), [&](std::size_t first, std::size_t last) {
       cast_loss here;
       for (std::size_t i = first; i < last; ++i) {
-        const exact value =
-            content == npy_content::truth_values ? static_cast<exact>(number_of<exact>(in[i]) != 0) : number_of<exact>(in[i]);
+        const exact value = means == meaning::truths ? static_cast<exact>(number_of<exact>(in[i]) != 0) : number_of<exact>(in[i]);
         result.values[i] = static_cast<float>(value);
         add(here, value, result.values[i]);
       }

@@ -27,7 +27,7 @@ struct cast_floats {
   std::vector<float> values;
   cast_loss loss;
 };
-cast_floats cast_to_floats(std::span<const std::byte> bytes, element from, npy_content content);
+cast_floats cast_to_floats(std::span<const std::byte> bytes, element from, meaning means);
 
 // "exact", or "7 of 12 elements rounded, by 5.9e-08 of their size at most; 2 became infinite"
 std::string loss_text(const cast_loss& loss);

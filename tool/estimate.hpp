@@ -1,6 +1,7 @@
-// How long the CPU executor will need for a matrix product.
+// How long the CPU executor will need.
 #pragma once
 #include <antiphase/gemm.hpp>
+#include <antiphase/scan.hpp>
 
 #include "tool/place.hpp"
 
@@ -11,5 +12,10 @@ double estimated_seconds(const context& where, const mm::problem& p, const gemm_
 
 // If it will take more than ten seconds or so, says how long, and what would be faster if that is offered.
 void warn_if_slow(const common_options& options, const context& where, const mm::problem& p, const gemm_options& how, reference also);
+
+// The same of a scan; `keys` may be null.
+double estimated_seconds(const context& where, const prefix::problem& p, const prefix::scan_keys* keys, const scan_options& how);
+void warn_if_slow(const common_options& options, const context& where, const prefix::problem& p, const prefix::scan_keys* keys,
+                  const scan_options& how);
 
 }  // namespace antiphase::tool

@@ -64,10 +64,10 @@ struct request {
   common_options common;
 };
 
-std::string type_name(const npy_array& array) { return array.content == npy_content::truth_values ? "b1" : numpy_name(array.type); }
+std::string type_name(const npy_array& array) { return array.means == meaning::truths ? "b1" : numpy_name(array.type); }
 
 npy_array read_matrix(const request& r, const std::string& path, const char* operand) {
-  npy_array array = read_npy(path, npy_booleans::taken);
+  npy_array array = read_npy(path, booleans::taken);
   if (array.type != element::f32 && !r.cast)
     throw bad_request(fmt::format("{} ({}): the elements are {}, but gemm multiplies f4; --cast converts them, and says what that loses",
                                   array.name, operand, type_name(array)));
@@ -133,7 +133,7 @@ struct casts {
 // Makes f4 of an operand that is not.
 void cast(npy_array& array, const char* operand, casts& done) {
   if (array.type == element::f32) return;
-  const auto as_floats = std::make_shared<const cast_floats>(cast_to_floats(array.bytes(), array.type, array.content));
+  const auto as_floats = std::make_shared<const cast_floats>(cast_to_floats(array.bytes(), array.type, array.means));
   const cast_loss& loss = as_floats->loss;
   done.text += fmt::format("{}{} from {}: {}", done.text.empty() ? "cast to f4: " : "; ", operand, type_name(array), loss_text(loss));
   done.value[operand] = {{"from", type_name(array)},
@@ -144,7 +144,7 @@ void cast(npy_array& array, const char* operand, casts& done) {
                          {"became_denormal", loss.denormal},
                          {"largest_relative_error", loss.largest_relative_error}};
   array.type = element::f32;
-  array.content = npy_content::numbers;
+  array.means = meaning::numbers;
   array.data = {as_floats, reinterpret_cast<const std::byte*>(as_floats->values.data())};
 }
 

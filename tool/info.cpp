@@ -89,20 +89,22 @@ void run(const common_options& options) {
                     {"default", to_json(chosen)},
                     {"gemm_policies", gemm_policies()},
                     {"gemm_f16_steps", names_of(mm::half_steps)},
-                    {"scan_policies", names_of(prefix::steps)}});
+                    {"scan_policies", names_of(prefix::steps)},
+                    {"scan_policies_for_short_lines", names_of(prefix::short_line_steps)}});
     return;
   }
   std::string text = fmt::format("antiphase {}{}, GPU part: {}\n\nplaces to run (--on)\n", b.version,
                                  built_from().empty() ? "" : fmt::format(" (commit {})", built_from()),
                                  has_gpu_part ? fmt::format("CUDA {}", b.gpu_compiler) : "not in this build");
   for (const device& d : devices) text += to_text(d);
-  text += fmt::format("  reference  {}, for gemm only\n", reference_name());
+  text += fmt::format("  reference  {}, for gemm; plain loops for scan\n", reference_name());
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
   text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
   text += "\ngemm policies (--policy): the steps of the ladder, each with one idea more than the one before, and others\n" +
           list_of(mm::steps) + list_of(mm::beside_the_ladder);
   text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" + list_of(mm::half_steps);
   text += "\nscan policies: the steps of the scan ladder\n" + list_of(prefix::steps);
+  text += "\nfurther scan policies, for many short lines on the CPU executor\n" + list_of(prefix::short_line_steps);
   print(wrapped(text));
 }
 

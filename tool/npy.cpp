@@ -53,7 +53,7 @@ struct found_header {
   std::size_t data_offset;
 };
 
-found_header read_header(const source& in, npy_booleans how) {
+found_header read_header(const source& in, booleans take) {
   std::array<std::byte, 12> start{};  // magic, version, length: 2 bytes in version 1.0, 4 in the later ones
   std::size_t found = read_some(in, std::span{start}.first(10));
   const auto value = [&](std::size_t i) { return static_cast<std::size_t>(start[i]); };
@@ -79,7 +79,7 @@ found_header read_header(const source& in, npy_booleans how) {
   std::string header(length, '\0');
   found = read_some(in, std::as_writable_bytes(std::span{header}));
   if (found < length) throw bad_input{fmt::format("{}: the header is truncated: {} bytes found, {} expected", in.name, found, length)};
-  return {parse_npy_header(header, in.name, how), offset + length};
+  return {parse_npy_header(header, in.name, take), offset + length};
 }
 
 [[noreturn]] void refuse_truncated(const source& in, const npy_header& header, std::uint64_t found) {
@@ -148,6 +148,16 @@ template <class T> void copy_to_c_order(const T* from, T* to, std::span<const st
   }
 }
 
+// numpy takes every byte that is not 0 for true.
+void make_truths_plain(npy_array& array) {
+  const std::span<const std::byte> from = array.bytes();
+  if (std::ranges::all_of(from, [](std::byte b) { return b <= std::byte{1}; })) return;
+  buffer to;
+  grow(to, from.size(), array.name);
+  std::ranges::transform(from, to.get(), [](std::byte b) { return b == std::byte{0} ? b : std::byte{1}; });
+  array.data = std::move(to);
+}
+
 }  // namespace
 
 void require_type(const npy_array& array, element wanted) {
@@ -155,13 +165,13 @@ void require_type(const npy_array& array, element wanted) {
     throw bad_request{fmt::format("{}: the elements are {}, expected {}", array.name, numpy_name(array.type), numpy_name(wanted))};
 }
 
-npy_array read_npy(const std::string& path, npy_booleans how) {
+npy_array read_npy(const std::string& path, booleans take) {
   const source in = open_source(path);
   const bool from_the_start = lseek(in.file.get(), 0, SEEK_CUR) == 0;
-  auto [header, offset] = read_header(in, how);
+  auto [header, offset] = read_header(in, take);
   const std::size_t expected = data_bytes(header.type, header.shape);
   const std::size_t size = size_of(header.type);
-  npy_array array{.name = in.name, .type = header.type, .shape = header.shape, .order = header.order, .content = header.content};
+  npy_array array{.name = in.name, .type = header.type, .shape = header.shape, .order = header.order, .means = header.means};
 
   // Files of /proc are regular and claim to be empty; a descriptor that was open before need not stand at the start of its file.
   const bool whole_file = S_ISREG(in.about.st_mode) && in.about.st_size > 0 && from_the_start && path != "-";
@@ -178,6 +188,7 @@ npy_array read_npy(const std::string& path, npy_booleans how) {
     if (header.bytes == byte_order::swapped) reverse_bytes({memory.get(), expected}, size);
     array.data = std::move(memory);
   }
+  if (array.means == meaning::truths) make_truths_plain(array);
   return array;
 }
 
@@ -197,11 +208,11 @@ npy_array in_c_order(npy_array array) {
   return array;
 }
 
-void write_npy(output_file& file, element type, std::span<const std::int64_t> shape, std::span<const std::byte> data) {
+void write_npy(output_file& file, element type, std::span<const std::int64_t> shape, std::span<const std::byte> data, meaning means) {
   if (data.size() != data_bytes(type, shape))
     throw bad_request{fmt::format("{}: {} bytes are given for the shape {} of {}, expected {}", file.name(), data.size(), shape_text(shape),
                                   numpy_name(type), data_bytes(type, shape))};
-  file.write(npy_preamble(type, shape));
+  file.write(npy_preamble(type, shape, storage_order::row_major, means));
   file.write(data);
 }
 

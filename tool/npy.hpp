@@ -21,12 +21,12 @@ void require_type(const npy_array& array, element wanted);
 // An array as it lies in memory, in this machine's byte order. The data are a mapped file or a buffer; copies of an array share them.
 struct npy_array {
   std::string name;  // as messages call it: the path in quotes, or "standard input"
-  element type;
+  element type;      // of truths u8
   std::vector<std::int64_t> shape;
   storage_order order = storage_order::row_major;
-  npy_content content = npy_content::numbers;
   std::uint64_t trailing_bytes = 0;         // of a regular file behind the data; ignored, as numpy does
   std::shared_ptr<const std::byte> data{};  // aligned for the type; null if there is no element
+  meaning means = meaning::numbers;
 
   std::int64_t count() const { return element_count(shape); }
   std::span<const std::byte> bytes() const { return {data.get(), data_bytes(type, shape)}; }
@@ -42,12 +42,13 @@ struct npy_array {
 // the other order or not aligned), anything else is read as it comes, to the end of the array and no further. Throws bad_input if the
 // file cannot be opened or is not what a .npy file has to be. Nothing is allocated before the header has been found good, and then
 // not more than a small multiple of what the file really holds.
-npy_array read_npy(const std::string& path, npy_booleans how = npy_booleans::refused);
+npy_array read_npy(const std::string& path, booleans take = booleans::refused);
 
 // The same array in C order; without a copy if it is in that order already.
 npy_array in_c_order(npy_array array);
 
 // Writes an array in C order; `data` has to have exactly the size that the shape says (bad_request). The caller commits the file.
-void write_npy(output_file& file, element type, std::span<const std::int64_t> shape, std::span<const std::byte> data);
+void write_npy(output_file& file, element type, std::span<const std::int64_t> shape, std::span<const std::byte> data,
+               meaning means = meaning::numbers);
 
 }  // namespace antiphase::tool

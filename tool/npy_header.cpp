@@ -23,22 +23,33 @@ struct refused_kind {
   std::string_view name;
   std::string_view hint;
 };
+constexpr std::string_view number_them =
+    "convert numbers with .astype('f4'); labels are numbered by numpy.unique(X, return_inverse=True)[1]";
 constexpr refused_kind refused_kinds[] = {
     {'b', "booleans", "convert the array with .astype('u1')"},
     {'?', "booleans", "convert the array with .astype('u1')"},
     {'c', "complex numbers", "save .real and .imag as two arrays"},
     {'O', "Python objects", "convert the array to numbers, for example with .astype('f4')"},
     {'V', "raw bytes without a numeric meaning (void)", "bfloat16 is stored like this: convert the array with .astype('f4') before saving"},
-    {'S', "byte strings", "convert the array to numbers, for example with .astype('f4')"},
-    {'a', "byte strings", "convert the array to numbers, for example with .astype('f4')"},
-    {'U', "Unicode strings", "convert the array to numbers, for example with .astype('f4')"},
+    {'S', "byte strings", number_them},
+    {'a', "byte strings", number_them},
+    {'U', "Unicode strings", number_them},
     {'M', "dates and times", "convert the array with .astype('i8')"},
     {'m', "time spans", "convert the array with .astype('i8')"},
 };
-constexpr std::string_view supported = "f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8";
+std::string supported(booleans take) {
+  return fmt::format("{}f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8", take == booleans::taken ? "b1, " : "");
+}
 
-[[noreturn]] void refuse_type(std::string_view file, std::string_view descr, std::string_view name, std::string_view hint) {
-  throw bad_input{fmt::format("{}: the elements are {} (descr {}), expected {}; {}", file, name, quoted(descr), supported, hint)};
+// What messages of a file need.
+struct reader_of {
+  std::string_view file;
+  booleans take;
+};
+
+[[noreturn]] void refuse_type(const reader_of& who, std::string_view descr, std::string_view name, std::string_view hint) {
+  throw bad_input{
+      fmt::format("{}: the elements are {} (descr {}), expected {}; {}", who.file, name, quoted(descr), supported(who.take), hint)};
 }
 
 // The locale must not change what a header means.
@@ -48,11 +59,11 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 struct element_format {
   element type;
   byte_order bytes;
-  npy_content content = npy_content::numbers;
+  meaning means = meaning::numbers;
 };
 
 // A type as numpy describes it: an optional mark of the byte order, a letter and a size.
-element_format parse_descr(std::string_view descr, std::string_view file, npy_booleans how) {
+element_format parse_descr(std::string_view descr, const reader_of& who) {
   std::string_view rest = descr;
   char mark = '=';
   if (!rest.empty() && std::string_view{"<>=|"}.find(rest.front()) != std::string_view::npos) {
@@ -64,16 +75,16 @@ element_format parse_descr(std::string_view descr, std::string_view file, npy_bo
     if (rest != numpy_name(type)) continue;
     if (mark == '|' && size_of(type) > 1)
       throw bad_input{fmt::format("{}: descr {} says that the byte order does not matter, expected '<' or '>' for elements of {} bytes",
-                                  file, quoted(descr), size_of(type))};
+                                  who.file, quoted(descr), size_of(type))};
     const bool as_here = size_of(type) == 1 || mark == '=' || mark == native_mark;
     return {type, as_here ? byte_order::native : byte_order::swapped};
   }
-  if (how == npy_booleans::taken && (rest == "b1" || rest == "?")) return {element::u8, byte_order::native, npy_content::truth_values};
-  if (rest == "f12" || rest == "f16") refuse_type(file, descr, "long doubles", "convert the array with .astype('f8')");
+  if (who.take == booleans::taken && (rest == "b1" || rest == "?")) return {element::u8, byte_order::native, meaning::truths};
+  if (rest == "f12" || rest == "f16") refuse_type(who, descr, "long doubles", "convert the array with .astype('f8')");
   const bool letter_and_size = rest.size() == 1 || (rest.size() > 1 && (is_digit(rest[1]) || rest[1] == '['));  // M8[ns] has a unit
   for (const refused_kind& refused : refused_kinds)
-    if (letter_and_size && rest.front() == refused.kind) refuse_type(file, descr, refused.name, refused.hint);
-  throw bad_input{fmt::format("{}: the element type {} is unknown, expected {}", file, quoted(descr), supported)};
+    if (letter_and_size && rest.front() == refused.kind) refuse_type(who, descr, refused.name, refused.hint);
+  throw bad_input{fmt::format("{}: the element type {} is unknown, expected {}", who.file, quoted(descr), supported(who.take))};
 }
 
 // A place in the text of a header, and the few literals that may stand there.
@@ -172,7 +183,7 @@ bool too_large(element type, std::span<const std::int64_t> shape) {
 
 }  // namespace
 
-npy_header parse_npy_header(std::string_view text, std::string_view file, npy_booleans how) {
+npy_header parse_npy_header(std::string_view text, std::string_view file, booleans take) {
   literal_reader reader{text, file};
   std::optional<std::string_view> descr;
   std::optional<storage_order> order;
@@ -189,8 +200,8 @@ npy_header parse_npy_header(std::string_view text, std::string_view file, npy_bo
     reader.expect(':', "':' after the key");
     if (key == "descr") {
       if (reader.take('['))
-        throw bad_input{
-            fmt::format("{}: the elements are structured (records with fields), expected {}; save one field as an array", file, supported)};
+        throw bad_input{fmt::format("{}: the elements are structured (records with fields), expected {}; save one field as an array", file,
+                                    supported(take))};
       descr = reader.string("a string such as '<f4' for descr");
     } else if (key == "fortran_order") {
       order = reader.order();
@@ -205,18 +216,18 @@ npy_header parse_npy_header(std::string_view text, std::string_view file, npy_bo
        {std::pair{"descr", descr.has_value()}, {"fortran_order", order.has_value()}, {"shape", shape.has_value()}})
     if (!given)
       throw bad_input{fmt::format("{}: bad header: the key '{}' is missing, expected descr, fortran_order and shape", file, name)};
-  const auto [type, bytes, content] = parse_descr(*descr, file, how);
+  const auto [type, bytes, means] = parse_descr(*descr, {file, take});
   if (too_large(type, *shape))
     throw bad_input{fmt::format("{}: the shape {} of {} is larger than any file, expected less than 2^63 bytes", file, shape_text(*shape),
                                 numpy_name(type))};
-  return {.type = type, .bytes = bytes, .order = *order, .shape = *std::move(shape), .content = content};
+  return {.type = type, .means = means, .bytes = bytes, .order = *order, .shape = *std::move(shape)};
 }
 
-std::string npy_preamble(element type, std::span<const std::int64_t> shape, storage_order order) {
+std::string npy_preamble(element type, std::span<const std::int64_t> shape, storage_order order, meaning means) {
   constexpr std::size_t alignment = 64;
   constexpr std::size_t fixed = 10;  // magic, version, length
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': {}, }}", size_of(type) == 1 ? '|' : native_mark,
-                                   numpy_name(type), order == storage_order::column_major ? "True" : "False", shape_text(shape));
+                                   numpy_name(type, means), order == storage_order::column_major ? "True" : "False", shape_text(shape));
   const std::size_t used = fixed + header.size() + 1;  // the newline that ends it
   header.append((alignment - used % alignment) % alignment, ' ');
   header += '\n';
@@ -242,6 +253,9 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-std::string numpy_name(element type) { return fmt::format("{}{}", is_floating(type) ? 'f' : is_unsigned(type) ? 'u' : 'i', size_of(type)); }
+std::string numpy_name(element type, meaning means) {
+  if (means == meaning::truths) return "b1";
+  return fmt::format("{}{}", is_floating(type) ? 'f' : is_unsigned(type) ? 'u' : 'i', size_of(type));
+}
 
 }  // namespace antiphase::tool

@@ -31,6 +31,9 @@ context cuda_context(const place_options& options, int device) {
   return context(make_cuda_executor({.device = device, .shared_limit = static_cast<std::size_t>(options.shared_limit) * 1024}));
 }
 
+bool is_offered(reference also) { return also != reference::not_offered; }
+std::string_view reference_text(reference also) { return also == reference::offered ? "OpenBLAS" : "plain loops on the host"; }
+
 // N of "cuda:N", 0 of "cuda"; nothing for another text.
 std::optional<int> cuda_device(std::string_view on) {
   if (on == "cuda") return 0;
@@ -55,11 +58,10 @@ place on_cpu(const place_options& options, std::string why) {
 }  // namespace
 
 void add_place_options(arguments command, place_options& options, reference also) {
-  const bool with_reference = also == reference::offered;
   command
       .add_option("--on", options.on,
                   fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
-                              with_reference ? ", or reference (OpenBLAS)" : ""))
+                              is_offered(also) ? fmt::format(", or reference ({})", reference_text(also)) : ""))
       .check(not_empty())
       .type_name("WHERE");
   command
@@ -74,7 +76,7 @@ void add_place_options(arguments command, place_options& options, reference also
 
 place choose_place(const place_options& options, reference also) {
   const std::string asked = "as --on asks";
-  if (options.on == "reference" && also == reference::offered && options.shared_limit > 0)
+  if (options.on == "reference" && is_offered(also) && options.shared_limit > 0)
     throw bad_request("--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
   if (options.on.empty()) {
     std::string why;
@@ -88,10 +90,11 @@ place choose_place(const place_options& options, reference also) {
     return on_cpu(options, "no GPU is usable: " + why);
   }
   if (options.on == "cpu") return on_cpu(options, asked);
-  if (options.on == "reference" && also == reference::offered) return {.where = {}, .on = "reference", .name = "OpenBLAS", .why = asked};
+  if (options.on == "reference" && is_offered(also))
+    return {.where = {}, .on = "reference", .name = std::string(reference_text(also)), .why = asked};
   if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
   std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
-  if (also == reference::offered) known.push_back("reference");
+  if (is_offered(also)) known.push_back("reference");
   const bool means_cuda = options.on.starts_with("gpu") || options.on.starts_with("GPU");  // of all names cpu is the closest to it
   const bool means_reference = also == reference::offered && options.on == "openblas";
   throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.on),

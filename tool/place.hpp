@@ -15,7 +15,8 @@ struct place_options {
   std::int64_t shared_limit = 0;  // KiB of shared memory per block to make do with; 0: what the device has
   unsigned seed = 1;              // of the CPU executor's schedule
 };
-enum class reference { offered, not_offered };  // whether --on reference exists
+// Whether --on reference exists: OpenBLAS, or plain loops on the host.
+enum class reference { offered, offered_as_loops, not_offered };
 void add_place_options(arguments command, place_options& options, reference also);
 
 // The place chosen, and why.

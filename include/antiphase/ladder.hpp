@@ -4,3 +4,4 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/scan/ladder.hpp>
+#include <antiphase/scan/short_lines.hpp>

@@ -5,11 +5,13 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/executor.hpp>
+#include <antiphase/scan/short_lines.hpp>
 #include <cstring>
 #include <string>
 
 #include "src/instances.hpp"
 #include "src/named_lists.hpp"
+#include "src/scan/choice.hpp"
 #include "src/scan/one_wave.hpp"
 #include "src/scan/request.hpp"
 #include "src/scan/single_pass.hpp"
@@ -22,12 +24,14 @@ std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
+std::vector<instance> short_line_kernels();
 }  // namespace cpu
 namespace cuda {
 std::vector<instance> arithmetic_kernels();
 std::vector<instance> minimum_kernels();
 std::vector<instance> maximum_kernels();
 std::vector<instance> ladder_kernels();
+std::vector<instance> short_line_kernels();
 }  // namespace cuda
 
 namespace {
@@ -72,8 +76,9 @@ template <class F> auto with_arguments(const problem& p, F f) {
 
 std::span<const instance> instances(target where) {
   return instances_on<instance>(
-      where, {&cpu::ladder_kernels, &cpu::arithmetic_kernels, &cpu::minimum_kernels, &cpu::maximum_kernels},
-      {AP_IF_CUDA(&cuda::ladder_kernels, &cuda::arithmetic_kernels, &cuda::minimum_kernels, &cuda::maximum_kernels)});
+      where, {&cpu::ladder_kernels, &cpu::arithmetic_kernels, &cpu::minimum_kernels, &cpu::maximum_kernels, &cpu::short_line_kernels},
+      {AP_IF_CUDA(&cuda::ladder_kernels, &cuda::arithmetic_kernels, &cuda::minimum_kernels, &cuda::maximum_kernels,
+                  &cuda::short_line_kernels)});
 }
 
 bool is_compiled(target where, const step& how, element type, scan_operation operation) {
@@ -82,12 +87,25 @@ bool is_compiled(target where, const step& how, element type, scan_operation ope
   return look_for(where, how, type, operation) != nullptr;
 }
 
+namespace {
+
+const step& find_among_all(std::string_view name, std::string_view what, const std::vector<std::string>& also) {
+  for (const step& s : short_line_steps)
+    if (name == s.name) return s;
+  std::vector<std::string> others = names_of(short_line_steps);
+  others.insert(others.end(), also.begin(), also.end());
+  return find_named(steps, what, name, others);
+}
+
+}  // namespace
+
 const step& find_step(std::string_view name) {
   if (name == "auto")
     throw bad_request("'auto' is the choice among them that scan makes by itself, not a step of the scan ladder: expected " +
                       listed(names_of(steps)));
-  return find_named(steps, "step of the scan ladder", name);
+  return find_among_all(name, "step of the scan ladder", {});
 }
+const step& find_policy(std::string_view name) { return find_among_all(name, "scan policy", {"auto"}); }
 
 namespace {
 
@@ -97,13 +115,6 @@ constexpr const step& by_name(std::string_view name) {
   throw bad_request(fmt::format("there is no step {}", name));
 }
 
-// Why the steps of several passes cannot do it; empty: they can.
-std::string passes_refuse(const problem& p) {
-  if (is_half(p.type) || result_type(p) != p.type)
-    return fmt::format("{}: this build has such kernels of policies single-pass and single-pass-async only", description(p, nullptr));
-  return {};
-}
-
 void require_passes(const step& how, const problem& p) {
   if (const std::string why = passes_refuse(p); !why.empty())
     throw not_supported(fmt::format("scan policy {} does not take this problem: {}", how.name, why));
@@ -111,20 +122,15 @@ void require_passes(const step& how, const problem& p) {
 
 }  // namespace
 
+std::string passes_refuse(const problem& p) {
+  if (is_half(p.type) || result_type(p) != p.type)
+    return fmt::format("{}: this build has such kernels of policies single-pass and single-pass-async only", description(p, nullptr));
+  return {};
+}
+
 const step& select_single_pass(const executor& on) {
   constexpr int compiled_for = 9;  // major compute capability
   return by_name(on.limits().major == compiled_for ? "single-pass" : "single-pass-async");
-}
-
-const step& select_step(const executor& on, const problem& p) {
-  require_sensible(p);
-  if (on.kind() == target::cuda && one_wave_refuses(on, p).empty()) return by_name("one-wave");
-  // On the CPU executor reading twice costs nothing that counts, and the ring's many threads do.
-  constexpr std::int64_t few_bytes = 1 << 16;
-  const bool large = p.outer * p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));
-  const bool preferred = (on.kind() == target::cuda && large) || !passes_refuse(p).empty();
-  const step& once = select_single_pass(on);
-  return preferred && single_pass_refuses(on, p, nullptr, once).empty() ? once : by_name("items");
 }
 
 std::size_t workspace_bytes(const step& how, const problem& p) {

@@ -9,6 +9,7 @@
 #include <antiphase/scan/tile_words.hpp>
 #include <cstring>
 
+#include "src/scan/choice.hpp"
 #include "src/scan/request.hpp"
 
 namespace antiphase::prefix {
@@ -45,6 +46,10 @@ std::string refuses(const problem& p) {
 std::string one_wave_refuses(const executor& on, const problem& p) {
   if (on.limits().major < 8) return fmt::format("{} is older than what it is compiled for (compute capability 8.0)", on.limits().name);
   return refuses(p);
+}
+
+wave_tiles one_wave_tiles(const problem& p) {
+  return {wave_for(bytes_of(p)).tile_bytes() / static_cast<std::int64_t>(size_of(p.type)), tiles_of(p)};
 }
 
 std::size_t most_one_wave_workspace() { return single_pass_bytes(sizeof(std::uint64_t), most_tiles_of_wave); }

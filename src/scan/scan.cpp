@@ -9,7 +9,7 @@
 #include <antiphase/scan/tile_words.hpp>
 #include <vector>
 
-#include "src/named_lists.hpp"
+#include "src/scan/choice.hpp"
 #include "src/scan/one_wave.hpp"
 #include "src/scan/request.hpp"
 #include "src/scan/single_pass.hpp"
@@ -53,14 +53,11 @@ launch_counts single_pass(const executor& runs, const problem& p, const scan_key
   return prefix::or_forget_scratch(runs, options.on, [&] { return launch_all(runs, launches, options.on); });
 }
 
-// The step that the options ask for, if they do not leave it to us.
-const step& asked_for(const scan_options& options) { return find_named(prefix::steps, "scan policy", options.policy, {"auto"}); }
-
 }  // namespace
 
 launch_counts scan(const context& where, const problem& p, const scan_options& options) {
   const executor& runs = where.runs_on();
-  const step& how = options.policy == "auto" ? prefix::select_step(runs, p) : asked_for(options);
+  const step& how = options.policy == "auto" ? prefix::select_step(runs, p) : prefix::find_policy(options.policy);
   prefix::require_sensible(p);
   if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::workspace_bytes(how, p)));
   if (prefix::is_single_pass(how)) return single_pass(runs, p, nullptr, how, options);
@@ -76,9 +73,8 @@ launch_counts scan(const context& where, const problem& p, const scan_options& o
 
 launch_counts scan_by_key(const context& where, const problem& p, const scan_keys& keys, const scan_options& options) {
   const executor& runs = where.runs_on();
-  const step& how = options.policy == "auto" ? prefix::select_single_pass(runs) : asked_for(options);
-  if (how.name != std::string_view("single-pass") && how.name != std::string_view("single-pass-async"))
-    throw not_supported(fmt::format("scan policy {} has no segments: expected auto, single-pass or single-pass-async", options.policy));
+  const step& how = options.policy == "auto" ? prefix::select_single_pass(runs) : prefix::find_policy(options.policy);
+  prefix::require_has_segments(how);
   prefix::require_sensible(p, keys);
   if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(p, &keys, how)));
   return single_pass(runs, p, &keys, how, options);

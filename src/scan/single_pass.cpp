@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 
+#include "src/scan/choice.hpp"
 #include "src/scan/request.hpp"
 
 namespace antiphase::prefix {
@@ -120,6 +121,13 @@ std::string single_pass_refuses(const executor& on, const problem& p, const scan
   if (find(single_pass_instances(on.kind()), p, keys, how.name) == nullptr)
     return fmt::format("{}: this build has no such kernel", description(p, keys));
   return {};
+}
+
+tile_ring single_pass_ring(const executor& on, const problem& p, const scan_keys* keys, const step& how) {
+  const single_pass_instance& i = *find(single_pass_instances(on.kind()), p, keys, how.name);
+  const bool of_short_rings = how.ring != ring_scan_policy && how.ring.mover == tile_mover::copy_engine;
+  const ring_policy ring = ring_for(size_of(i.in), size_of(i.out), !is_floating(i.in), i.over, how.ring.mover);
+  return {i.tile, of_short_rings ? how.ring.stages : ring.stages};
 }
 
 std::size_t single_pass_workspace(const problem& p, const scan_keys* keys, const step& how) {

@@ -53,9 +53,10 @@ TEST(scan_requests, addresses_that_do_not_fit) {
 }
 
 TEST(scan_requests, policies) {
-  EXPECT_THAT(refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),
-              AllOf(HasSubstr("'fastest'"), HasSubstr("two-barriers, double-buffer, warp-shuffle, items, single-pass-async, single-pass-1, "
-                                                      "single-pass-2, single-pass-3, single-pass, one-wave or auto")));
+  EXPECT_THAT(
+      refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),
+      AllOf(HasSubstr("'fastest'"), HasSubstr("two-barriers, double-buffer, warp-shuffle, items, single-pass-async, single-pass-1, "
+                                              "single-pass-2, single-pass-3, single-pass, one-wave, items-thread, items-warp or auto")));
   EXPECT_THAT(refusal_of<not_supported>({.operation = scan_operation::min, .in = array, .out = array, .length = 4}, "double-buffer"),
               AllOf(HasSubstr("double-buffer"), HasSubstr("min"), HasSubstr("f32")));
   EXPECT_STREQ(prefix::select_step(*make_cpu_executor(), {.in = array, .out = array, .length = 1 << 20}).name, "items");

@@ -101,6 +101,19 @@ TEST(NpyHeader, RefusesOtherTypesByNameWithAHint) {
     EXPECT_THAT(refusal(with_descr(descr)), HasSubstr("unknown")) << descr;
 }
 
+TEST(NpyHeader, ReadsBooleansOnlyForWhoTakesThem) {
+  for (const std::string_view descr : {"'|b1'", "'?'", "'b1'"}) {
+    const npy_header header = parse_npy_header(with_descr(descr), "'x.npy'", booleans::taken);
+    EXPECT_EQ(header.type, element::u8) << descr;
+    EXPECT_EQ(header.means, meaning::truths) << descr;
+    EXPECT_THAT(refusal(with_descr(descr)), AllOf(HasSubstr("booleans"), HasSubstr("expected f2, f4"))) << descr;
+  }
+  EXPECT_EQ(parse_npy_header(with_descr("'|u1'"), "'x.npy'", booleans::taken).means, meaning::numbers);
+  EXPECT_THAT(message_of<bad_input>([&] { parse_npy_header(with_descr("'<c8'"), "'x.npy'", booleans::taken); }),
+              HasSubstr("expected b1, f2, f4"));
+  EXPECT_THAT(npy_preamble(element::u8, std::vector<std::int64_t>{5}, storage_order::row_major, meaning::truths), HasSubstr("'|b1'"));
+}
+
 TEST(NpyHeader, RefusesWrongDimensions) {
   for (const std::string_view shape : {"(-1, 3)", "(-0,)", "(+1,)", "(2.0, 3)", "(2., 3)", "(1e3,)", "(True, 3)", "(0x10,)", "(1_000,)",
                                        "(007,)", "('2', 3)", "((2, 3),)", "(2, , 3)", "(,)", "(None,)", "(2*3,)", "(2 3)", "(3l,)"})

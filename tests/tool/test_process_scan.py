@@ -1,71 +1,14 @@
-"""antiphase scan as a process."""
+"""antiphase scan as a process: results."""
 import itertools
 import json
 import math
 import struct
 
-from process import ToolTest, main, parse_npy
-
-CPU = ("--on", "cpu")
-INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-OPERATIONS = {"sum": lambda a, b: a + b, "product": lambda a, b: a * b, "min": min, "max": max}
+from process import main, parse_npy
+from scans import CPU, INTEGERS, OPERATIONS, ScanTest, accumulator, scan_axis, scan_line, whole, wrapped
 
 
-def wrapped(value, type_name):
-    bits = 8 * int(type_name[1])
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if type_name[0] == "i" and value >> (bits - 1) else value
-
-
-def identity(operation, type_name):
-    if operation in ("sum", "product"):
-        return 0 if operation == "sum" else 1
-    if type_name[0] == "f":
-        return math.inf if operation == "min" else -math.inf
-    bits = 8 * int(type_name[1])
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_name[0] == "i" else (0, (1 << bits) - 1)
-    return high if operation == "min" else low
-
-
-def scan_line(line, operation, type_name, exclusive=False, reverse=False):
-    keep = (lambda v: v) if type_name[0] == "f" else (lambda v: wrapped(v, type_name))
-    line = [keep(v) for v in (line[::-1] if reverse else line)]
-    result = [keep(v) for v in itertools.accumulate(line, lambda a, b: keep(OPERATIONS[operation](a, b)))]
-    if exclusive:
-        result = [identity(operation, type_name), *result][:len(line)]
-    return result[::-1] if reverse else result
-
-
-def scan_axis(values, shape, axis, *arguments, **options):
-    result = list(values)
-    inner = math.prod(shape[axis + 1:])
-    for outer in range(math.prod(shape[:axis])):
-        for j in range(inner):
-            start = outer * shape[axis] * inner + j
-            places = range(start, start + shape[axis] * inner, inner)
-            for place, value in zip(places, scan_line([values[p] for p in places], *arguments, **options)):
-                result[place] = value
-    return result
-
-
-def accumulator(type_name, operation):
-    if type_name[0] == "f" or operation in ("min", "max"):
-        return type_name
-    return type_name[0] + "8"
-
-
-def whole(count, type_name, seed=3):
-    """Integers that fit every type, so that the same pattern serves all of them."""
-    low = 0 if type_name[0] == "u" else -50
-    return [(i * 31 + seed * 17 + i // 7) % 101 + low for i in range(count)]
-
-
-class Scan(ToolTest):
-    def scan(self, values, shape, type_name, *arguments, order="C", mark="<"):
-        self.write("X.npy", values, shape, type_name, order=order, mark=mark)
-        self.run_tool("scan", "X.npy", "--output", "Y.npy", *arguments, *CPU)
-        return self.read("Y.npy")
-
+class Scan(ScanTest):
     def test_types_and_operations(self):
         for type_name, operation in itertools.product((*INTEGERS, "f4", "f8"), OPERATIONS):
             count = 40 if operation == "product" else 700
@@ -144,15 +87,6 @@ class Scan(ToolTest):
                 self.assertEqual(self.scan(values, (4, 25), "f2", "--axis", str(axis), "--op", operation), (expected, (4, 25), "f2"))
         self.assertEqual(self.scan(values, (4, 25), "f2", order="F")[0], found[0])
 
-    def by_key(self, values, keys, type_name, key_type, operation="sum", **options):
-        to, result = accumulator(type_name, operation), []
-        for _, run in itertools.groupby(range(len(values)), key=lambda i: keys[i]):
-            result += scan_line([values[i] for i in run], operation, to, **options)
-        self.write("K.npy", keys, (len(keys),), key_type)
-        flags = [f"--{name}" for name, given in options.items() if given]
-        found = self.scan(values, (len(values),), type_name, "--by-key", "K.npy", "--op", operation, *flags)
-        self.assertEqual(found, (result, (len(values),), to), (type_name, key_type, operation))
-
     def test_by_key(self):
         keys = [i * i // 900 % 7 for i in range(7000)]
         for type_name, key_type in (("i1", "i2"), ("u2", "u1"), ("f4", "f4"), ("f8", "i8"), ("u8", "f8")):
@@ -162,18 +96,58 @@ class Scan(ToolTest):
         self.by_key(whole(7000, "i4"), keys, "i4", "i4", "min", exclusive=True)
         self.by_key([], [], "i4", "i4")
 
+    def test_small_integers_by_key(self):
+        keys = [i * i // 90 % 7 for i in range(300)]
+        for type_name, operation, exclusive in itertools.product(("i1", "i2", "u1", "u2"), ("sum", "min", "max"), (False, True)):
+            self.by_key(whole(300, type_name), keys, type_name, type_name, operation, exclusive=exclusive)
+        self.by_key([v % 3 - 1 for v in whole(300, "i1")], keys, "i1", "i1", "product", reverse=True)
+        self.write("K.npy", keys, (300,), "i4")
+        values, to = whole(300, "i1"), "i1"
+        runs = [[values[i] for i in run] for _, run in itertools.groupby(range(300), key=lambda i: keys[i])]
+        expected = [v for run in runs for v in scan_line(run, "sum", to)]
+        self.assertEqual(self.scan(values, (300,), "i1", "--by-key", "K.npy", "--accumulate", "i1"), (expected, (300,), to))
+
+    def test_keys_of_other_kinds(self):
+        keys = [i // 5 % 2 for i in range(40)]
+        for key_type in ("b1", "f2"):
+            self.by_key(whole(40, "i4"), keys, "i4", key_type)
+            self.by_key(whole(40, "i4"), keys, "i4", key_type, on="reference")
+        nan = math.nan
+        for on in ("cpu", "reference"):
+            self.write("K.npy", [1.0, 1.0, nan, nan, 1.0], (5,), "f2")
+            self.assertEqual(self.scan([1] * 5, (5,), "i4", "--by-key", "K.npy", on=on)[0], [1, 2, 1, 1, 1])
+            self.write("K.npy", [1, 1, 2, 2, 2, 2], (2, 3), "i4")
+            self.assertEqual(self.scan([1] * 6, (2, 3), "i4", "--by-key", "K.npy", on=on), ([1, 2, 1, 2, 3, 4], (6,), "i8"))
+
     def test_wrong_keys(self):
         self.write("X.npy", whole(6, "i4"), (6,), "i4")
         self.write("K.npy", [1, 2], (2,), "i4")
         self.write("L.npy", whole(6, "i4"), (6,), "i4")
-        self.write("H.npy", [1.0] * 6, (6,), "f2")
+        self.write("M.npy", whole(6, "i4"), (2, 3), "i4")
+        self.write("S.npy", [0] * 24, (6,), "u1", header="{'descr': '<U1', 'fortran_order': False, 'shape': (6,), }")
         base = ("scan", "X.npy", "--output", "Y.npy", "--by-key")
-        self.refused(2, ["'K.npy'", "2 keys", "expected 6"], *base, "K.npy", *CPU)
-        self.refused(2, ["'H.npy'", "f2", ".astype('f4')"], *base, "H.npy", *CPU)
+        self.refused(2, ["--by-key 'K.npy'", "(2,)", "expected (6,)", "'X.npy'"], *base, "K.npy", *CPU)
+        self.refused(2, ["--by-key 'M.npy'", "(2, 3)", "expected (6,)"], *base, "M.npy", *CPU)
+        self.refused(3, ["'S.npy'", "Unicode strings", "b1, f2, f4, f8, i1", "numpy.unique"], *base, "S.npy", *CPU)
         self.refused(2, ["--axis"], *base, "L.npy", "--axis", "0", *CPU)
         self.refused(2, ["'L.npy'"], "scan", "X.npy", "--output", "L.npy", "--by-key", "L.npy", *CPU)
-        self.write("B.npy", whole(6, "i1"), (6,), "i1")
-        self.refused(4, ["max of i8, by key"], "scan", "B.npy", "--output", "Y.npy", "--by-key", "L.npy", "--op", "max", *CPU)
+        self.refused(4, ["items has no segments", "single-pass"], *base, "L.npy", "--policy", "items", *CPU)
+
+    def test_booleans(self):
+        values = [i % 3 == 0 for i in range(20)]
+        for on, exclusive, operation in itertools.product(("cpu", "reference"), (False, True), OPERATIONS):
+            for line in (values, [True] * 9):
+                to = accumulator("b1", operation)
+                flags = ["--exclusive"] * exclusive
+                self.assertEqual(self.scan(line, (len(line),), "b1", "--op", operation, *flags, mark="|", on=on),
+                                 (scan_line(line, operation, to, exclusive), (len(line),), to), (on, operation, exclusive))
+        self.assertEqual(self.scan(values, (4, 5), "b1", "--axis", "0", "--op", "max", mark="|", order="F")[0],
+                         scan_axis(values, (4, 5), 0, "max", "b1"))
+        self.assertEqual(self.scan(values, (20,), "b1", "--accumulate", "u1", mark="|"), (scan_line(values, "sum", "u1"), (20,), "u1"))
+        self.by_key(values, [i // 7 for i in range(20)], "b1", "i4", "min", exclusive=True)
+        self.write("X.npy", [1, 0, 255, 2], (4,), "u1", header="{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }")
+        self.run_tool("scan", "X.npy", "--output", "Y.npy", *CPU)
+        self.assertEqual(self.read("Y.npy")[0], [1, 1, 2, 3])  # every byte but 0 is true
 
     def test_empty_and_scalar(self):
         self.assertEqual(self.scan([], (0,), "i4"), ([], (0,), "i8"))
@@ -210,7 +184,7 @@ class Scan(ToolTest):
         self.refused(2, ["'i3'", "i1, i2, i4, i8", "numpy's names"], *base, "--accumulate", "i3", *CPU)
         self.refused(2, ["--accumulate", "''"], *base, "--accumulate", "", *CPU)
         self.refused(2, ["'F.npy'", "f4", "i4", "fractions"], "scan", "F.npy", "--output", "Y.npy", "--accumulate", "i4", *CPU)
-        self.refused(2, ["'reference'", "cpu, cuda or cuda:N"], *base, "--on", "reference")
+        self.refused(2, ["'gpu'", "cpu, cuda, cuda:N or reference"], *base, "--on", "gpu")
         self.refused(2, ["'--exclusiv'", "did you mean --exclusive"], *base, "--exclusiv")
 
     def test_json(self):

@@ -43,8 +43,10 @@ inline constexpr step steps[] = {
     {"one-wave", "up to 16 MiB: all tiles at once, in registers, one exchange of totals", one_wave_policy},
 };
 
-// The step of that name; throws bad_request, with the names there are.
+// The step of that name, of the ladder or for short lines (short_lines.hpp); throws bad_request, with the names there are. find_policy()
+// speaks of what scan_options::policy may be, which is also `auto`.
 const step& find_step(std::string_view name);
+const step& find_policy(std::string_view name);
 // The fastest step that takes the problem on that device. Throws bad_request if the problem makes no sense.
 const step& select_step(const executor& on, const problem& p);
 // The step that reads the array once, in tiles, on that device: with bulk copies or, where it has none or its kernels are not compiled for
