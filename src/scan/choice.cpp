@@ -9,6 +9,8 @@
 #include <antiphase/executor/executor.hpp>
 #include <antiphase/scan.hpp>
 #include <antiphase/scan/short_lines.hpp>
+#include <cstdint>
+#include <span>
 
 #include "src/scan/one_wave.hpp"
 #include "src/scan/request.hpp"
@@ -85,7 +87,8 @@ scan_choice described(const executor& on, const problem& p, const scan_keys* key
   const step& how = *s.how;
   scan_choice c{.kernel = how.name, .why = std::move(s.why), .refused = std::move(s.refused)};
   c.workspace = keys != nullptr ? single_pass_workspace(p, keys, how) : workspace_bytes(how, p);
-  std::vector<std::byte> memory(c.workspace);  // nothing runs in it
+  // Any address will do: nothing runs, and a large problem's workspace would be large.
+  const std::span<std::byte> memory(reinterpret_cast<std::byte*>(std::uintptr_t{256}), c.workspace);
   const auto launches = keys != nullptr ? prepare_single_pass(on, p, keys, memory, how) : prepare(on, how, p, memory);
   for (const launchable& l : launches) {
     if (const auto why = refusal(on.limits(), l.code)) throw not_supported(*why);

@@ -114,6 +114,12 @@ TEST_P(scan_choices, say_what_runs) {
   EXPECT_EQ(wave.blocks, static_cast<std::uint64_t>(wave.tiles));
 }
 
+TEST_P(scan_choices, of_what_no_memory_holds) {
+  const scan_choice c = chosen({.length = std::int64_t{1} << 50}, "items");
+  EXPECT_EQ(c.tiles, std::int64_t{1} << 38);
+  EXPECT_GT(c.workspace, std::size_t{1} << 40);
+}
+
 TEST_P(scan_choices, say_why) {
   const scan_choice wide = chosen({.length = 100'000, .accumulate = element::f64});
   if (any().limits().major >= 8) {

@@ -141,6 +141,8 @@ class Scan(ScanTest):
                 flags = ["--exclusive"] * exclusive
                 self.assertEqual(self.scan(line, (len(line),), "b1", "--op", operation, *flags, mark="|", on=on),
                                  (scan_line(line, operation, to, exclusive), (len(line),), to), (on, operation, exclusive))
+                if to == "b1":  # truths are 0 or 1 and no other bytes
+                    self.assertLessEqual(set((self.folder / "Y.npy").read_bytes()[-len(line):]), {0, 1}, (on, operation, exclusive))
         self.assertEqual(self.scan(values, (4, 5), "b1", "--axis", "0", "--op", "max", mark="|", order="F")[0],
                          scan_axis(values, (4, 5), 0, "max", "b1"))
         self.assertEqual(self.scan(values, (20,), "b1", "--accumulate", "u1", mark="|"), (scan_line(values, "sum", "u1"), (20,), "u1"))
