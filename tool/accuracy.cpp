@@ -12,7 +12,7 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr double unit = 0x1p-24, below_fp32 = 0x1p-150;
+constexpr double unit = 0x1p-24;
 
 // One of every part of the range, somewhere in it, the last of the range among them.
 std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed) {
@@ -31,7 +31,7 @@ std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed) {
 }  // namespace
 
 sampled_product::sampled_product(const matrix_view<const float>& a, const matrix_view<const float>& b)
-    : m_(a.rows), n_(b.columns), rows_(spread_over(m_, 31)), columns_(spread_over(n_, 32)) {
+    : m_(a.rows), n_(b.columns), k_(a.columns), rows_(spread_over(m_, 31)), columns_(spread_over(n_, 32)) {
   const std::size_t width = columns_.size();
   exact_.assign(rows_.size() * width, 0);
   size_ = exact_;
@@ -57,14 +57,15 @@ sampled_product::sampled_product(const matrix_view<const float>& a, const matrix
   }
 }
 
-accuracy sampled_product::operator()(std::span<const float> c) const {
+accuracy sampled_product::operator()(std::span<const float> c, double absolute) const {
   accuracy result;
   double wrong = 0, right = 0, bias = 0;
   for (std::size_t i = 0; i < exact_.size(); ++i) {
     const std::int64_t row = rows_[i / columns_.size()], column = columns_[i % columns_.size()];
     const double found = c[static_cast<std::size_t>(row * n_ + column)], difference = found - exact_[i];
     if (!std::isfinite(found)) result.component = std::numeric_limits<double>::infinity();
-    if (const double beyond = std::abs(difference) - below_fp32; beyond > 0)
+    const double own = static_cast<double>(k_) * 0x1p-53 * size_[i];
+    if (const double beyond = std::abs(difference) - own - absolute; beyond > 0)
       result.component = std::max(result.component, beyond / (unit * size_[i]));
     if (size_[i] > 0) bias += (std::abs(found) - std::abs(exact_[i])) / (unit * size_[i]);
     wrong += difference * difference;

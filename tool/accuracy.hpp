@@ -9,7 +9,7 @@ namespace antiphase::tool {
 
 struct accuracy {
   double norm = 0;       // relative, in the Frobenius norm of the sample
-  double component = 0;  // the largest |C - AB| / (u |A||B|), u = 2^-24, but for errors of 2^-150
+  double component = 0;  // the largest |C - AB| / (u |A||B|), u = 2^-24, but for errors that count as absolute
   double bias = 0;       // the mean of (|C| - |AB|) / (u |A||B|): below 0, results are too small
   bool finite = true;    // all of C, whether in the sample or not
 
@@ -17,15 +17,17 @@ struct accuracy {
 };
 
 // Compares products C = A B with FP64. The sample: a row of each 128, but at least 64 rows, and columns likewise, so that every tile of
-// 128 x 128 has an output in it. Sums in FP64 are off by less than K 2^-53 |A||B| themselves. Nothing may overflow FP32.
+// 128 x 128 has an output in it. Sums in FP64 are off by up to K 2^-53 |A||B| themselves, which is not held against C. Nothing may overflow
+// FP32.
 class sampled_product {
  public:
   sampled_product(const matrix_view<const float>& a, const matrix_view<const float>& b);
-  accuracy operator()(std::span<const float> c) const;  // row-major, without gaps
+  // `c`: row-major, without gaps. `absolute`: what every output may be off by besides (gemm_bound).
+  accuracy operator()(std::span<const float> c, double absolute) const;
   std::int64_t outputs() const { return static_cast<std::int64_t>(exact_.size()); }
 
  private:
-  std::int64_t m_, n_;
+  std::int64_t m_, n_, k_;
   std::vector<std::int64_t> rows_, columns_;
   std::vector<double> exact_, size_;  // AB and |A||B| of rows_ x columns_
 };

@@ -34,7 +34,9 @@ constexpr const char* examples =
     "Cores where the device has them (compute capability 8.x: 121 + K / 55). Integers of up to 11 bits whose sums stay below 2^24 "
     "are exact\n"
     "  strict  IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a few such sums; so are "
-    "those of the ladder's steps\n"
+    "those of the ladder's steps. |C - AB| <= K u |A||B| + K 2^-150\n"
+    "If what the device or the policy can do has a weaker bound than the precision stands for, a line says which one holds, JSON "
+    "too (bound, asked_bound, bound_kept); --if-weaker refuse refuses it instead, with exit code 4.\n"
     "\n"
     "Examples:\n"
     "  antiphase gemm A.npy B.npy --output C.npy\n"
@@ -59,6 +61,7 @@ struct request {
   std::optional<float> beta;
   std::string policy = "auto";
   std::string precision = "fp32";
+  std::string if_weaker = "take";
   bool explain = false, cast = false;
   place_options place;
   common_options common;
@@ -82,7 +85,9 @@ matrix_view<const float> view_of(const npy_array& array, const float* data) {
                                                  : column_major(data, array.shape[0], array.shape[1]);
 }
 
-gemm_options options_of(const request& r) { return {.accuracy = parse_precision(r.precision), .policy = r.policy}; }
+gemm_options options_of(const request& r) {
+  return {.accuracy = parse_precision(r.precision), .policy = r.policy, .if_weaker = parse_weaker_bound(r.if_weaker)};
+}
 
 void require_sensible(const request& r) {
   const bool strict = options_of(r).accuracy == precision::strict;
@@ -95,6 +100,8 @@ void require_sensible(const request& r) {
     throw bad_request("--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
   if (r.place.on == "reference" && strict)
     throw bad_request("--precision strict is a promise of our kernels, --on reference uses none of them: give one of the two");
+  if (r.place.on == "reference" && options_of(r).if_weaker == weaker_bound::refuse)
+    throw bad_request("--if-weaker refuse is about the bounds of our kernels, --on reference uses none of them: give one of the two");
   if (r.place.on == "reference" && r.explain)
     throw bad_request("--explain tells about our kernels, --on reference uses none of them: give one of the two");
   if (r.explain && !r.output.empty())
@@ -151,7 +158,8 @@ void cast(npy_array& array, const char* operand, casts& done) {
 struct outcome {
   std::vector<float> c;
   std::string policy;
-  launch_counts counts;
+  json bounds = json::object();  // none: the reference
+  launch_counts counts = {};
 };
 
 outcome multiply(const place& at, const request& r, const npy_array& a, const npy_array& b, std::vector<float> c) {
@@ -164,7 +172,7 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
                         .alpha = r.alpha,
                         .beta = beta};
     reference_gemm(p);
-    return {.c = std::move(c), .policy = "reference", .counts = {}};
+    return {.c = std::move(c), .policy = "reference"};
   }
   const device_array<float> on_a(*at.where, a.values<float>()), on_b(*at.where, b.values<float>());
   device_array<float> on_c(*at.where, c.size());
@@ -172,10 +180,12 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
   const mm::problem p{
       .a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
   const gemm_options options = options_of(r);
+  const gemm_choice chosen = explain(*at.where, p, options);
   warn_if_slow(r.common, *at.where, p, options, reference::offered);
   const launch_counts counts = gemm(*at.where, p, options);
+  if (!keeps(chosen.bound, chosen.asked)) say(r.common, fmt::format("{}: {}", chosen.kernel, bound_text(chosen, options.accuracy)));
   at.where->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
-  return {.c = std::move(c), .policy = explain(*at.where, p, options).kernel, .counts = counts};
+  return {.c = std::move(c), .policy = chosen.kernel, .bounds = bound_json(chosen), .counts = counts};
 }
 
 // What multiply() would run. Nothing is read of the matrices but their shapes: three addresses stand for what the device would allocate.
@@ -195,7 +205,8 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
     print_json(value);
     return;
   }
-  std::string text = fmt::format("{} x {} with K = {} on {}\n  {}\n", m, n, k, at.name, choice_text(chosen));
+  std::string text = fmt::format("{} x {} with K = {} on {}\n  {}\n  bound: {}\n", m, n, k, at.name, choice_text(chosen),
+                                 bound_text(chosen, options_of(r).accuracy));
   for (const std::string& why : chosen.why) text += fmt::format("  why: {}\n", why);
   for (const std::string& refused : chosen.refused) text += fmt::format("  refused: {}\n", refused);
   print(text);
@@ -215,6 +226,7 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
              {"beta", r.beta.value_or(r.c.empty() ? 0.f : 1.f)},
              {"output", r.output}};
   if (r.cast) value["cast"] = casted.value;
+  value.update(result.bounds);
   if (at.where && at.where->kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
@@ -256,6 +268,8 @@ void add_gemm(arguments program) {
   command.add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)").check(number_in_fp32()).type_name("NUMBER");
   command.add_option("--c", r->c, "C0, M x N, to be scaled by beta and added").check(not_empty()).type_name("C0.npy");
   command.add_option("--precision", r->precision, "fp32 (default) or strict").type_name("NAME");
+  command.add_option("--if-weaker", r->if_weaker, "take (default) or refuse a bound weaker than the precision's, see below")
+      .type_name("NAME");
   command
       .add_option("--policy", r->policy,
                   "split, split-inside, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")

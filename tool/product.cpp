@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <cmath>
 #include <utility>
 
 #include "tool/names.hpp"
@@ -35,11 +36,31 @@ precision parse_precision(std::string_view text) {
   return all[choice_of("--precision", text, {std::string(name(all[0])), std::string(name(all[1]))})];
 }
 
+weaker_bound parse_weaker_bound(std::string_view text) {
+  if (text == "take") return weaker_bound::take;
+  if (text == "refuse") return weaker_bound::refuse;
+  throw bad_request(fmt::format("--if-weaker '{}': expected take or refuse", text));
+}
+
+json bound_json(const gemm_choice& chosen) {
+  const auto numbers = [](const gemm_bound& b) { return json{{"units", b.units}, {"absolute", b.absolute}}; };  // infinities as null
+  return {{"bound", numbers(chosen.bound)}, {"asked_bound", numbers(chosen.asked)}, {"bound_kept", keeps(chosen.bound, chosen.asked)}};
+}
+
+std::string bound_text(const gemm_choice& chosen, precision asked) {
+  const std::string bound = to_text(chosen.bound),
+                    holds = std::isinf(chosen.bound.units) ? bound : fmt::format("|C - AB| <= {}, u = 2^-24", bound);
+  if (keeps(chosen.bound, chosen.asked)) return holds;
+  return fmt::format("{}; precision {} stands for {}", holds, name(asked), to_text(chosen.asked));
+}
+
 json to_json(const gemm_choice& chosen) {
-  return {{"kernel", chosen.kernel},   {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
-          {"stages", chosen.stages},   {"blocks", chosen.blocks},
-          {"cluster", chosen.cluster}, {"workspace", chosen.workspace},
-          {"why", chosen.why},         {"refused", chosen.refused}};
+  json value{{"kernel", chosen.kernel},   {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
+             {"stages", chosen.stages},   {"blocks", chosen.blocks},
+             {"cluster", chosen.cluster}, {"workspace", chosen.workspace},
+             {"why", chosen.why},         {"refused", chosen.refused}};
+  value.update(bound_json(chosen));
+  return value;
 }
 
 std::string choice_text(const gemm_choice& chosen) {

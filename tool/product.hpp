@@ -21,7 +21,12 @@ void require_sensible(const extents& e);
 std::string_view name(precision p);
 precision parse_precision(std::string_view text);  // throws bad_request
 
+weaker_bound parse_weaker_bound(std::string_view text);  // of --if-weaker; throws bad_request
+
 json to_json(const gemm_choice& chosen);
+json bound_json(const gemm_choice& chosen);          // bound, asked_bound, bound_kept
 std::string choice_text(const gemm_choice& chosen);  // one line, without the reasons
+// Which bound holds, and which one the precision stands for if that is another.
+std::string bound_text(const gemm_choice& chosen, precision asked);
 
 }  // namespace antiphase::tool

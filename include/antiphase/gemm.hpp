@@ -1,6 +1,7 @@
 // Matrix products: C = alpha * A * B + beta * C in FP32.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/gemm/bound.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <cstddef>
@@ -12,12 +13,19 @@
 
 namespace antiphase {
 
-// What an output may be off by, in units of u = 2^-24, |A||B| being the sum of its products' magnitudes (docs/accuracy.md).
+// What an output may be off by: bound_of() says it in numbers, docs/accuracy.md what it rests on.
 enum class precision {
-  fp32,  // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input, by Tensor Cores where there are any that do; a longer K than
-         // 65536 is taken in pieces, each of which adds 1 to the 80. The Tensor Cores of compute capability 8.x cut off more: 121 + K / 55
-  strict,  // IEEE FP32 multiply-adds in the order of k, for small C in a few slices of it: K u |A||B|
+  fp32,    // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input, u = 2^-24, by Tensor Cores where there are any that do; on
+           // compute capability 8.x, whose Tensor Cores cut off more, 121 + K / 55. Where a device can do neither: gemm_options::if_weaker
+  strict,  // IEEE FP32 multiply-adds in the order of k, for small C in a few slices of it: K u |A||B| + K 2^-150
 };
+// What the precision stands for on that device, for products with that K.
+gemm_bound bound_of(precision asked, const device_limits& device, std::int64_t k);
+// 149.42 u |A||B| + 2^-150
+std::string to_text(const gemm_bound& bound);
+
+// What to do if all that the device can run, or the policy that was asked for, has a weaker bound than the precision stands for.
+enum class weaker_bound { take, refuse };
 
 struct gemm_options {
   precision accuracy = precision::fp32;
@@ -27,6 +35,7 @@ struct gemm_options {
   std::span<std::byte> workspace = {};  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
                                         // done; none: memory is allocated in the order of the stream
   std::uint64_t* recomputed = nullptr;  // of the device: the number of outputs whose sum was computed again, in FP64, is added to it
+  weaker_bound if_weaker = weaker_bound::take;  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
 };
 
 // C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, so that every combination of row- and column-major
@@ -36,8 +45,8 @@ struct gemm_options {
 // alpha = 0 leaves A and B unread, beta = 0 (or -0) leaves C unread, K = 0 gives beta * C, M = 0 or N = 0 does nothing. Elements of C
 // outside the view are never touched. C may not overlap A or B; the same pointer is refused.
 //
-// The result is the same bits in every run. Throws bad_request naming the first argument that makes no sense, not_supported when a policy
-// does not fit the device, with the numbers.
+// The result is the same bits in every run, and does not depend on how the operands lie (what little does: docs/accuracy.md). Throws
+// bad_request naming the first argument that makes no sense, not_supported when a policy does not fit the device, with the numbers.
 launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options = {});
 
 // Bytes of workspace that the call takes; 0 if it needs none. It never shrinks when M, N or K grow.
@@ -51,6 +60,8 @@ struct gemm_choice {
   std::uint64_t blocks = 0;
   int cluster = 1;  // blocks that share a tile, each a part of K
   std::size_t workspace = 0;
+  gemm_bound bound;                       // what holds
+  gemm_bound asked;                       // what the precision stands for on the device
   std::vector<std::string> why, refused;  // sentences
 };
 gemm_choice explain(const context& where, const mm::problem& p, const gemm_options& options = {});

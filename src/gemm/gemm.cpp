@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm/policies.hpp>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <variant>
@@ -21,6 +22,7 @@ struct selection {
   std::variant<mm::plan, mm::product_plan, mm::short_plan> plan;
   std::vector<std::string> why, refused;
   std::size_t workspace = 0;  // at least
+  gemm_bound bound, asked;
 };
 
 constexpr std::string_view short_name = "short";
@@ -51,9 +53,14 @@ std::optional<std::string> not_automatic(const context& where, const mm::problem
                      device.name, device.major, device.minor);
 }
 
-selection select(const context& where, const mm::problem& p, const gemm_options& options) {
-  mm::require_sensible(p);
-  mm::require_policy(options.policy);
+// What the plan's kernel adds up in.
+gemm_sums sums_of(const selection& s, const device_limits& device) {
+  if (std::holds_alternative<mm::plan>(s.plan)) return gemm_sums::multiply_adds;
+  if (std::holds_alternative<mm::short_plan>(s.plan)) return gemm_sums::doubles;
+  return device.major == 9 ? gemm_sums::hopper : device.major == 8 ? gemm_sums::ampere : gemm_sums::unknown;
+}
+
+selection choose(const context& where, const mm::problem& p, const gemm_options& options) {
   selection s;
   const auto not_short = mm::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
@@ -102,6 +109,21 @@ selection select(const context& where, const mm::problem& p, const gemm_options&
   return s;
 }
 
+std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "strict"; }
+
+selection select(const context& where, const mm::problem& p, const gemm_options& options) {
+  mm::require_sensible(p);
+  mm::require_policy(options.policy);
+  selection s = choose(where, p, options);
+  const std::int64_t k = p.m() == 0 || p.n() == 0 || p.alpha == 0 ? 0 : p.k();  // that are multiplied
+  s.bound = bound_of(sums_of(s, where.limits()), k);
+  s.asked = bound_of(options.accuracy, where.limits(), k);
+  if (options.if_weaker == weaker_bound::refuse && !keeps(s.bound, s.asked))
+    throw not_supported(fmt::format("precision {} stands for |C - AB| <= {}, what would run on {} keeps {}: refused, as if_weaker says",
+                                    name(options.accuracy), to_text(s.asked), where.limits().name, to_text(s.bound)));
+  return s;
+}
+
 // Memory of a stream for as long as the work that was queued meanwhile needs it.
 class borrowed {
  public:
@@ -133,6 +155,18 @@ launch_counts run(const context& where, const mm::product_plan& plan, const gemm
 
 }  // namespace
 
+gemm_bound bound_of(precision asked, const device_limits& device, std::int64_t k) {
+  if (asked == precision::strict) return bound_of(gemm_sums::multiply_adds, k);
+  return bound_of(device.major == 8 ? gemm_sums::ampere : gemm_sums::hopper, k);
+}
+
+std::string to_text(const gemm_bound& bound) {
+  if (std::isinf(bound.units)) return "no known bound";
+  if (bound.units == 0 && bound.absolute == 0) return "0";
+  const double times = bound.absolute / gemm_bound::underflow;
+  return fmt::format("{:.7g} u |A||B| + {}2^-150", bound.units, times == 1 ? "" : fmt::format("{:.10g} x ", times));
+}
+
 const mm::step& select_step(const context& where, const mm::problem& p) {
   for (auto s = std::rbegin(mm::steps); s != std::rend(mm::steps); ++s)
     if (!refusal(where.limits(), mm::prepare(where.kind(), *s, p).what.code)) return *s;
@@ -157,6 +191,8 @@ std::size_t gemm_workspace(const context& where, const mm::problem& p, const gem
 gemm_choice explain(const context& where, const mm::problem& p, const gemm_options& options) {
   selection s = select(where, p, options);
   gemm_choice c;
+  c.bound = s.bound;
+  c.asked = s.asked;
   c.why = std::move(s.why);
   c.refused = std::move(s.refused);
   if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) {

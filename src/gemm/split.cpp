@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/gemm/bound.hpp>
 #include <antiphase/gemm/split_pass.hpp>
 #include <limits>
 #include <vector>
@@ -26,9 +27,6 @@ std::vector<product_instance> converting_kernels();
 }  // namespace cuda
 
 namespace {
-
-// The norms that certify a product are sums of integers below 2^15 in 32 bits; half as many as would fit keep the contract's K / 59 short.
-constexpr std::int64_t longest_k = 65536;
 
 std::span<const product_instance> product_instances(target where) {
   return instances_on<product_instance>(where, {&cpu::product_kernels, &cpu::product_warp_kernels, &cpu::converting_kernels},
@@ -132,7 +130,7 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
 // one wave, since its blocks do not stay for another tile.
 bool splits_inside_by_itself(const context& where, const problem& p) {
   constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 1024;
-  if (std::min(p.m(), p.n()) > most_columns || std::max(p.m(), p.n()) < least_rows || p.k() < least_k || p.k() > longest_k) return false;
+  if (std::min(p.m(), p.n()) > most_columns || std::max(p.m(), p.n()) < least_rows || p.k() < least_k || p.k() > k_of_a_piece) return false;
   if (refuses_split(where, p, multiplier::converting)) return false;
   const problem what = *with_rows_to_convert(p);
   const std::int64_t tiles = tiles_along(what.m()) * tiles_along(what.n()), chunks = ceil_div<std::int64_t>(what.k(), split_chunk);
@@ -144,7 +142,7 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
   const bool converting = by == multiplier::converting;
   const problem what = converting ? with_rows_to_convert(p).value_or(p) : with_rows_together(p);
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
-  const std::int64_t k_piece = std::min(what.k(), longest_k);
+  const std::int64_t k_piece = std::min(what.k(), k_of_a_piece);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
   const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk),
                      left_over = by != multiplier::warpgroups ? 0 : tiles_left_over(tiles, chunks, multiprocessors);

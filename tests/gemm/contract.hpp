@@ -12,10 +12,9 @@ struct judged {
   std::int64_t row = -1, column = -1;
 };
 
-inline judged judge(const dense& c, const product& p) {
-  constexpr double u = 0x1p-24;
+// `promised`: of products of split operands on compute capability 9.0 and the CPU executor, unless said.
+inline judged judge(const dense& c, const product& p, const gemm_bound& promised) {
   judged j;
-  const double allowed_units = 80 + static_cast<double>(p.a.columns) / 59;
   for (std::int64_t r = 0; r < c.rows; ++r)
     for (std::int64_t s = 0; s < c.columns; ++s) {
       double sum = 0, magnitude = 0;
@@ -33,16 +32,15 @@ inline judged judge(const dense& c, const product& p) {
       } else if (!std::isfinite(is)) {
         ratio = std::abs(exact) > 0x1.fffffcp127 && is == std::copysign(INFINITY, static_cast<float>(exact)) ? 0 : INFINITY;
       } else {
-        const double allowed =
-            allowed_units * u * std::abs(p.alpha) * magnitude +
-            (p.alpha == 1 && p.beta == 0 ? 0 : u * (std::abs(p.alpha) * magnitude + 2 * (std::abs(p.alpha * sum) + std::abs(rest)))) +
-            0x1p-150 * (1 + std::abs(p.alpha)) * (p.alpha == 1 && p.beta == 0 ? 0.5 : 1.5);
+        const double allowed = p.alpha == 1 && p.beta == 0 ? promised.allowed(magnitude)
+                                                           : promised.allowed(magnitude, p.alpha, std::abs(p.alpha * sum), std::abs(rest));
         ratio = std::abs(is - exact) / allowed;
       }
       if (!(ratio <= j.worst)) j = {ratio, r, s};
     }
   return j;
 }
+inline judged judge(const dense& c, const product& p) { return judge(c, p, bound_of(gemm_sums::hopper, p.a.columns)); }
 
 #define AP_EXPECT_KEPT(computed, product)                                                        \
   do {                                                                                           \

@@ -119,8 +119,8 @@ struct recompute_run {
   }
 };
 
-// The first output that is wrong, or nothing. Marked ones: |error| <= (1 + K 2^-29) u |A||B| + 2^-150 before alpha and beta, and what IEEE
-// says about infinities and NaN; the others: as they were, bit for bit.
+// The first output that is wrong, or nothing. Marked ones: within the bound of sums in FP64, and what IEEE says about infinities and NaN;
+// the others: as they were, bit for bit.
 inline std::string first_wrong(const product& p, const dense& out, const marks& marked) {
   for (std::int64_t i = 0; i < out.rows; ++i)
     for (std::int64_t j = 0; j < out.columns; ++j) {
@@ -144,10 +144,13 @@ inline std::string first_wrong(const product& p, const dense& out, const marks& 
         if (std::isnan(expected) ? !std::isnan(got) : got != static_cast<float>(expected)) return report(expected);
         continue;
       }
-      const bool plain = p.alpha == 1 && p.beta == 0;
-      long double allowed = (1 + static_cast<long double>(p.a.columns) * 0x1p-29L) * 0x1p-24L * size + 0x1p-150L;
-      if (!plain) allowed = std::abs(p.alpha) * allowed + 0x1p-23L * (std::abs(p.alpha * sum) + std::abs(added)) + 0x1p-149L;
-      if (!(std::abs(got - expected) <= allowed)) return report(expected) + ", allowed " + std::to_string(allowed / 0x1p-24L) + " u";
+      const gemm_bound promised = bound_of(gemm_sums::doubles, p.a.columns);
+      const auto magnitudes = static_cast<double>(size);
+      const double allowed =
+          p.alpha == 1 && p.beta == 0
+              ? promised.allowed(magnitudes)
+              : promised.allowed(magnitudes, p.alpha, static_cast<double>(std::abs(p.alpha * sum)), static_cast<double>(std::abs(added)));
+      if (!(std::abs(got - expected) <= allowed)) return report(expected) + ", allowed " + std::to_string(allowed / gemm_bound::u) + " u";
     }
   return {};
 }

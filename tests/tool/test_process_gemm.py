@@ -172,6 +172,34 @@ class Gemm(ToolTest):
         self.assertEqual(self.read("C.npy")[0], expected)
         self.assertEqual(json.loads(done.stdout)["policy"], "padded")  # the last step that needs no more than 10 KiB
 
+    def test_a_weaker_bound_is_told_or_refused(self):
+        small = ("--shared-limit", "48", *CPU)
+        both, out = ("gemm", "A.npy", "B.npy"), ("--output", "C.npy")
+        told, asked = "|C - AB| <= 200 u |A||B| + 200 x 2^-150", "precision fp32 stands for 83.38983 u |A||B| + 2^-150"
+        expected = self.matrices(3, 4, 200)
+        done = self.run_tool(*both, *out, "--json", *small)
+        self.assertEqual(self.read("C.npy")[0], expected)
+        (line,) = [line for line in done.message.splitlines() if "2^-150" in line]
+        self.assertIn(told, line)
+        self.assertIn(asked, line)
+        result = json.loads(done.stdout)
+        self.assertEqual(result["bound"], {"units": 200, "absolute": 200 * 2**-150})
+        self.assertEqual(result["asked_bound"], {"units": 80 + 200 / 59, "absolute": 2**-150})
+        self.assertIs(result["bound_kept"], False)
+        (self.folder / "C.npy").unlink()
+        line = self.refused(4, ["200 u |A||B| + 200 x 2^-150", "83.38983 u |A||B| + 2^-150"], *both, *out, "--if-weaker", "refuse", *small)
+        self.assertIn("fp32", line)
+        self.refused(4, ["200 u"], *both, *out, "--policy", "tiled", "--if-weaker", "refuse", *CPU)
+        self.refused(4, ["200 u"], *both, "--explain", "--if-weaker", "refuse", *small)
+        self.refused(2, ["--if-weaker 'no'", "take or refuse"], *both, *out, "--if-weaker", "no", *CPU)
+        self.refused(2, ["--if-weaker refuse", "--on reference"], *both, *out, "--if-weaker", "refuse", "--on", "reference")
+        for kept in (CPU, ("--precision", "strict", *small)):
+            done = self.run_tool(*both, *out, "--json", "--if-weaker", "refuse", *kept)
+            self.assertNotIn("2^-150", done.message)
+            self.assertIs(json.loads(done.stdout)["bound_kept"], True)
+        self.matrices(3, 4, 12)  # sums in FP64
+        self.run_tool(*both, *out, "--if-weaker", "refuse", *small)
+
     def test_seeds_give_the_same_bits(self):
         self.matrices(40, 40, 70)
         results = set()
