@@ -2,18 +2,18 @@
 #include "tool/interrupt.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <span>
 #include <utility>
 
 #include "tool/errors.hpp"
-#include "tool/file_handle.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -40,23 +40,31 @@ struct words {
 std::atomic<words*> current{nullptr};
 static_assert(std::atomic<words*>::is_always_lock_free);
 
-constexpr int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+// Writes, unless nobody reads: then it gives up. A blocking write could not, but of a pipe that is ready takes this much at once.
+void write_patiently(int descriptor, std::string_view text) {
+  constexpr int patience_ms = 5000;
+  constexpr std::size_t at_once = PIPE_BUF;
+  while (!text.empty()) {
+    pollfd wanted{.fd = descriptor, .events = POLLOUT, .revents = 0};
+    if (poll(&wanted, 1, patience_ms) <= 0) return;
+    const ssize_t put = write(descriptor, text.data(), std::min(text.size(), at_once));
+    if (put < 0 && errno != EINTR && errno != EAGAIN) return;
+    if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
 
 void say_last_words() {
   const words* const last = current.exchange(nullptr);
   if (last == nullptr) return;
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : interrupts) {
-    sigaddset(&set, signal);
-    std::signal(signal, SIG_DFL);  // a second one ends the program, whoever does not read
-  }
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  write_fully(STDOUT_FILENO, std::as_bytes(std::span{last->output}));
-  write_fully(STDERR_FILENO, std::as_bytes(std::span{last->message}));
+  write_patiently(STDOUT_FILENO, last->output);
+  write_patiently(STDERR_FILENO, last->message);
 }
 
+// The first signal ends the program. Another one, as `timeout` sends it, may reach another thread meanwhile, and must not cut that short.
+std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
+
 void on_interrupt(int signal) {
+  while (is_ending.test_and_set()) pause();
   remove_registered_files();
   say_last_words();
   _exit(128 + signal);
@@ -74,7 +82,7 @@ void on_lost_mapping(int) {
 void install_signal_handlers() {
   struct sigaction action {};
   sigfillset(&action.sa_mask);
-  for (const int signal : interrupts) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     action.sa_handler = on_interrupt;
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);

@@ -23,8 +23,8 @@ class removed_on_signal {
   int slot_;
 };
 
-// What a signal still lets the program say, while this lives: results so far for standard output, a message for standard error. A second
-// signal ends the program without waiting for whoever reads them. There is one object of this kind at a time.
+// What a signal still lets the program say, while this lives: results so far for standard output, a message for standard error. Where
+// nobody reads them for five seconds, it ends without. There is one object of this kind at a time.
 class last_words {
  public:
   last_words() = default;

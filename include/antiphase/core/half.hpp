@@ -1,7 +1,7 @@
 // The two 16-bit floating-point formats: storage and conversion, no arithmetic.
 #pragma once
+#include <antiphase/core/bits.hpp>
 #include <antiphase/core/portable.hpp>
-#include <bit>
 #include <cstdint>
 
 namespace antiphase {
@@ -14,15 +14,15 @@ struct f16 {
 
 AP_FN constexpr float to_float(f16 x) {
   const std::uint32_t sign = (x.bits & 0x8000u) << 16, exponent = x.bits >> 10 & 31u, fraction = x.bits & 0x3FFu;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | fraction << 13);
-  if (exponent > 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+  if (exponent == 31) return bit_cast<float>(sign | 0x7F800000u | fraction << 13);
+  if (exponent > 0) return bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
   const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
   return sign != 0 ? -magnitude : magnitude;
 }
 
 // To the nearest, ties to even; from 65520 on infinite.
 AP_FN constexpr f16 to_f16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
   std::uint32_t half;
   if (magnitude > 0x7F800000u) {
@@ -47,11 +47,11 @@ struct bf16 {
   AP_FN constexpr bool operator==(const bf16& other) const { return bits == other.bits; }
 };
 
-AP_FN constexpr float to_float(bf16 x) { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); }
+AP_FN constexpr float to_float(bf16 x) { return bit_cast<float>(std::uint32_t{x.bits} << 16); }
 
 // To the nearest, ties to even; what is above the largest by half a unit or more is infinite.
 AP_FN constexpr bf16 to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};  // still a NaN
   return {static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16)};
 }

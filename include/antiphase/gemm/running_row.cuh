@@ -1,12 +1,12 @@
 // What is found out about a row of A while it comes in, a chunk at a time, by the block whose product splits it.
 #pragma once
+#include <antiphase/core/bits.hpp>
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/gemm/split_facts.cuh>
 #include <antiphase/gemm/split_product.hpp>
 #include <antiphase/gemm/split_warpgroup.cuh>
-#include <bit>
 #include <cmath>
 
 namespace antiphase::mm {
@@ -60,7 +60,7 @@ class glance {
   AP_DEV float largest() const { return largest_; }
   AP_DEV float least() const { return least_; }
   AP_DEV bool fits() const { return size_ < 0x1p24f; }  // or the sum was rounded by more than that
-  AP_DEV std::uint32_t size() const { return std::bit_cast<std::uint32_t>(size_) - std::bit_cast<std::uint32_t>(0x1p23f); }
+  AP_DEV std::uint32_t size() const { return bit_cast<std::uint32_t>(size_) - bit_cast<std::uint32_t>(0x1p23f); }
 
  private:
   float largest_ = 0, least_ = 0x1p127f, size_ = 0x1p23f;  // whose last place is 1
@@ -81,7 +81,7 @@ template <class Rules> struct running_row {
   static constexpr std::uint32_t least_top = static_cast<std::uint32_t>(top_exponent) << 23;
 
   AP_DEV std::uint32_t larger(float magnitude) const {
-    const std::uint32_t largest = std::bit_cast<std::uint32_t>(larger_magnitude(std::bit_cast<float>(is.largest), magnitude)) & ~(1u << 31);
+    const std::uint32_t largest = bit_cast<std::uint32_t>(larger_magnitude(bit_cast<float>(is.largest), magnitude)) & ~(1u << 31);
     return largest == 0 || largest > least_top ? largest : least_top;
   }
   // Whether an element so large has another exponent than the largest so far.
@@ -132,7 +132,7 @@ template <class Rules> struct running_row {
     }
     AP_DEV std::uint32_t nonzeros() const { return nonzeros_; }
     AP_DEV std::uint32_t tiny() const { return nonzeros_ - (all_ - small_); }
-    AP_DEV std::uint32_t size() const { return std::bit_cast<std::uint32_t>(size_) - std::bit_cast<std::uint32_t>(0x1p23f); }
+    AP_DEV std::uint32_t size() const { return bit_cast<std::uint32_t>(size_) - bit_cast<std::uint32_t>(0x1p23f); }
 
    private:
     const running_row& of_;

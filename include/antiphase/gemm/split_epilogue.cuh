@@ -1,5 +1,6 @@
 // From the sums of a split product to C: scales undone, results certified, what is not certified left to FP64.
 #pragma once
+#include <antiphase/core/bits.hpp>
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/registers.cuh>
@@ -8,7 +9,6 @@
 #include <antiphase/gemm/epilogue.cuh>
 #include <antiphase/gemm/recompute.cuh>
 #include <antiphase/gemm/split_product.hpp>
-#include <bit>
 #include <cmath>
 
 namespace antiphase::mm {
@@ -161,7 +161,7 @@ template <output_layout L> struct split_epilogue {
   AP_DEV static float scaled(float sum, int exponent) {
     const int one = exponent < -67 ? -67 : exponent > 127 ? 127 : exponent, rest = exponent - one;
     const int two = rest < -149 ? -149 : rest > 127 ? 127 : rest;
-    const auto power = [](int e) { return std::bit_cast<float>(e < -126 ? 1u << (e + 149) : static_cast<std::uint32_t>(e + 127) << 23); };
+    const auto power = [](int e) { return bit_cast<float>(e < -126 ? 1u << (e + 149) : static_cast<std::uint32_t>(e + 127) << 23); };
     return sum * power(one) * power(two);
   }
   AP_DEV bool inside(int i, int j) const {

@@ -1,8 +1,8 @@
 // What is found out about a line, a row of A or a column of B, while it is split.
 #pragma once
+#include <antiphase/core/bits.hpp>
 #include <antiphase/core/portable.hpp>
 #include <antiphase/gemm/split_operand.hpp>
-#include <bit>
 #include <cstdint>
 
 namespace antiphase::mm {
@@ -30,11 +30,11 @@ struct line_facts {
     exponent = finite && r.largest != 0 ? top_exponent - top : 0;
     first = first_factor(exponent);
     second = second_factor(exponent);
-    not_tiny = first * (floor >= -126 ? power_of_two(floor) : std::bit_cast<float>(floor >= -149 ? 1u << (floor + 149) : 1u));
+    not_tiny = first * (floor >= -126 ? power_of_two(floor) : bit_cast<float>(floor >= -149 ? 1u << (floor + 149) : 1u));
   }
   // What a certificate and an epilogue read of it: how many elements are tiny, and the sum of |scaled|, each rounded up.
   AP_DEV split_line line(std::uint64_t tiny, std::uint64_t size) const {
-    const float infinity = std::bit_cast<float>(infinite);
+    const float infinity = bit_cast<float>(infinite);
     return {.tiny = finite ? rounded_up(tiny) : infinity,
             .norm = finite ? rounded_up(size > 0 ? size : 1) * 0x1p-15f : infinity,
             .exponent = exponent,
@@ -47,14 +47,14 @@ struct line_facts {
   AP_DEV bool few() const { return nonzeros <= few_nonzeros; }
   AP_DEV static float first_factor(int exponent) { return exponent > 127 ? 0x1p64f : 1.f; }
   AP_DEV static float second_factor(int exponent) { return power_of_two(exponent > 127 ? exponent - 64 : exponent); }
-  AP_DEV static float power_of_two(int n) { return std::bit_cast<float>(static_cast<std::uint32_t>(n + 127) << 23); }
+  AP_DEV static float power_of_two(int n) { return bit_cast<float>(static_cast<std::uint32_t>(n + 127) << 23); }
   AP_DEV static int exponent_of(std::uint32_t bits) {
     if (bits >= 0x800000u) return static_cast<int>(bits >> 23) - 127;
-    return static_cast<int>(std::bit_cast<std::uint32_t>(static_cast<float>(bits)) >> 23) - 127 - 149;  // a denormal is its bits * 2^-149
+    return static_cast<int>(bit_cast<std::uint32_t>(static_cast<float>(bits)) >> 23) - 127 - 149;  // a denormal is its bits * 2^-149
   }
   AP_DEV static float rounded_up(std::uint64_t n) {
     const auto near = static_cast<float>(n);
-    return static_cast<std::uint64_t>(near) < n ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) + 1) : near;
+    return static_cast<std::uint64_t>(near) < n ? bit_cast<float>(bit_cast<std::uint32_t>(near) + 1) : near;
   }
 };
 

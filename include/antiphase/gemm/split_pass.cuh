@@ -1,5 +1,6 @@
 // Operands as Tensor Cores take them: scaled by line, split into two FP16 numbers, measured; both operands of a product in one launch.
 #pragma once
+#include <antiphase/core/bits.hpp>
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
@@ -11,7 +12,6 @@
 #include <antiphase/device/warp.cuh>
 #include <antiphase/gemm/split_facts.cuh>
 #include <antiphase/gemm/split_pass.hpp>
-#include <bit>
 #include <type_traits>
 
 namespace antiphase::mm {
@@ -182,7 +182,7 @@ template <split_policy P> struct split_pass {
         nonzeros += x[i][e] != 0;
       }
     }
-    range.add({std::bit_cast<std::uint32_t>(largest), nonzeros});
+    range.add({bit_cast<std::uint32_t>(largest), nonzeros});
   }
   // Counts zeros as tiny.
   template <int N, class T> AP_DEV static void measure(line_sums<T>& sums, const values<N>& x, const line_facts& by) {
@@ -195,7 +195,7 @@ template <split_policy P> struct split_pass {
         size = add_rounded_up(size, std::abs(x[i][e]), by.second);
         tiny += std::abs(x[i][e]) < by.not_tiny;
       }
-      sums.size += std::bit_cast<std::uint32_t>(size) - std::bit_cast<std::uint32_t>(0x1p23f);  // the last place of 2^23 is 1
+      sums.size += bit_cast<std::uint32_t>(size) - bit_cast<std::uint32_t>(0x1p23f);  // the last place of 2^23 is 1
     }
     sums.tiny += tiny;
   }

@@ -1,5 +1,6 @@
 // Scans that start anew: the operator on values with a mark, and where segments begin.
 #pragma once
+#include <antiphase/core/bits.hpp>
 #include <antiphase/device/index.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
@@ -101,9 +102,9 @@ struct row_ends {
 
 template <class Key> AP_DEV bool keys_differ(Key a, Key b, bool floating) {
   if constexpr (sizeof(Key) == 4)
-    if (floating) return !(std::bit_cast<float>(a) == std::bit_cast<float>(b));
+    if (floating) return !(bit_cast<float>(a) == bit_cast<float>(b));
   if constexpr (sizeof(Key) == 8)
-    if (floating) return !(std::bit_cast<double>(a) == std::bit_cast<double>(b));
+    if (floating) return !(bit_cast<double>(a) == bit_cast<double>(b));
   return a != b;
 }
 // The boundaries before elements i ... i + Chunk - 1 of `length`; outside of the array it does not matter what they are.

@@ -45,7 +45,7 @@ struct single_pass_arguments {
   std::uint64_t state_words;  // that there are, those of other launches included
 };
 
-constexpr int state_words_of(std::size_t value_size) { return static_cast<int>((value_size + 3) / 4); }
+AP_FN constexpr int state_words_of(std::size_t value_size) { return static_cast<int>((value_size + 3) / 4); }
 
 // Bytes of a workspace for so many tiles.
 constexpr std::size_t single_pass_bytes(std::size_t value_size, std::uint64_t tiles) {

@@ -27,7 +27,7 @@ struct thread_view {
 };
 
 // The thread that runs now on this OS thread.
-extern thread_local constinit const thread_view* current [[gnu::tls_model("initial-exec")]];
+extern thread_local constinit const thread_view* current AP_INITIAL_EXEC;
 
 // barriers ----------------------------------------------------------------------------------------------------------------------
 void block_barrier(place where);
@@ -96,7 +96,7 @@ void warpgroup_wait(int groups_left, place where);
 
 // scopes ----------------------------------------------------------------------------------------------------------------------------
 // Of the atomic operation or fence that the compiler performs next. The checker's hook takes it and puts device scope back.
-extern thread_local constinit scope next_scope [[gnu::tls_model("initial-exec")]];
+extern thread_local constinit scope next_scope AP_INITIAL_EXEC;
 
 // polling and time -------------------------------------------------------------------------------------------------------------------
 void yield(place where);  // somebody else first: inside a loop that polls memory
