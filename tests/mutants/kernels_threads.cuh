@@ -118,7 +118,7 @@ enum class lanes {
   returns_after_write
 };
 // The last of eight lanes is not needed.
-template <lanes F> constexpr bool is_left_alone(int i) {
+template <lanes F> AP_FN constexpr bool is_left_alone(int i) {
   return (F == lanes::lanes_return || F == lanes::returns_after_write) && i % 8 == 7;
 }
 template <lanes F> struct neighbours : on_numbers {
