@@ -228,7 +228,7 @@ def block(found, on_gpu):
                         if right_reported else ""))
     else:
         parts[0] += " The columns of the GPU are empty: nobody has run them yet."
-    parts.append("A dash: nothing is found, or the numbers are right. Empty: not run, because the kernel needs what only the checker has.")
+    parts.append("A dash: nothing is found, or the numbers are right. Empty: not run, because the kernel needs what only the checker has, or is newer.")
     families = list(dict.fromkeys(m["family"] for m in mutants))
     for family in families:
         rows = [[f"{family}", "checker", *TOOLS, "the numbers"], ["---"] * 6]

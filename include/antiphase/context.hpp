@@ -10,8 +10,8 @@
 
 namespace antiphase {
 
-// A handle of one GPU, or of the CPU executor. Cheap to copy, immutable, may be shared by host threads; a stream is an argument of each
-// call.
+// A handle of one GPU, or of the CPU executor. Cheap to copy, immutable; a stream is an argument of each call. Host threads may share one,
+// and its streams, the default stream among them: calls give what they give alone, on whichever streams.
 class context {
  public:
   explicit context(std::shared_ptr<const executor> runs_on) : executor_(std::move(runs_on)) {}

@@ -5,6 +5,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/architecture.cuh>
+#include <antiphase/executor/scratch.hpp>
 #include <antiphase/scan/device_wide.cuh>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/own_elements.cuh>
@@ -140,8 +141,8 @@ template <class T, class Op, tile_mover M> launch_counts in_one_pass(const conte
   using namespace prefix;
   const executor& runs = where.runs_on();
   const std::int64_t tiles = tiles_of<T, Op, M>(all.over);
-  const std::span<std::byte> workspace = runs.scratch(single_pass_bytes(sizeof(T), static_cast<std::uint64_t>(tiles)), on);
-  const tile_words words = words_in(workspace);
+  const scratch_in_use workspace(runs, single_pass_bytes(sizeof(T), static_cast<std::uint64_t>(tiles)), on);
+  const tile_words words = words_in(workspace.memory());
   own_arguments<T> p{{}, all.initial};
   p.in = all.in;
   p.out = all.out;
@@ -153,7 +154,7 @@ template <class T, class Op, tile_mover M> launch_counts in_one_pass(const conte
   p.states = words.states;
   p.state_words = words.state_words;
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, where.limits().multiprocessors)));
-  return or_forget_scratch(runs, on, [&] { return runs.launch(ring_kernel<T, Op, M>(), {blocks, 1, 1}, &p, on); });
+  return workspace.work([&] { return runs.launch(ring_kernel<T, Op, M>(), {blocks, 1, 1}, &p, on); });
 }
 
 template <class T, class Op> launch_counts run(const context& where, const prefix::arguments<T>& all, stream on) {

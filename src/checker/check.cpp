@@ -105,7 +105,7 @@ outcome run_once(const std::function<void(const context&)>& program, const check
     fault.kernel = f.kernel;
     const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the text says who
     fault.access = {.action = f.happened, .at = {}, .through = {}, .block = f.block, .thread = everybody ? -1 : f.thread, .when = {}};
-    if (f.where.line() != 0) place(fault.access, m.lines(m.number_of(f.code, f.where)));
+    if (f.where.line() != 0 || (everybody && f.code != nullptr)) place(fault.access, m.lines(m.number_of(f.code, f.where)));
   } catch (const std::exception& e) {
     failed = true;
     fault.kind = finding_kind::wrong_result;

@@ -1,5 +1,6 @@
 #include "executor.hpp"
 
+#include <antiphase/core/error.hpp>
 #include <cstring>
 #include <map>
 
@@ -33,12 +34,23 @@ void leave_kernel(const char* why) {
   t.owner->abandon(t, std::make_exception_ptr(stopped(why)));
 }
 
+void look(const void* p, std::uint64_t value, const void* code) {
+  thread_state& t = cpu_detail::here();
+  t.code = code;
+  t.inside_hook = true;
+  t.owner->loaded(t, p, value, {});
+  t.inside_hook = false;
+}
+void write() { cpu_detail::here().loads.something_else(); }
+
 class model_observer final : public cpu_detail::observer {
  public:
   explicit model_observer(model& m) : m_(m) {}
 
   unsigned char* shared_memory(std::size_t bytes) override {
-    if (bytes > shadow::shared_bytes) throw std::bad_alloc();
+    if (bytes > shadow::shared_bytes)
+      throw not_supported("the blocks that are resident at once have " + std::to_string(bytes) +
+                          " bytes of shared memory together: the checker follows " + std::to_string(shadow::shared_bytes));
     return m_.memory().shared();
   }
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
@@ -69,7 +81,7 @@ class model_observer final : public cpu_detail::observer {
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
 
   void met(block_state& b, std::span<thread_state* const> threads) override {
-    meet(threads, static_cast<int>(threads.size()) == b.threads);
+    meet(threads, static_cast<int>(threads.size()) == b.running);
   }
   void arrived(thread_state& t, const void* barrier) override { m_.release(model_of(t), named_[barrier]); }
   void passed(const void* barrier, std::span<thread_state* const> waiting) override {
@@ -154,6 +166,8 @@ class checking_executor final : public executor {
   checking_executor(const cpu_options& options, model& m) : options_(options), m_(m), watch_(m) {
     m_.host_allows = machine_allows;
     m_.stop = leave_kernel;
+    m_.on_look = look;
+    m_.on_write = write;
   }
 
   target kind() const override { return target::checked; }
@@ -177,6 +191,7 @@ class checking_executor final : public executor {
     queue(on);
     return 0;  // a checked run measures nothing
   }
+  std::unique_lock<std::recursive_mutex> hold(stream on) const override { return streams_.hold(on); }
   std::span<std::byte> scratch(std::size_t bytes, stream on) const override {
     return scratch_.get(bytes, on, [&](std::size_t size) {
       const std::vector<std::byte> zeros(size);
@@ -203,6 +218,7 @@ class checking_executor final : public executor {
   model& m_;
   mutable model_observer watch_;
   mutable cpu_detail::worker_pool workers_;
+  mutable stream_locks streams_;
   mutable scratch_memory scratch_;
 };
 

@@ -72,9 +72,19 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void*
   if (model* m = active) m->access(p, bytes, kind, code);
 }
 
+void read_volatile(const void* p, std::size_t bytes, const void* code) {
+  any(p, bytes, access_kind::read, code);
+  if (model* m = active) {
+    std::uint64_t words[2] = {};
+    std::memcpy(words, p, bytes);
+    m->looked(p, words[0] + 3 * words[1], code);
+  }
+}
+
 void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr || m->current() == nullptr) return;
+  m->wrote(to);
   const bool whole = bytes % 4 == 0;
   if (!whole || !hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(from), bytes / 4, code))
     m->access(from, bytes, access_kind::read, code);
@@ -94,6 +104,19 @@ order of(int memory_order) {
 void atomic(const volatile void* p, std::size_t bytes, bool reads, bool writes, int how, const void* code) {
   if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, reads, writes, of(how), code);
 }
+// After the operation, which has found `value`: a load, or an update. One that leaves what it found may be a loop's that waits.
+template <class T> T found(const volatile T* p, T value, const void* code) {
+  model* m = active;
+  if (m == nullptr || m->current() == nullptr) return value;
+  if (__atomic_load_n(p, __ATOMIC_RELAXED) == value)
+    m->looked(const_cast<const T*>(p), value, code);
+  else
+    m->wrote(const_cast<const T*>(p));
+  return value;
+}
+void stored(const volatile void* p) {
+  if (model* m = active) m->wrote(const_cast<const void*>(p));
+}
 
 }  // namespace
 }  // namespace antiphase::checker_detail
@@ -102,6 +125,9 @@ using antiphase::checker_detail::access_kind;
 using antiphase::checker_detail::any;
 using antiphase::checker_detail::atomic;
 using antiphase::checker_detail::copied;
+using antiphase::checker_detail::found;
+using antiphase::checker_detail::read_volatile;
+using antiphase::checker_detail::stored;
 
 #define CODE __builtin_return_address(0)
 
@@ -111,14 +137,14 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
-#define ACCESS(bytes)                                                                             \
-  void __tsan_read##bytes(void* p) { antiphase::checker_detail::read<bytes>(p, CODE); }           \
-  void __tsan_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }                  \
-  void __tsan_unaligned_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }          \
-  void __tsan_unaligned_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }        \
-  void __tsan_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }           \
-  void __tsan_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }         \
-  void __tsan_unaligned_volatile_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); } \
+#define ACCESS(bytes)                                                                      \
+  void __tsan_read##bytes(void* p) { antiphase::checker_detail::read<bytes>(p, CODE); }    \
+  void __tsan_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }           \
+  void __tsan_unaligned_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }   \
+  void __tsan_unaligned_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); } \
+  void __tsan_volatile_read##bytes(void* p) { read_volatile(p, bytes, CODE); }             \
+  void __tsan_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }  \
+  void __tsan_unaligned_volatile_read##bytes(void* p) { read_volatile(p, bytes, CODE); }   \
   void __tsan_unaligned_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }
 ACCESS(1)
 ACCESS(2)
@@ -155,16 +181,17 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
 #define FETCH(bits, type, name, operation)                                         \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \
     atomic(p, sizeof(type), true, true, how, CODE);                                \
-    return operation(p, value, __ATOMIC_SEQ_CST);                                  \
+    return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }
 #define ATOMIC(bits, type)                                                                                        \
   type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                              \
     atomic(p, sizeof(type), true, false, how, CODE);                                                              \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                  \
+    return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                            \
   }                                                                                                               \
   void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                       \
     atomic(p, sizeof(type), false, true, how, CODE);                                                              \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                 \
+    stored(p);                                                                                                    \
   }                                                                                                               \
   FETCH(bits, type, add, __atomic_fetch_add)                                                                      \
   FETCH(bits, type, sub, __atomic_fetch_sub)                                                                      \
@@ -174,23 +201,27 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   FETCH(bits, type, nand, __atomic_fetch_nand)                                                                    \
   type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                                    \
     atomic(p, sizeof(type), true, true, how, CODE);                                                               \
-    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                       \
+    return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                                 \
   }                                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, int) { \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
     atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
+    const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    found<type>(p, *expected, CODE);                                                                              \
+    return done;                                                                                                  \
   }                                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how, int) {   \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
     atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
+    const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    found<type>(p, *expected, CODE);                                                                              \
+    return done;                                                                                                  \
   }                                                                                                               \
   type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how, int) {    \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                     \
     atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                  \
-    return expected;                                                                                              \
+    return found<type>(p, expected, CODE);                                                                        \
   }
 ATOMIC(8, unsigned char)
 ATOMIC(16, unsigned short)

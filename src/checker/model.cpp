@@ -273,6 +273,9 @@ void model::proxy_fence(thread_model& t) {
   t.fence_copies = t.copies.waited;
 }
 
+// What a thread did that has ended is not passed on by a barrier: CUDA promises visibility of the accesses of those that take part, and PTX
+// orders a barrier's participants only. So a word that a thread wrote just before it returned is a race for who reads it behind the
+// barrier, although most GPUs would show it. The end of the launch orders all.
 void model::meet(std::span<thread_model* const> threads, bool whole_block) {
   const block_number block = threads.front()->block;
   if (std::any_of(threads.begin(), threads.end(), [&](const thread_model* t) { return t->block != block; })) {  // of a cluster
@@ -294,12 +297,15 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
     last_known = t->known.get();
     fenced |= t->fence_known != nullptr;
   }
+  const bool everybody = whole_block && static_cast<int>(threads.size()) == count;
   auto v = boost::intrusive_ptr<view>(new view);
   v->floor = known->own->floor;
   v->copies = known->own->copies;
-  if (!whole_block) v->threads = known->own->threads;
+  if (!everybody) v->threads = known->own->threads;
+  stamp latest = v->floor;
   for (thread_model* t : threads) {
-    if (whole_block)
+    latest = std::max(latest, *t->time);
+    if (everybody)
       v->floor = std::max(v->floor, *t->time);
     else
       set_thread(*v, *t, count, *t->time);
@@ -337,7 +343,7 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
     t->fence_known = nullptr;  // it is part of what all know now
     t->barriers += whole_block;
     if (whole_block)
-      *t->time = v->floor + 1;
+      *t->time = latest + 1;
     else if (t->time != advanced)
       ++*(advanced = t->time);
   }

@@ -111,7 +111,8 @@ class model {
   void fence(order how);
 
   // order among threads -------------------------------------------------------------------------------------------------------------
-  void meet(std::span<thread_model* const> threads, bool whole_block);  // of a block, or of a cluster
+  // Of a block, or of a cluster; whole_block: all that have not ended.
+  void meet(std::span<thread_model* const> threads, bool whole_block);
   void release(thread_model& t, knowledge_ptr& into);
   void acquire(thread_model& t, const knowledge_ptr& from);
   void proxy_fence(thread_model& t);
@@ -164,6 +165,16 @@ class model {
   std::uintptr_t stack_low = 0, stack_high = 0;
   bool (*host_allows)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;
   void (*stop)(const char* why) = nullptr;  // leaves the running thread for good
+  // What an atomic or volatile load of the current thread brings, or an update that changes nothing: it may be waiting for something else.
+  // And that it has written, so it is not.
+  void looked(const void* p, std::uint64_t value, const void* code) {
+    if (current_ != nullptr && on_look != nullptr && is_followed(p)) on_look(p, value, code);
+  }
+  void wrote(const void* p) {
+    if (current_ != nullptr && on_write != nullptr && is_followed(p)) on_write();
+  }
+  void (*on_look)(const void* p, std::uint64_t value, const void* code) = nullptr;
+  void (*on_write)() = nullptr;
 
  private:
   friend struct hook_access;
@@ -185,6 +196,7 @@ class model {
   struct who;  // somebody about to access memory
 
   block_record& record(block_number b) { return blocks_[b]; }
+  bool is_followed(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - memory_.lowest() < memory_.size(); }
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
   bool needs_fence(const who& w, const cell& c) const;

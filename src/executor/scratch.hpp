@@ -1,4 +1,4 @@
-// The memory of streams that executors keep.
+// What executors keep of each stream: who holds it, and its memory.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/executor.hpp>
@@ -7,6 +7,23 @@
 #include <vector>
 
 namespace antiphase {
+
+// A lock for each stream that was ever held.
+class stream_locks {
+ public:
+  std::unique_lock<std::recursive_mutex> hold(stream on) {
+    std::recursive_mutex* mine = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      mine = &of_[on];
+    }
+    return std::unique_lock(*mine);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<stream, std::recursive_mutex> of_;  // elements stay where they are
+};
 
 // Outgrown and forgotten memory stays until the end as well: work in flight, or a captured graph, may hold its address. Sizes double, so
 // that is at most as much again.

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
-#include <antiphase/scan/tile_words.hpp>
+#include <antiphase/executor/scratch.hpp>
 #include <vector>
 
 #include "src/scan/choice.hpp"
@@ -49,8 +49,9 @@ launch_counts single_pass(const executor& runs, const problem& p, const scan_key
   };
   if (!options.workspace.empty()) return launch_all(runs, prepare(options.workspace.first(half_of(options.workspace.size()))), options.on);
   const std::size_t bytes = keys != nullptr ? prefix::single_pass_workspace(p, keys, how) : prefix::workspace_bytes(how, p);
-  const auto launches = prepare(bytes == 0 ? std::span<std::byte>() : runs.scratch(bytes, options.on));
-  return prefix::or_forget_scratch(runs, options.on, [&] { return launch_all(runs, launches, options.on); });
+  const scratch_in_use workspace(runs, bytes, options.on);
+  const auto launches = prepare(workspace.memory());
+  return workspace.work([&] { return launch_all(runs, launches, options.on); });
 }
 
 }  // namespace

@@ -123,6 +123,13 @@ struct scene {
     m.meet(all, false);
   }
   void block_barrier(block_model& b) { cluster_barrier({&b}); }
+  // Of a block in which one thread has ended.
+  void block_barrier_without(block_model& b, const actor_thread& ended) {
+    std::vector<thread_model*> all;
+    for (thread_model& t : b.threads)
+      if (&t != &*ended) all.push_back(&t);
+    m.meet(all, true);
+  }
   void cluster_barrier(std::initializer_list<block_model*> blocks) {
     std::vector<thread_model*> all;
     for (block_model* b : blocks)

@@ -52,6 +52,44 @@ TEST_F(Barriers, AWritersReadersComeFirst) {
   EXPECT_THAT(s.missing(), HasSubstr("the slot has not been released"));
 }
 
+// A thread that has ended takes part in no barrier: the others are ordered, and it is not ordered before them.
+TEST_F(Barriers, OfThoseLeftOrderThem) {
+  for (unsigned place = 2; place < 20; place += 2) {
+    s.block_barrier_without(b, second);
+    third.read(place, x);
+    third.write(place + 1, x);
+    s.block_barrier_without(b, second);
+    first.write(place, x);
+  }
+  EXPECT_THAT(s.found(), IsEmpty());
+  EXPECT_EQ((*first).barriers, 18);
+}
+
+TEST_F(Barriers, OfThoseLeftTellNothingOfWhoHasEnded) {
+  const unsigned char *y = s.g + 40, *z = s.g + 44;
+  second.write(2, y);  // another warp's
+  third.write(3, z);   // a lane of the reader's warp
+  s.block_barrier_without(b, second);
+  s.block_barrier_without(b, second);
+  first.read(4, y);
+  EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 4}));
+  first.read(5, z);
+  EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 4})) << "the lane was there";
+  s.block_barrier_without(b, second);
+  third.write(6, z);
+  s.block_barrier_without(b, third);
+  first.read(7, z);
+  EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 4}, seen{race, 6, 7}));
+}
+
+TEST_F(Barriers, BeforeAThreadEndedStillOrder) {
+  second.write(2, s.g + 40);
+  s.block_barrier(b);
+  s.block_barrier_without(b, second);
+  first.write(3, s.g + 40);
+  EXPECT_THAT(s.found(), IsEmpty());
+}
+
 TEST_F(Barriers, OfAWarpOrdersItsLanesOnly) {
   s.meet({first, third});
   third.read(2, x);

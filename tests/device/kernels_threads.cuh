@@ -166,6 +166,26 @@ struct partial_warp {
   }
 };
 
+// Some lanes of each warp return, and half a warp: the others go on without them.
+struct threads_return {
+  using params = buffers;
+  struct storage {
+    std::uint32_t value[96];
+  };
+  static constexpr int threads = 96;
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    if (!stays(t)) return;
+    s.value[t] = p.in[t];
+    block_barrier();
+    p.out[t * 3] = stays(threads - 1 - t) ? s.value[threads - 1 - t] : 0;
+    p.out[t * 3 + 1] = ballot(p.in[t] % 2 == 0);
+    warp_sync();
+    p.out[t * 3 + 2] = shuffle(p.in[t], staying_lane(t / 32));
+  }
+};
+
 std::vector<kernel> thread_kernels() {
   return {kernel_of<indices<1>>("indices-1"),
           kernel_of<indices<31>>("indices-31"),
@@ -189,7 +209,8 @@ std::vector<kernel> thread_kernels() {
           kernel_of<shuffles<32>>("shuffles-32"),
           kernel_of<shuffles<40>>("shuffles-40"),
           kernel_of<partial_masks>("partial-masks"),
-          kernel_of<partial_warp>("partial-warp")};
+          kernel_of<partial_warp>("partial-warp"),
+          kernel_of<threads_return>("threads-return")};
 }
 
 }  // namespace AP_TARGET

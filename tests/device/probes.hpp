@@ -1,5 +1,6 @@
 // Small kernels that try one verb each, with what must come out: the same list for every executor.
 #pragma once
+#include <antiphase/core/portable.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,10 @@ struct probe {
 std::vector<probe> thread_probes();
 std::vector<probe> memory_probes();
 std::vector<probe> cluster_probes();
+
+// The kernel threads-return: which of its threads stay, and a lane of each warp that does.
+AP_FN constexpr bool stays(int thread) { return thread % 3 != 1 && (thread < 64 || thread >= 80); }
+AP_FN constexpr int staying_lane(int warp) { return warp == 1 ? 18 : 17; }
 
 // What the input holds: different at every place, no small period.
 inline std::uint32_t in_at(std::size_t i) { return static_cast<std::uint32_t>(i * 2654435761u + 12345u); }

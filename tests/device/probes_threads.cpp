@@ -69,6 +69,18 @@ probe partial_warp() {
           }};
 }
 
+probe threads_return() {
+  return {"threads-return", {}, 288, 96, [](std::size_t i) -> std::uint32_t {
+            const int t = static_cast<int>(i / 3), warp = t / 32;
+            if (!stays(t)) return 0;
+            if (i % 3 == 0) return stays(95 - t) ? in_at(static_cast<std::size_t>(95 - t)) : 0;
+            if (i % 3 == 2) return in_at(static_cast<std::size_t>(warp * 32 + staying_lane(warp)));
+            std::uint32_t left = 0;
+            for (int lane = 0; lane < 32; ++lane) left |= static_cast<std::uint32_t>(stays(warp * 32 + lane)) << lane;
+            return left & votes(static_cast<std::size_t>(warp), ~0u, 2);
+          }};
+}
+
 }  // namespace
 
 std::vector<probe> thread_probes() {
@@ -94,7 +106,8 @@ std::vector<probe> thread_probes() {
           shuffles<32>(),
           shuffles<40>(),
           partial_masks(),
-          partial_warp()};
+          partial_warp(),
+          threads_return()};
 }
 
 }  // namespace antiphase::probe

@@ -24,7 +24,7 @@ struct diary {
     mbarrier all;
   };
   static constexpr int threads = 64, entries = 3;
-  static constexpr residency blocks = residency::together;
+  static constexpr residency blocks = residency::in_order;
   void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     if (thread_index() == 0) s.all.init(threads);
@@ -64,7 +64,7 @@ struct larger {
   static constexpr int threads = 96;
   void operator()(const params& p) const {
     block_barrier();
-    if (block_index().x == 2 && thread_index() == 90) return;  // ends in a failure
+    if (block_index().x == 2 && thread_index() == 90) named_barrier_sync(1, 64);  // ends in a failure
     block_barrier();
     atomic_add(p.out, 1u);
   }
@@ -132,7 +132,7 @@ struct turns {
   struct storage {};
   static constexpr int threads = 1;
   static constexpr std::uint32_t rounds = 15'000;
-  static constexpr residency blocks = residency::together;
+  static constexpr residency blocks = residency::in_order;
   void operator()(const params& p) const {
     for (std::uint32_t round = 0; round < rounds; ++round) {
       const std::uint32_t mine = round * 2 + block_index().x;
@@ -147,12 +147,12 @@ TEST(schedules, let_blocks_that_only_poll_get_on) {
   EXPECT_EQ(out, 2 * turns::rounds);
 }
 
-// Needs as many resident blocks as the grid has; with fewer it cannot end, and says so.
+// Needs as many resident blocks as the grid has and does not say that it does; with fewer it cannot end.
 struct all_meet {
   using params = numbers;
   struct storage {};
   static constexpr int threads = 32;
-  static constexpr residency blocks = residency::together;
+  static constexpr residency blocks = residency::in_order;
   void operator()(const params& p) const {
     if (thread_index() != 0) return;
     atomic_add(p.out, 1u);

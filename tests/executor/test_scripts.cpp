@@ -35,7 +35,7 @@ struct everything {
     mbarrier landed[4];
   };
   static constexpr int threads = 48;
-  static constexpr residency blocks = residency::together;
+  static constexpr residency blocks = residency::in_order;
   static constexpr unsigned grid = 7, counters = 2, entries = 4, size = counters + 2 * grid * threads * entries;
   void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();

@@ -1,4 +1,4 @@
-// Faults of blocks and launches: flags, tickets, streams, memory.
+// Faults of blocks and launches: flags, blocks that meet, tickets, streams, memory.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 
@@ -76,6 +76,49 @@ template <handing F> mutant made(const char* name, const char* broken = nullptr,
           .what = kernel_of<handing_over<F>>(name),
           .blocks = 2,
           .expected = [](int i) { return i < threads ? mixed(input(i), 0) : mixed(mixed(input(2 * threads - 1 - i), 0), 1); }};
+}
+
+// Blocks that all meet, twice: before they read what others have written, and before they write it again.
+enum class gathering { none, own_loop, one_too_few, one_too_many, own_loop_one_too_many, not_together };
+template <gathering F> struct all_blocks_meet : on_numbers {
+  static constexpr residency blocks = F == gathering::not_together ? residency::any : residency::together;
+  static constexpr int all = 3;
+  AP_DEV static void wait_for(const std::uint32_t* arrived, std::uint32_t count) {
+    if constexpr (F == gathering::own_loop || F == gathering::own_loop_one_too_many) {
+      while (load_acquire(arrived) < count) {
+      }
+    } else {
+      poll([&] { return load_acquire(arrived) >= count; });
+    }
+  }
+  AP_DEV static void meet(const params& p, std::uint32_t time) {
+    constexpr bool more = F == gathering::one_too_many || F == gathering::own_loop_one_too_many;
+    block_barrier();
+    if (thread_index() == 0) {
+      device_fence();
+      atomic_add(p.flag, 1);
+      wait_for(p.flag, time * all - (F == gathering::one_too_few) + more);
+    }
+    block_barrier();
+  }
+  AP_DEV void operator()(const params& p) const {
+    const int at = place();
+    store(p, at, mixed(load(p, at), 3));
+    meet(p, 1);
+    const std::uint32_t other = at < p.size ? p.out[p.size - 1 - at] : 0;
+    meet(p, 2);
+    store(p, at, mixed(other, 4));
+  }
+};
+template <gathering F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {.family = "blocks that meet",
+          .name = name,
+          .broken = broken,
+          .by = by,
+          .says = says,
+          .what = kernel_of<all_blocks_meet<F>>(name),
+          .blocks = all_blocks_meet<F>::all,
+          .expected = [](int i) { return mixed(mixed(input(size_of(all_blocks_meet<F>::all) - 1 - i), 3), 4); }};
 }
 
 // Every block writes a sum and takes a ticket; the one with the last ticket adds them up.
@@ -165,6 +208,14 @@ std::vector<mutant> blocks_and_launches() {
                                            between_blocks),
       made<handing::nobody_sets_flag>("flag-nobody-sets", "polls for a flag that nobody sets", deadlock, "polling"),
       made<handing::each_waits_for_the_other>("flag-circle", "two blocks wait for each other", deadlock, "polling"),
+
+      made<gathering::none>("gathering"),
+      made<gathering::own_loop>("gathering-own-loop"),
+      made<gathering::one_too_few>("gathering-one-too-few", "goes on when one block has yet to come", race, between_blocks),
+      made<gathering::one_too_many>("gathering-one-too-many", "waits for more blocks than there are", deadlock, "polling"),
+      made<gathering::own_loop_one_too_many>("gathering-own-loop-one-too-many", "does so in a loop of its own", deadlock, "polling"),
+      made<gathering::not_together>("gathering-not-together", "does not say that its blocks must be resident together", deadlock,
+                                    "polling"),
 
       made<ticket::none>("last-block"),
       made<ticket::no_fence_before>("last-block-no-fence-before", "takes a ticket with no fence behind its numbers", race, between_blocks),

@@ -18,14 +18,17 @@ enum class exchange {
   shuffle_for_barrier,
   barrier_in_branch,
   two_barriers,
-  early_return,
-  extra_barrier,
+  threads_return,
+  returns_after_write,
+  two_kinds_of_barriers,
   named_too_few,
   named_too_many,
   named_not_warps,
   named_different_counts,
   named_number,
 };
+// Threads past the end of the numbers return before the first barrier.
+template <exchange F> constexpr bool returns = F == exchange::threads_return || F == exchange::returns_after_write;
 template <exchange F> struct exchanging : on_numbers {
   struct storage {
     std::uint32_t word[threads];
@@ -60,16 +63,23 @@ template <exchange F> struct exchanging : on_numbers {
   AP_DEV void operator()(const params& p) const {
     storage& s = shared<storage, shared_kind::fixed>();
     const int t = thread_index();
+    const int partner = place() - t + threads - 1 - t;
     std::uint32_t mine = load(p, place());
-    if (F == exchange::early_return && place() >= p.size) return;
+    if (F == exchange::returns_after_write && place() >= p.size) s.word[t] = mine;
+    if (returns<F> && place() >= p.size) return;
     for (int turn = 0; turn < 3; ++turn) {
       s.word[t] = mine;
       if constexpr (F != exchange::no_barrier_after_write) meet();
-      const std::uint32_t other = s.word[threads - 1 - t];
+      const std::uint32_t other = F == exchange::threads_return && partner >= p.size ? 0 : s.word[threads - 1 - t];
       if constexpr (F != exchange::no_barrier_after_read) block_barrier();
       mine = mixed(mine, other);
     }
-    if (F == exchange::extra_barrier && t < 32) block_barrier();
+    if constexpr (F == exchange::two_kinds_of_barriers) {
+      if (t < 32)
+        block_barrier();
+      else
+        named_barrier_sync(1, threads);
+    }
     store(p, place(), mine);
   }
 };
@@ -82,12 +92,12 @@ template <exchange F> mutant made(const char* name, const char* broken = nullptr
           .what = kernel_of<exchanging<F>>(name),
           .blocks = 2,
           .expected = [](int i) {
-            std::uint32_t mine = input_or_zero(i, size_of(2)),
-                          other = input_or_zero(i / threads * threads + threads - 1 - i % threads, size_of(2));
+            const int partner = i / threads * threads + threads - 1 - i % threads;
+            std::uint32_t mine = input_or_zero(i, size_of(2)), other = input_or_zero(partner, size_of(2));
             for (int turn = 0; turn < 3; ++turn) {
               const std::uint32_t before = mine;
               mine = mixed(mine, other);
-              other = mixed(other, before);
+              if (!returns<F> || partner < size_of(2)) other = mixed(other, before);
             }
             return mine;
           }};
@@ -103,8 +113,14 @@ enum class lanes {
   ballot_for_sync,
   half_a_mask,
   sync_in_branch,
-  shuffle_in_branch
+  shuffle_in_branch,
+  lanes_return,
+  returns_after_write
 };
+// The last of eight lanes is not needed.
+template <lanes F> AP_FN constexpr bool is_left_alone(int i) {
+  return (F == lanes::lanes_return || F == lanes::returns_after_write) && i % 8 == 7;
+}
 template <lanes F> struct neighbours : on_numbers {
   struct storage {
     std::uint32_t word[threads];
@@ -130,10 +146,15 @@ template <lanes F> struct neighbours : on_numbers {
     storage& s = shared<storage, shared_kind::fixed>();
     const int t = thread_index();
     std::uint32_t mine = load(p, place());
+    if (is_left_alone<F>(t)) {
+      if constexpr (F == lanes::returns_after_write) s.word[t] = 0;
+      store(p, place(), mine);
+      return;
+    }
     for (int turn = 0; turn < 3; ++turn) {
       s.word[t] = mine;
       if constexpr (F != lanes::no_sync_after_write) meet();
-      const std::uint32_t other = s.word[t ^ 1];
+      const std::uint32_t other = F == lanes::lanes_return && is_left_alone<F>(t ^ 1) ? 0 : s.word[t ^ 1];
       if constexpr (F != lanes::no_sync_after_read) warp_sync();
       mine = mixed(mine, other);
     }
@@ -149,11 +170,12 @@ template <lanes F> mutant made(const char* name, const char* broken = nullptr, f
           .what = kernel_of<neighbours<F>>(name),
           .blocks = 2,
           .expected = [](int i) {
-            std::uint32_t mine = input_or_zero(i, size_of(2)), other = input_or_zero(i ^ 1, size_of(2));
-            for (int turn = 0; turn < 3; ++turn) {
+            const bool alone = is_left_alone<F>(i ^ 1);
+            std::uint32_t mine = input_or_zero(i, size_of(2)), other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
+            for (int turn = 0; turn < 3 && !is_left_alone<F>(i); ++turn) {
               const std::uint32_t before = mine;
               mine = mixed(mine, other);
-              other = mixed(other, before);
+              if (!alone) other = mixed(other, before);
             }
             return mine;
           }};
@@ -350,10 +372,12 @@ std::vector<mutant> threads_of_a_block() {
                                         "other threads of the block are at the one"),
       made<exchange::two_barriers>("exchange-two-barriers", "the two warps meet at different barriers", divergent_barrier,
                                    "other threads of the block are at the one"),
-      made<exchange::early_return>("exchange-early-return", "threads without a number return before the barrier", deadlock,
-                                   "at the block barrier"),
-      made<exchange::extra_barrier>("exchange-extra-barrier", "one warp waits at a barrier that the other never comes to", deadlock,
-                                    "at the block barrier"),
+      made<exchange::threads_return>("exchange-threads-return"),
+      made<exchange::returns_after_write>("exchange-returns-after-write", "threads write a word, which others read, and return", race,
+                                          no_barrier),
+      made<exchange::two_kinds_of_barriers>("exchange-two-kinds-of-barriers",
+                                            "one warp waits at the barrier of the block, the other at a named one for both", deadlock,
+                                            "at the block barrier"),
       made<exchange::named_too_few>("exchange-named-too-few", "a named barrier for 32 of the 64 threads", race, no_barrier),
       made<exchange::named_too_many>("exchange-named-too-many", "a named barrier for 96 threads, there are 64", deadlock,
                                      "at a named barrier"),
@@ -373,6 +397,8 @@ std::vector<mutant> threads_of_a_block() {
                                   "other lanes of the warp are at the one"),
       made<lanes::shuffle_in_branch>("lanes-shuffle-in-branch", "half of the lanes skip a shuffle and come to a sync", divergent_barrier,
                                      "other lanes of the warp are at the one"),
+      made<lanes::lanes_return>("lanes-return"),
+      made<lanes::returns_after_write>("lanes-return-after-write", "lanes write a word, which others read, and return", race, no_barrier),
 
       made<role::none>("roles"),
       made<role::full_before_write>("roles-full-before-write", "says that the words are there before it writes them", race, no_barrier),

@@ -41,17 +41,34 @@ template <scope S> AP_DEV void fence_all() {
 template <scope S = scope::device, class T> AP_DEV T atomic_add(T* at, std::type_identity_t<T> value) {
   return atomic_on<S>(at).fetch_add(value, memory::memory_order_relaxed);
 }
+#if AP_ON_GPU
 template <scope S = scope::device, class T> AP_DEV T load_acquire(const T* at) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   return atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_acquire);
 }
+#else
+template <class T> AP_DEV T noted(const T* at, T value, machine::place where) {
+  machine::loaded(at, static_cast<std::uint64_t>(value), where);
+  return value;
+}
+template <scope S = scope::device, class T> AP_DEV T load_acquire(const T* at, machine::place where = machine::place::current()) {
+  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+  return noted(at, atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_acquire), where);
+}
+#endif
 template <scope S = scope::device, class T> AP_DEV void store_release(T* at, std::type_identity_t<T> value) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   atomic_on<S>(at).store(value, memory::memory_order_release);
 }
+#if AP_ON_GPU
 template <scope S = scope::device, class T> AP_DEV T load_relaxed(const T* at) {
   return atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_relaxed);
 }
+#else
+template <scope S = scope::device, class T> AP_DEV T load_relaxed(const T* at, machine::place where = machine::place::current()) {
+  return noted(at, atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_relaxed), where);
+}
+#endif
 template <scope S = scope::device, class T> AP_DEV void store_relaxed(T* at, std::type_identity_t<T> value) {
   atomic_on<S>(at).store(value, memory::memory_order_relaxed);
 }

@@ -5,7 +5,7 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// block_barrier: every thread of the block, at the same place. Orders all memory accesses among them.
+// block_barrier: every thread of the block that has not ended, at the same place. Orders all memory accesses among them.
 // named_barrier: `threads` threads, a multiple of the warp size, meet at barrier `id` (1 ... 15; 0 is the block's). sync waits for all
 // of them, arrive only counts.
 #if AP_ON_GPU

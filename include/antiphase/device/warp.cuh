@@ -1,4 +1,4 @@
-// What the lanes of a warp do together: sync, shuffle, vote.
+// What the lanes of a warp do together: sync, shuffle, vote. Lanes whose threads have ended take no part, whether a mask names them or not.
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <cstring>
@@ -13,7 +13,7 @@ constexpr unsigned all_lanes = ~0u;
 // shuffle         the value that lane `from` brought
 // shuffle_up      the value that the lane `by` below brought; lanes below `by` keep their own
 // shuffle_down    the value that the lane `by` above brought; the last `by` lanes keep their own
-// ballot          a bit for every lane in `mask` whose condition holds
+// ballot          a bit for every lane in `mask` whose condition holds; none for those that have ended
 // uniform         the value of lane 0, which the compiler then knows to be the same in the whole warp
 // T: trivially copyable, any size; it travels in pieces of the machine's width.
 #if AP_ON_GPU
@@ -48,7 +48,7 @@ AP_DEV unsigned ballot(bool condition, unsigned mask = all_lanes, machine::place
   const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
   unsigned votes = 0;
   for (int lane = 0; lane < warp_size; ++lane)
-    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] != 0) votes |= 1u << lane;
+    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;  // who has ended brings another byte
   return votes;
 }
 

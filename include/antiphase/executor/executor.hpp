@@ -5,11 +5,15 @@
 #include <antiphase/executor/limits.hpp>
 #include <cstddef>
 #include <functional>
+#include <mutex>
 #include <span>
 
 namespace antiphase {
 
-// Immutable once made; host threads may share one. Every failure is an exception of core/error.hpp.
+// Immutable once made; host threads may share one. Work on one stream runs in order, whoever queues it: what two threads hand to it without
+// agreeing on an order comes one after the other, whole launches and copies at a time. Work on different streams runs side by side. (The
+// CPU executor has done the work when the call returns; who hands work to a stream on which another thread's still runs waits for that.)
+// Every failure is an exception of core/error.hpp.
 class executor {
  public:
   executor() = default;
@@ -27,9 +31,14 @@ class executor {
   virtual void copy_out(void* host, const void* device, std::size_t bytes, stream on) const = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, stream on) const = 0;  // device to device
 
+  // While the result lives, other host threads that ask for it wait, and on the CPU executor those who hand work to the stream do too. The
+  // thread itself may use the stream, and hold it once more, but no other stream.
+  virtual std::unique_lock<std::recursive_mutex> hold(stream on) const = 0;
+
   // Memory that belongs to a stream: zeros when it is first handed out, then as the work on that stream has left it, until more is asked
   // for than before or forget_scratch() was called. At least `bytes`, aligned to 256, there until the executor goes. What works with it
-  // must leave it in order for whoever comes next on the stream.
+  // must leave it in order for whoever comes next on the stream. Threads share streams, so it is used through scratch_in_use only
+  // (executor/scratch.hpp).
   virtual std::span<std::byte> scratch(std::size_t bytes, stream on) const = 0;
   virtual void forget_scratch(stream on) const = 0;  // after a launch that failed
 
@@ -49,7 +58,8 @@ class executor {
 
   // How long the work that `queue` hands to the stream takes, in milliseconds: on CUDA between two events around it, and none of it starts
   // before all of it is queued (or 100 ms have passed), so that launch latency stays out; on the CPU by the clock on the wall. While
-  // `queue` runs, this executor's device is the current one of the thread. Waits for the work.
+  // `queue` runs, this executor's device is the current one of the thread. Waits for the work. The stream is not held: what other threads
+  // queue on it meanwhile counts.
   virtual double milliseconds(const std::function<void(stream)>& queue, stream on) const = 0;
 };
 

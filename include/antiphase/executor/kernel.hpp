@@ -7,7 +7,8 @@ struct CUstream_st;
 
 namespace antiphase {
 
-// A CUDA stream, without CUDA's headers; null is the default stream. The CPU executor works at once and ignores it.
+// A CUDA stream, without CUDA's headers; null is the default stream. To the CPU executor, which works at once, it is a name for work that
+// must not overlap: any value will do.
 using stream = CUstream_st*;
 
 // What a kernel is compiled for. `checked` is the CPU executor with instrumentation.
@@ -20,7 +21,13 @@ struct extent3 {
 };
 
 enum class shared_kind { fixed, dynamic };  // __shared__ S, or the launch's dynamic shared memory
-enum class residency { any, together };     // together: blocks wait for each other, so some of them must be resident at once
+
+// Which blocks wait for which others of the grid. The CPU executor keeps blocks under way at once accordingly.
+enum class residency {
+  any,       // none for another
+  in_order,  // some for blocks of lower index, which begin before them
+  together,  // some for any other: all blocks of the grid must be resident at once
+};
 
 // One instance of a kernel type, type-erased. Made by kernel_of<K>() in device/kernel.cuh.
 struct kernel {

@@ -19,7 +19,7 @@ inline namespace AP_TARGET {
 template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static_assert(valid(P) && sizeof(T) <= 8);
   static constexpr int threads = P.threads();
-  static constexpr residency blocks = residency::together;
+  static constexpr residency blocks = residency::in_order;
   static constexpr bool chained = P.tile_bytes() <= 16 << 10;  // where launching takes longer than scanning
   static constexpr int chunk = 16 / sizeof(T);                 // elements of a lane in a row
   static constexpr int tile_chunks = P.warps * P.rows * warp_size;

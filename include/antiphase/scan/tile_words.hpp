@@ -1,7 +1,5 @@
-// The workspace of scans that read once, as the host sees it: where blocks tell each other their totals, and what becomes of it if a launch
-// fails.
+// The workspace of scans that read once, as the host sees it: where blocks tell each other their totals.
 #pragma once
-#include <antiphase/executor/executor.hpp>
 #include <antiphase/scan/single_pass.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -19,16 +17,6 @@ struct tile_words {
 inline tile_words words_in(std::span<std::byte> workspace) {
   auto* const words = reinterpret_cast<std::uint64_t*>(workspace.data());
   return {words, words + control_words, workspace.size() / sizeof(std::uint64_t) - control_words};
-}
-
-// launch(), which works in the executor's memory of that stream. If it throws, the executor forgets that memory: who knows how far it came.
-template <class Launch> auto or_forget_scratch(const executor& runs, stream on, Launch launch) {
-  try {
-    return launch();
-  } catch (...) {
-    runs.forget_scratch(on);
-    throw;
-  }
 }
 
 }  // namespace antiphase::prefix

@@ -38,16 +38,17 @@ class cpu_executor final : public executor {
 
   void* allocate(std::size_t bytes) const override { return ::operator new(std::max<std::size_t>(bytes, 1), memory_alignment); }
   void deallocate(void* memory) const noexcept override { ::operator delete(memory, memory_alignment); }
-  void copy_in(void* device, const void* host, std::size_t bytes, stream) const override { move(device, host, bytes); }
-  void copy_out(void* host, const void* device, std::size_t bytes, stream) const override { move(host, device, bytes); }
-  void copy(void* to, const void* from, std::size_t bytes, stream) const override { move(to, from, bytes); }
-  void synchronize(stream) const override {}
+  void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override { move(device, host, bytes, on); }
+  void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override { move(host, device, bytes, on); }
+  void copy(void* to, const void* from, std::size_t bytes, stream on) const override { move(to, from, bytes, on); }
+  void synchronize(stream on) const override { hold(on); }  // other threads' work, which may be under way
   double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
     const auto start = std::chrono::steady_clock::now();
     queue(on);
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
+  std::unique_lock<std::recursive_mutex> hold(stream on) const override { return streams_.hold(on); }
   std::span<std::byte> scratch(std::size_t bytes, stream on) const override {
     return scratch_.get(bytes, on, [&](std::size_t size) { return std::memset(allocate(size), 0, size); });
   }
@@ -57,15 +58,18 @@ class cpu_executor final : public executor {
   kernel_usage usage(const kernel& k) const override { return cpu_detail::usage(options_.limits, k); }
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
+    const auto in_order = hold(on);
     return workers_.launch(options_, k, grid, params, on, nullptr);
   }
 
  private:
-  static void move(void* to, const void* from, std::size_t bytes) {
+  void move(void* to, const void* from, std::size_t bytes, stream on) const {
+    const auto in_order = hold(on);
     if (bytes > 0) std::memmove(to, from, bytes);
   }
   cpu_options options_;
   mutable cpu_detail::worker_pool workers_;
+  mutable stream_locks streams_;
   mutable scratch_memory scratch_;
 };
 

@@ -3,10 +3,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
 #include <thread>
 
 namespace antiphase::cpu_detail {
+namespace {
+
+constexpr std::uint64_t most_together = std::uint64_t{1} << 18;  // threads: as many as the largest GPUs hold
+
+// Blocks of a launch that are under way at once on each of `workers`, in whole clusters.
+int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, unsigned workers) {
+  const auto cluster = static_cast<unsigned>(k.cluster);
+  const std::uint64_t all = grid.count() / cluster;
+  std::uint64_t clusters = 0;
+  if (k.blocks == residency::together) {
+    if (grid.count() > most_together / static_cast<unsigned>(k.threads))
+      throw not_supported(
+          fmt::format("kernel {}: its blocks wait for each other, so that all {} of {} threads must be resident at once; the "
+                      "CPU executor holds {} threads at most",
+                      k.name, grid.count(), k.threads, most_together));
+    clusters = ceil_div<std::uint64_t>(all, workers);
+  } else {
+    int blocks = options.resident_blocks;
+    if (blocks == 0) blocks = k.blocks == residency::in_order ? 2 * std::max(1, options.limits.multiprocessors) : 1;
+    clusters = std::min<std::uint64_t>(all, ceil_div(static_cast<unsigned>(blocks), cluster));
+  }
+  return static_cast<int>(clusters * cluster);
+}
+
+}  // namespace
 
 launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on,
                                   observer* watch) {
@@ -18,10 +45,7 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
   launch_state launch{.what = k, .grid = grid, .params = params, .options = options, .watch = watch};
   const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count() / cluster));
   launch.options.workers = static_cast<int>(count);
-  int resident = options.resident_blocks;
-  if (resident == 0) resident = k.blocks == residency::together ? 2 * std::max(1, options.limits.multiprocessors) : 1;
-  const std::uint64_t clusters = (static_cast<unsigned>(resident) + cluster - 1) / cluster;
-  resident = static_cast<int>(std::min(clusters * cluster, grid.count()));
+  const int resident = resident_blocks(options, k, grid, count);
 
   std::vector<std::unique_ptr<worker>> workers;
   for (unsigned i = 0; i < count; ++i) workers.push_back(take());

@@ -43,7 +43,7 @@ void block_barrier(place where) {
          fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
   m.where = where;
   m.waiting.push_back(&self);
-  const bool last = ++m.arrived == self.block->threads;
+  const bool last = ++m.arrived == self.home->running;
   if (last) self.owner->complete(m);
   self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
 }
@@ -123,9 +123,8 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   const int lane = self.index % 32;
   if ((mask >> lane & 1u) == 0)
     fail(self, fault::barrier_misuse, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
-  // A mask may name lanes that the last warp of a block does not have.
-  const int present = std::min(32, self.block->threads - self.index / 32 * 32);
-  const unsigned expected = present == 32 ? mask : mask & ((1u << present) - 1);
+  // A mask may name lanes that have ended, or that the last warp of a block does not have.
+  const unsigned expected = mask & self.home->lanes[static_cast<std::size_t>(self.index / 32)];
   auto& meetings = self.home->warp[static_cast<std::size_t>(self.index / 32)];
   warp_meeting* m = nullptr;
   for (auto& candidate : meetings)
@@ -147,15 +146,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   m->arrived |= 1u << lane;
   m->waiting.push_back(&self);
   const bool last = m->arrived == expected;
-  if (last) {
-    observer* watch = self.owner->watch();
-    if (watch != nullptr && bytes == 0) watch->met(*self.home, m->waiting);  // what carries a value does not order memory
-    for (thread_state* t : m->waiting) self.owner->make_ready(*t);
-    m->waiting.clear();
-    m->arrived = 0;
-    ++self.owner->counts.warp_operations;
-    self.owner->progress();
-  }
+  if (last) self.owner->complete(*m);
   self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
   self.exchanged = m->values[buffer];
   return self.exchanged;
@@ -260,6 +251,12 @@ void wait_for_previous_grid() {
 }
 
 void polled() { here().owner->progress(); }
+void loaded(const void* at, std::uint64_t value, place where) {
+  thread_state& self = here();
+  if (self.owner->watch() != nullptr) return;  // who watches sees loads, and others too
+  self.code = __builtin_return_address(0);
+  self.owner->loaded(self, at, value, where);
+}
 
 std::int64_t clock() { return here().owner->clock.now(); }
 

@@ -22,6 +22,9 @@ std::string ranges(const std::vector<int>& sorted) {
   return out;
 }
 
+// Loads that only the checker sees have no place in the source, but one in the code.
+bool is_placed(const thread_state& t) { return t.where.line() != 0; }
+
 std::string waits_for(const thread_state& t) {
   switch (t.now) {
     case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.where));
@@ -32,7 +35,7 @@ std::string waits_for(const thread_state& t) {
     case condition::at_mbarrier:
       return fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),
                          text(t.where));
-    case condition::polling: return fmt::format("polling in {}", text(t.where));
+    case condition::polling: return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
     case condition::finished: return "finished";
     default: return "ready to run";
   }
@@ -49,7 +52,7 @@ std::string text(place where) {
 bool same(place a, place b) { return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0; }
 
 std::exception_ptr worker::stall() const {
-  const thread_state* first = nullptr;  // that has not finished
+  const thread_state* first = nullptr;  // that has not finished; best of all one of which the text does not say where it polls
   std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
   for (const auto& block : blocks_) {
     if (block->running == 0) continue;
@@ -59,7 +62,8 @@ std::exception_ptr worker::stall() const {
       auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
       if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
       at->second.push_back(t->index);
-      if (first == nullptr && t->now != condition::finished) first = t.get();
+      const bool is_better = first == nullptr || (t->now == condition::polling && !is_placed(*t) && is_placed(*first));
+      if (t->now != condition::finished && is_better) first = t.get();
     }
     out += fmt::format("; block ({}, {}, {}):", block->index.x, block->index.y, block->index.z);
     const char* separator = "";

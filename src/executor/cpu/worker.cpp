@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #if ANTIPHASE_ASAN
 #include <sanitizer/asan_interface.h>
@@ -66,6 +68,22 @@ std::int64_t processor_clock::now() {
   return processor_;
 }
 
+bool load_history::waits(const void* code, const void* at, std::uint64_t value) {
+  const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const load& l) { return l.code == code && l.at == at; });
+  if (same == seen_.end()) {
+    if (seen_.size() == most) seen_.clear();
+    seen_.push_back({code, at, value});
+    in_vain_ = 0;
+  } else if (std::exchange(same->value, value) != value) {
+    in_vain_ = 0;
+  } else if (++in_vain_ == patience) {
+    in_vain_ = 0;
+    return waited_ = true;
+  }
+  return false;
+}
+bool load_history::goes_on() { return in_vain_ == 0 && std::exchange(waited_, false); }
+
 worker::~worker() { discard(); }
 
 // Ends every fiber, also one stuck in a kernel: Boost.Context unwinds its stack.
@@ -73,7 +91,7 @@ void worker::discard() {
   fiber here_for_good;
   for (auto& block : blocks_)
     for (auto& t : block->thread) {
-      if (t.get() == abandoned_)
+      if (t.get() == abandoned_ || t->inside_hook)
         switch_.leave(t->self);
       else
         switch_.end(here_for_good, t->self);
@@ -97,6 +115,7 @@ void worker::prepare(int resident) {
       auto& block = *blocks_.emplace_back(std::make_unique<block_state>());
       block.threads = threads;
       block.warp.resize(static_cast<std::size_t>((threads + 31) / 32));
+      block.lanes.resize(block.warp.size());
       block.matrices.resize(static_cast<std::size_t>((threads + 31) / 32));
       block.warpgroup.resize(static_cast<std::size_t>((threads + 127) / 128));
       for (int i = 0; i < threads; ++i) {
@@ -197,6 +216,10 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
   reset(block.barrier);
   for (auto& m : block.named) reset(m);
   for (auto& meetings : block.warp) meetings.clear();
+  for (std::size_t warp = 0; warp < block.lanes.size(); ++warp) {
+    const int present = block.threads - static_cast<int>(warp) * 32;
+    block.lanes[warp] = present < 32 ? (1u << present) - 1 : ~0u;
+  }
   block.at_mbarriers.clear();
   block.loads.clear();
   for (auto& m : block.matrices) m.clear();
@@ -206,6 +229,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->stores = {};
     t->cluster_arrived = false;
     t->registers_fenced = false;
+    t->loads = {};
     make_ready(*t);
   }
   if (watch() != nullptr) watch()->block_begins(block);
@@ -227,11 +251,23 @@ void worker::finish_thread(thread_state& self) {
   cluster_state& cluster = *block.cluster;
   --cluster.running;
   if (!self.cluster_arrived || self.cluster_phase != cluster.phase) arrive(cluster);
-  if (--block.running > 0) return;
+  block.lanes[static_cast<std::size_t>(self.index / 32)] &= ~(1u << self.index % 32);
+  if (--block.running > 0) return no_longer_missing(self);
   if (!block.loads.empty())
     fail(self, fault::never_waited_for, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
   if (watch() != nullptr) watch()->block_ends(block);
   if (--cluster.unfinished == 0) begin_cluster(cluster);
+}
+
+// A thread that has ended takes part in nothing any more: the barrier of its block and the operations of its warp wait for the others only,
+// who may all have come. A named barrier counts arrivals, so it is missed there, as it is by a Tensor Core operation, which takes the whole
+// warp.
+void worker::no_longer_missing(const thread_state& self) {
+  block_state& block = *self.home;
+  if (block.barrier.arrived == block.running) complete(block.barrier);
+  const auto warp = static_cast<std::size_t>(self.index / 32);
+  for (auto& m : block.warp[warp])
+    if (m->arrived != 0 && m->arrived == (m->mask & block.lanes[warp])) complete(*m);
 }
 
 void worker::make_ready(thread_state& t) {
@@ -242,6 +278,18 @@ void worker::make_ready(thread_state& t) {
 void worker::complete(meeting& m) {
   if (watch() != nullptr) watch()->met(*m.waiting.front()->home, m.waiting);
   let_go(m);
+}
+void worker::complete(warp_meeting& m) {
+  // What a lane brings that has not come: nothing that anybody should use.
+  for (unsigned missing = m.bytes > 0 ? ~m.arrived : 0; missing != 0; missing &= missing - 1)
+    std::memset(m.values[m.buffer][__builtin_ctz(missing)].bytes, poison, static_cast<std::size_t>(m.bytes));
+  // What carries a value does not order memory.
+  if (watch() != nullptr && m.bytes == 0) watch()->met(*m.waiting.front()->home, m.waiting);
+  for (thread_state* t : m.waiting) make_ready(*t);
+  m.waiting.clear();
+  m.arrived = 0;
+  ++counts.warp_operations;
+  progress();
 }
 void worker::complete_named(meeting& m) {
   if (watch() != nullptr) watch()->passed(&m, m.waiting);
@@ -399,6 +447,13 @@ void worker::switch_from(fiber& from) {
   if (&next->self == &from) return;
   ++counts.switches;
   switch_.go(from, next->self);
+}
+
+void worker::loaded(thread_state& self, const void* at, std::uint64_t value, place where) {
+  if (self.loads.waits(self.code, at, value))
+    suspend(self, condition::polling, where);
+  else if (self.loads.goes_on())
+    progress();
 }
 
 void worker::abandon(thread_state& self, std::exception_ptr why) {

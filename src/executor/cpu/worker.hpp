@@ -51,6 +51,31 @@ struct bulk_store_queue {
 
 enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_warpgroup, at_mbarrier, at_cluster, finished };
 
+// What a thread's loads have brought since it last did anything else: to tell a loop that waits from work.
+class load_history {
+ public:
+  // Whether the thread has come to wait: many loads in a row have brought, at their places, what they had brought there before.
+  bool waits(const void* code, const void* at, std::uint64_t value);
+  // Whether the load just told brought something new to a thread that had waited.
+  bool goes_on();
+  void something_else() {
+    seen_.clear();
+    in_vain_ = 0;
+  }
+
+ private:
+  struct load {
+    const void* code;
+    const void* at;
+    std::uint64_t value;
+  };
+  static constexpr std::size_t most = 1024;  // places that a loop looks at
+  static constexpr unsigned patience = 16;   // loads in vain
+  std::vector<load> seen_;
+  unsigned in_vain_ = 0;
+  bool waited_ = false;  // since something was new
+};
+
 struct thread_state : machine::thread_view {
   worker* owner = nullptr;
   block_state* home = nullptr;
@@ -69,6 +94,8 @@ struct thread_state : machine::thread_view {
   bool registers_fenced = false;                      // since a wgmma last gave registers back
   const void* code = nullptr;                         // where the kernel called the machine last: behind the call
   void* watched = nullptr;                            // the observer's
+  load_history loads;
+  bool inside_hook = false;  // of the checker: a frame that must not be unwound
 };
 
 // Threads that have come to a barrier and wait for the rest.
@@ -112,6 +139,7 @@ struct block_state : machine::block_view {
   meeting barrier;
   meeting named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
+  std::vector<unsigned> lanes;  // of each warp, that have not ended
   std::vector<thread_state*> at_mbarriers;
   std::vector<bulk_load_state> loads;   // issued, not landed
   std::vector<warp_matrices> matrices;  // by warp
@@ -171,6 +199,7 @@ class worker {
   void suspend(thread_state& self, condition why, place where);  // until somebody makes it ready
   void make_ready(thread_state& t);
   void complete(meeting& m);
+  void complete(warp_meeting& m);
   void complete_named(meeting& m);
   void arrive(cluster_state& c);
   void wake_mbarrier(block_state& block, const void* word);
@@ -179,6 +208,9 @@ class worker {
     idle_rounds_ = 0;
     progressed_ = true;
   }
+  // A load of what other threads may write, at the place self.code, has brought `value`. A thread that waits in a loop of its own, without
+  // poll(), lets others go first.
+  void loaded(thread_state& self, const void* at, std::uint64_t value, place where);
   // Ends the launch from within a fiber that must not be unwound (the compiler takes the checker's hooks for functions that do not throw).
   void abandon(thread_state& self, std::exception_ptr why);
 
@@ -188,6 +220,7 @@ class worker {
   bool begin_cluster(cluster_state& cluster);
   void begin_block(block_state& block, std::uint64_t index);
   void finish_thread(thread_state& self);
+  void no_longer_missing(const thread_state& self);
   thread_state* pick();
   thread_state* draw();
   thread_state* choose();
@@ -225,6 +258,7 @@ thread_state& here();
 inline thread_state& called_from(const void* code) {
   thread_state& self = here();
   self.code = code;
+  self.loads.something_else();
   return self;
 }
 [[noreturn]] void fail(const thread_state& self, fault kind, place where, const std::string& what);

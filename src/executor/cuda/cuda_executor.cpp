@@ -236,6 +236,7 @@ class cuda_executor final : public executor {
     return elapsed;
   }
 
+  std::unique_lock<std::recursive_mutex> hold(stream on) const override { return streams_.hold(on); }
   std::span<std::byte> scratch(std::size_t bytes, stream on) const override {
     return scratch_.get(bytes, on, [&](std::size_t size) {
       const current_device use(device_);
@@ -363,6 +364,7 @@ class cuda_executor final : public executor {
 
   int device_;
   device_limits limits_;
+  mutable stream_locks streams_;
   mutable scratch_memory scratch_;
   mutable std::once_flag pool_made_;
   mutable cudaMemPool_t pool_ = nullptr;

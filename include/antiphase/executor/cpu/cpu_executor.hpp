@@ -44,7 +44,8 @@ struct cpu_options {
   schedule order = schedule::random;
   landing copies = landing::late;
   int workers = 0;  // OS threads, each with blocks of its own; 0: one per core. 1 makes a run replayable.
-  // Blocks in flight per worker, in whole clusters; 0: one, or two per simulated multiprocessor where blocks wait for each other.
+  // Blocks in flight per worker, in whole clusters; 0: one, or two per simulated multiprocessor where blocks wait for earlier ones. Of a
+  // kernel whose blocks wait for any other (residency::together) always all; a launch that has too many throws not_supported.
   int resident_blocks = 0;
   device_limits limits = simulated_device();
   unsigned expected_switches = 0;                     // schedule::priority: launch_counts::switches of a run like this one; 0: not known
@@ -52,8 +53,9 @@ struct cpu_options {
   tensor_sums sums = tensor_sums::as_hardware;
 };
 
-// A launch returns when the whole grid has run. Throws device_error, with the kernel, the block and who waits where, if a barrier is
-// not reached by all, blocks wait for each other in a circle, a copy is misaligned, or a kernel traps.
+// A launch returns when the whole grid has run. Throws device_error, with the kernel, the block and who waits where, if threads or blocks
+// wait for what does not come (at a barrier, in poll() or in a loop of their own around atomic loads of device/atomic.cuh), a copy is
+// misaligned, or a kernel traps. A kernel that loops for ever over anything else never ends.
 std::shared_ptr<const executor> make_cpu_executor(const cpu_options& options = {});
 
 }  // namespace antiphase

@@ -101,6 +101,8 @@ extern thread_local constinit scope next_scope AP_INITIAL_EXEC;
 // polling and time -------------------------------------------------------------------------------------------------------------------
 void yield(place where);  // somebody else first: inside a loop that polls memory
 void polled();            // such a loop has found what it waited for: blocks that only poll get on too
+// An atomic load has brought this: a thread that does nothing else, in a loop of its own, lets somebody else go first too.
+void loaded(const void* at, std::uint64_t value, place where);
 std::int64_t clock();     // nanoseconds of processor time of this worker: other load on the machine does not show
 void trap(const char* why, place where);
 

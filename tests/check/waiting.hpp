@@ -1,0 +1,18 @@
+// Threads that wait in a loop of their own, for a word that another sets, or nobody.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include <cstdint>
+
+namespace antiphase::test {
+
+enum class loop_of { loads, volatile_loads, updates, exchanges, compare_exchanges, loads_of_many };
+constexpr loop_of all_loops[] = {loop_of::loads,     loop_of::volatile_loads,    loop_of::updates,
+                                 loop_of::exchanges, loop_of::compare_exchanges, loop_of::loads_of_many};
+enum class setting { done, forgotten };
+
+constexpr int waiting_words = 40;
+struct waiting_params {
+  std::uint32_t* words;  // waiting_words that are 1, and the number of those who have seen the last become 0
+};
+
+}  // namespace antiphase::test
