@@ -50,8 +50,21 @@ std::optional<std::string> not_automatic(const context& where, const mm::problem
                      device.name, device.major, device.minor);
 }
 
-selection select(const context& where, const mm::problem& p, const gemm_options& options) {
-  mm::require_sensible(p);
+void require_sensible(const gemm_options& options) {
+  if (options.accuracy != precision::fp32 && options.accuracy != precision::strict)
+    throw bad_request(fmt::format("accuracy is {}: expected precision::fp32 or precision::strict", static_cast<int>(options.accuracy)));
+  const std::span<std::byte> w = options.workspace;
+  if (!w.empty() && w.data() == nullptr) throw bad_request(fmt::format("the workspace is a null pointer: expected {} bytes", w.size()));
+  if (const auto address = reinterpret_cast<std::uintptr_t>(w.data()); !w.empty() && address % 256 != 0)
+    throw bad_request(fmt::format("the workspace is at address {:#x}: expected a multiple of 256", address));
+  if (const auto address = reinterpret_cast<std::uintptr_t>(options.recomputed); address % alignof(std::uint64_t) != 0)
+    throw bad_request(fmt::format("recomputed is at address {:#x}: expected a multiple of {}", address, alignof(std::uint64_t)));
+}
+
+selection select(const context& where, const mm::problem& given, const gemm_options& options) {
+  require_sensible(options);
+  mm::require_sensible(given);
+  const mm::problem p = mm::without_idle_strides(given);
   selection s;
   const auto not_short = mm::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
@@ -116,6 +129,10 @@ class borrowed {
   std::span<std::byte> memory_;
 };
 
+mm::judged_view recomputed_of(const gemm_options& options) {
+  return mm::judged("recomputed", options.recomputed, sizeof *options.recomputed);
+}
+
 launch_counts run(const context& where, const mm::product_plan& plan, const gemm_options& options) {
   const std::size_t needed = plan.workspace();
   if (options.workspace.empty()) {
@@ -124,8 +141,9 @@ launch_counts run(const context& where, const mm::product_plan& plan, const gemm
   }
   if (options.workspace.size() < needed)
     throw bad_request(fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
-  if (reinterpret_cast<std::uintptr_t>(options.workspace.data()) % 256 != 0)
-    throw bad_request("the workspace does not start at a multiple of 256 bytes");
+  const mm::judged_view used = mm::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
+  mm::require_own_memory(plan.what, used);
+  if (options.recomputed != nullptr) mm::require_apart(recomputed_of(options), used);
   return mm::run(where, plan, options.workspace, options.recomputed, options.on);
 }
 
@@ -139,6 +157,8 @@ const mm::step& select_step(const context& where, const mm::problem& p) {
 
 launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options) {
   const selection s = select(where, p, options);
+  mm::require_own_memory(p);
+  if (options.recomputed != nullptr) mm::require_own_memory(p, recomputed_of(options));
   if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) return run(where, *split, options);
   if (const auto* with_few = std::get_if<mm::short_plan>(&s.plan))
     return where.runs_on().launch(with_few->code, with_few->grid, &with_few->what, options.on);

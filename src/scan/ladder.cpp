@@ -116,7 +116,7 @@ const step& select_step(const executor& on, const problem& p) {
   if (on.kind() == target::cuda && one_wave_refuses(on, p).empty()) return by_name("one-wave");
   // On the CPU executor reading twice costs nothing that counts, and the ring's many threads do.
   constexpr std::int64_t few_bytes = 1 << 16;
-  const bool large = p.outer * p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));
+  const bool large = !is_empty(p) && p.outer * p.length > few_bytes / static_cast<std::int64_t>(size_of(p.type));
   const bool preferred = (on.kind() == target::cuda && large) || !passes_refuse(p).empty();
   const step& once = select_single_pass(on);
   return preferred && single_pass_refuses(on, p, nullptr, once).empty() ? once : by_name("items");
@@ -126,7 +126,7 @@ std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible_sizes(p);
   if (is_one_wave(how)) return one_wave_workspace(p);
   if (is_single_pass(how)) return single_pass_workspace(p, nullptr, how);
-  if (!passes_refuse(p).empty()) return 0;
+  if (is_empty(p) || !passes_refuse(p).empty()) return 0;
   return with_element(p.type, [&]<class T>() {
     return workspace_bytes<T>(how.how.tile(sizeof(T)), {p.outer, p.length, p.inner, p.direction});
   });
