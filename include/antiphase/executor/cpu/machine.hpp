@@ -26,8 +26,9 @@ struct thread_view {
   const block_view* block;
 };
 
-// The thread that runs now on this OS thread.
-extern thread_local constinit const thread_view* current [[gnu::tls_model("initial-exec")]];
+// The thread that runs now on this OS thread. Which model of thread-local storage that takes is left to compiler and linker: a program
+// reads it at a fixed distance, and a shared object that holds the library can still be loaded by dlopen().
+extern thread_local constinit const thread_view* current;
 
 // barriers ----------------------------------------------------------------------------------------------------------------------
 void block_barrier(place where);
@@ -96,7 +97,7 @@ void warpgroup_wait(int groups_left, place where);
 
 // scopes ----------------------------------------------------------------------------------------------------------------------------
 // Of the atomic operation or fence that the compiler performs next. The checker's hook takes it and puts device scope back.
-extern thread_local constinit scope next_scope [[gnu::tls_model("initial-exec")]];
+extern thread_local constinit scope next_scope;
 
 // polling and time -------------------------------------------------------------------------------------------------------------------
 void yield(place where);  // somebody else first: inside a loop that polls memory
