@@ -102,7 +102,12 @@ extern thread_local constinit scope next_scope;
 // polling and time -------------------------------------------------------------------------------------------------------------------
 void yield(place where);  // somebody else first: inside a loop that polls memory
 void polled();            // such a loop has found what it waited for: blocks that only poll get on too
-std::int64_t clock();     // nanoseconds of processor time of this worker: other load on the machine does not show
+// The simulation's clock, in ticks since the thread's block began: a model (src/executor/cpu/clock.hpp), not a measurement. It sees the
+// functions of this file only, so ordinary code that is to take time has to be told to it.
+std::int64_t clock();
+void clock_instructions(int count);    // this thread has executed so many
+void clock_register_loads(int bytes);  // it has begun to load from global memory to registers ...
+void clock_registers_needed();         // ... and goes on when they are there
 void trap(const char* why, place where);
 
 }  // namespace antiphase::machine
