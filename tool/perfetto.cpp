@@ -43,7 +43,7 @@ json span_event(place at, const std::string& name, int step, int slot, std::int6
 }
 
 void add_timeline(json& events, const timeline& t, int process) {
-  const std::string clock = t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "CPU executor: structure, not GPU speed";
+  const std::string clock = t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "1 ns is 1 tick of a model, nothing was measured";
   events.push_back(named(
       "process_name", process, 0,
       "gemm " + t.policy + ", " + std::to_string(t.stages) + (t.stages == 1 ? " stage, " : " stages, ") + t.device + " (" + clock + ")"));

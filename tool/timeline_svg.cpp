@@ -52,16 +52,11 @@ struct panel {
 // From time to the picture.
 struct scale {
   std::int64_t end;
-  double divisor;  // time units per printed unit
-  const char* unit;
+  std::string_view unit;
   double x(std::int64_t time) const { return left + plot * static_cast<double>(time) / static_cast<double>(end); }
 };
 
-scale scale_for(std::int64_t end, std::string_view unit) {
-  if (unit == "ns" && end >= 20'000'000) return {end, 1e6, "ms"};
-  if (unit == "ns" && end >= 20'000) return {end, 1e3, "µs"};
-  return {end, 1, unit == "ns" ? "ns" : "clock cycles"};
-}
+scale scale_for(std::int64_t end, std::string_view unit) { return {end, unit == "cycles" ? "clock cycles" : unit}; }
 
 // 1, 2 or 5 times a power of ten, so that at most `most` of them fit.
 double tick_distance(double range, int most) {
@@ -119,8 +114,7 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
     const double top = y + step.slot * (row_height + row_gap);
     const std::string number = std::to_string(step.step);
     const auto hint = [&](std::string_view what, std::int64_t from, std::int64_t to) {
-      return fmt::format("step {}, {}: {:.6g} to {:.6g} {}", step.step, what, static_cast<double>(from) / s.divisor,
-                         static_cast<double>(to) / s.divisor, s.unit);
+      return fmt::format("step {}, {}: {} to {} {}", step.step, what, from, to, s.unit);
     };
     p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "load", number, hint("load in flight", step.issued, step.landed));
     p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "compute", number,
@@ -152,7 +146,7 @@ void draw_panel(picture& p, const panel& of, const scale& s, double y) {
 }
 
 void draw_axis(picture& p, const scale& s, double top, double y) {
-  const double range = static_cast<double>(s.end) / s.divisor, distance = tick_distance(range, 10);
+  const double range = static_cast<double>(s.end), distance = tick_distance(range, 10);
   for (int i = 0; i * distance <= range; ++i) {
     const double x = left + plot * i * distance / range;
     p.line(x, top, x, y, "#ececec");
@@ -166,7 +160,8 @@ void draw_axis(picture& p, const scale& s, double top, double y) {
 std::string caption(const timeline& t) {
   if (t.runs_on == target::cpu)
     return fmt::format(
-        "Recorded from the running kernel, block {}, on the CPU executor: the times show its structure, not the speed of a GPU.", t.block);
+        "Recorded from the running kernel, block {}, on the CPU executor: a tick is a cycle of a simple model, nothing was measured.",
+        t.block);
   return fmt::format("Recorded from the running kernel, block {}, on {}.", t.block, t.device);
 }
 

@@ -29,8 +29,8 @@ namespace {
 
 constexpr const char* examples =
     "Runs a product of random matrices with a recording twin of the kernel and writes what one block did and when: loads in "
-    "flight, waits, computation. On the CPU executor the clock is the simulation's: order and overlap mean something, lengths do "
-    "not.\n"
+    "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU (docs/measuring.md): "
+    "times are ticks of the model, not measured, and the same in every run.\n"
     "The output's name says the format: .svg is a picture, .json a trace for ui.perfetto.dev or chrome://tracing; --format for "
     "others.\n"
     "\n"
@@ -109,6 +109,8 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     content["output"] = r.output;
     print_json(content);
   }
+  if (at.where->kind() != target::cuda)
+    say(r.common, "the times are ticks of the simulation's clock, a model of a GPU: nothing was measured");
   if (!r.common.json && !is_standard_output(r.output)) print(table_text(table));
 }
 

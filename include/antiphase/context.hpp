@@ -29,11 +29,21 @@ class context {
   std::shared_ptr<const executor> executor_;
 };
 
-// `size` elements in memory that kernels of a context can reach; uninitialised unless made from host data.
+namespace array_detail {
+
+// Of `size` elements. Throws bad_request if they are more than any memory has.
+std::size_t bytes_of(std::size_t size, std::size_t element_bytes);
+// Throws bad_request if so much of the host does not fit into an array of `size` elements, or is not there.
+void require_source(const void* host, std::size_t count, std::size_t size);
+
+}  // namespace array_detail
+
+// `size` elements, which may be 0, in memory that kernels of a context can reach; uninitialised unless made from host data. An array that
+// was moved from has none. Throws bad_request for more elements than any memory has, device_error where the device has no room for them.
 template <class T> class device_array {
  public:
   device_array(const context& where, std::size_t size)
-      : where_(where), size_(size), data_(static_cast<T*>(where.runs_on().allocate(size * sizeof(T)))) {}
+      : where_(where), size_(size), data_(static_cast<T*>(where.runs_on().allocate(array_detail::bytes_of(size, sizeof(T))))) {}
   device_array(const context& where, std::span<const T> host) : device_array(where, host.size()) { copy_from(host); }
   device_array(device_array&& other) noexcept
       : where_(other.where_), size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
@@ -51,8 +61,12 @@ template <class T> class device_array {
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  // Both wait for the copy.
-  void copy_from(std::span<const T> host) { where_.runs_on().copy_in(data_, host.data(), host.size_bytes(), nullptr); }
+  // Both wait for the copy. copy_from() replaces the first host.size() elements and leaves the others as they are; more than size(), or
+  // elements at a null pointer, are refused by a bad_request.
+  void copy_from(std::span<const T> host) {
+    array_detail::require_source(host.data(), host.size(), size_);
+    where_.runs_on().copy_in(data_, host.data(), host.size_bytes(), nullptr);
+  }
   std::vector<T> to_host() const {
     std::vector<T> host(size_);
     where_.runs_on().copy_out(host.data(), data_, size_ * sizeof(T), nullptr);

@@ -38,12 +38,14 @@ struct gemm_options {
   weaker_bound if_weaker = weaker_bound::take;  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
 };
 
-// C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, so that every combination of row- and column-major
-// works and transposed(v) costs nothing. The memory must be reachable from `where` (device_array); the call returns when the work has
-// been queued. It may be captured into a graph.
+// C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, negative ones too, so that every combination of row-
+// and column-major works and transposed(v) costs nothing. The memory must be reachable from `where` (device_array); the call returns when
+// the work has been queued. It may be captured into a graph.
 //
 // alpha = 0 leaves A and B unread, beta = 0 (or -0) leaves C unread, K = 0 gives beta * C, M = 0 or N = 0 does nothing. Elements of C
-// outside the view are never touched. C may not overlap A or B; the same pointer is refused.
+// outside the view are never touched. C may not overlap A or B, nor the workspace or `recomputed` any of them. An overlap is refused
+// wherever it shows without looking at every element: always where the elements of both lie side by side along one index, or as far apart
+// as all strides have in common; else where they start at the same address. Interleaved views of one buffer are fine.
 //
 // The result is the same bits in every run, and does not depend on how the operands lie (what little does: docs/accuracy.md). Throws
 // bad_request naming the first argument that makes no sense, not_supported when a policy does not fit the device, with the numbers.

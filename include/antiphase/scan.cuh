@@ -47,8 +47,8 @@ inline namespace AP_TARGET {
 // then scan", in three kernels), with working memory that is allocated and given back in the order of the stream. The call returns when all
 // is queued.
 //
-// Throws bad_request for sizes below 0 and null pointers, not_supported where `where` is not what the call was compiled for (nvcc: a GPU,
-// g++: the CPU executor), or where the device cannot run the kernels.
+// Throws bad_request for sizes below 0, null and misaligned pointers and arrays that overlap otherwise, not_supported where `where` is not
+// what the call was compiled for (nvcc: a GPU, g++: the CPU executor), or where the device cannot run the kernels.
 template <prefix::scannable T, prefix::operator_on<T> Op>
 launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op op, const array_scan_options& options = {});
 template <prefix::scannable T, prefix::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
@@ -89,23 +89,7 @@ class borrowed {
 };
 
 template <class T> void require_sensible(const context& where, const prefix::arguments<T>& all) {
-  const auto require = [](bool fine, const std::string& what) {
-    if (!fine) throw bad_request(what);
-  };
-  const auto size = [&](const char* name, std::int64_t value) {
-    require(value >= 0, std::string(name) + " is " + std::to_string(value) + ": expected 0 or more");
-  };
-  size("length", all.over.length);
-  size("outer", all.over.outer);
-  size("inner", all.over.inner);
-  std::int64_t bytes = sizeof(T);
-  const std::int64_t extents[] = {all.over.outer, all.over.length, all.over.inner};
-  for (const std::int64_t extent : extents)
-    require(!__builtin_mul_overflow(bytes, extent, &bytes), "outer x length x inner elements are too many: expected less than 2^63 bytes");
-  if (bytes > 0) {
-    require(all.in != nullptr, "in is a null pointer");
-    require(all.out != nullptr, "out is a null pointer");
-  }
+  prefix::require_arrays(all.over, all.in, all.out, sizeof(T), alignof(T));
   if ((where.kind() == target::cuda) != (AP_ON_GPU != 0))
     throw not_supported("this scan was compiled for " + std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") +
                         ": it cannot run on " + where.limits().name);
@@ -161,7 +145,7 @@ template <class T, class Op> launch_counts run(const context& where, const prefi
   static_assert(sizeof(T) <= 32, "elements of up to 32 bytes");
   require_sensible(where, all);
   launch_counts counts;
-  if (all.over.count() * all.over.length == 0) return counts;
+  if (prefix::is_empty(all.over)) return counts;
   if constexpr (is_for_one_pass<T>)
     if (const std::optional<tile_mover> mover = mover_for<T, Op>(where, all.over))
       return *mover == tile_mover::threads ? in_one_pass<T, Op, tile_mover::threads>(where, all, on)

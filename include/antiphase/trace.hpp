@@ -15,9 +15,9 @@ struct timeline {
   std::string policy{};  // the step of the ladder
   std::string device{};
   target runs_on = target::cpu;
-  std::string unit = "ns";  // of time: "cycles" of the multiprocessor's clock on a GPU, "ns" on the CPU executor
-  int stages = 1;           // slots of the ring
-  int steps = 0;            // along K, of which the first `recorded` have all their spans
+  std::string unit = "ticks";  // of time: "cycles" of the multiprocessor's clock on a GPU, "ticks" of the simulation's on the CPU executor
+  int stages = 1;              // slots of the ring
+  int steps = 0;               // along K, of which the first `recorded` have all their spans
   int recorded = 0;
   int warps = 0;
   unsigned block = 0;
@@ -28,14 +28,18 @@ struct timeline {
 struct trace_options {
   unsigned block = 0;  // which block of the grid
   int steps = 32;      // room for so many steps; later ones are counted as dropped
-  int runs =
-      3;  // of which the quickest is kept: caches are cold in the first, other work may disturb any. 1 where beta is not 0: C would change
+  // On a GPU, of which the quickest is kept: caches are cold in the first, other work may disturb any. One where beta is not 0 (C would
+  // change) and on the CPU executor.
+  int runs = 3;
   stream on = nullptr;
 };
 
 // Computes the product with a recording twin of a ladder step and returns the timeline of one block. `policy` is the name of a step, or
 // "async-1": the asynchronous kernel with a single buffer, to compare the other stages with. Where a step has variants for the layouts of A
 // and B, there are two twins: one for row-major operands with wide copies, one for all others.
+//
+// On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/measuring.md): nothing is measured, and the same
+// problem gives the same timeline everywhere.
 //
 // Throws bad_request for an unknown policy, for "naive", which has no pipeline, for a problem without steps and for a block that does not
 // exist.

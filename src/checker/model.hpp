@@ -283,6 +283,6 @@ class model {
 extern const std::uintptr_t code_base;
 
 // The model of the run on this OS thread; null: nothing is followed.
-extern thread_local constinit model* active [[gnu::tls_model("initial-exec")]];
+extern thread_local constinit model* active;
 
 }  // namespace antiphase::checker_detail

@@ -26,6 +26,16 @@ void require_copyable(const tensor_layout& t) {
       require(t.stride[d] % 16 == 0 && t.stride[d] > 0 && t.stride[d] < std::uint64_t{1} << 40,
               "stride {} is {} bytes, expected a multiple of 16 below 2^40", d, t.stride[d]);
   }
+  require(t.pattern == swizzle::none || t.pattern == swizzle::bytes_32 || t.pattern == swizzle::bytes_64 || t.pattern == swizzle::bytes_128,
+          "the swizzle is {}, expected none or that of 32, 64 or 128 bytes", static_cast<int>(t.pattern));
+  std::uintptr_t end = address + static_cast<std::uintptr_t>(size);
+  bool inside = end > address;
+  for (int d = 0; d < t.dimensions; ++d) {
+    std::uintptr_t reach = 0;
+    const std::uintptr_t stride = d == 0 ? static_cast<std::uintptr_t>(size) : t.stride[d];
+    inside = inside && !__builtin_mul_overflow(t.extent[d] - 1, stride, &reach) && !__builtin_add_overflow(end, reach, &end);
+  }
+  require(inside, "its last element lies beyond the end of memory, expected smaller extents or strides");
   const std::uint64_t row = std::uint64_t{t.box[0]} * static_cast<std::uint64_t>(size);
   require(row % 16 == 0, "a row of the box is {} bytes, expected a multiple of 16", row);
   // The engine takes shorter rows too, but then leaves gaps of which nobody makes use.

@@ -60,6 +60,21 @@ gemm_sums sums_of(const selection& s, const device_limits& device) {
   return device.major == 9 ? gemm_sums::hopper : device.major == 8 ? gemm_sums::ampere : gemm_sums::unknown;
 }
 
+void require_sensible(const gemm_options& options) {
+  if (options.accuracy != precision::fp32 && options.accuracy != precision::strict)
+    throw bad_request(fmt::format("accuracy is {}: expected precision::fp32 or precision::strict", static_cast<int>(options.accuracy)));
+  if (options.if_weaker != weaker_bound::take && options.if_weaker != weaker_bound::refuse)
+    throw bad_request(
+        fmt::format("if_weaker is {}: expected weaker_bound::take or weaker_bound::refuse", static_cast<int>(options.if_weaker)));
+  mm::require_policy(options.policy);
+  const std::span<std::byte> w = options.workspace;
+  if (!w.empty() && w.data() == nullptr) throw bad_request(fmt::format("the workspace is a null pointer: expected {} bytes", w.size()));
+  if (const auto address = reinterpret_cast<std::uintptr_t>(w.data()); !w.empty() && address % 256 != 0)
+    throw bad_request(fmt::format("the workspace is at address {:#x}: expected a multiple of 256", address));
+  if (const auto address = reinterpret_cast<std::uintptr_t>(options.recomputed); address % alignof(std::uint64_t) != 0)
+    throw bad_request(fmt::format("recomputed is at address {:#x}: expected a multiple of {}", address, alignof(std::uint64_t)));
+}
+
 selection choose(const context& where, const mm::problem& p, const gemm_options& options) {
   selection s;
   const auto not_short = mm::refuses_short(where, p);
@@ -111,9 +126,10 @@ selection choose(const context& where, const mm::problem& p, const gemm_options&
 
 std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "strict"; }
 
-selection select(const context& where, const mm::problem& p, const gemm_options& options) {
-  mm::require_sensible(p);
-  mm::require_policy(options.policy);
+selection select(const context& where, const mm::problem& given, const gemm_options& options) {
+  require_sensible(options);
+  mm::require_sensible(given);
+  const mm::problem p = mm::without_idle_strides(given);
   selection s = choose(where, p, options);
   const std::int64_t k = p.m() == 0 || p.n() == 0 || p.alpha == 0 ? 0 : p.k();  // that are multiplied
   s.bound = bound_of(sums_of(s, where.limits()), k);
@@ -140,6 +156,10 @@ class borrowed {
   std::span<std::byte> memory_;
 };
 
+mm::judged_view recomputed_of(const gemm_options& options) {
+  return mm::judged("recomputed", options.recomputed, sizeof *options.recomputed);
+}
+
 launch_counts run(const context& where, const mm::product_plan& plan, const gemm_options& options) {
   const std::size_t needed = plan.workspace();
   if (options.workspace.empty()) {
@@ -148,8 +168,9 @@ launch_counts run(const context& where, const mm::product_plan& plan, const gemm
   }
   if (options.workspace.size() < needed)
     throw bad_request(fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
-  if (reinterpret_cast<std::uintptr_t>(options.workspace.data()) % 256 != 0)
-    throw bad_request("the workspace does not start at a multiple of 256 bytes");
+  const mm::judged_view used = mm::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
+  mm::require_own_memory(plan.what, used);
+  if (options.recomputed != nullptr) mm::require_apart(recomputed_of(options), used);
   return mm::run(where, plan, options.workspace, options.recomputed, options.on);
 }
 
@@ -175,6 +196,8 @@ const mm::step& select_step(const context& where, const mm::problem& p) {
 
 launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options) {
   const selection s = select(where, p, options);
+  mm::require_own_memory(p);
+  if (options.recomputed != nullptr) mm::require_own_memory(p, recomputed_of(options));
   if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) return run(where, *split, options);
   if (const auto* with_few = std::get_if<mm::short_plan>(&s.plan))
     return where.runs_on().launch(with_few->code, with_few->grid, &with_few->what, options.on);

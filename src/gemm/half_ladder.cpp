@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "src/gemm/views.hpp"
 #include "src/instances.hpp"
 #include "src/named_lists.hpp"
 
@@ -29,13 +30,13 @@ namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
-template <class T> void require_rows(const char* name, const matrix_view<T>& v) {
-  if (v.rows < 0 || v.columns < 0) throw bad_request(fmt::format("{} is {} x {}: must not be negative", name, v.rows, v.columns));
-  if (v.column_stride != 1) throw bad_request(fmt::format("{} has column stride {}: expected 1", name, v.column_stride));
-  if (v.data == nullptr && v.rows > 0 && v.columns > 0) throw bad_request(fmt::format("{} is a null pointer", name));
+void require_rows(const judged_view& v) {
+  require_extents(v);
+  if (v.column_stride != 1) throw bad_request(fmt::format("{} has column stride {}: expected 1", v.name, v.column_stride));
+  require_memory(v);
 }
 void require_aligned(const char* name, const matrix_view<const f16>& v) {
-  require_rows(name, v);
+  require_rows(judged(name, v));
   if (reinterpret_cast<std::uintptr_t>(v.data) % 16 != 0 || v.row_stride % 8 != 0 || (v.row_stride < v.columns && v.rows > 1))
     throw bad_request(fmt::format("{} has rows of {} elements, {} apart, from {} on: expected rows that start at multiples of 16 bytes",
                                   name, v.columns, v.row_stride, static_cast<const void*>(v.data)));
@@ -43,10 +44,13 @@ void require_aligned(const char* name, const matrix_view<const f16>& v) {
 void require_sensible(const half_problem& p) {
   require_aligned("A", p.a);
   require_aligned("B", p.b);
-  require_rows("C", p.c);
+  require_rows(judged("C", p.c));
   if (p.a.rows != p.c.rows || p.b.columns != p.c.columns || p.a.columns != p.b.rows)
     throw bad_request(fmt::format("A is {} x {}, B {} x {}, C {} x {}: they must agree", p.a.rows, p.a.columns, p.b.rows, p.b.columns,
                                   p.c.rows, p.c.columns));
+  require_distinct(judged("C", p.c));
+  require_apart(judged("C", p.c), judged("A", p.a));
+  require_apart(judged("C", p.c), judged("B", p.b));
 }
 
 // `rows` rows of 64 elements: what one copy brings.

@@ -101,7 +101,7 @@ plan prepare(target where, const step& how, const problem& p, parts run) {
 }
 
 plan prepare(const instance& variant, const problem& p) {
-  problem arguments = p;
+  problem arguments = without_idle_strides(p);
   if (p.alpha == 0) arguments.a.columns = arguments.b.rows = 0;  // A and B are not to be read
   if (arguments.k() == 0) arguments.alpha = 0;                   // nothing to scale: alpha may be infinite or NaN
 

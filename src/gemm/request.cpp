@@ -1,4 +1,4 @@
-#include "request.hpp"
+#include "src/gemm/request.hpp"
 
 #include <fmt/format.h>
 
@@ -7,33 +7,47 @@
 #include <limits>
 
 namespace antiphase::mm {
-namespace {
-
-template <class T> void require_matrix(const char* name, const matrix_view<T>& v, bool must_have_data) {
-  if (v.rows < 0 || v.columns < 0) throw bad_request(fmt::format("{} is {} x {}: extents must not be negative", name, v.rows, v.columns));
-  if (must_have_data && v.rows > 0 && v.columns > 0 && v.data == nullptr)
-    throw bad_request(fmt::format("{} is a null pointer: expected {} x {} elements", name, v.rows, v.columns));
-}
-
-}  // namespace
 
 void require_sensible(const problem& p) {
-  const bool reads_operands = p.alpha != 0 && p.m() > 0 && p.n() > 0;
-  require_matrix("A", p.a, reads_operands);
-  require_matrix("B", p.b, reads_operands);
-  require_matrix("C", p.c, true);
+  const judged_view a = judged("A", p.a), b = judged("B", p.b), c = judged("C", p.c);
+  for (const judged_view& v : {a, b, c}) require_extents(v);
+  const bool reads_operands = reads(p);
+  for (const judged_view& v : {a, b})
+    if (reads_operands) require_memory(v);
+  require_memory(c);
   if (p.a.rows != p.c.rows) throw bad_request(fmt::format("A has {} rows, C has {}: they must agree", p.a.rows, p.c.rows));
   if (p.b.columns != p.c.columns) throw bad_request(fmt::format("B has {} columns, C has {}: they must agree", p.b.columns, p.c.columns));
   if (p.a.columns != p.b.rows) throw bad_request(fmt::format("A has {} columns, B has {} rows: they must agree", p.a.columns, p.b.rows));
   constexpr std::int64_t limit = std::numeric_limits<int>::max() - 1024;
   if (p.k() > limit) throw not_supported(fmt::format("K = {}: the ladder's kernels take at most {}", p.k(), limit));
-  const bool row_major = p.c.column_stride >= 1 && (p.m() <= 1 || p.c.row_stride >= (p.n() - 1) * p.c.column_stride + 1);
-  const bool column_major = p.c.row_stride >= 1 && (p.n() <= 1 || p.c.column_stride >= (p.m() - 1) * p.c.row_stride + 1);
-  if (p.m() > 0 && p.n() > 0 && !row_major && !column_major)
-    throw bad_request(
-        fmt::format("C is {} x {} with strides {} and {}: its elements would overlap", p.m(), p.n(), p.c.row_stride, p.c.column_stride));
-  if (p.c.data != nullptr && reads_operands && p.m() > 0 && p.n() > 0 && p.k() > 0 && (p.c.data == p.a.data || p.c.data == p.b.data))
-    throw bad_request(fmt::format("C has the same address as {}: they must not overlap", p.c.data == p.a.data ? "A" : "B"));
+  require_distinct(c);
+  for (const judged_view& v : {a, b})
+    if (reads_operands) require_another_start(c, v);
+}
+
+bool reads(const problem& p) { return p.alpha != 0 && p.m() > 0 && p.n() > 0; }
+
+namespace {
+void require_apart_from_operands(const problem& p, const judged_view& v) {
+  if (!reads(p)) return;
+  require_apart(v, judged("A", p.a));
+  require_apart(v, judged("B", p.b));
+}
+}  // namespace
+
+void require_own_memory(const problem& p) { require_apart_from_operands(p, judged("C", p.c)); }
+void require_own_memory(const problem& p, const judged_view& v) {
+  require_apart(v, judged("C", p.c));
+  require_apart_from_operands(p, v);
+}
+
+problem without_idle_strides(const problem& p) {
+  problem q = p;
+  q.a = without_idle_strides(p.a);
+  q.b = without_idle_strides(p.b);
+  q.c = without_idle_strides(p.c);
+  if (!reads(p)) q.a.row_stride = q.a.column_stride = q.b.row_stride = q.b.column_stride = 0;
+  return q;
 }
 
 problem with_rows_together(const problem& p) {

@@ -2,10 +2,23 @@
 #pragma once
 #include <antiphase/gemm/problem.hpp>
 
+#include "src/gemm/views.hpp"
+
 namespace antiphase::mm {
 
-// Throws bad_request, naming the first argument that makes no sense.
+// Throws bad_request, naming the first argument that makes no sense. Whoever asks for a plan or its workspace may not have the memory yet:
+// which memory C shares with A and B is judged by require_own_memory(), before a launch.
 void require_sensible(const problem& p);
+void require_own_memory(const problem& p);
+
+// Whether A and B are read, if they have elements.
+bool reads(const problem& p);
+
+// What a sensible problem reads and writes does not lie in this memory. Throws bad_request.
+void require_own_memory(const problem& p, const judged_view& v);
+
+// The same product with strides that are never taken small enough to be multiplied by anything.
+problem without_idle_strides(const problem& p);
 
 // The same product with A and B having changed places if that puts the rows of C side by side.
 problem with_rows_together(const problem& p);

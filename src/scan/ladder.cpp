@@ -137,7 +137,7 @@ std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible_sizes(p);
   if (is_one_wave(how)) return one_wave_workspace(p);
   if (is_single_pass(how)) return single_pass_workspace(p, nullptr, how);
-  if (!passes_refuse(p).empty()) return 0;
+  if (is_empty(p) || !passes_refuse(p).empty()) return 0;
   return with_element(p.type, [&]<class T>() {
     return workspace_bytes<T>(how.how.tile(sizeof(T)), {p.outer, p.length, p.inner, p.direction});
   });

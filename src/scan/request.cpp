@@ -6,6 +6,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/operators.hpp>
+#include <antiphase/scan/passes.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -73,6 +74,31 @@ std::string text(const scan_value& value) {
   return value.visit([](auto x) { return fmt::format("{}", x); });
 }
 
+bool overlap(std::uintptr_t a, std::int64_t a_bytes, std::uintptr_t b, std::int64_t b_bytes) {
+  return a < b ? b - a < static_cast<std::uintptr_t>(a_bytes) : a - b < static_cast<std::uintptr_t>(b_bytes);
+}
+
+// Throws bad_request unless so many bytes may lie there.
+void require_memory(const char* name, const char* verb, std::uintptr_t address, std::int64_t bytes, std::size_t alignment,
+                    std::string_view of) {
+  if (address % alignment != 0)
+    throw bad_request(fmt::format("{} {} at address {:#x}: expected a multiple of {}{}", name, verb, address, alignment, of));
+  if (std::numeric_limits<std::uintptr_t>::max() - address < static_cast<std::uintptr_t>(bytes))
+    throw bad_request(
+        fmt::format("{} {} at address {:#x}: {} bytes from there reach beyond the end of memory", name, verb, address, bytes));
+}
+
+void require_memory(const char* name, const char* verb, std::uintptr_t address, std::int64_t bytes, element type) {
+  const std::string of = address % size_of(type) == 0 ? "" : fmt::format(", the size of {}", antiphase::name(type));
+  require_memory(name, verb, address, bytes, size_of(type), of);
+}
+void require_same_or_apart(std::uintptr_t in, std::int64_t in_bytes, std::uintptr_t out, std::int64_t out_bytes) {
+  const bool same_size = in_bytes == out_bytes;
+  if ((in == out && same_size) || !overlap(in, in_bytes, out, out_bytes)) return;
+  throw bad_request(fmt::format("out begins {} bytes {} in and overlaps it: expected {}{} bytes apart", in < out ? out - in : in - out,
+                                in < out ? "after" : "before", same_size ? "the same address, or " : "", in < out ? in_bytes : out_bytes));
+}
+
 // Of a problem's elements, were they of that type.
 std::int64_t bytes_of(const problem& p, element type) {
   if (is_empty(p)) return 0;
@@ -122,7 +148,26 @@ std::string description(const problem& p, const scan_keys* keys) {
   std::string out = fmt::format("{} of {}", name(p.operation), antiphase::name(p.type));
   if (result_type(p) != p.type) out += fmt::format(" into {}", antiphase::name(result_type(p)));
   if (keys != nullptr) return out + (keys->by == segments_by::keys ? ", by key" : ", by head flags");
-  return p.outer * p.inner == 1 ? out : out + fmt::format(", {} lines", p.outer * p.inner);
+  return is_empty(p) || p.outer * p.inner == 1 ? out : out + fmt::format(", {} lines", p.outer * p.inner);
+}
+
+void require_arrays(const lines& over, const void* in, const void* out, std::size_t element_bytes, std::size_t alignment) {
+  const std::pair<const char*, std::int64_t> extents[] = {{"outer", over.outer}, {"length", over.length}, {"inner", over.inner}};
+  for (const auto& [argument, extent] : extents)
+    if (extent < 0) throw bad_request(fmt::format("{} is {}: expected 0 or more", argument, extent));
+  if (over.direction != scan_direction::forward && over.direction != scan_direction::reverse)
+    throw bad_request(fmt::format("direction is {}: expected forward or reverse", static_cast<int>(over.direction)));
+  if (is_empty(over)) return;
+  auto bytes = static_cast<std::int64_t>(element_bytes);
+  for (const auto& [argument, extent] : extents)
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      throw bad_request(fmt::format("outer x length x inner elements are too many, {} x {} x {} of {} bytes: expected less than 2^63 bytes",
+                                    over.outer, over.length, over.inner, element_bytes));
+  for (const auto& [argument, data] : {std::pair{"in", in}, std::pair{"out", static_cast<const void*>(out)}}) {
+    if (data == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected {} bytes", argument, bytes));
+    require_memory(argument, "is", reinterpret_cast<std::uintptr_t>(data), bytes, alignment, "");
+  }
+  require_same_or_apart(reinterpret_cast<std::uintptr_t>(in), bytes, reinterpret_cast<std::uintptr_t>(out), bytes);
 }
 
 void require_sensible_sizes(const problem& p) {
@@ -168,22 +213,17 @@ void require_sensible(const problem& p) {
   if (p.out == nullptr) throw bad_request(fmt::format("out is a null pointer: expected {} bytes", bytes[1]));
   const auto in = reinterpret_cast<std::uintptr_t>(p.in), out = reinterpret_cast<std::uintptr_t>(p.out);
   for (const auto& [argument, address, type] : {std::tuple{"in", in, p.type}, std::tuple{"out", out, result_type(p)}})
-    if (address % size_of(type) != 0)
-      throw bad_request(fmt::format("{} is at address {:#x}: expected a multiple of {}, the size of {}", argument, address, size_of(type),
-                                    antiphase::name(type)));
-  const bool same_size = bytes[0] == bytes[1], same = in == out && same_size;
-  const std::uintptr_t distance = in < out ? out - in : in - out;
-  const auto first_size = static_cast<std::uintptr_t>(in < out ? bytes[0] : bytes[1]);
-  if (!same && distance < first_size)
-    throw bad_request(fmt::format("out begins {} bytes {} in and overlaps it: expected {}{} bytes apart", distance,
-                                  in < out ? "after" : "before", same_size ? "the same address, or " : "", first_size));
+    require_memory(argument, "is", address, bytes_of(p, type), type);
+  require_same_or_apart(in, bytes[0], out, bytes[1]);
 }
 
 void require_sensible(const problem& p, const scan_keys& keys) {
   require_sensible(p);
-  if (p.outer * p.inner != 1 && !is_empty(p))
+  if (!is_empty(p) && p.outer * p.inner != 1)
     throw bad_request(fmt::format("outer x inner is {} x {}: expected 1 x 1, keys tell the segments of one line apart", p.outer, p.inner));
   const bool flags = keys.by == segments_by::head_flags;
+  if (!flags && keys.by != segments_by::keys)
+    throw bad_request(fmt::format("segments_by is {}: expected keys or head_flags", static_cast<int>(keys.by)));
   if (!flags && (static_cast<int>(keys.type) < 0 || keys.type > last_element || is_half(keys.type)))
     throw bad_request(fmt::format("the type of keys is {}: expected an integer type, f32 or f64", static_cast<int>(keys.type)));
   if (is_empty(p)) return;
@@ -191,12 +231,29 @@ void require_sensible(const problem& p, const scan_keys& keys) {
   const element type = flags ? element::u8 : keys.type;
   const auto at = reinterpret_cast<std::uintptr_t>(keys.data), out = reinterpret_cast<std::uintptr_t>(p.out);
   if (at == 0) throw bad_request(fmt::format("{} are a null pointer: expected {} elements", what, p.length));
-  if (at % size_of(type) != 0)
-    throw bad_request(
-        fmt::format("{} are at address {:#x}: expected a multiple of {}, the size of {}", what, at, size_of(type), antiphase::name(type)));
-  const auto key_bytes = static_cast<std::uintptr_t>(bytes_of(p, type)),
-             out_bytes = static_cast<std::uintptr_t>(bytes_of(p, result_type(p)));
-  if (at < out + out_bytes && out < at + key_bytes) throw bad_request(fmt::format("out overlaps the {}", what));
+  require_memory(what, "are", at, bytes_of(p, type), type);
+  if (overlap(at, bytes_of(p, type), out, bytes_of(p, result_type(p)))) throw bad_request(fmt::format("out overlaps the {}", what));
+}
+
+void require_workspace(std::span<std::byte> given, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(given.data());
+  if (given.size() < bytes) throw bad_request(fmt::format("workspace has {} bytes: expected {} or more", given.size(), bytes));
+  if (address == 0 && !given.empty()) throw bad_request(fmt::format("workspace is a null pointer: expected {} bytes", given.size()));
+  if (address % 16 != 0) throw bad_request(fmt::format("workspace is at address {:#x}: expected a multiple of 16", address));
+}
+
+void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::byte> workspace) {
+  if (is_empty(p)) return;
+  const auto require = [&](const char* name, const void* data, std::int64_t bytes) {
+    if (overlap(reinterpret_cast<std::uintptr_t>(workspace.data()), static_cast<std::int64_t>(workspace.size()),
+                reinterpret_cast<std::uintptr_t>(data), bytes))
+      throw bad_request(fmt::format("the workspace of {} bytes overlaps {}: expected memory of its own", workspace.size(), name));
+  };
+  require("in", p.in, bytes_of(p, p.type));
+  require("out", p.out, bytes_of(p, result_type(p)));
+  if (keys == nullptr) return;
+  const bool flags = keys->by == segments_by::head_flags;
+  require(flags ? "the head flags" : "the keys", keys->data, bytes_of(p, flags ? element::u8 : keys->type));
 }
 
 }  // namespace antiphase::prefix

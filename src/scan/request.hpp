@@ -2,7 +2,9 @@
 #pragma once
 #include <antiphase/core/element.hpp>
 #include <antiphase/scan/problem.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,10 @@ std::uint64_t first_of_exclusive(const problem& p);
 // What can be said of a problem without its memory, and of segments by key. Throw bad_request naming the first argument that is wrong.
 void require_sensible_sizes(const problem& p);
 void require_sensible(const problem& p, const scan_keys& keys);
+
+// A workspace of the caller's: large enough, there, aligned; and, for a sensible problem with such keys or none, memory of its own.
+void require_workspace(std::span<std::byte> given, std::size_t bytes);
+void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::byte> workspace);
 
 // "sum of i8 into i32, by key"
 std::string description(const problem& p, const scan_keys* keys);

@@ -36,11 +36,11 @@ std::size_t workspace_for(const problem& p) {
                                prefix::workspace_bytes(prefix::find_step("items"), p)}));
 }
 
-void require_workspace(std::span<std::byte> given, std::size_t bytes) {
-  if (given.size() < bytes) throw bad_request(fmt::format("workspace has {} bytes: expected {} or more", given.size(), bytes));
-  if (reinterpret_cast<std::uintptr_t>(given.data()) % 16 != 0)
-    throw bad_request(
-        fmt::format("workspace is at address {:#x}: expected a multiple of 16", reinterpret_cast<std::uintptr_t>(given.data())));
+// One that is given; of a problem that was judged.
+void require_workspace(std::span<std::byte> given, std::size_t bytes, const problem& p, const scan_keys* keys) {
+  if (given.empty()) return;
+  prefix::require_workspace(given, both_halves(bytes));
+  prefix::require_own_memory(p, keys, given);
 }
 
 launch_counts single_pass(const executor& runs, const problem& p, const scan_keys* keys, const step& how, const scan_options& options) {
@@ -60,7 +60,7 @@ launch_counts scan(const context& where, const problem& p, const scan_options& o
   const executor& runs = where.runs_on();
   const step& how = options.policy == "auto" ? prefix::select_step(runs, p) : prefix::find_policy(options.policy);
   prefix::require_sensible(p);
-  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::workspace_bytes(how, p)));
+  require_workspace(options.workspace, prefix::workspace_bytes(how, p), p, nullptr);
   if (prefix::is_single_pass(how)) return single_pass(runs, p, nullptr, how, options);
   const std::size_t bytes = prefix::workspace_bytes(how, p);
   if (bytes == 0) return launch_all(runs, prefix::prepare(runs, how, p, {}), options.on);
@@ -77,7 +77,7 @@ launch_counts scan_by_key(const context& where, const problem& p, const scan_key
   const step& how = options.policy == "auto" ? prefix::select_single_pass(runs) : prefix::find_policy(options.policy);
   prefix::require_has_segments(how);
   prefix::require_sensible(p, keys);
-  if (!options.workspace.empty()) require_workspace(options.workspace, both_halves(prefix::single_pass_workspace(p, &keys, how)));
+  require_workspace(options.workspace, prefix::single_pass_workspace(p, &keys, how), p, &keys);
   return single_pass(runs, p, &keys, how, options);
 }
 
@@ -91,7 +91,7 @@ std::size_t scan_workspace(const problem& p, const scan_keys& keys) {
 }
 
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on) {
-  require_workspace(workspace, 0);
+  prefix::require_workspace(workspace, 0);
   const std::vector<std::byte> zeros(workspace.size());
   where.runs_on().copy_in(workspace.data(), zeros.data(), zeros.size(), on);
   where.runs_on().synchronize(on);

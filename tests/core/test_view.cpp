@@ -73,6 +73,18 @@ TEST(view, stride_zero_repeats_a_row_or_a_column) {
     }
 }
 
+TEST(view, negative_strides_go_backwards) {
+  auto data = numbered(3 * 7);
+  const auto upwards = row_major(&data[14], 3, 5, -7);
+  const auto leftwards = column_major(&data[12], 3, 5, -3);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 5; ++j) {
+      EXPECT_EQ(upwards(i, j), 114 - 7 * i + j);
+      EXPECT_EQ(leftwards(i, j), 112 + i - 3 * j);
+    }
+  EXPECT_EQ(row_major(data.data(), 3, 5, -2).row_stride, -2) << "which is no dense matrix";
+}
+
 TEST(view, becomes_a_view_of_constants_but_never_back) {
   auto data = numbered(6);
   const matrix_view<const int> constant = row_major(data.data(), 2, 3);

@@ -135,6 +135,10 @@ void check_refusals(const context& where) {
   EXPECT_THAT(refusal([](auto& t) { t.data = nullptr; }), HasSubstr("the address 0x0"));
   EXPECT_EQ(refusal([](auto& t) { t.extent[1] = 0; }), "tensor map: extent 1 is 0, expected 1 to 2^32");
   EXPECT_EQ(refusal([](auto& t) { t.stride[1] = 136; }), "tensor map: stride 1 is 136 bytes, expected a multiple of 16 below 2^40");
+  EXPECT_EQ(refusal([](auto& t) { t.pattern = static_cast<swizzle>(9); }),
+            "tensor map: the swizzle is 9, expected none or that of 32, 64 or 128 bytes");
+  EXPECT_EQ(refusal([](auto& t) { t.data = reinterpret_cast<void*>(~std::uintptr_t{0} - 31); }),
+            "tensor map: its last element lies beyond the end of memory, expected smaller extents or strides");
   EXPECT_EQ(refusal([](auto& t) { t.box[1] = 257; }), "tensor map: the box is 257 wide in dimension 1, expected 1 to 256");
   EXPECT_EQ(refusal([](auto& t) { t.box[0] = 0; }), "tensor map: the box is 0 wide in dimension 0, expected 1 to 256");
   EXPECT_EQ(refusal([](auto& t) { t.box[0] = 30; }), "tensor map: a row of the box is 120 bytes, expected a multiple of 16");

@@ -122,6 +122,22 @@ TEST_P(gemm_layouts, operands_read_backwards) {
   });
 }
 
+TEST_P(gemm_layouts, outputs_written_backwards) {
+  const context where = any();
+  const auto expect_right = [&](std::string_view policy, product p) {
+    SCOPED_TRACE(policy);
+    const auto right = expected(p);
+    const placing rows = placed_in_packets(major::row, p.c), columns = placed_in_packets(major::column, p.c);
+    for (const placing how :
+         {placing{-rows.row_stride, 1}, placing{rows.row_stride, -1}, placing{-rows.row_stride, -1}, placing{-rows.row_stride - 1, 1},
+          placing{1, -columns.column_stride}, placing{-1, columns.column_stride}, placing{-2 * rows.row_stride, -2}}) {
+      p.place_c = how;
+      EXPECT_TRUE(same(computed(where, policy, p), right)) << how.row_stride << " and " << how.column_stride;
+    }
+  };
+  each_step([&](const mm::step& s) { expect_right(s.name, edged(s.how)); });
+}
+
 // C^T = B^T A^T with views that only swap extents and strides; the sums are the same, so are the bits.
 TEST_P(gemm_layouts, transposed_views) {
   const context where = any();

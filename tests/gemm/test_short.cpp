@@ -52,6 +52,10 @@ TEST_P(gemm_short, general_strides) {
   p.place_b = {3, 9 * 3 + 2, 2};
   p.place_c = {120, 3, 3};
   EXPECT_TRUE(same(computed_short(p), by_double(p)));
+  for (const placing how : {placing{-44, 1}, placing{-41, 1}, placing{44, -1}, placing{-1, 72}, placing{1, -72}, placing{-100, -2}}) {
+    p.place_c = how;  // written backwards
+    EXPECT_TRUE(same(computed_short(p), by_double(p))) << how.row_stride << " and " << how.column_stride;
+  }
 }
 
 // x + y - x + z: FP64 alone would lose y and z behind an x of 2^60.

@@ -64,6 +64,14 @@ TEST_P(gemm_split, general_strides) {
   p.place_c = {120, 3, 3};
   AP_EXPECT_KEPT(split(p), p);
 }
+TEST_P(gemm_split, outputs_written_backwards) {
+  product p = product_of(reals(140, 90, 1), reals(90, 150, 2), 1, 0);
+  for (const placing how : {placing{-152, 1}, placing{152, -1}, placing{-151, 1}, placing{-1, 142}, placing{1, -142}, placing{-304, -2}}) {
+    p.place_c = how;
+    SCOPED_TRACE(testing::Message() << how.row_stride << " and " << how.column_stride);
+    AP_EXPECT_KEPT(split(p), p);
+  }
+}
 TEST_P(gemm_split, operands_that_repeat_one_line) {
   product p = product_of(filled(40, 50, 0), reals(50, 60, 3));
   const dense line = reals(1, 50, 9);

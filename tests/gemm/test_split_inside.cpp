@@ -82,6 +82,8 @@ TEST_P(split_inside, general_strides) {
   p.place_b = {3, 90 * 3 + 2, 2};
   p.place_c = {120, 3, 3};
   AP_EXPECT_KEPT(inside(p), p);
+  p.place_c = {-44, 1, 0};  // written backwards
+  AP_EXPECT_KEPT(inside(p), p);
 }
 TEST_P(split_inside, k_in_pieces) {
   if (sanitized) GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";

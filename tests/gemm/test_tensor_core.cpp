@@ -88,6 +88,12 @@ TEST(tensor_core, rejects_what_makes_no_sense) {
   EXPECT_THAT(said([](auto& p) { p.b.column_stride = 2; }), testing::StartsWith("B has column stride 2"));
   EXPECT_THAT(said([](auto& p) { p.c.rows = 3; }), testing::HasSubstr("must agree"));
   EXPECT_THAT(said([](auto& p) { p.c.data = nullptr; }), testing::StartsWith("C is a null pointer"));
+  EXPECT_THAT(said([](auto& p) { p.c.row_stride = 3; }), testing::HasSubstr("its elements would overlap"));
+  EXPECT_THAT(said([](auto& p) { p.c.row_stride = std::int64_t{1} << 62; }), testing::HasSubstr("less than 2^52 bytes"));
+  EXPECT_THAT(said([](auto& p) { p.a.row_stride = std::int64_t{1} << 62; }), testing::HasSubstr("less than 2^52 bytes"));
+  EXPECT_THAT(said([](auto& p) { p.c.data = reinterpret_cast<float*>(reinterpret_cast<char*>(p.c.data) + 2); }),
+              testing::HasSubstr("multiple of 4"));
+  EXPECT_THAT(said([&](auto& p) { p.c.data = reinterpret_cast<float*>(const_cast<f16*>(in)) + 14; }), testing::HasSubstr("overlaps A"));
 }
 
 TEST(tensor_core_Cuda, is_right) {

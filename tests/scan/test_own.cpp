@@ -138,6 +138,17 @@ TEST_P(own_scans, say_what_makes_no_sense) {
   EXPECT_THAT(refusal<bad_request>(call, any(), here, {1, 2, -7}), HasSubstr("inner is -7"));
   EXPECT_THAT(refusal<bad_request>(call, any(), nullptr, {1, 2, 1}), HasSubstr("in is a null pointer"));
   EXPECT_THAT(refusal<bad_request>(call, any(), here, {1 << 30, std::int64_t{1} << 30, 8}), HasSubstr("2^63"));
+  constexpr std::int64_t big = std::int64_t{1} << 40;
+  EXPECT_EQ(refusal<bad_request>(call, any(), nullptr, {big, 0, big}), "") << "there is nothing to scan";
+  EXPECT_THAT(refusal<bad_request>(call, any(), here, {1, 1, 1, static_cast<scan_direction>(2)}), HasSubstr("direction is 2"));
+  EXPECT_THAT(refusal<bad_request>(call, any(), reinterpret_cast<char*>(here) + 1, {1, 1, 1}), HasSubstr("in is at address"));
+  brackets two[2]{};
+  try {
+    call.run(any(), two, reinterpret_cast<char*>(two) + alignof(brackets), {1, 2, 1}, scan_kind::inclusive, nullptr);
+    ADD_FAILURE() << "not refused";
+  } catch (const bad_request& e) {
+    EXPECT_THAT(e.what(), HasSubstr("overlaps it"));
+  }
 }
 
 #if ANTIPHASE_HAS_CUDA

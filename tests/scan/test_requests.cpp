@@ -52,6 +52,44 @@ TEST(scan_requests, addresses_that_do_not_fit) {
   EXPECT_EQ(bad({.in = array, .out = array + 4, .length = 4}), "");
 }
 
+TEST(scan_requests, memory_has_an_end) {
+  float* const last = reinterpret_cast<float*>(~std::uintptr_t{0} - 15);
+  EXPECT_THAT(bad({.in = last, .out = array, .length = 5}),
+              AllOf(HasSubstr("in is at address"), HasSubstr("20 bytes"), HasSubstr("end of memory")));
+  EXPECT_THAT(bad({.in = array, .out = last, .length = std::int64_t{1} << 60}), HasSubstr("beyond the end of memory"));
+}
+
+// Nothing to scan, whatever the other extents are.
+TEST(scan_requests, extents_of_nothing_are_not_multiplied) {
+  constexpr std::int64_t big = std::int64_t{1} << 40;
+  for (const std::string_view policy : {"auto", "items", "single-pass", "warp-shuffle"})
+    for (const element type : {element::f32, element::f16})
+      for (const prefix::problem& p : {prefix::problem{.type = type, .outer = big, .length = 0, .inner = big},
+                                       prefix::problem{.type = type, .outer = big, .length = big, .inner = 0},
+                                       prefix::problem{.type = type, .outer = 0, .length = big, .inner = big}}) {
+        EXPECT_EQ(refusal_of<bad_request>(p, policy), "") << policy;
+        scan_workspace(p);
+      }
+}
+
+TEST(scan_requests, keys_and_their_kind) {
+  const auto by_key = [](const prefix::scan_keys& keys) -> std::string {
+    try {
+      scan_by_key(context::on("cpu"), {.in = array, .out = array, .length = 4}, keys);
+    } catch (const bad_request& e) {
+      return e.what();
+    }
+    return "";
+  };
+  std::int32_t keys[4]{};
+  EXPECT_EQ(by_key({.data = keys}), "");
+  EXPECT_THAT(by_key({.data = keys, .by = static_cast<prefix::segments_by>(2)}), HasSubstr("segments_by is 2"));
+  EXPECT_THAT(by_key({.data = nullptr}), HasSubstr("keys are a null pointer"));
+  EXPECT_THAT(by_key({.data = reinterpret_cast<char*>(keys) + 2}), AllOf(HasSubstr("keys are at address"), HasSubstr("multiple of 4")));
+  EXPECT_THAT(by_key({.data = reinterpret_cast<void*>(~std::uintptr_t{0} - 7)}), HasSubstr("beyond the end of memory"));
+  EXPECT_THAT(by_key({.data = array + 3}), HasSubstr("out overlaps the keys"));
+}
+
 TEST(scan_requests, policies) {
   EXPECT_THAT(
       refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),

@@ -64,6 +64,10 @@ TEST(scan_workspaces, are_refused_with_the_numbers) {
   };
   EXPECT_THAT(refusal({memory.data(), 100}), AllOf(HasSubstr("workspace has 100 bytes"), HasSubstr("expected 512 or more")));
   EXPECT_THAT(refusal({memory.data() + 8, scan_workspace(p)}), HasSubstr("multiple of 16"));
+  std::byte* const nowhere = nullptr;
+  EXPECT_THAT(refusal({nowhere, scan_workspace(p)}), HasSubstr("workspace is a null pointer"));
+  EXPECT_THROW(initialise_scan_workspace(where, {nowhere, 4096}), bad_request);
+  EXPECT_THAT(refusal({reinterpret_cast<std::byte*>(array.data() + 4), scan_workspace(p)}), HasSubstr("overlaps in"));
   initialise_scan_workspace(where, {memory.data(), memory.size()});
   EXPECT_EQ(refusal({memory.data(), memory.size()}), "");
 }

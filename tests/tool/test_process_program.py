@@ -275,6 +275,20 @@ class Trace(ToolTest):
         self.assertTrue(root.tag.endswith("svg"))
         self.assertEqual([line.split()[0] for line in done.stdout.decode().splitlines()], ["policy", "async-1", "async-2", "async-3"])
 
+    def test_the_same_file_every_time(self):
+        files = []
+        for name, seed in (("a.svg", "1"), ("b.svg", "1"), ("c.svg", "2")):
+            done = self.run_tool("trace", "--stages", "1,2,3", "--k", "256", "--output", name, "--seed", seed, "--json", *CPU)
+            files.append((self.folder / name).read_bytes())
+        self.assertEqual(files[0], files[1])
+        self.assertEqual(files[0], files[2])  # the clock does not see the schedule
+        shares = [t["hidden_share"] for t in json.loads(done.stdout)["timelines"]]
+        self.assertEqual(shares[0], 0)
+        self.assertLess(shares[0], shares[1])
+        self.assertLess(shares[1], shares[2])
+        self.assertEqual(json.loads(done.stdout)["timelines"][0]["unit"], "ticks")
+        self.assertIn("nothing was measured", files[0].decode())
+
     def test_perfetto(self):
         done = self.run_tool("trace", "--policy", "double-buffered,warp-tile", "--k", "128", "--output", "t.json", "--json", *CPU)
         self.assertGreater(len(json.loads((self.folder / "t.json").read_text())["traceEvents"]), 20)

@@ -68,7 +68,7 @@ TEST(RecordGemm, TimelinesAreInOrderAndTheProductIsRight) {
       product p(where, 40, 37, 32 * 7 - 5);
       const timeline t = record_gemm(where, policy, p.problem(), {.runs = 1});
       EXPECT_EQ(t.policy, policy);
-      EXPECT_EQ(t.unit, "ns");
+      EXPECT_EQ(t.unit, "ticks");
       EXPECT_EQ(t.recorded, t.steps);
       EXPECT_EQ(t.dropped, 0u);
       EXPECT_GE(t.steps, 7);
@@ -96,6 +96,44 @@ TEST(RecordGemm, OneStageHidesNothingMoreHideAllButTheFirstStep) {
       EXPECT_GT(o.mean_wait, 0) << policy;
       EXPECT_GT(o.mean_compute, 0) << policy;
     }
+}
+
+bool same_spans(const timeline& one, const timeline& other) {
+  return std::ranges::equal(one.spans, other.spans, [](const span_record& x, const span_record& y) {
+    return x.begin == y.begin && x.end == y.end && x.kind == y.kind && x.step == y.step && x.slot == y.slot && x.agent == y.agent;
+  });
+}
+
+// The simulation's clock is a model: neither the schedule nor the number of workers, nor when copies land in memory, makes a difference.
+TEST(RecordGemm, TheSameProblemGivesTheSameTimeline) {
+  for (const char* policy : policies) {
+    const context first = on_cpu(1);
+    product p(first, 40, 37, 32 * 4 - 3);
+    const timeline once = record_gemm(first, policy, p.problem());
+    ASSERT_FALSE(once.spans.empty());
+    for (const cpu_options& options : {cpu_options{.seed = 1, .workers = 1}, cpu_options{.seed = 99, .workers = 1},
+                                       cpu_options{.workers = 3}, cpu_options{.copies = landing::early, .workers = 1},
+                                       cpu_options{.order = schedule::reversed, .copies = landing::mixed, .workers = 1}}) {
+      const context again(make_cpu_executor(options));
+      product q(again, 40, 37, 32 * 4 - 3);
+      EXPECT_TRUE(same_spans(once, record_gemm(again, policy, q.problem()))) << policy << ", seed " << options.seed;
+    }
+  }
+}
+
+TEST(RecordGemm, MoreStagesHideMoreOfTheLoads) {
+  const context where = on_cpu(1);
+  product p(where, 32, 32, 512);
+  double hidden = -1;
+  std::int64_t duration = std::int64_t{1} << 60;
+  for (const char* policy : {"async-1", "async-2", "async-3", "async-4"}) {
+    const overlap o = measure(record_gemm(where, policy, p.problem()));
+    EXPECT_GT(o.hidden, hidden) << policy;
+    EXPECT_LT(o.duration, duration) << policy;
+    EXPECT_LE(o.hidden, 1) << policy;
+    hidden = o.hidden, duration = o.duration;
+  }
+  EXPECT_GT(hidden, 0.5);
 }
 
 TEST(RecordGemm, StagesAreThoseOfThePolicy) {

@@ -24,8 +24,14 @@ struct no_recorder {
 
 template <class Ring, class Recorder> struct recorded_ring;
 
+// What ordinary code of a thread does in a step, for the clock of the CPU executor (device/clock.cuh).
+struct step_work {
+  int multiply_adds = 0;   // of the computation
+  int register_bytes = 0;  // of the load, to registers, until the step is committed
+};
+
 // Every warp of one block is an agent; its lane 0 writes. The other threads carry the recorder too, but leave nothing.
-class recorder {
+template <step_work Work = step_work{}> class recorder {
  public:
   AP_DEV explicit recorder(const span_log& log)
       : agent_(warp_index()),
@@ -34,8 +40,18 @@ class recorder {
         spans_(log.spans + static_cast<std::int64_t>(agent_) * log.capacity) {}
 
   template <class Ring> AP_DEV recorded_ring<Ring, recorder> ring(Ring ring, int steps) { return {ring, *this, steps}; }
-  template <class Load> AP_DEV auto load(Load load) { return timed(span_kind::load, load); }
-  template <class Compute> AP_DEV auto compute(Compute compute) { return timed(span_kind::compute, compute); }
+  template <class Load> AP_DEV auto load(Load load) {
+    return timed(span_kind::load, [load](int step, int slot) {
+      load(step, slot);
+      if constexpr (Work.register_bytes > 0) clock_register_loads(Work.register_bytes);
+    });
+  }
+  template <class Compute> AP_DEV auto compute(Compute compute) {
+    return timed(span_kind::compute, [compute](int step, int slot) {
+      compute(step, slot);
+      if constexpr (Work.multiply_adds > 0) clock_instructions(Work.multiply_adds);
+    });
+  }
 
   AP_DEV void add(span_kind kind, int step, int slot, std::int64_t begin) {
     const std::int64_t end = clock_now();
@@ -76,6 +92,7 @@ template <class Ring, class Recorder> struct recorded_ring {
   AP_DEV void acquire(cursor<stages> at) { ring.acquire(at); }
   AP_DEV void commit(cursor<stages> at) {
     const std::int64_t begin = clock_now();
+    clock_registers_needed();
     ring.commit(at);
     if (committed < steps) log.add(span_kind::commit, committed++, at.index, begin);
   }

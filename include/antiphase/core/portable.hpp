@@ -39,13 +39,6 @@
 #define AP_ROLLED
 #endif
 
-// Memory of a thread of the host that is reached without a call. Of no use to nvcc, whose kernels do not see it.
-#if defined(__CUDACC__)
-#define AP_INITIAL_EXEC
-#else
-#define AP_INITIAL_EXEC [[gnu::tls_model("initial-exec")]]
-#endif
-
 // Set to 1 for compute-sanitizer's racecheck, which does not follow what one lane's arrival for its warp orders: then all lanes arrive.
 #if !defined(AP_EVERY_LANE_ARRIVES)
 #define AP_EVERY_LANE_ARRIVES 0

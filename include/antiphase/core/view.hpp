@@ -6,8 +6,8 @@
 
 namespace antiphase {
 
-// rows x columns elements; element (i, j) lies at data[i * row_stride + j * column_stride]. Strides count elements and may be zero
-// (broadcast) in a matrix that is only read. Row-major, column-major and transposed are strides, never copies.
+// rows x columns elements; element (i, j) lies at data[i * row_stride + j * column_stride]. Strides count elements; they may be negative
+// (backwards), and zero (broadcast) in a matrix that is only read. Row-major, column-major and transposed are strides, never copies.
 template <class T> struct matrix_view {
   T* data = nullptr;
   std::int64_t rows = 0;
@@ -23,13 +23,14 @@ template <class T> struct matrix_view {
   }
 };
 
-// `stride` is the distance between rows, at least `columns`; 0 means densely packed.
+// `stride` is the distance between rows, at least `columns`, or negative: then row 0 is the one with the highest address; 0 means densely
+// packed.
 template <class T> AP_FN constexpr matrix_view<T> row_major(T* data, std::int64_t rows, std::int64_t columns, std::int64_t stride = 0) {
-  return {data, rows, columns, stride > 0 ? stride : columns, 1};
+  return {data, rows, columns, stride != 0 ? stride : columns, 1};
 }
-// `stride` is the distance between columns, at least `rows`; 0 means densely packed.
+// `stride` is the distance between columns, at least `rows`, or negative; 0 means densely packed.
 template <class T> AP_FN constexpr matrix_view<T> column_major(T* data, std::int64_t rows, std::int64_t columns, std::int64_t stride = 0) {
-  return {data, rows, columns, 1, stride > 0 ? stride : rows};
+  return {data, rows, columns, 1, stride != 0 ? stride : rows};
 }
 template <class T> AP_FN constexpr matrix_view<T> transposed(matrix_view<T> v) {
   return {v.data, v.columns, v.rows, v.column_stride, v.row_stride};

@@ -52,8 +52,12 @@ inline std::optional<std::string> refusal(const device_limits& device, const ker
   return std::nullopt;
 }
 
-// Why a grid is not made of whole clusters; nothing if it is.
+// Why a grid has more blocks than can be counted, or is not made of whole clusters; nothing if it is fine.
 inline std::optional<std::string> misfit(const kernel& k, extent3 grid) {
+  std::int64_t blocks = 0;
+  if (__builtin_mul_overflow(std::int64_t{grid.x} * grid.y, grid.z, &blocks))
+    return "kernel " + std::string(k.name) + ": a grid of " + std::to_string(grid.x) + " x " + std::to_string(grid.y) + " x " +
+           std::to_string(grid.z) + " blocks: expected less than 2^63";
   if (grid.x % static_cast<unsigned>(k.cluster) == 0) return std::nullopt;
   return "kernel " + std::string(k.name) + ": a grid of " + std::to_string(grid.x) +
          " blocks along x is not a multiple of its clusters of " + std::to_string(k.cluster);

@@ -15,8 +15,13 @@ template <policy P> struct traced {
   using params = traced_problem;
   using storage = typename tiled<P>::storage;
 
+  static constexpr int register_floats = (P.copy == copy_kind::registers || P.a.transposed() ? P.tile.m * P.tile_k : 0) +
+                                         (P.copy == copy_kind::registers || P.b.transposed() ? P.tile.n * P.tile_k : 0);
+  static constexpr step_work work{.multiply_adds = P.tile.m * P.tile.n * P.tile_k / threads,
+                                  .register_bytes = register_floats * static_cast<int>(sizeof(float)) / threads};
+
   AP_DEV void operator()(const params& p) const {
-    recorder spans(p.log);
+    recorder<work> spans(p.log);
     tiled<P>::run(p.what, spans);
     spans.finish(p.log);
   }

@@ -12,6 +12,11 @@
 
 namespace antiphase::prefix {
 
+constexpr bool is_empty(const lines& over) { return over.outer == 0 || over.length == 0 || over.inner == 0; }
+// Throws bad_request unless that many elements may lie at both places: there, aligned, the same or apart. Nobody looks at the addresses of
+// no elements.
+void require_arrays(const lines& over, const void* in, const void* out, std::size_t element_bytes, std::size_t alignment);
+
 // tile_totals and tile_scan of device_wide.cuh for one type, operator and policy, and the policy's tile for that type.
 struct kernel_pair {
   kernel totals, scan;

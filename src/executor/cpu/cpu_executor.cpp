@@ -6,6 +6,7 @@
 #include <antiphase/core/error.hpp>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <thread>
 
@@ -23,6 +24,13 @@ class cpu_executor final : public executor {
     if (options.workers < 0) throw bad_request(fmt::format("workers = {}: expected 0 (one per core) or more", options.workers));
     if (options.resident_blocks < 0)
       throw bad_request(fmt::format("resident_blocks = {}: expected 0 (automatic) or more", options.resident_blocks));
+    const auto require = [](auto value, auto last, const char* name, const char* expected) {
+      if (static_cast<int>(value) < 0 || value > last)
+        throw bad_request(fmt::format("{} is {}: expected {}", name, static_cast<int>(value), expected));
+    };
+    require(options.order, schedule::script, "order", "one of the schedules");
+    require(options.copies, landing::mixed, "copies", "landing::early, late or mixed");
+    require(options.sums, tensor_sums::plain, "sums", "tensor_sums::as_hardware or plain");
     if (options.order == schedule::script && options.script == nullptr) throw bad_request("schedule::script: there is no script to follow");
     if (options.script != nullptr && options.workers != 1)
       throw bad_request(fmt::format("workers = {}: a script is written down and followed by one worker, expected 1", options.workers));
@@ -36,7 +44,12 @@ class cpu_executor final : public executor {
   target kind() const override { return target::cpu; }
   const device_limits& limits() const override { return options_.limits; }
 
-  void* allocate(std::size_t bytes) const override { return ::operator new(std::max<std::size_t>(bytes, 1), memory_alignment); }
+  void* allocate(std::size_t bytes) const override {
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - static_cast<std::size_t>(memory_alignment);
+    if (bytes <= most)  // larger sizes overflow inside some versions of operator new
+      if (void* memory = ::operator new(std::max<std::size_t>(bytes, 1), memory_alignment, std::nothrow)) return memory;
+    throw device_error(fmt::format("allocating {} bytes on {} failed: there is not so much memory", bytes, options_.limits.name));
+  }
   void deallocate(void* memory) const noexcept override { ::operator delete(memory, memory_alignment); }
   void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override { move(device, host, bytes, on); }
   void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override { move(host, device, bytes, on); }
@@ -65,7 +78,10 @@ class cpu_executor final : public executor {
  private:
   void move(void* to, const void* from, std::size_t bytes, stream on) const {
     const auto in_order = hold(on);
-    if (bytes > 0) std::memmove(to, from, bytes);
+    if (bytes == 0) return;
+    if (to == nullptr || from == nullptr)
+      throw bad_request(fmt::format("copying {} bytes {} a null pointer: expected an address", bytes, to == nullptr ? "to" : "from"));
+    std::memmove(to, from, bytes);
   }
   cpu_options options_;
   mutable cpu_detail::worker_pool workers_;

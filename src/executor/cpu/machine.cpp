@@ -42,6 +42,7 @@ void block_barrier(place where) {
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
   m.where = where;
+  m.latest = std::max(m.latest, self.time.now());
   m.waiting.push_back(&self);
   const bool last = ++m.arrived == self.home->running;
   if (last) self.owner->complete(m);
@@ -60,6 +61,7 @@ meeting& arrive_at(thread_state& self, int id, int threads, place where) {
          fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
   m.expected = threads;
   m.where = where;
+  m.latest = std::max(m.latest, self.time.now());
   ++m.arrived;
   if (observer* watch = self.owner->watch()) watch->arrived(self, &m);
   return m;
@@ -88,6 +90,7 @@ void cluster_arrive(place where) {
     fail(self, fault::barrier_misuse, where, "a second arrival at the cluster barrier without a wait for the first");
   self.cluster_arrived = true;
   self.cluster_phase = c.phase;
+  c.latest = std::max(c.latest, self.time.now());
   if (observer* watch = self.owner->watch()) watch->cluster_arrived(self);
   self.owner->arrive(c);
 }
@@ -103,6 +106,7 @@ void cluster_wait(place where) {
     c.waiting.push_back(&self);
   self.owner->suspend(self, ended ? condition::ready : condition::at_cluster, where);
   self.cluster_arrived = false;
+  self.time.wait_until(c.ended);
   if (observer* watch = self.owner->watch()) watch->cluster_waited(self);
 }
 
@@ -163,6 +167,8 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
          fmt::format("an asynchronous copy of {} bytes takes {} from its source: expected 0 to {}", bytes, from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
+  self.time.instructions(1);
+  if (from_source > 0) self.copies.lands = self.time.load(from_source);
   const async_copy copy{to, from, bytes, from_source};
   if (observer* watch = self.owner->watch()) watch->copy_issued(self, copy, where);
   if (self.owner->lands_now())
@@ -175,7 +181,7 @@ void copy_async_commit() {
   thread_state& self = called_from(__builtin_return_address(0));
   if (observer* watch = self.owner->watch()) watch->copies_committed(self);
   copy_queue& q = self.copies;
-  q.group_ends.push_back(q.copies.size());
+  q.groups.push_back({q.copies.size(), q.lands});
 }
 
 void copy_async_wait(int groups_left, place) {
@@ -183,14 +189,15 @@ void copy_async_wait(int groups_left, place) {
   if (observer* watch = self.owner->watch()) watch->copies_waited(self, groups_left);
   copy_queue& q = self.copies;
   const std::size_t left = static_cast<std::size_t>(groups_left);
-  if (q.group_ends.size() <= left) return;
-  const std::size_t done = q.group_ends.size() - left;
-  const std::size_t end = q.group_ends[done - 1];
-  for (; q.landed < end; ++q.landed) perform(q.copies[q.landed]);
-  q.group_ends.erase(q.group_ends.begin(), q.group_ends.begin() + static_cast<std::ptrdiff_t>(done));
+  if (q.groups.size() <= left) return;
+  const std::size_t done = q.groups.size() - left;
+  const copy_queue::group last = q.groups[done - 1];
+  self.time.wait_until(last.lands);
+  for (; q.landed < last.end; ++q.landed) perform(q.copies[q.landed]);
+  q.groups.erase(q.groups.begin(), q.groups.begin() + static_cast<std::ptrdiff_t>(done));
   if (q.landed < q.copies.size() && q.landed < 4096) return;
   q.copies.erase(q.copies.begin(), q.copies.begin() + static_cast<std::ptrdiff_t>(q.landed));
-  for (std::size_t& group : q.group_ends) group -= q.landed;
+  for (copy_queue::group& group : q.groups) group.end -= q.landed;
   q.landed = 0;
 }
 
@@ -203,7 +210,9 @@ void bulk_store(void* to, const void* from, std::uint32_t bytes, place where) {
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += bytes;
   if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, to, from, bytes, where);
-  bulk_store_state store{to, static_cast<const unsigned char*>(from), bytes, {}};
+  self.time.instructions(1);
+  const std::int64_t lands = self.home->bulk_copies.land(self.time.now(), bytes / ticks::bytes);
+  bulk_store_state store{to, static_cast<const unsigned char*>(from), bytes, {}, lands};
   if (self.owner->lands_now()) {
     capture(store);
     std::memcpy(to, from, bytes);
@@ -226,6 +235,8 @@ void bulk_wait(int groups_left, bulk_done what, place) {
   const std::size_t left = static_cast<std::size_t>(groups_left);
   if (q.groups.size() <= left) return;
   const std::size_t done = q.groups.size() - left;
+  for (std::size_t i = 0; i < done; ++i)
+    for (const auto& store : q.groups[i]) self.time.wait_until(store.lands);
   for (; q.read < done; ++q.read)
     for (auto& store : q.groups[q.read])
       if (store.captured.empty()) capture(store);
@@ -258,7 +269,14 @@ void loaded(const void* at, std::uint64_t value, place where) {
   self.owner->loaded(self, at, value, where);
 }
 
-std::int64_t clock() { return here().owner->clock.now(); }
+std::int64_t clock() {
+  thread_clock& time = here().time;
+  time.instructions(1);
+  return time.now();
+}
+void clock_instructions(int count) { here().time.instructions(count); }
+void clock_register_loads(int bytes) { here().time.load_registers(bytes); }
+void clock_registers_needed() { here().time.wait_for_registers(); }
 
 void trap(const char* why, place where) { fail(here(), fault::gave_up, where, fmt::format("the kernel gave up: {}", why)); }
 

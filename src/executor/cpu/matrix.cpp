@@ -31,6 +31,7 @@ template <class Finish> void together(thread_state& self, collective& m, int par
   if (last) {
     std::sort(m.waiting.begin(), m.waiting.end(), [](const thread_state* a, const thread_state* b) { return a->index < b->index; });
     finish(std::span<thread_state* const>(m.waiting));
+    meet_in_time(m.waiting);
     for (thread_state* t : m.waiting) self.owner->make_ready(*t);
     m.waiting.clear();
     ++self.owner->counts.warp_operations;

@@ -1,6 +1,8 @@
 // mbarriers of the CPU executor, and the bulk loads that complete on them.
+#include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -64,6 +66,8 @@ std::string describe_mbarrier(const std::uint64_t* word) {
 }
 
 void phase_ended(block_state& block, worker& owner, const std::uint64_t* word) {
+  mbarrier_clock& time = block.clock_of(word);
+  time.ended = std::exchange(time.latest, 0);
   if (observer* watch = owner.watch()) watch->mbarrier_phase_ended(block, word);
   owner.wake_mbarrier(block, word);
 }
@@ -75,6 +79,8 @@ void land(block_state& block, worker& owner, const bulk_load_state& load) {
     std::memcpy(load.to, load.from, load.bytes);
   fields f = unpack(*load.word);
   f.bytes -= static_cast<std::int32_t>(load.bytes);
+  mbarrier_clock& time = block.clock_of(load.word);
+  time.latest = std::max(time.latest, load.lands);
   if (advance(load.word, f)) phase_ended(block, owner, load.word);
 }
 
@@ -87,6 +93,8 @@ void issue(thread_state& self, bulk_load_state load, place where) {
          fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what, load.bytes, self.block->shared_bytes));
   ++self.owner->counts.copies;
   for (const auto& part : sources(load)) self.owner->counts.copied_bytes += part.size();
+  self.time.instructions(1);
+  load.lands = self.home->bulk_copies.land(self.time.now(), load.bytes / ticks::bytes);
   if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
   if (self.owner->lands_now())
     land(*self.home, *self.owner, load);
@@ -106,6 +114,7 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   if (parties <= 0 || parties > byte_limit)
     fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
   if (observer* watch = self.owner->watch()) watch->mbarrier_initialised(self, word, where);
+  self.home->clock_of(word) = {.word = word};
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }
 
@@ -121,6 +130,8 @@ void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
     fail(self, fault::barrier_misuse, where,
          fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
   --f.missing;
+  mbarrier_clock& time = self.home->clock_of(word);
+  time.latest = std::max(time.latest, self.time.now());
   if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word);
   if (advance(word, f)) phase_ended(*self.home, *self.owner, word);
 }
@@ -128,6 +139,7 @@ void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
 bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
   thread_state& self = called_from(__builtin_return_address(0));
+  if (ended) self.time.wait_until(self.home->clock_of(word).ended);
   if (observer* watch = self.owner->watch(); watch != nullptr && ended) watch->mbarrier_waited(self, word);
   return ended;
 }
@@ -137,6 +149,7 @@ void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
   require_barrier(self, word, where);
   observer* watch = self.owner->watch();
   if (cpu_detail::mbarrier_ended(*word, parity)) {
+    self.time.wait_until(self.home->clock_of(word).ended);
     if (watch != nullptr) watch->mbarrier_waited(self, word);
     return;
   }

@@ -2,7 +2,6 @@
 #include "worker.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
@@ -39,6 +38,7 @@ std::int64_t now() {
 void reset(meeting& m) {
   m.waiting.clear();
   m.arrived = 0;
+  m.latest = 0;
 }
 
 }  // namespace
@@ -53,19 +53,6 @@ void fail(const thread_state& self, fault kind, place where, const std::string& 
   const std::string kernel = self.owner->launch().what.name;
   throw kernel_fault(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", kernel, b.x, b.y, b.z, self.index, what, text(where)),
                      kind, kernel, what, b, self.index, where, self.code);
-}
-
-std::int64_t processor_clock::now() {
-  const std::int64_t steady = cpu_detail::now();
-  if (steady_ != 0 && steady - steady_ < close) {
-    processor_ += steady - steady_;
-  } else {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    processor_ = std::max(processor_, std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec);
-  }
-  steady_ = steady;
-  return processor_;
 }
 
 bool load_history::waits(const void* code, const void* at, std::uint64_t value) {
@@ -222,9 +209,12 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
   }
   block.at_mbarriers.clear();
   block.loads.clear();
+  block.bulk_copies = {};
+  block.mbarriers.clear();
   for (auto& m : block.matrices) m.clear();
   for (auto& m : block.warpgroup) m.waiting.clear();
   for (auto& t : block.thread) {
+    t->time = thread_clock(block.threads);
     t->copies.clear();
     t->stores = {};
     t->cluster_arrived = false;
@@ -285,6 +275,7 @@ void worker::complete(warp_meeting& m) {
     std::memset(m.values[m.buffer][__builtin_ctz(missing)].bytes, poison, static_cast<std::size_t>(m.bytes));
   // What carries a value does not order memory.
   if (watch() != nullptr && m.bytes == 0) watch()->met(*m.waiting.front()->home, m.waiting);
+  meet_in_time(m.waiting);
   for (thread_state* t : m.waiting) make_ready(*t);
   m.waiting.clear();
   m.arrived = 0;
@@ -296,7 +287,10 @@ void worker::complete_named(meeting& m) {
   let_go(m);
 }
 void worker::let_go(meeting& m) {
-  for (thread_state* t : m.waiting) make_ready(*t);
+  for (thread_state* t : m.waiting) {
+    t->time.wait_until(m.latest + ticks::barrier);
+    make_ready(*t);
+  }
   reset(m);
   ++counts.barriers;
   progress();
@@ -307,6 +301,7 @@ void worker::arrive(cluster_state& c) {
   if (--c.missing > 0 || c.running == 0) return;
   if (watch() != nullptr) watch()->cluster_phase_ended(c);
   ++c.phase;
+  c.ended = c.latest + ticks::barrier;
   c.missing = c.running;
   for (thread_state* t : c.waiting) make_ready(*t);
   c.waiting.clear();
@@ -317,6 +312,7 @@ void worker::arrive(cluster_state& c) {
 void worker::wake_mbarrier(block_state& block, const void* word) {
   std::erase_if(block.at_mbarriers, [&](thread_state* t) {
     if (t->key != word || !mbarrier_ended(*static_cast<const std::uint64_t*>(word), t->parity)) return false;
+    t->time.wait_until(block.clock_of(static_cast<const std::uint64_t*>(word)).ended);
     make_ready(*t);
     return true;
   });
@@ -467,7 +463,6 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   launch_ = &launch;
   schedule_ = scheduler(launch.options, index, static_cast<std::size_t>(launch.what.threads), static_cast<std::size_t>(resident));
   counts = {};
-  clock = {};
   failure_ = nullptr;
   idle_rounds_ = 0;
   picks_ = 0;

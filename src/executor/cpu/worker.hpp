@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "clock.hpp"
 #include "fiber.hpp"
 #include "matrix.hpp"
 #include "observer.hpp"
@@ -25,15 +26,21 @@ struct async_copy {
   int from_source;
 };
 
-// Asynchronous copies of one thread that have not landed yet, in the order of issue; group_ends counts them per closed group.
+// Asynchronous copies of one thread that have not landed yet, in the order of issue.
 struct copy_queue {
+  struct group {
+    std::size_t end;     // index one past its last copy
+    std::int64_t lands;  // by the clock
+  };
   std::vector<async_copy> copies;
-  std::vector<std::size_t> group_ends;  // index one past the last copy of each closed group, from the oldest open group on
-  std::size_t landed = 0;               // copies[0, landed) have landed
+  std::vector<group> groups;  // closed ones, from the oldest in flight on
+  std::size_t landed = 0;     // copies[0, landed) have landed
+  std::int64_t lands = 0;     // when all that have been issued have landed, by the clock
   void clear() {
     copies.clear();
-    group_ends.clear();
+    groups.clear();
     landed = 0;
+    lands = 0;
   }
 };
 
@@ -42,6 +49,7 @@ struct bulk_store_state {
   const unsigned char* from;
   std::uint32_t bytes;
   std::vector<unsigned char> captured;  // what was read, between "read" and "written"
+  std::int64_t lands = 0;               // by the clock
 };
 struct bulk_store_queue {
   std::vector<std::vector<bulk_store_state>> groups;  // closed, oldest first; read[i] says whether group i has been read
@@ -81,8 +89,9 @@ struct thread_state : machine::thread_view {
   block_state* home = nullptr;
   fiber self;
   condition now = condition::idle;
-  std::size_t number = 0;  // as the scheduler counts
   place where{};
+  thread_clock time;          // beside what every switch writes
+  std::size_t number = 0;     // as the scheduler counts
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
   copy_queue copies;
@@ -103,6 +112,7 @@ struct meeting {
   std::vector<thread_state*> waiting;
   int arrived = 0;
   int expected = 0;
+  std::int64_t latest = 0;  // arrival, by the clock
   place where{};
 };
 
@@ -129,6 +139,7 @@ struct bulk_load_state {
   std::uint32_t bytes;
   std::uint64_t* word;
   std::shared_ptr<const tensor_box> box = nullptr;  // null: bytes in a row
+  std::int64_t lands = 0;                           // by the clock
 };
 
 struct cluster_state;
@@ -144,7 +155,15 @@ struct block_state : machine::block_view {
   std::vector<bulk_load_state> loads;   // issued, not landed
   std::vector<warp_matrices> matrices;  // by warp
   std::vector<collective> warpgroup;    // by warpgroup
-  void* watched = nullptr;              // the observer's
+  transfer_lane bulk_copies;            // of the clock
+  std::vector<mbarrier_clock> mbarriers;
+  void* watched = nullptr;  // the observer's
+
+  mbarrier_clock& clock_of(const std::uint64_t* word) {
+    for (mbarrier_clock& m : mbarriers)
+      if (m.word == word) return m;
+    return mbarriers.emplace_back(mbarrier_clock{.word = word});
+  }
 };
 
 // Blocks that begin together and whose slots are free when all have ended.
@@ -155,6 +174,7 @@ struct cluster_state {
   // The barrier: of the threads that run, how many have still to arrive in this phase.
   int running = 0, missing = 0;
   unsigned phase = 0;
+  std::int64_t latest = 0, ended = 0;  // by the clock: arrival in this phase, end of the one before
   std::vector<thread_state*> waiting;
 };
 
@@ -167,17 +187,6 @@ struct launch_state {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
   observer* watch = nullptr;
-};
-
-// Processor time of this OS thread, so that other load on the machine does not show in a timeline. Asking for it is a system call; between
-// two readings that lie close together, in which the thread can hardly have been away, the steady clock is as good and ten times cheaper.
-class processor_clock {
- public:
-  std::int64_t now();  // nanoseconds, never less than before
-
- private:
-  static constexpr std::int64_t close = 20'000;
-  std::int64_t steady_ = 0, processor_ = 0;
 };
 
 // Keeps its fibers and stacks from launch to launch.
@@ -195,7 +204,6 @@ class worker {
   launch_state& launch() { return *launch_; }
   observer* watch() { return launch_->watch; }
   launch_counts counts;
-  processor_clock clock;
   void suspend(thread_state& self, condition why, place where);  // until somebody makes it ready
   void make_ready(thread_state& t);
   void complete(meeting& m);
@@ -252,6 +260,16 @@ class worker {
   std::exception_ptr failure_;
   thread_state* abandoned_ = nullptr;
 };
+
+// Threads that have met go on together.
+inline void meet_in_time(std::span<thread_state* const> all) {
+  std::int64_t latest = 0;
+  for (const thread_state* t : all) latest = std::max(latest, t->time.now());
+  for (thread_state* t : all) {
+    t->time.wait_until(latest);
+    t->time.instructions(1);
+  }
+}
 
 // The running thread's state.
 thread_state& here();

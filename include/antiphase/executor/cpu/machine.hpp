@@ -26,8 +26,9 @@ struct thread_view {
   const block_view* block;
 };
 
-// The thread that runs now on this OS thread.
-extern thread_local constinit const thread_view* current AP_INITIAL_EXEC;
+// The thread that runs now on this OS thread. Which model of thread-local storage that takes is left to compiler and linker: a program
+// reads it at a fixed distance, and a shared object that holds the library can still be loaded by dlopen().
+extern thread_local constinit const thread_view* current;
 
 // barriers ----------------------------------------------------------------------------------------------------------------------
 void block_barrier(place where);
@@ -96,14 +97,19 @@ void warpgroup_wait(int groups_left, place where);
 
 // scopes ----------------------------------------------------------------------------------------------------------------------------
 // Of the atomic operation or fence that the compiler performs next. The checker's hook takes it and puts device scope back.
-extern thread_local constinit scope next_scope AP_INITIAL_EXEC;
+extern thread_local constinit scope next_scope;
 
 // polling and time -------------------------------------------------------------------------------------------------------------------
 void yield(place where);  // somebody else first: inside a loop that polls memory
 void polled();            // such a loop has found what it waited for: blocks that only poll get on too
 // An atomic load has brought this: a thread that does nothing else, in a loop of its own, lets somebody else go first too.
 void loaded(const void* at, std::uint64_t value, place where);
-std::int64_t clock();     // nanoseconds of processor time of this worker: other load on the machine does not show
+// The simulation's clock, in ticks since the thread's block began: a model (src/executor/cpu/clock.hpp), not a measurement. It sees the
+// functions of this file only, so ordinary code that is to take time has to be told to it.
+std::int64_t clock();
+void clock_instructions(int count);    // this thread has executed so many
+void clock_register_loads(int bytes);  // it has begun to load from global memory to registers ...
+void clock_registers_needed();         // ... and goes on when they are there
 void trap(const char* why, place where);
 
 }  // namespace antiphase::machine
