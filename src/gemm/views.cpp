@@ -126,7 +126,8 @@ void require_memory(const judged_view& v) {
 // Elements (i, j) and (i + a, j - b) share a place where a * row_stride = b * column_stride, and the least such a is column_stride / gcd.
 void require_distinct(const judged_view& v) {
   if (!has_elements(v)) return;
-  const std::int64_t row = std::abs(v.row_stride), column = std::abs(v.column_stride), common = std::gcd(row, column);
+  const auto taken = [](std::int64_t extent, std::int64_t stride) { return extent > 1 ? std::abs(stride) : 0; };
+  const std::int64_t row = taken(v.rows, v.row_stride), column = taken(v.columns, v.column_stride), common = std::gcd(row, column);
   const bool rows_meet = v.rows > 1 && row == 0, columns_meet = v.columns > 1 && column == 0;
   const bool both_meet = row > 0 && column > 0 && column / common < v.rows && row / common < v.columns;
   if (rows_meet || columns_meet || both_meet) throw bad_request(fmt::format("{}: its elements would overlap", described(v)));
