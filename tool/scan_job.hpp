@@ -1,10 +1,7 @@
 // One scan of an array in memory.
 #pragma once
 #include <antiphase/scan.hpp>
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "tool/npy_header.hpp"
 
@@ -23,9 +20,6 @@ struct scan_job {
   std::int64_t lines() const { return outer * inner; }
   std::int64_t count() const { return outer * length * inner; }
 };
-
-// Elements as another type; integers wrap around. Floats do not become integers.
-std::vector<std::byte> converted(std::span<const std::byte> bytes, element from, element to);
 
 // Where an exclusive scan begins, in the type of the results: of truths, the least value is 0 and the largest 1.
 template <class T> T first_of_exclusive(const scan_job& job);

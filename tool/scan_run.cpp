@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "tool/convert.hpp"
 #include "tool/estimate.hpp"
 #include "tool/scan_reference.hpp"
 
