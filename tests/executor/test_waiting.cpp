@@ -50,7 +50,7 @@ TEST(waiting, too_many_blocks_together_are_refused_in_a_sentence) {
   std::uint32_t out = 0;
   const numbers params{&out};
   try {
-    make_cpu_executor()->launch(kernel_of<all_meet<residency::together>>("meets"), {~0u, ~0u, ~0u}, &params, nullptr);
+    make_cpu_executor()->launch(kernel_of<all_meet<residency::together>>("meets"), {~0u, 1u << 20, 1}, &params, nullptr);
     ADD_FAILURE() << "it was launched";
   } catch (const not_supported& e) {
     EXPECT_THAT(e.what(),

@@ -97,6 +97,11 @@ template <class T> std::vector<T> numbers_at_the_ends(std::size_t length, scan_o
 
 struct found {
   int right = 0, allowed = 0;  // outputs that had to be right, and such that need not be and are not
+  int cases = 0;
+
+  void operator+=(const found& more) { right += more.right, allowed += more.allowed, ++cases; }
+  // Whether so many cases that both kinds of outputs must have come; a sanitizer's run makes do with a few.
+  bool tells() const { return cases >= 50; }
 };
 
 // `boundary(i)`: whether a line begins at element i in memory.
@@ -166,11 +171,11 @@ class scan_range : public on_device {
       const char* const policy = *rc::gen::elementOf(policies(operation, element_of<T>));
       const scanned by = [&](const prefix::problem& q) { scan(where, q, {.policy = policy}); };
       const std::vector<T> out = run_scan(where, p, in, by);
-      const found f = expect_rule<T>(in, out, p, [](std::int64_t) { return false; });
-      all.right += f.right, all.allowed += f.allowed;
+      all += expect_rule<T>(in, out, p, [](std::int64_t) { return false; });
       expect_causal(where, p, in, out, by);
       RC_ASSERT(!testing::Test::HasFailure());
     }));
+    if (!all.tells()) return;
     EXPECT_GT(all.right, 0);
     EXPECT_EQ(all.allowed > 0, some == wants::some_out) << all.allowed;
   }
@@ -195,10 +200,10 @@ class scan_range : public on_device {
         else
           scan(where, q);
       });
-      const found f = expect_rule<T>(in, out, p, [&](std::int64_t i) { return i % row == 0; });
-      all.right += f.right, all.allowed += f.allowed;
+      all += expect_rule<T>(in, out, p, [&](std::int64_t i) { return i % row == 0; });
       RC_ASSERT(!testing::Test::HasFailure());
     }));
+    if (!all.tells()) return;
     EXPECT_GT(all.right, 0);
     EXPECT_GT(all.allowed, 0);
   }
