@@ -114,11 +114,11 @@ TEST(cpu_launches, of_more_blocks_than_can_be_counted_are_refused) {
   int out = 0;
   const writes::params params{&out};
   constexpr unsigned many = 1u << 31;
-  for (const extent3 grid : {extent3{many, many, 4}, extent3{~0u, ~0u, ~0u}})
+  for (const extent3 grid : {extent3{many, many, 4}, extent3{~0u, ~0u, 1}, extent3{~0u, ~0u, ~0u}})
     EXPECT_THAT(refusal_of<bad_request>([&] { on->launch(kernel_of<writes>("writes"), grid, &params, nullptr); }),
                 AllOf(HasSubstr("kernel writes: a grid of " + std::to_string(grid.x)), HasSubstr("2^63")));
   EXPECT_EQ(out, 0);
-  on->launch(kernel_of<writes>("writes"), {many, many, 0}, &params, nullptr);
+  for (const unsigned side : {many, ~0u}) on->launch(kernel_of<writes>("writes"), {side, side, 0}, &params, nullptr);
   EXPECT_EQ(out, 0);
 }
 

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <thread>
 
+#include "src/executor/grid.hpp"
 #include "src/executor/scratch.hpp"
 #include "src/executor/tensor_layout.hpp"
 
@@ -316,7 +317,7 @@ class cuda_executor final : public executor {
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     entry(k);
     if (const auto why = refusal(limits_, k)) throw not_supported(*why);
-    if (const auto why = misfit(k, grid)) throw bad_request(*why);
+    if (const auto why = refuses_grid(k, grid)) throw bad_request(*why);
     if (grid.count() == 0) return {};
     if (grid.y > 65535 || grid.z > 65535)
       throw bad_request(fmt::format("kernel {}: a grid of {} x {} x {} blocks: at most 65535 in y and z", k.name, grid.x, grid.y, grid.z));
