@@ -21,14 +21,16 @@ template <class Instance> std::vector<Instance> concatenate(kernel_lists<Instanc
   return all;
 }
 
-// The step of that name; throws bad_request, with the names there are. `what` says of what they are, `also` what may be asked for besides.
-template <class Steps>
-const auto& find_named(const Steps& steps, std::string_view what, std::string_view name, const std::vector<std::string>& also = {}) {
+// Throws bad_request: there is no `what` of that name, but the `known` ones.
+[[noreturn]] inline void refuse_name(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
+  throw bad_request(fmt::format("there is no {} '{}': {}", what, name, suggestion(name, known)));
+}
+
+// The step of that name; throws bad_request, with the names there are. `what` says of what they are.
+template <class Steps> const auto& find_named(const Steps& steps, std::string_view what, std::string_view name) {
   for (const auto& step : steps)
     if (name == step.name) return step;
-  std::vector<std::string> known = names_of(steps);
-  known.insert(known.end(), also.begin(), also.end());
-  throw bad_request(fmt::format("there is no {} '{}': {}", what, name, suggestion(name, known)));
+  refuse_name(what, name, names_of(steps));
 }
 
 }  // namespace antiphase

@@ -36,12 +36,12 @@ operand describe(const matrix_view<const float>& v, const char* name) {
 // their stacks.
 decltype(&cblas_sgemm) sgemm() {
   struct open_blas {
-    open_blas() { library.find(sgemm, "cblas_sgemm"); }
-    shared_library library{"OpenBLAS", {"libopenblas.so.0"}};
+    open_blas() { file.find(sgemm, "cblas_sgemm"); }
+    shared_library file{"OpenBLAS", {"libopenblas.so.0"}};
     decltype(&cblas_sgemm) sgemm = nullptr;
   };
   static const open_blas loaded;
-  if (loaded.sgemm == nullptr) throw not_supported("--on reference: " + loaded.library.why_not());
+  if (loaded.sgemm == nullptr) throw not_supported("--on reference: " + loaded.file.why_not());
   return loaded.sgemm;
 }
 

@@ -9,6 +9,7 @@
 #include <antiphase/gemm/half_ladder.hpp>
 #include <antiphase/gemm/ladder.hpp>
 
+#include "src/named_lists.hpp"
 #include "src/trace/traced_kernels.hpp"
 
 namespace antiphase::mm {
@@ -31,7 +32,7 @@ std::string_view meaning(std::string_view name) {
 
 void refuse_policy(std::string_view name, std::string_view what, const std::vector<std::string>& known) {
   const std::string_view other = meaning(name);
-  if (other.empty()) throw bad_request(fmt::format("there is no {} '{}': {}", what, name, suggestion(name, known)));
+  if (other.empty()) refuse_name(what, name, known);
   throw bad_request(fmt::format("'{}' is {}, not a {}: expected {}", name, other, what, listed(known)));
 }
 

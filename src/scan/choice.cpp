@@ -25,26 +25,27 @@ constexpr std::int64_t few_bytes = 1 << 16;  // up to these the ring does not pa
 std::string refusal_of(const step& s, const std::string& why) { return fmt::format("{}: {}", s.name, why); }
 
 // What neither one wave nor blocks for short lines have taken.
-selection once_or_twice(const executor& on, const problem& p, selection s) {
+const step& once_or_twice(const executor& on, const problem& p, reasons* tell) {
   const step &once = select_single_pass(on), &twice = find_step("items");
   const std::string no_passes = passes_refuse(p), no_single_pass = single_pass_refuses(on, p, nullptr, once);
   const std::int64_t bytes = p.outer * p.length * static_cast<std::int64_t>(size_of(p.type));
   const bool on_gpu = on.kind() == target::cuda;
   const bool preferred = (on_gpu && bytes > few_bytes) || !no_passes.empty();
-  s.how = preferred && no_single_pass.empty() ? &once : &twice;
-  if (!no_passes.empty()) s.refused.push_back(refusal_of(twice, no_passes));
-  if (s.how == &once) {
-    s.why.push_back(no_passes.empty() ? "it reads the array once" : "no other step has kernels for this");
-    return s;
+  const step& how = preferred && no_single_pass.empty() ? once : twice;
+  if (tell == nullptr) return how;
+  if (!no_passes.empty()) tell->refused.push_back(refusal_of(twice, no_passes));
+  if (&how == &once) {
+    tell->why.push_back(no_passes.empty() ? "it reads the array once" : "no other step has kernels for this");
+    return how;
   }
   if (!no_single_pass.empty())
-    s.refused.push_back(refusal_of(once, no_single_pass));
+    tell->refused.push_back(refusal_of(once, no_single_pass));
   else
-    s.refused.push_back(
+    tell->refused.push_back(
         refusal_of(once, on_gpu ? fmt::format("lines of {} bytes in all are too few for its ring to pay", bytes)
                                 : "on the CPU executor reading twice costs nothing that counts, and the ring's many threads do"));
-  s.why.push_back("it takes lines of any length and any axis, in several kernels that read the array twice");
-  return s;
+  tell->why.push_back("it takes lines of any length and any axis, in several kernels that read the array twice");
+  return how;
 }
 
 }  // namespace
@@ -56,25 +57,32 @@ const step* select_short_lines(const executor& on, const problem& p) {
   return nullptr;
 }
 
-selection select(const executor& on, const problem& p) {
+const step& select(const executor& on, const problem& p, reasons* tell) {
   require_sensible(p);
-  if (is_empty(p)) return {&find_step("items"), {"there is nothing to scan"}, {}};
-  selection s{};
+  if (is_empty(p)) {
+    if (tell != nullptr) tell->why.push_back("there is nothing to scan");
+    return find_step("items");
+  }
   if (on.kind() == target::cuda) {
     const step& wave = find_step("one-wave");
-    const std::string why = one_wave_refuses(on, p);
-    if (why.empty()) return {&wave, {"the line is short enough for the registers of blocks that run all at once"}, {}};
-    s.refused.push_back(refusal_of(wave, why));
+    const std::string why_not = one_wave_refuses(on, p);
+    if (why_not.empty()) {
+      if (tell != nullptr) tell->why.push_back("the line is short enough for the registers of blocks that run all at once");
+      return wave;
+    }
+    if (tell != nullptr) tell->refused.push_back(refusal_of(wave, why_not));
   }
-  if (const step* const small = select_short_lines(on, p))
-    return {small,
-            {fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} is enough for a line",
-                         p.outer * p.inner, p.length, small->how.threads == 1 ? "one" : "a warp")},
-            {}};
-  return once_or_twice(on, p, std::move(s));
+  if (const step* const small = select_short_lines(on, p)) {
+    if (tell != nullptr)
+      tell->why.push_back(
+          fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} is enough for a line",
+                      p.outer * p.inner, p.length, small->how.threads == 1 ? "one" : "a warp"));
+    return *small;
+  }
+  return once_or_twice(on, p, tell);
 }
 
-const step& select_step(const executor& on, const problem& p) { return *select(on, p).how; }
+const step& select_step(const executor& on, const problem& p) { return select(on, p, nullptr); }
 
 void require_has_segments(const step& how) {
   if (how.name != std::string_view("single-pass") && how.name != std::string_view("single-pass-async"))
@@ -83,9 +91,8 @@ void require_has_segments(const step& how) {
 
 namespace {
 
-scan_choice described(const executor& on, const problem& p, const scan_keys* keys, selection s) {
-  const step& how = *s.how;
-  scan_choice c{.kernel = how.name, .why = std::move(s.why), .refused = std::move(s.refused)};
+scan_choice described(const executor& on, const problem& p, const scan_keys* keys, const step& how, reasons told) {
+  scan_choice c{.kernel = how.name, .why = std::move(told.why), .refused = std::move(told.refused)};
   c.workspace = keys != nullptr ? single_pass_workspace(p, keys, how) : workspace_bytes(how, p);
   // Any address will do: nothing runs, and a large problem's workspace would be large.
   const std::span<std::byte> memory(reinterpret_cast<std::byte*>(std::uintptr_t{256}), c.workspace);
@@ -113,24 +120,29 @@ scan_choice described(const executor& on, const problem& p, const scan_keys* key
   return c;
 }
 
-selection as_asked(std::string_view policy) { return {&find_policy(policy), {fmt::format("policy {} was asked for", policy)}, {}}; }
+const step& as_asked(std::string_view policy, reasons& tell) {
+  tell.why.push_back(fmt::format("policy {} was asked for", policy));
+  return find_policy(policy);
+}
 
 }  // namespace
 }  // namespace prefix
 
 scan_choice explain(const context& where, const prefix::problem& p, const scan_options& options) {
   const executor& on = where.runs_on();
-  return prefix::described(on, p, nullptr, options.policy == "auto" ? prefix::select(on, p) : prefix::as_asked(options.policy));
+  prefix::reasons told;
+  const prefix::step& how = options.policy == "auto" ? prefix::select(on, p, &told) : prefix::as_asked(options.policy, told);
+  return prefix::described(on, p, nullptr, how, std::move(told));
 }
 
 scan_choice explain(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options) {
   const executor& on = where.runs_on();
   prefix::require_sensible(p, keys);
-  prefix::selection s = options.policy == "auto"
-                            ? prefix::selection{&prefix::select_single_pass(on), {"segments are scanned in a single pass only"}, {}}
-                            : prefix::as_asked(options.policy);
-  prefix::require_has_segments(*s.how);
-  return prefix::described(on, p, &keys, std::move(s));
+  prefix::reasons told;
+  if (options.policy == "auto") told.why.push_back("segments are scanned in a single pass only");
+  const prefix::step& how = options.policy == "auto" ? prefix::select_single_pass(on) : prefix::as_asked(options.policy, told);
+  prefix::require_has_segments(how);
+  return prefix::described(on, p, &keys, how, std::move(told));
 }
 
 }  // namespace antiphase

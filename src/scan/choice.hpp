@@ -7,12 +7,13 @@
 
 namespace antiphase::prefix {
 
-struct selection {
-  const step* how;
-  std::vector<std::string> why, refused;  // sentences
+// Sentences about a choice.
+struct reasons {
+  std::vector<std::string> why, refused;
 };
-// The fastest step that takes the lines of a problem. Throws bad_request if the problem makes no sense.
-selection select(const executor& on, const problem& p);
+// The fastest step that takes the lines of a problem. Sentences are made only if somebody wants them: `tell` is null in every call that
+// scans. Throws bad_request if the problem makes no sense.
+const step& select(const executor& on, const problem& p, reasons* tell);
 
 // Throws not_supported if the step cannot tell segments apart.
 void require_has_segments(const step& how);

@@ -89,12 +89,19 @@ bool is_compiled(target where, const step& how, element type, scan_operation ope
 
 namespace {
 
-const step& find_among_all(std::string_view name, std::string_view what, const std::vector<std::string>& also) {
+const step* look_for_step(std::string_view name) {
+  for (const step& s : steps)
+    if (name == s.name) return &s;
   for (const step& s : short_line_steps)
-    if (name == s.name) return s;
-  std::vector<std::string> others = names_of(short_line_steps);
-  others.insert(others.end(), also.begin(), also.end());
-  return find_named(steps, what, name, others);
+    if (name == s.name) return &s;
+  return nullptr;
+}
+
+const step& find_among_all(std::string_view name, std::string_view what, const std::vector<std::string>& also) {
+  if (const step* const found = look_for_step(name)) return *found;
+  std::vector<std::string> known = names_of(steps);
+  for (const auto& more : {names_of(short_line_steps), also}) known.insert(known.end(), more.begin(), more.end());
+  refuse_name(what, name, known);
 }
 
 }  // namespace
