@@ -63,10 +63,11 @@ function(antiphase_cuda_objects name)
   antiphase_options(${name})
 endfunction()
 
-# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...]): adds the same lists of kernels to a target twice,
-# compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>).
+# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]): adds the same lists of kernels to a
+# target twice, compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>). The
+# target's property ANTIPHASE_KERNELS names all such files, for the checker, but UNCHECKED ones.
 function(antiphase_kernels target name)
-  cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(arg "UNCHECKED" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
   # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
   # times as long. Checks of pointers that AddressSanitizer makes of every access once more would take as long as all others. With
   # ThreadSanitizer hardly any kernel runs; there GCC would warn of each loop that it does not unroll.
@@ -87,6 +88,9 @@ function(antiphase_kernels target name)
     set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
                                                          SKIP_PRECOMPILE_HEADERS ON)  # a program's own are none of theirs
     list(APPEND cuda_sources "${stub}.cu")
+    if(NOT arg_UNCHECKED)
+      set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNELS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+    endif()
   endforeach()
   if(ANTIPHASE_HAS_CUDA)
     antiphase_cuda_objects(${target}_${name} ARCHITECTURES ${arg_ARCHITECTURES} SOURCES ${cuda_sources})

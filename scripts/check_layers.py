@@ -1,29 +1,41 @@
 #!/usr/bin/env python3
-"""Draws the include graph and fails on an arrow that points upwards, or on a cycle.
+"""Draws the include graph and fails on an arrow that points upwards, on a cycle, or on too long a chain of includes.
 
     check_layers.py [--dot] [ROOT]
 
-A file includes its own folder and lower layers only:
+A file includes its own room and lower ones only. A room is a folder; rooms of one layer do not include each other.
 
     core < device, executor < channel < gemm, scan < public headers (include/antiphase/*) < src < tool, bench
+    in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
+    in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, short; in scan  passes, ring, wave
+    in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
-Folders of one layer do not include each other; the one bridge is from device to the two headers by which a kernel sees the machine it
-runs on. tool and bench see the library as its users do: public headers and core; bench has kernels of its own, so also device. A public
-.hpp needs only a host compiler, so no path leads from it to a .cuh. core knows neither CUDA nor files.
+The bridges: device sees the two headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
+other, because the family chooses among what its rooms offer. tool and bench see the library as its users do, without src and scan/detail;
+bench has kernels of its own, so also device. A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
+neither CUDA nor files.
 
 Exit status: 0 the layers hold, 1 they do not, 2 usage.
 """
 import argparse
 import collections
+import functools
 import pathlib
 import re
 import sys
 
-LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "public": 4, "src": 5, "tool": 6, "bench": 6}
 LIBRARY = "include/antiphase/"
+LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "public": 4,
+          "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7,
+          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/trace": 8, "src/checker": 9,
+          "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
+          "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/kernel.hpp"}}
-USERS_SEE = {"tool": ("public headers and core", {"public", "core"}),
-             "bench": ("public headers, core and device", {"public", "core", "device"})}
+KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
+                   {"gemm": ("ladder", "tensor_core", "split", "short"), "scan": ("passes", "ring", "wave")}.items() for room in rooms]
+USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
+             "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
+LONGEST = 10  # files of a chain, the first included
 NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")
 SUFFIXES = {".hpp", ".cuh", ".h", ".cpp", ".cu"}
 
@@ -70,27 +82,40 @@ class Tree:
         return None
 
 
-def folder_of(file):
-    """The folder whose layer a file belongs to; None for a folder that has no layer."""
-    if not file.startswith(LIBRARY):
-        return file.split("/")[0]
-    rest = file.removeprefix(LIBRARY).split("/")
-    return "public" if len(rest) == 1 else rest[0] if rest[0] in LAYERS else None
+def room_of(file):
+    """The room whose layer a file belongs to; None for a folder that has no layer."""
+    folder, _, _ = file.rpartition("/")
+    if file.startswith(LIBRARY):
+        folder = folder.removeprefix(LIBRARY.rstrip("/")).lstrip("/") or "public"
+    while folder and folder not in LAYERS:
+        folder = folder.rpartition("/")[0]
+    return folder or None
 
 
 def judge(file, target):
     """Why a file must not include another, or None."""
-    source, goal = folder_of(file), folder_of(target)
-    if source == goal:
+    source, goal = room_of(file), room_of(target)
+    if source == goal or {source, goal} in KNOW_EACH_OTHER or target in BRIDGES.get(source, ()):
         return None
-    if source in USERS_SEE:
-        what, folders = USERS_SEE[source]
-        return None if goal in folders else f"{source} sees {what} only"
-    if LAYERS[goal] < LAYERS[source] or target in BRIDGES.get(source, ()):
+    user, library = source.split("/")[0], not goal.startswith(("tool", "bench"))
+    if user in USERS_SEE and library:
+        what, rooms = USERS_SEE[user]
+        return None if goal in rooms else f"{user} sees {what} only"
+    if LAYERS[goal] < LAYERS[source] and (goal != "scan/detail" or source == "public" or source.startswith("src/scan")):
         return None
+    if goal == "scan/detail":
+        return f"{goal} is for scans only"
     if LAYERS[goal] == LAYERS[source]:
         return f"{source} and {goal} are of one layer"
     return f"{goal} lies above {source}"
+
+
+def longest_chain(tree):
+    """The longest path of includes."""
+    @functools.cache
+    def below(file):
+        return [file, *max((below(target) for target in tree.arrows[file]), key=len, default=[])]
+    return max((below(file) for file in tree.files), key=len, default=[])
 
 
 def reachable(tree, start):
@@ -132,48 +157,51 @@ def find_cycles(tree):
 
 def check(tree):
     faults = list(tree.faults)
-    homeless = {file for file in tree.files if folder_of(file) not in LAYERS}
+    homeless = {file for file in tree.files if room_of(file) not in LAYERS}
     faults += [f"{file} is in a folder that has no layer" for file in sorted(homeless)]
     for file in tree.files:
         for target in tree.arrows[file]:
             if homeless.isdisjoint((file, target)) and (reason := judge(file, target)):
                 faults.append(f"{file} includes {target}: {reason}")
-        if folder_of(file) == "core":
+        if room_of(file) == "core":
             faults += [f"{file} includes <{name}>: core knows neither CUDA nor files"
                        for name in tree.outside[file] if NOT_IN_CORE.fullmatch(name)]
-        if folder_of(file) == "public" and file.endswith(".hpp"):
+        if room_of(file) == "public" and file.endswith(".hpp"):
             through = reachable(tree, file)
             device_code = sorted(target for target in through if target.endswith(".cuh"))
             faults += [f"{path_to(target, through)}: a public .hpp needs only a host compiler" for target in device_code[:1]]
-    return faults + [f"cycle: {cycle}" for cycle in find_cycles(tree)]
+    cycles = [f"cycle: {cycle}" for cycle in find_cycles(tree)]
+    if not cycles and len(chain := longest_chain(tree)) > LONGEST:
+        faults.append(f"a chain of {len(chain)} files, expected at most {LONGEST}: {' -> '.join(chain)}")
+    return faults + cycles
 
 
-def folder_arrows(tree):
-    return collections.Counter((folder_of(file), folder_of(target)) for file in tree.files for target in tree.arrows[file]
-                               if folder_of(file) != folder_of(target))
+def room_arrows(tree):
+    return collections.Counter((room_of(file), room_of(target)) for file in tree.files for target in tree.arrows[file]
+                               if room_of(file) != room_of(target))
 
 
 def print_dot(tree):
     print("digraph layers {\n  rankdir = BT;\n  node [shape = box];")
     for level in sorted(set(LAYERS.values())):
         print("  { rank = same; " + " ".join(f"{name};" for name in LAYERS if LAYERS[name] == level) + " }")
-    for (source, goal), count in sorted(folder_arrows(tree).items(), key=str):
+    for (source, goal), count in sorted(room_arrows(tree).items(), key=str):
         print(f'  {source} -> {goal} [label = "{count}"];')
     print("}")
 
 
 def print_summary(tree):
-    sizes = collections.Counter(folder_of(file) for file in tree.files)
-    arrows = folder_arrows(tree)
-    for folder in LAYERS:
-        if sizes[folder]:
-            goals = [f"{goal} ({count})" for (source, goal), count in sorted(arrows.items(), key=str) if source == folder]
-            print(f"{LAYERS[folder]} {folder:9}{sizes[folder]:4} files -> {', '.join(goals) or 'nothing'}")
+    sizes = collections.Counter(room_of(file) for file in tree.files)
+    arrows = room_arrows(tree)
+    for room in LAYERS:
+        if sizes[room]:
+            goals = [f"{goal} ({count})" for (source, goal), count in sorted(arrows.items(), key=str) if source == room]
+            print(f"{LAYERS[room]:2} {room:20}{sizes[room]:4} files -> {', '.join(goals) or 'nothing'}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dot", action="store_true", help="print the graph of folders for Graphviz")
+    parser.add_argument("--dot", action="store_true", help="print the graph of rooms for Graphviz")
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     arguments = parser.parse_args()
     tree = Tree(arguments.root)
@@ -186,7 +214,8 @@ def main():
     if faults:
         sys.exit(1)
     if not arguments.dot:
-        print(f"{len(tree.files)} files, {sum(map(len, tree.arrows.values()))} includes among them: no upward arrow, no cycle")
+        print(f"{len(tree.files)} files, {sum(map(len, tree.arrows.values()))} includes among them: no upward arrow, no cycle, "
+              f"at most {len(longest_chain(tree))} files in a chain")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
     fingerprint.py [--root ROOT]                 prints one line per family: name, fingerprint
     fingerprint.py [--root ROOT] --files FAMILY  prints the files of a family
-    fingerprint.py [--root ROOT] --source FILE   writes the definitions for tool/provenance.hpp, if they have changed
+    fingerprint.py [--root ROOT] --source FILE   writes the definitions for tool/measure/provenance.hpp, if they have changed
 
 A family is what the files of FAMILIES include, directly or not, within the project: src/<family>/kernels_*.cuh, and of scans with types of one's own, which
 are compiled where they are called, those of `bench scan --own`. The headers of the CPU executor are left out, because no
@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 # How the names of a family's kernels begin, and the files with its kernels. The first that fits counts.
-FAMILIES = {"scan.own": "tool/kernels_own_scan.cuh", "gemm": "src/gemm/kernels_*.cuh", "scan": "src/scan/kernels_*.cuh"}
+FAMILIES = {"scan.own": "tool/measure/kernels_own_scan.cuh", "gemm": "src/gemm/kernels_*.cuh", "scan": "src/scan/kernels_*.cuh"}
 NOT_ON_A_GPU = "include/antiphase/executor/cpu/"
 CODE = ("include", "src", "tool", "cmake", "CMakeLists.txt")  # what a commit must contain to be the origin of a figure
 DIGITS = 16
@@ -162,7 +162,7 @@ def commit(root):
 def write_source(root, file):
     cases = "".join(f'  if (kernel == "{family}" || kernel.starts_with("{family}.")) return "{code}";\n' for family, code in fingerprints(root).items())
     text = ("// Which code a figure belongs to; written by scripts/fingerprint.py.\n"
-            '#include "tool/provenance.hpp"\n\nnamespace antiphase::tool {\n\n'
+            '#include "tool/measure/provenance.hpp"\n\nnamespace antiphase::tool {\n\n'
             f'std::string_view built_from() {{ return "{commit(root)}"; }}\n\n'
             f"std::string_view code_of(std::string_view kernel) {{\n{cases}  return {{}};\n}}\n\n}}  // namespace antiphase::tool\n")
     if not file.exists() or file.read_text() != text:

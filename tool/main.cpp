@@ -3,10 +3,10 @@
 
 #include <antiphase/version.hpp>
 
-#include "tool/command.hpp"
-#include "tool/console.hpp"
-#include "tool/interrupt.hpp"
-#include "tool/provenance.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/files/interrupt.hpp"
+#include "tool/measure/provenance.hpp"
 
 namespace {
 

@@ -49,15 +49,15 @@ struct gemm_options {
 //
 // The result is the same bits in every run, and does not depend on how the operands lie (what little does: docs/accuracy.md). Throws
 // bad_request naming the first argument that makes no sense, not_supported when a policy does not fit the device, with the numbers.
-launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options = {});
+launch_counts gemm(const context& where, const gemms::problem& p, const gemm_options& options = {});
 
 // Bytes of workspace that the call takes; 0 if it needs none. It never shrinks when M, N or K grow.
-std::size_t gemm_workspace(const context& where, const mm::problem& p, const gemm_options& options = {});
+std::size_t gemm_workspace(const context& where, const gemms::problem& p, const gemm_options& options = {});
 
 // What the call would run, and why.
 struct gemm_choice {
   std::string kernel;  // split, split-inside, split-mma, short, or a ladder step
-  mm::extent2 tile;    // outputs of a block
+  gemms::extent2 tile;    // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;
   int cluster = 1;  // blocks that share a tile, each a part of K
@@ -66,9 +66,9 @@ struct gemm_choice {
   gemm_bound asked;                       // what the precision stands for on the device
   std::vector<std::string> why, refused;  // sentences
 };
-gemm_choice explain(const context& where, const mm::problem& p, const gemm_options& options = {});
+gemm_choice explain(const context& where, const gemms::problem& p, const gemm_options& options = {});
 
 // The step that the ladder offers for the device: its last one that there is room for.
-const mm::step& select_step(const context& where, const mm::problem& p);
+const gemms::step& select_step(const context& where, const gemms::problem& p);
 
 }  // namespace antiphase

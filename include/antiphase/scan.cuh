@@ -6,12 +6,12 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/architecture.cuh>
 #include <antiphase/executor/scratch.hpp>
-#include <antiphase/scan/device_wide.cuh>
+#include <antiphase/scan/detail/device_wide.cuh>
 #include <antiphase/scan/ladder.hpp>
-#include <antiphase/scan/own_elements.cuh>
-#include <antiphase/scan/passes.hpp>
-#include <antiphase/scan/single_pass.cuh>
-#include <antiphase/scan/tile_words.hpp>
+#include <antiphase/scan/detail/custom_elements.cuh>
+#include <antiphase/scan/detail/passes.hpp>
+#include <antiphase/scan/detail/single_pass.cuh>
+#include <antiphase/scan/detail/single_pass.hpp>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -49,23 +49,23 @@ inline namespace AP_TARGET {
 //
 // Throws bad_request for sizes below 0, null and misaligned pointers and arrays that overlap otherwise, not_supported where `where` is not
 // what the call was compiled for (nvcc: a GPU, g++: the CPU executor), or where the device cannot run the kernels.
-template <prefix::scannable T, prefix::operator_on<T> Op>
+template <scans::scannable T, scans::operator_on<T> Op>
 launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op op, const array_scan_options& options = {});
-template <prefix::scannable T, prefix::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
+template <scans::scannable T, scans::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
                                                                                        std::int64_t length, const T& initial, Op op,
                                                                                        const array_scan_options& options = {});
 
 namespace scan_detail {
 
 // Large elements and those that share registers with others take more of them.
-constexpr prefix::policy policy_for(std::size_t size) {
-  prefix::policy p = prefix::items_policy;
+constexpr scans::policy policy_for(std::size_t size) {
+  scans::policy p = scans::items_policy;
   if (size > 8 || !std::has_single_bit(size)) p.blocks = size > 16 ? 1 : 2;
   return p;
 }
 
-template <class T, class Op> prefix::kernel_pair kernels() {
-  using namespace prefix;
+template <class T, class Op> scans::kernel_pair kernels() {
+  using namespace scans;
   constexpr policy how = policy_for(sizeof(T));
   return {kernel_of<tile_totals<T, Op, how>>("scan.own.totals"), kernel_of<tile_scan<T, Op, how>>("scan.own"), how.tile(sizeof(T))};
 }
@@ -88,8 +88,8 @@ class borrowed {
   void* memory_;
 };
 
-template <class T> void require_sensible(const context& where, const prefix::arguments<T>& all) {
-  prefix::require_arrays(all.over, all.in, all.out, sizeof(T), alignof(T));
+template <class T> void require_sensible(const context& where, const scans::arguments<T>& all) {
+  scans::require_arrays(all.over, all.in, all.out, sizeof(T), alignof(T));
   if ((where.kind() == target::cuda) != (AP_ON_GPU != 0))
     throw not_supported("this scan was compiled for " + std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") +
                         ": it cannot run on " + where.limits().name);
@@ -98,10 +98,10 @@ template <class T> void require_sensible(const context& where, const prefix::arg
 // In one pass: one line, of more than a block of the other way scans at once. Totals of more than 16 bytes take longer to look for than a
 // second reading (docs/scan.md).
 template <class T> constexpr bool is_for_one_pass = sizeof(T) <= 16;
-using prefix::tile_mover;
+using scans::tile_mover;
 template <class T, class Op, tile_mover M> struct ring_scan
-    : prefix::single_pass<prefix::own_elements<T, Op, prefix::own_ring_of(sizeof(T), M)>> {
-  using all = prefix::single_pass<prefix::own_elements<T, Op, prefix::own_ring_of(sizeof(T), M)>>;
+    : scans::single_pass<scans::custom_elements<T, Op, scans::own_ring_of(sizeof(T), M)>> {
+  using all = scans::single_pass<scans::custom_elements<T, Op, scans::own_ring_of(sizeof(T), M)>>;
   AP_DEV void operator()(const typename all::params& p) const {
     // Nobody calls it by threads where there are bulk copies, so it is not compiled there; the CPU executor simulates both.
     if constexpr (M == tile_mover::copy_engine || !has_bulk_copies || AP_ON_GPU == 0) all::operator()(p);
@@ -110,19 +110,19 @@ template <class T, class Op, tile_mover M> struct ring_scan
 template <class T, class Op, tile_mover M> kernel ring_kernel() {
   return kernel_of<ring_scan<T, Op, M>>(M == tile_mover::copy_engine ? "scan.own.single-pass" : "scan.own.single-pass-async");
 }
-template <class T, class Op, tile_mover M> std::int64_t tiles_of(const prefix::lines& over) {
+template <class T, class Op, tile_mover M> std::int64_t tiles_of(const scans::lines& over) {
   return ceil_div<std::int64_t>(over.length, ring_scan<T, Op, M>::tile);
 }
 // Who moves the tiles of a scan in one pass; nothing where there is none.
-template <class T, class Op> std::optional<tile_mover> mover_for(const context& where, const prefix::lines& over) {
+template <class T, class Op> std::optional<tile_mover> mover_for(const context& where, const scans::lines& over) {
   if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || where.limits().major < 8) return std::nullopt;
   if (tiles_of<T, Op, tile_mover::threads>(over) > std::numeric_limits<int>::max()) return std::nullopt;  // which are the smaller ones
   static const int architecture = compiled_for(ring_kernel<T, Op, tile_mover::copy_engine>());
   if (architecture >= 90 && where.limits().major >= 9) return tile_mover::copy_engine;
   return architecture >= 80 ? std::optional(tile_mover::threads) : std::nullopt;
 }
-template <class T, class Op, tile_mover M> launch_counts in_one_pass(const context& where, const prefix::arguments<T>& all, stream on) {
-  using namespace prefix;
+template <class T, class Op, tile_mover M> launch_counts in_one_pass(const context& where, const scans::arguments<T>& all, stream on) {
+  using namespace scans;
   const executor& runs = where.runs_on();
   const std::int64_t tiles = tiles_of<T, Op, M>(all.over);
   const scratch_in_use workspace(runs, single_pass_bytes(sizeof(T), static_cast<std::uint64_t>(tiles)), on);
@@ -141,26 +141,26 @@ template <class T, class Op, tile_mover M> launch_counts in_one_pass(const conte
   return workspace.work([&] { return runs.launch(ring_kernel<T, Op, M>(), {blocks, 1, 1}, &p, on); });
 }
 
-template <class T, class Op> launch_counts run(const context& where, const prefix::arguments<T>& all, stream on) {
+template <class T, class Op> launch_counts run(const context& where, const scans::arguments<T>& all, stream on) {
   static_assert(sizeof(T) <= 32, "elements of up to 32 bytes");
   require_sensible(where, all);
   launch_counts counts;
-  if (prefix::is_empty(all.over)) return counts;
+  if (scans::is_empty(all.over)) return counts;
   if constexpr (is_for_one_pass<T>)
     if (const std::optional<tile_mover> mover = mover_for<T, Op>(where, all.over))
       return *mover == tile_mover::threads ? in_one_pass<T, Op, tile_mover::threads>(where, all, on)
                                            : in_one_pass<T, Op, tile_mover::copy_engine>(where, all, on);
-  const prefix::kernel_pair by = kernels<T, Op>();
+  const scans::kernel_pair by = kernels<T, Op>();
   const executor& runs = where.runs_on();
-  const borrowed workspace(runs, prefix::workspace_bytes<T>(by.tile, all.over), on);
-  for (const prefix::launchable& l : prefix::passes(by, all, workspace.get()))
+  const borrowed workspace(runs, scans::workspace_bytes<T>(by.tile, all.over), on);
+  for (const scans::launchable& l : scans::passes(by, all, workspace.get()))
     counts += runs.launch(l.code, l.grid, l.arguments.data(), on);
   return counts;
 }
 
 }  // namespace scan_detail
 
-template <prefix::scannable T, prefix::operator_on<T> Op>
+template <scans::scannable T, scans::operator_on<T> Op>
 launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op, const array_scan_options& options) {
   return scan_detail::run<T, Op>(where,
                                  {.in = in,
@@ -171,7 +171,7 @@ launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int
                                   .initial = std::bit_cast<T>(std::array<unsigned char, sizeof(T)>{})},  // which nothing depends on
                                  options.on);
 }
-template <prefix::scannable T, prefix::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
+template <scans::scannable T, scans::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
                                                                                        std::int64_t length, const T& initial, Op,
                                                                                        const array_scan_options& options) {
   return scan_detail::run<T, Op>(where,

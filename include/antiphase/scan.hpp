@@ -13,7 +13,7 @@
 namespace antiphase {
 
 struct scan_options {
-  // The name of a step of the scan ladder (scan/ladder.hpp), or of one for short lines (scan/short_lines.hpp); auto: the fastest that
+  // The name of a step of the scan ladder or of one for short lines (both in scan/ladder.hpp); auto: the fastest that
   // takes the problem.
   std::string_view policy = "auto";
   stream on = nullptr;
@@ -47,12 +47,12 @@ struct scan_options {
 // policy: single-pass and single-pass-async have them all but inner > 1 (on the CPU executor the latter f32 and u8 only), one-wave sums of
 // one line, items those whose results have the type of the elements, but f16 and bf16; `auto` chooses; of the other steps the short rings
 // have sums of f32, the rest sums of f32, f64, i32 and u32. The steps for short lines have what items has, on the CPU executor only.
-launch_counts scan(const context& where, const prefix::problem& p, const scan_options& options = {});
+launch_counts scan(const context& where, const scans::problem& p, const scan_options& options = {});
 
 // The same for the segments of one line (outer = inner = 1) that keys or flags tell apart: each is scanned on its own, an exclusive scan
 // begins at `initial` in each. A reverse scan runs through each segment from its end. Values of all types but 8- and 16-bit integers, keys
 // of any type but f16 and bf16. Policies single-pass and single-pass-async only: throws not_supported on a device before sm_80.
-launch_counts scan_by_key(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options = {});
+launch_counts scan_by_key(const context& where, const scans::problem& p, const scans::scan_keys& keys, const scan_options& options = {});
 
 // What the call would run, and why. Of the arrays only the addresses are looked at. Throws what the call would throw.
 struct scan_choice {
@@ -66,16 +66,16 @@ struct scan_choice {
   std::size_t workspace = 0;                        // bytes that the call works in; scan_workspace() may ask for more
   std::vector<std::string> why = {}, refused = {};  // sentences
 };
-scan_choice explain(const context& where, const prefix::problem& p, const scan_options& options = {});
-scan_choice explain(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options = {});
+scan_choice explain(const context& where, const scans::problem& p, const scan_options& options = {});
+scan_choice explain(const context& where, const scans::problem& p, const scans::scan_keys& keys, const scan_options& options = {});
 
 // A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes, enough for this problem and all
 // that are shorter and otherwise the same, by policies auto, one-wave, single-pass, single-pass-async and items, on any device.
 // initialise_scan_workspace() is called once before the first use, and again after work with it was broken off (a launch that failed, a
 // kernel that was stopped), since a scan waits for what a broken one has left half done, for ever; it waits for the stream. Then the
 // workspace serves scans of all types, sizes and policies, one after the other, always passed whole.
-std::size_t scan_workspace(const prefix::problem& p);
-std::size_t scan_workspace(const prefix::problem& p, const prefix::scan_keys& keys);
+std::size_t scan_workspace(const scans::problem& p);
+std::size_t scan_workspace(const scans::problem& p, const scans::scan_keys& keys);
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on = nullptr);
 
 }  // namespace antiphase

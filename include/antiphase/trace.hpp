@@ -43,7 +43,7 @@ struct trace_options {
 //
 // Throws bad_request for an unknown policy, for "naive", which has no pipeline, for a problem without steps and for a block that does not
 // exist.
-timeline record_gemm(const context& where, std::string_view policy, const mm::problem& p, const trace_options& options = {});
+timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p, const trace_options& options = {});
 
 // One step as the whole block sees it: the warps' spans taken together.
 struct step_times {

@@ -55,7 +55,7 @@ class model_observer final : public cpu_detail::observer {
   }
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
     launched_ = static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.what.cluster));
-    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on, launch.what.chained);
+    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on, launch.what.overlaps_previous);
   }
   void launch_ends() override {
     m_.set_current(nullptr);

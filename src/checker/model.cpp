@@ -33,7 +33,7 @@ void model::reset() {
   last_join_ = {};
 }
 
-void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool chained) {
+void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous) {
   kernel_ = kernel;
   params_low_ = reinterpret_cast<std::uintptr_t>(params);
   params_high_ = params_low_ + params_bytes;
@@ -46,10 +46,10 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
     }
-  if (!chained) std::erase_if(chain_, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+  if (!overlaps_previous) std::erase_if(chain_, [&](const past_launch& p) { return on == nullptr || p.on == on; });
   if (!chain_.empty()) first_pending_ = std::min(first_pending_, chain_.front().first);
   before_ = 0;
-  if (chained) {
+  if (overlaps_previous) {
     for (const past_launch& p : chain_)
       if (p.on == on) first_visible_ = std::min(first_visible_, p.first);
     before_ = launch_first_;

@@ -87,8 +87,8 @@ class model {
   void reset();  // between runs
   // Launches on one stream are ordered, as are all with the default stream (null); those of two other streams are not, unless
   // synchronize() came between. A chained one may begin while the ones before it on its stream still run, back to the last that is not
-  // chained; its threads know of them from wait_for_launch on.
-  void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool chained = false);
+  // overlaps_previous; its threads know of them from wait_for_launch on.
+  void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous = false);
   void end_launch();
   void synchronize(stream on);  // null: all
   // Blocks of one cluster, a number that no other has in the run and that is not 0, reach each other's shared memory.

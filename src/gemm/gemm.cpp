@@ -12,14 +12,14 @@
 #include <variant>
 
 #include "src/gemm/request.hpp"
-#include "src/gemm/short.hpp"
-#include "src/gemm/split.hpp"
+#include "src/gemm/short/short_plan.hpp"
+#include "src/gemm/split/split_plan.hpp"
 
 namespace antiphase {
 namespace {
 
 struct selection {
-  std::variant<mm::plan, mm::product_plan, mm::short_plan> plan;
+  std::variant<gemms::plan, gemms::product_plan, gemms::short_plan> plan;
   std::vector<std::string> why, refused;
   std::size_t workspace = 0;  // at least
   gemm_bound bound, asked;
@@ -30,23 +30,23 @@ constexpr std::string_view short_name = "short";
 // suit.
 struct split_kind {
   std::string_view name;
-  mm::multiplier by;
-  bool (*suits)(const context& where, const mm::problem& p);
+  gemms::multiplier by;
+  bool (*suits)(const context& where, const gemms::problem& p);
   std::string_view why;
 };
-bool always(const context&, const mm::problem&) { return true; }
+bool always(const context&, const gemms::problem&) { return true; }
 constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
 constexpr split_kind split_kinds[] = {
-    {"split-inside", mm::multiplier::converting, mm::splits_inside_by_itself,
+    {"split-inside", gemms::multiplier::split_inside, gemms::splits_inside_by_itself,
      "three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way"},
-    {"split", mm::multiplier::warpgroups, always, fastest},
-    {"split-mma", mm::multiplier::warps, always, fastest}};
-std::string_view name_of(mm::multiplier by) { return std::ranges::find(split_kinds, by, &split_kind::by)->name; }
+    {"split", gemms::multiplier::split, always, fastest},
+    {"split-mma", gemms::multiplier::split_mma, always, fastest}};
+std::string_view name_of(gemms::multiplier by) { return std::ranges::find(split_kinds, by, &split_kind::by)->name; }
 
 // Why a split product is not what precision fp32 stands for there; nothing if it is. The contract rests on how Tensor Cores round, which is
 // known of compute capability 8.x and 9.0.
-std::optional<std::string> not_automatic(const context& where, const mm::problem& p, mm::multiplier by) {
-  if (auto why = mm::refuses_split(where, p, by)) return why;
+std::optional<std::string> not_automatic(const context& where, const gemms::problem& p, gemms::multiplier by) {
+  if (auto why = gemms::refuses_split(where, p, by)) return why;
   const device_limits& device = where.limits();
   if (device.major == 8 || device.major == 9) return std::nullopt;
   return fmt::format("nothing is promised of how the Tensor Cores of {} round, which has compute capability {}.{}; it runs if asked for",
@@ -55,8 +55,8 @@ std::optional<std::string> not_automatic(const context& where, const mm::problem
 
 // What the plan's kernel adds up in.
 gemm_sums sums_of(const selection& s, const device_limits& device) {
-  if (std::holds_alternative<mm::plan>(s.plan)) return gemm_sums::multiply_adds;
-  if (std::holds_alternative<mm::short_plan>(s.plan)) return gemm_sums::doubles;
+  if (std::holds_alternative<gemms::plan>(s.plan)) return gemm_sums::multiply_adds;
+  if (std::holds_alternative<gemms::short_plan>(s.plan)) return gemm_sums::doubles;
   return device.major == 9 ? gemm_sums::hopper : device.major == 8 ? gemm_sums::ampere : gemm_sums::unknown;
 }
 
@@ -66,7 +66,7 @@ void require_sensible(const gemm_options& options) {
   if (options.if_weaker != weaker_bound::take && options.if_weaker != weaker_bound::refuse)
     throw bad_request(
         fmt::format("if_weaker is {}: expected weaker_bound::take or weaker_bound::refuse", static_cast<int>(options.if_weaker)));
-  mm::require_policy(options.policy);
+  gemms::require_policy(options.policy);
   const std::span<std::byte> w = options.workspace;
   if (!w.empty() && w.data() == nullptr) throw bad_request(fmt::format("the workspace is a null pointer: expected {} bytes", w.size()));
   if (const auto address = reinterpret_cast<std::uintptr_t>(w.data()); !w.empty() && address % 256 != 0)
@@ -75,30 +75,30 @@ void require_sensible(const gemm_options& options) {
     throw bad_request(fmt::format("recomputed is at address {:#x}: expected a multiple of {}", address, alignof(std::uint64_t)));
 }
 
-selection choose(const context& where, const mm::problem& p, const gemm_options& options) {
+selection choose(const context& where, const gemms::problem& p, const gemm_options& options) {
   selection s;
-  const auto not_short = mm::refuses_short(where, p);
+  const auto not_short = gemms::refuses_short(where, p);
   const bool nothing = p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0;  // then C is scaled, by whichever kernel
   const auto asked = std::ranges::find(split_kinds, options.policy, &split_kind::name);
   if (asked != std::end(split_kinds) && !nothing) {
-    if (const auto why = mm::refuses_split(where, p, asked->by)) throw not_supported(fmt::format("policy {}: {}", asked->name, *why));
-    s.plan = mm::plan_product(where, p, asked->by);
+    if (const auto why = gemms::refuses_split(where, p, asked->by)) throw not_supported(fmt::format("policy {}: {}", asked->name, *why));
+    s.plan = gemms::plan_product(where, p, asked->by);
     s.why.push_back(fmt::format("policy {} was asked for", asked->name));
     return s;
   }
   if (options.policy == short_name && !nothing) {
     if (not_short) throw not_supported(fmt::format("policy short: {}", *not_short));
-    s.plan = mm::plan_short(where, p);
+    s.plan = gemms::plan_short(where, p);
     s.why.push_back("policy short was asked for");
     return s;
   }
   if (options.policy != "auto" && options.policy != short_name && asked == std::end(split_kinds)) {
-    s.plan = mm::prepare(where.kind(), mm::find_step(options.policy), p);
+    s.plan = gemms::prepare(where.kind(), gemms::find_step(options.policy), p);
     s.why.push_back(fmt::format("policy {} was asked for", options.policy));
     return s;
   }
-  if (options.accuracy == precision::fp32 && !not_short && p.k() <= mm::short_k_by_itself) {
-    s.plan = mm::plan_short(where, p);
+  if (options.accuracy == precision::fp32 && !not_short && p.k() <= gemms::short_k_by_itself) {
+    s.plan = gemms::plan_short(where, p);
     s.why.push_back("precision fp32: with so few values of K there is little to multiply, and sums in FP64 need no certificate");
     return s;
   }
@@ -109,27 +109,27 @@ selection choose(const context& where, const mm::problem& p, const gemm_options&
       s.refused.push_back(fmt::format("{}: {}", kind.name, *why));
       continue;
     }
-    s.plan = mm::plan_product(where, p, kind.by);
-    if (kind.by == mm::multiplier::converting)  // as much as its wider neighbours, so that it grows with the problem
-      s.workspace = mm::plan_product(where, p, mm::multiplier::warpgroups).workspace();
+    s.plan = gemms::plan_product(where, p, kind.by);
+    if (kind.by == gemms::multiplier::split_inside)  // as much as its wider neighbours, so that it grows with the problem
+      s.workspace = gemms::plan_product(where, p, gemms::multiplier::split).workspace();
     s.why.push_back(fmt::format("precision fp32: {}", kind.why));
     return s;
   }
-  s.plan = mm::prepare(where.kind(), select_step(where, p), p);
+  s.plan = gemms::prepare(where.kind(), select_step(where, p), p);
   if (options.accuracy == precision::strict)
     s.why.push_back("precision strict: IEEE multiply-adds in the order of k");
   else if (nothing)
-    s.refused.push_back(fmt::format("{}: there is nothing to multiply", name_of(mm::multiplier::warpgroups)));
+    s.refused.push_back(fmt::format("{}: there is nothing to multiply", name_of(gemms::multiplier::split)));
   s.why.push_back("the last step of the ladder that the device has room for");
   return s;
 }
 
 std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "strict"; }
 
-selection select(const context& where, const mm::problem& given, const gemm_options& options) {
+selection select(const context& where, const gemms::problem& given, const gemm_options& options) {
   require_sensible(options);
-  mm::require_sensible(given);
-  const mm::problem p = mm::without_idle_strides(given);
+  gemms::require_sensible(given);
+  const gemms::problem p = gemms::without_idle_strides(given);
   selection s = choose(where, p, options);
   const std::int64_t k = p.m() == 0 || p.n() == 0 || p.alpha == 0 ? 0 : p.k();  // that are multiplied
   s.bound = bound_of(sums_of(s, where.limits()), k);
@@ -156,22 +156,22 @@ class borrowed {
   std::span<std::byte> memory_;
 };
 
-mm::judged_view recomputed_of(const gemm_options& options) {
-  return mm::judged("recomputed", options.recomputed, sizeof *options.recomputed);
+gemms::judged_view recomputed_of(const gemm_options& options) {
+  return gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
 }
 
-launch_counts run(const context& where, const mm::product_plan& plan, const gemm_options& options) {
+launch_counts run(const context& where, const gemms::product_plan& plan, const gemm_options& options) {
   const std::size_t needed = plan.workspace();
   if (options.workspace.empty()) {
     const borrowed memory(where, needed, options.on);
-    return mm::run(where, plan, memory.memory(), options.recomputed, options.on);
+    return gemms::run(where, plan, memory.memory(), options.recomputed, options.on);
   }
   if (options.workspace.size() < needed)
     throw bad_request(fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
-  const mm::judged_view used = mm::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
-  mm::require_own_memory(plan.what, used);
-  if (options.recomputed != nullptr) mm::require_apart(recomputed_of(options), used);
-  return mm::run(where, plan, options.workspace, options.recomputed, options.on);
+  const gemms::judged_view used = gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
+  gemms::require_own_memory(plan.what, used);
+  if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
+  return gemms::run(where, plan, options.workspace, options.recomputed, options.on);
 }
 
 }  // namespace
@@ -188,41 +188,41 @@ std::string to_text(const gemm_bound& bound) {
   return fmt::format("{:.7g} u |A||B| + {}2^-150", bound.units, times == 1 ? "" : fmt::format("{:.10g} x ", times));
 }
 
-const mm::step& select_step(const context& where, const mm::problem& p) {
-  for (auto s = std::rbegin(mm::steps); s != std::rend(mm::steps); ++s)
-    if (!refusal(where.limits(), mm::prepare(where.kind(), *s, p).what.code)) return *s;
-  return mm::steps[0];
+const gemms::step& select_step(const context& where, const gemms::problem& p) {
+  for (auto s = std::rbegin(gemms::steps); s != std::rend(gemms::steps); ++s)
+    if (!refusal(where.limits(), gemms::prepare(where.kind(), *s, p).what.code)) return *s;
+  return gemms::steps[0];
 }
 
-launch_counts gemm(const context& where, const mm::problem& p, const gemm_options& options) {
+launch_counts gemm(const context& where, const gemms::problem& p, const gemm_options& options) {
   const selection s = select(where, p, options);
-  mm::require_own_memory(p);
-  if (options.recomputed != nullptr) mm::require_own_memory(p, recomputed_of(options));
-  if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) return run(where, *split, options);
-  if (const auto* with_few = std::get_if<mm::short_plan>(&s.plan))
+  gemms::require_own_memory(p);
+  if (options.recomputed != nullptr) gemms::require_own_memory(p, recomputed_of(options));
+  if (const auto* split = std::get_if<gemms::product_plan>(&s.plan)) return run(where, *split, options);
+  if (const auto* with_few = std::get_if<gemms::short_plan>(&s.plan))
     return where.runs_on().launch(with_few->code, with_few->grid, &with_few->what, options.on);
-  const mm::plan& plan = std::get<mm::plan>(s.plan);
+  const gemms::plan& plan = std::get<gemms::plan>(s.plan);
   return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
 }
 
-std::size_t gemm_workspace(const context& where, const mm::problem& p, const gemm_options& options) {
+std::size_t gemm_workspace(const context& where, const gemms::problem& p, const gemm_options& options) {
   const selection s = select(where, p, options);
-  const auto* split = std::get_if<mm::product_plan>(&s.plan);
+  const auto* split = std::get_if<gemms::product_plan>(&s.plan);
   return std::max(s.workspace, split != nullptr ? split->workspace() : 0);
 }
 
-gemm_choice explain(const context& where, const mm::problem& p, const gemm_options& options) {
+gemm_choice explain(const context& where, const gemms::problem& p, const gemm_options& options) {
   selection s = select(where, p, options);
   gemm_choice c;
   c.bound = s.bound;
   c.asked = s.asked;
   c.why = std::move(s.why);
   c.refused = std::move(s.refused);
-  if (const auto* split = std::get_if<mm::product_plan>(&s.plan)) {
+  if (const auto* split = std::get_if<gemms::product_plan>(&s.plan)) {
     c.kernel = name_of(split->waves.front().with.how.by);
-    c.tile = {mm::split_tile, mm::split_tile};
-    c.tile_k = mm::split_step;
-    const mm::product_wave &first = split->waves.front(), &last = split->waves.back();
+    c.tile = {gemms::split_tile, gemms::split_tile};
+    c.tile_k = gemms::split_step;
+    const gemms::product_wave &first = split->waves.front(), &last = split->waves.back();
     c.stages = first.with.how.stages;
     c.blocks = first.grid.count();
     c.cluster = first.with.how.cluster;
@@ -235,14 +235,14 @@ gemm_choice explain(const context& where, const mm::problem& p, const gemm_optio
           fmt::format("{} tiles are left over after rounds of one for each multiprocessor: {} blocks share each, in a second launch",
                       last.end - last.first, last.with.how.cluster));
     if (split->k_piece < p.k()) c.why.push_back(fmt::format("K is taken in pieces of {}", split->k_piece));
-  } else if (const auto* with_few = std::get_if<mm::short_plan>(&s.plan)) {
+  } else if (const auto* with_few = std::get_if<gemms::short_plan>(&s.plan)) {
     c.kernel = short_name;
-    c.tile = mm::short_tile;
-    c.tile_k = mm::short_k;
+    c.tile = gemms::short_tile;
+    c.tile_k = gemms::short_k;
     c.stages = 1;
     c.blocks = with_few->grid.count();
   } else {
-    const mm::plan& plan = std::get<mm::plan>(s.plan);
+    const gemms::plan& plan = std::get<gemms::plan>(s.plan);
     c.kernel = plan.what.step;
     c.tile = plan.what.how.tile;
     c.tile_k = plan.what.how.tile_k;

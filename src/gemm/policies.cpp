@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
-#include <antiphase/gemm/half_ladder.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/gemm/ladder.hpp>
 
-#include "src/named_lists.hpp"
-#include "src/trace/traced_kernels.hpp"
+#include "src/names.hpp"
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 namespace {
 
 bool has(const auto& list, std::string_view name) {
@@ -24,7 +23,7 @@ std::string_view meaning(std::string_view name) {
   if (name == "auto") return "the choice among them that gemm makes by itself";
   if (name == async_one) return "a kernel that only trace has";
   if (has(beside_the_ladder, name)) return "a policy of gemm beside its ladder";
-  if (has(half_steps, name)) return "a step that multiplies f16 operands, for ladder gemm only";
+  if (has(tensor_core_steps, name)) return "a step that multiplies f16 operands, for ladder gemm only";
   return has(steps, name) ? "a step of the GEMM ladder" : "";
 }
 
@@ -44,4 +43,4 @@ void require_policy(std::string_view name) {
   refuse_policy(name, "GEMM policy", known);
 }
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

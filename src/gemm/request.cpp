@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 void require_sensible(const problem& p) {
   const judged_view a = judged("A", p.a), b = judged("B", p.b), c = judged("C", p.c);
@@ -55,4 +55,4 @@ problem with_rows_together(const problem& p) {
   return {transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
 }
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -4,7 +4,7 @@
 
 #include "src/gemm/views.hpp"
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 // Throws bad_request, naming the first argument that makes no sense. Whoever asks for a plan or its workspace may not have the memory yet:
 // which memory C shares with A and B is judged by require_own_memory(), before a launch.
@@ -23,4 +23,4 @@ problem without_idle_strides(const problem& p);
 // The same product with A and B having changed places if that puts the rows of C side by side.
 problem with_rows_together(const problem& p);
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

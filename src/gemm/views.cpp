@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 namespace {
 
 bool has_elements(const judged_view& v) { return v.rows > 0 && v.columns > 0; }
@@ -144,4 +144,4 @@ void require_apart(const judged_view& v, const judged_view& from) {
   throw bad_request(fmt::format("{} at {:#x} overlaps {} at {:#x}: they must lie apart", v.name, v.address, from.name, from.address));
 }
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 // A view in numbers, so that one code judges all types of elements.
 struct judged_view {
@@ -41,4 +41,4 @@ void require_distinct(const judged_view& v);
 void require_apart(const judged_view& v, const judged_view& from);
 void require_another_start(const judged_view& v, const judged_view& other);
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -8,16 +8,16 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/executor.hpp>
 #include <antiphase/scan.hpp>
-#include <antiphase/scan/short_lines.hpp>
+#include <antiphase/scan/ladder.hpp>
 #include <cstdint>
 #include <span>
 
-#include "src/scan/one_wave.hpp"
+#include "src/scan/wave/wave_plan.hpp"
 #include "src/scan/request.hpp"
-#include "src/scan/single_pass.hpp"
+#include "src/scan/ring/ring_plan.hpp"
 
 namespace antiphase {
-namespace prefix {
+namespace scans {
 namespace {
 
 constexpr std::int64_t few_bytes = 1 << 16;  // up to these the ring does not pay on a GPU
@@ -126,23 +126,23 @@ const step& as_asked(std::string_view policy, reasons& tell) {
 }
 
 }  // namespace
-}  // namespace prefix
+}  // namespace scans
 
-scan_choice explain(const context& where, const prefix::problem& p, const scan_options& options) {
+scan_choice explain(const context& where, const scans::problem& p, const scan_options& options) {
   const executor& on = where.runs_on();
-  prefix::reasons told;
-  const prefix::step& how = options.policy == "auto" ? prefix::select(on, p, &told) : prefix::as_asked(options.policy, told);
-  return prefix::described(on, p, nullptr, how, std::move(told));
+  scans::reasons told;
+  const scans::step& how = options.policy == "auto" ? scans::select(on, p, &told) : scans::as_asked(options.policy, told);
+  return scans::described(on, p, nullptr, how, std::move(told));
 }
 
-scan_choice explain(const context& where, const prefix::problem& p, const prefix::scan_keys& keys, const scan_options& options) {
+scan_choice explain(const context& where, const scans::problem& p, const scans::scan_keys& keys, const scan_options& options) {
   const executor& on = where.runs_on();
-  prefix::require_sensible(p, keys);
-  prefix::reasons told;
+  scans::require_sensible(p, keys);
+  scans::reasons told;
   if (options.policy == "auto") told.why.push_back("segments are scanned in a single pass only");
-  const prefix::step& how = options.policy == "auto" ? prefix::select_single_pass(on) : prefix::as_asked(options.policy, told);
-  prefix::require_has_segments(how);
-  return prefix::described(on, p, &keys, how, std::move(told));
+  const scans::step& how = options.policy == "auto" ? scans::select_single_pass(on) : scans::as_asked(options.policy, told);
+  scans::require_has_segments(how);
+  return scans::described(on, p, &keys, how, std::move(told));
 }
 
 }  // namespace antiphase

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace antiphase::prefix {
+namespace antiphase::scans {
 
 // Sentences about a choice.
 struct reasons {
@@ -34,4 +34,4 @@ struct wave_tiles {
 };
 wave_tiles one_wave_tiles(const problem& p);
 
-}  // namespace antiphase::prefix
+}  // namespace antiphase::scans

@@ -6,14 +6,14 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/operators.hpp>
-#include <antiphase/scan/passes.hpp>
+#include <antiphase/scan/detail/passes.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <tuple>
 #include <utility>
 
-namespace antiphase::prefix {
+namespace antiphase::scans {
 namespace {
 
 template <class T> std::uint64_t bits_of(const T& value) {
@@ -256,4 +256,4 @@ void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::
   require(flags ? "the head flags" : "the keys", keys->data, bytes_of(p, flags ? element::u8 : keys->type));
 }
 
-}  // namespace antiphase::prefix
+}  // namespace antiphase::scans

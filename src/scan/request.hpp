@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace antiphase::prefix {
+namespace antiphase::scans {
 
 std::string_view name(scan_operation operation);
 bool is_empty(const problem& p);
@@ -33,4 +33,4 @@ void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::
 // "sum of i8 into i32, by key"
 std::string description(const problem& p, const scan_keys* keys);
 
-}  // namespace antiphase::prefix
+}  // namespace antiphase::scans

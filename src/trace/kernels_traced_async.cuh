@@ -1,9 +1,9 @@
 // The recording GEMM kernels that copy asynchronously (sm_80). Those with wide copies have one twin for row-major operands and one for any.
 #include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/traced.cuh>
+#include "src/trace/traced.cuh"
 #include <vector>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <policy P> void add_traced(std::vector<instance>& list, const char* step, const char* name) {
@@ -29,4 +29,4 @@ std::vector<instance> traced_async_kernels() {
 }
 
 }  // namespace AP_TARGET
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -1,9 +1,9 @@
 // The recording GEMM kernels that need nothing newer than sm_75.
 #include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/traced.cuh>
+#include "src/trace/traced.cuh"
 #include <vector>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 std::vector<instance> traced_plain_kernels() {
@@ -13,4 +13,4 @@ std::vector<instance> traced_plain_kernels() {
 }
 
 }  // namespace AP_TARGET
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

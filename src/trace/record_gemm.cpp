@@ -7,7 +7,8 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/traced_problem.hpp>
+#include <antiphase/gemm/policies.hpp>
+#include "src/trace/traced_problem.hpp"
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -19,7 +20,7 @@
 namespace antiphase {
 namespace {
 
-using mm::instance;
+using gemms::instance;
 
 constexpr int most_steps = 1 << 16;
 
@@ -29,9 +30,9 @@ std::vector<instance> both(std::vector<instance> plain, const std::vector<instan
 }
 
 const std::vector<instance>& twins(target where) {
-  static const std::vector<instance> on_cpu = both(mm::cpu::traced_plain_kernels(), mm::cpu::traced_async_kernels());
+  static const std::vector<instance> on_cpu = both(gemms::cpu::traced_plain_kernels(), gemms::cpu::traced_async_kernels());
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda = both(mm::cuda::traced_plain_kernels(), mm::cuda::traced_async_kernels());
+  static const std::vector<instance> on_cuda = both(gemms::cuda::traced_plain_kernels(), gemms::cuda::traced_async_kernels());
 #else
   static const std::vector<instance> on_cuda;
 #endif
@@ -41,29 +42,29 @@ const std::vector<instance>& twins(target where) {
 struct launch_plan {
   const instance* twin;
   extent3 grid;
-  mm::problem arguments;
+  gemms::problem arguments;
 };
 
 // The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's variant for any strides.
-launch_plan choose(target where, std::string_view policy, const mm::problem& p) {
-  if (policy == mm::steps[0].name)
+launch_plan choose(target where, std::string_view policy, const gemms::problem& p) {
+  if (policy == gemms::steps[0].name)
     throw bad_request(fmt::format("policy {} has no pipeline to record: expected a step with shared tiles", policy));
-  const mm::step& like = mm::find_step(policy == mm::async_one ? "async-2" : policy);  // the two share all but the number of slots
-  const mm::plan plan = mm::prepare(where, like, p);
+  const gemms::step& like = gemms::find_step(policy == gemms::async_one ? "async-2" : policy);  // the two share all but the number of slots
+  const gemms::plan plan = gemms::prepare(where, like, p);
   const instance* best = nullptr;
   for (const instance& twin : twins(where)) {
     if (twin.step != policy) continue;
     const bool same = twin.how == plan.what.how;
-    const bool any_strides = twin.how.a.along == mm::contiguous::neither && twin.how.b.along == mm::contiguous::neither;
+    const bool any_strides = twin.how.a.along == gemms::contiguous::neither && twin.how.b.along == gemms::contiguous::neither;
     if (same || (any_strides && best == nullptr)) best = &twin;
   }
   if (best == nullptr) throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
-  const mm::plan recorded = mm::prepare(*best, p);
+  const gemms::plan recorded = gemms::prepare(*best, p);
   return {best, recorded.grid, recorded.arguments};
 }
 
 void require_recordable(const launch_plan& plan, const trace_options& options) {
-  const mm::problem& p = plan.arguments;
+  const gemms::problem& p = plan.arguments;
   if (p.m() == 0 || p.n() == 0 || p.k() == 0)
     throw bad_request(fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", p.m(),
                                   p.n(), p.k()));
@@ -107,7 +108,7 @@ timeline record_once(const context& where, const launch_plan& plan, timeline t, 
   const auto warps = static_cast<std::size_t>(t.warps);
   device_array<span_record> spans(where, warps * static_cast<std::size_t>(capacity));
   device_array<std::int32_t> counts(where, warps);
-  const mm::traced_problem params{plan.arguments, {spans.data(), counts.data(), capacity, options.block}};
+  const gemms::traced_problem params{plan.arguments, {spans.data(), counts.data(), capacity, options.block}};
   where.runs_on().launch(plan.twin->code, plan.grid, &params, options.on);
   where.runs_on().synchronize(options.on);
   collect(t, spans.to_host(), counts.to_host(), capacity);
@@ -117,10 +118,10 @@ timeline record_once(const context& where, const launch_plan& plan, timeline t, 
 
 }  // namespace
 
-timeline record_gemm(const context& where, std::string_view policy, const mm::problem& p, const trace_options& options) {
+timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p, const trace_options& options) {
   const launch_plan plan = choose(where.kind(), policy, p);
   require_recordable(plan, options);
-  mm::require_own_memory(p);
+  gemms::require_own_memory(p);
   const instance& twin = *plan.twin;
   const timeline empty{.policy = std::string(policy),
                        .device = where.limits().name,

@@ -3,7 +3,7 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <vector>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 namespace cpu {
 std::vector<instance> traced_plain_kernels();
 std::vector<instance> traced_async_kernels();
@@ -13,6 +13,4 @@ std::vector<instance> traced_plain_kernels();
 std::vector<instance> traced_async_kernels();
 }  // namespace cuda
 
-// The one-buffer member of the asynchronous family. It is no step of the ladder: it exists to compare more stages with.
-constexpr const char* async_one = "async-1";
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

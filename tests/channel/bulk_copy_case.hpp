@@ -1,7 +1,7 @@
 // An instance of the bulk copy kernel, for the host.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
-#include <examples/bulk_copy.hpp>
+#include "examples/bulk_copy.hpp"
 #include <vector>
 
 namespace antiphase::test {

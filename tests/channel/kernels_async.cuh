@@ -1,5 +1,5 @@
 // Rings of asynchronous copies with one to eight stages (sm_80).
-#include <tests/channel/ring_kernels.cuh>
+#include "tests/channel/ring_kernels.cuh"
 #include <utility>
 
 namespace antiphase::test {

@@ -1,7 +1,7 @@
 // The bulk copy kernels that are tested: one to five stages, both ways to store.
 #include <antiphase/device/kernel.cuh>
-#include <examples/bulk_copy.cuh>
-#include <tests/channel/bulk_copy_case.hpp>
+#include "examples/bulk_copy.cuh"
+#include "tests/channel/bulk_copy_case.hpp"
 
 namespace antiphase::test {
 inline namespace AP_TARGET {

@@ -1,5 +1,5 @@
 // Rings of staged copies with one to eight stages.
-#include <tests/channel/ring_kernels.cuh>
+#include "tests/channel/ring_kernels.cuh"
 #include <utility>
 
 namespace antiphase::test {

@@ -2,7 +2,7 @@
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/bulk.cuh>
-#include <tests/channel/ring_kernels.cuh>
+#include "tests/channel/ring_kernels.cuh"
 
 namespace antiphase::test {
 inline namespace AP_TARGET {

@@ -3,7 +3,7 @@
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/channel/staged_copies.cuh>
 #include <antiphase/device/kernel.cuh>
-#include <tests/channel/ring_kernels.hpp>
+#include "tests/channel/ring_kernels.hpp"
 
 namespace antiphase::test {
 inline namespace AP_TARGET {

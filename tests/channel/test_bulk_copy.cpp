@@ -4,7 +4,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 
-#include <tests/channel/bulk_copy_case.hpp>
+#include "tests/channel/bulk_copy_case.hpp"
 
 namespace antiphase::test {
 // The same list, compiled for each target; see kernels_bulk.cuh.

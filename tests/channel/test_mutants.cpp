@@ -5,7 +5,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 
-#include <tests/channel/mutant_kernels.cuh>
+#include "tests/channel/mutant_kernels.cuh"
 
 namespace antiphase::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 
-#include <tests/channel/ring_kernels.hpp>
+#include "tests/channel/ring_kernels.hpp"
 
 namespace antiphase::test {
 // The same lists, compiled for each target; see kernels_async.cuh and kernels_staged.cuh.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <antiphase/checker.hpp>
-#include <antiphase/executors.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <span>
 #include <vector>
 

@@ -37,17 +37,17 @@ class Kernel:
     def __init__(self, name):
         self.name = name.replace("antiphase::", "")
         self.registers = self.memory = None  # memory: bytes of stack and local memory per thread
-        shape = re.search(r"policy\{mm::extent2\{(\d+), (\d+)\}, \d+, mm::extent2\{(\d+), (\d+)\}", self.name)
+        shape = re.search(r"policy\{gemms::extent2\{(\d+), (\d+)\}, \d+, gemms::extent2\{(\d+), (\d+)\}", self.name)
         self.tiled = shape is not None
         self.outputs = int(shape[3]) * int(shape[4]) if shape else 1
         self.threads = int(shape[1]) * int(shape[2]) // self.outputs if shape else 1024
-        operands = re.findall(r"operand_policy\{\(mm::layout\)(\d), \d+, (\d+), \(mm::contiguous\)(\d)", self.short())
+        operands = re.findall(r"operand_policy\{\(gemms::layout\)(\d), \d+, (\d+), \(gemms::contiguous\)(\d)", self.short())
         self.copy_widths = [int(width) for _, width, _ in operands]
         # What is contiguous along k and is to lie k-major is transposed in registers on its way.
         self.copies_packets = any(width == "4" and (order, along) != ("1", "1") for order, width, along in operands)
         unrolled = re.search(r"\(shared_kind\)\d, \d+, (\d+)", self.short())
         self.one_block = unrolled is not None and int(unrolled[1]) > 0
-        self.loads = "(mm::parts)2" not in self.short()
+        self.loads = "(gemms::parts)2" not in self.short()
 
     def short(self):
         """Without the type of the parameters, which repeats the policy."""
@@ -142,7 +142,7 @@ def product_faults(code):
             if i > multiplies[-1] and places.get(target.zfill(4), i) < multiplies[0]]
     first, last = min(back, key=lambda loop: loop[1] - loop[0])
     loop = [text for _, text in lines[first:last + 1]]
-    converting = "converting_product" in code.split("\n", 1)[0]
+    converting = "split_inside_product" in code.split("\n", 1)[0]
     most = MAIN_LOOP + (CONVERTED if converting else 0)
     if len(loop) > most:
         yield f"{len(loop)} instructions in the main loop, expected at most {most}"
@@ -159,11 +159,11 @@ def product_faults(code):
 
 
 def of_split_operands(kernel):
-    return "split_product" in kernel.name or "converting_product" in kernel.name
+    return "split_product" in kernel.name or "split_inside_product" in kernel.name
 
 
 def allowed_memory(kernel):
-    return TAIL_MEMORY + (COUNTING_MEMORY if "converting_product" in kernel.name else 0)
+    return TAIL_MEMORY + (COUNTING_MEMORY if "split_inside_product" in kernel.name else 0)
 
 
 def memory_faults(kernel):

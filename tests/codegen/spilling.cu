@@ -1,8 +1,8 @@
 // A kernel of the ladder that is left fewer registers than its sums and fragments need: it spills, and the check must say so.
 #include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/tiled.cuh>
+#include "src/gemm/ladder/tiled.cuh"
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 constexpr policy cramped = [] {
   policy p = register_tile_policy;
@@ -11,4 +11,4 @@ constexpr policy cramped = [] {
 }();
 const kernel cramped_kernel = kernel_of<tiled<cramped>>("cramped");
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -3,7 +3,7 @@
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
-#include <tests/device/probes.hpp>
+#include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
 inline namespace AP_TARGET {
@@ -102,7 +102,7 @@ template <linked F> struct chain_link {
   using params = buffers;
   struct storage {};
   static constexpr int threads = 64;
-  static constexpr bool chained = true;
+  static constexpr bool overlaps_previous = true;
   AP_DEV void operator()(const params& p) const {
     start_next_grid();
     const int at = static_cast<int>(linear_block()) * threads + thread_index();

@@ -2,7 +2,7 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/matrix.cuh>
-#include <tests/device/tensor_cases.hpp>
+#include "tests/device/tensor_cases.hpp"
 #include <vector>
 
 namespace antiphase::probe {

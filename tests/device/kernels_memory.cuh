@@ -3,7 +3,7 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/clock.cuh>
 #include <antiphase/device/kernel.cuh>
-#include <tests/device/probes.hpp>
+#include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
 inline namespace AP_TARGET {

@@ -2,7 +2,7 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/warp.cuh>
-#include <tests/device/probes.hpp>
+#include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
 inline namespace AP_TARGET {

@@ -4,7 +4,7 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/wgmma.cuh>
-#include <tests/device/tensor_cases.hpp>
+#include "tests/device/tensor_cases.hpp"
 #include <vector>
 
 namespace antiphase::probe {
@@ -57,7 +57,7 @@ template <int N, bool FromRegisters> struct wgmma_step {
     }
     wgmma_commit();
     wgmma_wait<0>();
-    settle(sum);
+    pin_registers(sum);
     each_register<N>([&](int i, int row, int column) { p.out[(block_index().x * 64 + row) * N + column] = sum[i]; });
   }
 };
@@ -102,7 +102,7 @@ template <major A, major B, swizzle S, int N> struct layouts {
     for (int k = 0; k < layout_depth; k += 16) wgmma<A, B>(sum, placed<A, S, 64>::from(s.a, k), placed<B, S, N>::from(s.b, k), k > 0);
     wgmma_commit();
     wgmma_wait<0>();
-    settle(sum);
+    pin_registers(sum);
     each_register<N>([&](int i, int row, int column) { p.out[row * N + column] = sum[i]; });
   }
 };
@@ -132,10 +132,10 @@ template <major B, int N> struct layouts_of_b {
     wgmma<B>(odd, a[3], place::from(s.b, 48), true);
     wgmma_commit();
     wgmma_wait<1>();
-    settle(even);
+    pin_registers(even);
     each_register<N>([&](int i, int row, int column) { p.out[row * N + column] = even[i]; });
     wgmma_wait<0>();
-    settle(odd);
+    pin_registers(odd);
     each_register<N>([&](int i, int row, int column) { p.out[row * N + column] += odd[i]; });
   }
 };
@@ -182,8 +182,8 @@ template <left_out Slip> struct product {
       fence_mbarrier_init();
     }
     block_barrier();
-    give_registers<160>();  // of the 255 that the launch allocates
-    take_registers<200>();
+    release_registers<160>();  // of the 255 that the launch allocates
+    request_registers<200>();
     const auto load = [&](int step) {
       if (thread_index() != 0 || 64 * step >= p.k) return;
       mbarrier& full = s.full[step % 2];
@@ -204,7 +204,7 @@ template <left_out Slip> struct product {
                                    describe(&s.b[slot][k][0], 16, 1024, swizzle::bytes_128), true);
       wgmma_commit();
       if (Slip != left_out::wait_for_wgmma) wgmma_wait<0>();
-      settle(sum);
+      pin_registers(sum);
       if (Slip != left_out::barrier) block_barrier();
     }
     if (Slip == left_out::wait_for_wgmma) wgmma_wait<0>();
@@ -231,7 +231,7 @@ struct without_proxy_fence {
                               placed<major::k, swizzle::bytes_128, 64>::from(s.b, 0), false);
     wgmma_commit();
     wgmma_wait<0>();
-    settle(sum);
+    pin_registers(sum);
     each_register<64>([&](int i, int row, int column) { p.out[row * 64 + column] = sum[i]; });
   }
 };
@@ -258,7 +258,7 @@ struct reuse_of_own_rows {
                                 placed<major::k, swizzle::bytes_128, 64>::from(s.b, k), k > 0);
     wgmma_commit();
     wgmma_wait<0>();
-    settle(sum);
+    pin_registers(sum);
     for (int i = 0; i < 32; ++i) s.a[thread_index() / 32 * 16 + lane_index() / 2][lane_index() % 2 * 32 + i] = 0;
     each_register<64>([&](int i, int row, int column) { p.out[row * 64 + column] = sum[i]; });
   }

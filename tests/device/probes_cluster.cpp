@@ -1,5 +1,5 @@
 // What must come out of the probes of clusters.
-#include <tests/device/probes.hpp>
+#include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
 namespace {

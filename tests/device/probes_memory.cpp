@@ -1,5 +1,5 @@
 // What must come out of the probes of atomics, polling, time and asynchronous copies.
-#include <tests/device/probes.hpp>
+#include "tests/device/probes.hpp"
 
 #include <bit>
 #include <cstring>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <tests/device/tensor_cases.hpp>
+#include "tests/device/tensor_cases.hpp"
 
 namespace antiphase::probe {
 namespace cpu {

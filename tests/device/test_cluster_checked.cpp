@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <tests/device/probes.hpp>
+#include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
 namespace checked {
@@ -49,13 +49,13 @@ TEST(cluster_checked, correct_kernels_are_clean) {
 }
 
 // Three launches of which each reads what the one before has written.
-check_report check_chain(const std::string& name, bool chained, bool copies_between = false) {
+check_report check_chain(const std::string& name, bool overlaps_previous, bool copies_between = false) {
   check_options options;
   options.schedules = 4;
   return check(
       [&](const context& where) {
         kernel k = find(name);
-        k.chained = chained;
+        k.overlaps_previous = overlaps_previous;
         const std::vector<std::uint32_t> input(3 * 64, 1);
         device_array<std::uint32_t> a(where, std::span<const std::uint32_t>(input)), b(where, std::span<const std::uint32_t>(input));
         for (int i = 0; i < 3; ++i) {

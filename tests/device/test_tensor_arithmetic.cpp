@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include <tests/device/tensor_support.hpp>
+#include "tests/device/tensor_support.hpp"
 
 namespace antiphase::probe {
 namespace {

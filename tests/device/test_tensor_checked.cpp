@@ -6,7 +6,7 @@
 #include <antiphase/core/half.hpp>
 #include <string>
 
-#include <tests/device/tensor_cases.hpp>
+#include "tests/device/tensor_cases.hpp"
 
 namespace antiphase::probe {
 namespace checked {

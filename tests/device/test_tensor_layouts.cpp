@@ -1,7 +1,7 @@
 // Where the Tensor Core finds its operands: in all layouts, in registers, and by ldmatrix.
-#include <antiphase/core/swizzle.hpp>
+#include <antiphase/core/tensor_map.hpp>
 
-#include <tests/device/tensor_support.hpp>
+#include "tests/device/tensor_support.hpp"
 
 namespace antiphase::probe {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include <tests/executor/launcher.hpp>
+#include "tests/executor/launcher.hpp"
 
 namespace antiphase::test {
 namespace {

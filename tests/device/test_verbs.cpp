@@ -5,7 +5,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 
-#include <tests/device/probes.hpp>
+#include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
 // The same lists of kernels, compiled for each target; see kernels_*.cuh.
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, verb_gpu, testing::ValuesIn(all_probes()), name_o
 
 // Launches that each read what another thread of the one before has written, to and fro between two arrays.
 void run_chain(const context& where, const kernel& link) {
-  ASSERT_TRUE(link.chained);
+  ASSERT_TRUE(link.overlaps_previous);
   constexpr unsigned blocks = 11, links = 30;
   std::vector<std::uint32_t> expected(blocks * static_cast<unsigned>(link.threads));
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = in_at(i);

@@ -80,12 +80,12 @@ inline shared_call scanned_by_key(std::string policy, std::int64_t length) {
 // Sizes of several tiles where that costs little. Lengths of scans differ, so that their working memory does.
 inline std::vector<shared_call> calls_of_every_policy() {
   std::vector<shared_call> all;
-  for (const mm::step& s : mm::steps) all.push_back(product(s.name, 37, 41, 35));
+  for (const gemms::step& s : gemms::steps) all.push_back(product(s.name, 37, 41, 35));
   for (const char* policy : {"split", "split-mma", "split-inside"}) all.push_back(product(policy, 5, 6, 68));
   all.push_back(product("short", 37, 41, 5));
   std::int64_t more = 0;
-  for (const prefix::step& s : prefix::steps)
-    all.push_back(scanned(s.name, 1, (prefix::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));
+  for (const scans::step& s : scans::steps)
+    all.push_back(scanned(s.name, 1, (scans::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));
   for (const char* policy : {"single-pass", "single-pass-async"}) {
     all.push_back(scanned(policy, 7, 999));
     all.push_back(scanned_by_key(policy, 7'003));

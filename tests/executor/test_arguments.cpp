@@ -4,7 +4,8 @@
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/device/kernel.cuh>
-#include <antiphase/executors.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
 
 #include <cstddef>
 #include <cstdint>

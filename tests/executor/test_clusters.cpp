@@ -186,12 +186,12 @@ struct takes_100_kib {
   };
   static constexpr int threads = 32;
   static constexpr shared_kind shared = shared_kind::dynamic;
-  static constexpr bool chained = true;
+  static constexpr bool overlaps_previous = true;
   void operator()(const params&) const {}
 };
 TEST(clusters, fit_on_the_device_in_whole_numbers) {
   kernel k = kernel_of<takes_100_kib>("big");
-  EXPECT_TRUE(k.chained);
+  EXPECT_TRUE(k.overlaps_previous);
   device_limits five = simulated_device();
   five.multiprocessors = 5;
   const auto on = make_cpu_executor({.limits = five});

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <antiphase/context.hpp>
-#include <antiphase/executors.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/scan.hpp>
@@ -30,7 +30,7 @@ struct results {
   std::vector<float> product, scanned;
 };
 results compute(const context& where, int number) {
-  const auto some = static_cast<std::size_t>(number) % std::size(mm::steps);
+  const auto some = static_cast<std::size_t>(number) % std::size(gemms::steps);
   device_array<float> a(where, numbers(rows * depth, number)), b(where, numbers(depth * columns, number + 1)),
       c(where, numbers(rows * columns, number + 2)), x(where, numbers(5003, number + 3));
   gemm(where,
@@ -39,7 +39,7 @@ results compute(const context& where, int number) {
         .c = {c.data(), rows, columns, columns, 1},
         .alpha = 1.5f,
         .beta = -0.5f},
-       {.policy = mm::steps[some].name});
+       {.policy = gemms::steps[some].name});
   scan(where, {.type = element::f32, .in = x.data(), .out = x.data(), .length = static_cast<std::int64_t>(x.size())});
   return {c.to_host(), x.to_host()};
 }

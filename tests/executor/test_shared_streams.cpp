@@ -4,7 +4,8 @@
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/executor/scratch.hpp>
-#include <antiphase/executors.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
 #include <antiphase/scan.cuh>
 #include <chrono>
 

@@ -1,5 +1,5 @@
 // Streams of a GPU, shared by host threads: what only a build with CUDA can make.
-#include <antiphase/executors.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
 
 #include "tests/executor/shared_calls.hpp"
 #include "tests/own_stream.hpp"

@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 
-#include "tool/errors.hpp"
-#include "tool/npy.hpp"
-#include "tool/output_file.hpp"
+#include "tool/base/errors.hpp"
+#include "tool/files/npy.hpp"
+#include "tool/files/output_file.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/mbarrier.cuh>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 enum class slip {
@@ -45,4 +45,4 @@ template <slip F, class Ring> struct broken_ring : Ring {
 };
 
 }  // namespace AP_TARGET
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 struct kernel_mutant {
   kernel code;
@@ -15,4 +15,4 @@ struct kernel_mutant {
 };
 inline void PrintTo(const kernel_mutant& m, std::ostream* out) { *out << m.code.name; }
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

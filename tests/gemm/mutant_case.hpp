@@ -9,7 +9,7 @@
 
 #include "tests/gemm/kernel_mutant.hpp"
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 // The fault is found, by the kind and the words its list names, when `use` runs the kernel; without one there is nothing to find.
 inline void expect_found(const kernel_mutant& m, const std::function<void(const context&)>& use) {
@@ -36,4 +36,4 @@ inline void expect_found(const kernel_mutant& m, const std::function<void(const 
 }
 inline std::string name_of(const testing::TestParamInfo<kernel_mutant>& info) { return info.param.code.name; }
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -5,7 +5,8 @@
 
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
-#include <antiphase/executors.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
 #include <antiphase/gemm.hpp>
 #include <cmath>
 #include <cstdint>

@@ -54,12 +54,12 @@ dense long_reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
 product random_product(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta) {
   return product_of(long_reals(m, k, 21), long_reals(k, n, 22), alpha, beta);
 }
-void expect_accurate(const context& where, const product& p, std::span<const mm::step> steps = mm::steps) {
+void expect_accurate(const context& where, const product& p, std::span<const gemms::step> steps = gemms::steps) {
   const exact_product e = in_fp64(p);
   const dense blas = by_openblas(p);
   const std::vector<double> blas_value(blas.value.begin(), blas.value.end());
   EXPECT_LE(distance(blas, e.value, e, 1), 1) << "OpenBLAS itself";
-  for (const mm::step& s : steps) {
+  for (const gemms::step& s : steps) {
     SCOPED_TRACE(testing::Message() << s.name << ", K = " << p.a.columns << ", alpha " << p.alpha << ", beta " << p.beta);
     const dense c = computed(where, s.name, p);
     EXPECT_LE(distance(c, e.value, e, 1), 1);
@@ -82,7 +82,7 @@ product of_positive(product p) {
 TEST_P(gemm_accuracy, of_positive_numbers) { expect_accurate(any(), of_positive(random_product(33, 34, 2047, 1, 0))); }
 // On the CPU by the step that computes no more than it must; all of them sum in the same order.
 TEST_P(gemm_accuracy, of_a_million_positive_numbers) {
-  const std::span<const mm::step> all = mm::steps;
+  const std::span<const gemms::step> all = gemms::steps;
   expect_accurate(any(), of_positive(random_product(2, 3, 1'000'000, 1, 0)), is_cuda() ? all : all.first(1));
 }
 // Results, and sums on the way to them, that are denormal: the roundings of those are absolute, and the bound holds with them only.

@@ -142,7 +142,7 @@ TEST_P(gemm_bits, do_not_depend_on_who_brings_the_workspace) {
   const product p = cancelling(30, 40, 100);
   const context where = any();
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-  const mm::problem what{a.view(), b.view(), c.view()};
+  const gemms::problem what{a.view(), b.view(), c.view()};
   device_array<std::byte> memory(where, gemm_workspace(where, what) + 4096);
   gemm(where, what, {.workspace = {memory.data(), memory.size()}});
   where.runs_on().synchronize(nullptr);

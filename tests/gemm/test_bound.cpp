@@ -72,7 +72,7 @@ struct asking {
 };
 struct operands {
   explicit operands(const asking& how) : a(static_cast<std::size_t>(8 * how.k), 0.5f), b(a), c(64), k(how.k), alpha(how.alpha) {}
-  mm::problem problem() {
+  gemms::problem problem() {
     return {row_major<const float>(a.data(), 8, k), row_major<const float>(b.data(), k, 8), row_major(c.data(), 8, 8), alpha};
   }
   std::vector<float> a, b, c;

@@ -9,12 +9,12 @@ namespace {
 using gemm_layouts = on_device;
 
 // A product with edges in every direction: more than one tile, and none of them full at the end.
-product edged(const mm::policy& how, float alpha = 1, float beta = -1.5) {
+product edged(const gemms::policy& how, float alpha = 1, float beta = -1.5) {
   const std::int64_t m = how.tile.m + 5, n = how.tile.n + 7, k = 2 * how.tile_k + 3;
   return product_of(random_reals(m, k, 1), random_reals(k, n, 2), alpha, beta);
 }
 template <class Run> void each_step(Run run) {
-  for (const mm::step& s : mm::steps) {
+  for (const gemms::step& s : gemms::steps) {
     SCOPED_TRACE(s.name);
     run(s);
   }
@@ -23,7 +23,7 @@ std::string text(major by) { return by == major::row ? "rows" : "columns"; }
 
 // The three operands lie by rows or by columns; `place` says how exactly.
 template <class Place> void in_all_orders(const std::vector<context>& contexts, Place place) {
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     product p = edged(s.how);
     const auto right = expected(p);
     for (int order = 0; order < 8; ++order) {
@@ -53,7 +53,7 @@ TEST_P(gemm_layouts, all_orders_with_padding_that_is_no_multiple_of_4) {
 // Each operand on its own starts 4, 8 or 12 bytes after an address that packets could be read from.
 TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
   const context where = any();
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     product p = edged(s.how);
     const auto right = expected(p);
     for (const major by : {major::row, major::column})
@@ -72,7 +72,7 @@ TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
 
 TEST_P(gemm_layouts, every_second_and_third_element) {
   const context where = any();
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     product p = edged(s.how);
     p.place_a = {2 * p.a.columns + 4, 2};
     p.place_b = {3, 3 * p.b.rows + 1};
@@ -86,7 +86,7 @@ TEST_P(gemm_layouts, every_second_and_third_element) {
 
 TEST_P(gemm_layouts, operands_of_stride_0) {
   const context where = any();
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     const product plain = edged(s.how);
     product p = plain;  // every row of A is the same, every column of B
     p.a = made(p.a.rows, p.a.columns, [&](auto, auto k) { return plain.a(0, k); });
@@ -108,7 +108,7 @@ TEST_P(gemm_layouts, operands_of_stride_0) {
 
 TEST_P(gemm_layouts, operands_read_backwards) {
   const context where = any();
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     product p = edged(s.how);
     const auto right = expected(p);
     const placing packets_a = placed_in_packets(major::row, p.a), packets_b = placed_in_packets(major::row, p.b);
@@ -135,13 +135,13 @@ TEST_P(gemm_layouts, outputs_written_backwards) {
       EXPECT_TRUE(same(computed(where, policy, p), right)) << how.row_stride << " and " << how.column_stride;
     }
   };
-  each_step([&](const mm::step& s) { expect_right(s.name, edged(s.how)); });
+  each_step([&](const gemms::step& s) { expect_right(s.name, edged(s.how)); });
 }
 
 // C^T = B^T A^T with views that only swap extents and strides; the sums are the same, so are the bits.
 TEST_P(gemm_layouts, transposed_views) {
   const context where = any();
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     const product p = edged(s.how, 1, 0);
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     gemm(where, {.a = transposed(b.view()), .b = transposed(a.view()), .c = transposed(c.view()), .alpha = p.alpha, .beta = p.beta},
@@ -154,7 +154,7 @@ TEST_P(gemm_layouts, transposed_views) {
 // A^T A from one buffer.
 TEST_P(gemm_layouts, one_buffer_as_both_operands) {
   const context where = any();
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     const dense x = random_reals(2 * s.how.tile_k + 3, s.how.tile.m + 5, 3);
     const product p = product_of(made(x.columns, x.rows, [&](auto i, auto k) { return x(k, i); }), x);
     matrix both(where, x, placed_in_packets(major::row, x)), c(where, p.c, p.place_c);
@@ -167,7 +167,7 @@ TEST_P(gemm_layouts, one_buffer_as_both_operands) {
 // A slice in the middle of a larger matrix: its neighbours stay as they were.
 TEST_P(gemm_layouts, slices_of_larger_matrices) {
   const context where = any();
-  each_step([&](const mm::step& s) {
+  each_step([&](const gemms::step& s) {
     const product p = edged(s.how);
     const dense large = random_reals(p.c.rows + 6, p.c.columns + 9, 8);
     product inside = p;

@@ -11,11 +11,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // What a block of a variant needs: its stages, each with a piece of A and one of B, rows padded.
-std::size_t bytes_of(const mm::operand_policy& o, int outer, int k) {
-  const int rows = o.order == mm::layout::k_major ? k : outer;
-  return sizeof(float) * static_cast<std::size_t>(rows * (mm::side_by_side(o, outer, k) + o.padding));
+std::size_t bytes_of(const gemms::operand_policy& o, int outer, int k) {
+  const int rows = o.order == gemms::layout::k_major ? k : outer;
+  return sizeof(float) * static_cast<std::size_t>(rows * (gemms::side_by_side(o, outer, k) + o.padding));
 }
-std::size_t bytes_of(std::string_view step, const mm::policy& how) {
+std::size_t bytes_of(std::string_view step, const gemms::policy& how) {
   if (step == "naive") return 0;
   return static_cast<std::size_t>(how.stages) * (bytes_of(how.a, how.tile.m, how.tile_k) + bytes_of(how.b, how.tile.n, how.tile_k));
 }
@@ -32,7 +32,7 @@ product small_product(operands lie) {
 
 struct placed_product {
   matrix a, b, c;
-  mm::problem request;
+  gemms::problem request;
   placed_product(const context& where, const product& p)
       : a(where, p.a, p.place_a),
         b(where, p.b, p.place_b),
@@ -68,9 +68,9 @@ TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers
     const auto right = expected(p);
     const placed_product placed_here(where, p);
     const char* last = nullptr;
-    for (const mm::step& s : mm::steps) {
+    for (const gemms::step& s : gemms::steps) {
       SCOPED_TRACE(s.name);
-      const std::size_t bytes = bytes_of(s.name, mm::prepare(where.kind(), s, placed_here.request).what.how);
+      const std::size_t bytes = bytes_of(s.name, gemms::prepare(where.kind(), s, placed_here.request).what.how);
       if (bytes <= allowed(where)) {
         last = s.name;
         EXPECT_TRUE(same(computed(where, s.name, p), right));
@@ -101,7 +101,7 @@ TEST(gemm_limits_choice, at_sizes_of_real_devices) {
   EXPECT_EQ(chosen(16), "async-2");
   EXPECT_EQ(chosen(24), "async-3");
   EXPECT_EQ(chosen(64), "warp-tile");
-  for (const std::size_t kib : {99, 163, 227}) EXPECT_EQ(chosen(kib), std::rbegin(mm::steps)->name) << kib << " KiB";
+  for (const std::size_t kib : {99, 163, 227}) EXPECT_EQ(chosen(kib), std::rbegin(gemms::steps)->name) << kib << " KiB";
 }
 TEST(gemm_limits_choice, a_device_without_enough_threads_gets_smaller_blocks) {
   device_limits limits = simulated_device();

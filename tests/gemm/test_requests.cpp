@@ -21,7 +21,7 @@ class gemm_requests : public on_device {
     const context where = any();
     const product p = product_of(random_reals(3, 5, 1), random_reals(5, 4, 2), alpha, 0.5);
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-    mm::problem request{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
+    gemms::problem request{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
     gemm_options options;
     spoil(request, options);
     try {
@@ -120,7 +120,7 @@ TEST_P(gemm_requests, first_bad_argument_is_named) {
 }
 TEST_P(gemm_requests, unknown_policies) {
   std::vector<std::string> says{"no GEMM policy 'warp_tile'"};
-  for (const mm::step& s : mm::steps) says.push_back(s.name);
+  for (const gemms::step& s : gemms::steps) says.push_back(s.name);
   expect_refused<bad_request>([](auto&) {}, says, 1, "warp_tile");
   expect_refused<bad_request>([](auto&) {}, {"''"}, 1, "");
   expect_refused<bad_request>([](auto&) {}, {"'Auto'"}, 1, "Auto");
@@ -134,7 +134,7 @@ TEST_P(gemm_requests, larger_than_the_kernels_can_count) {
 // Requests with nothing to do are fine, whatever the pointers.
 TEST_P(gemm_requests, empty_ones_do_nothing) {
   const context where = any();
-  for (const mm::step& s : mm::steps)
+  for (const gemms::step& s : gemms::steps)
     for (const auto& [m, n, k] : {std::tuple{0, 4, 5}, {3, 0, 5}, {0, 0, 0}, {0, 4, 0}}) {
       const launch_counts done =
           gemm(where, {.a = {nullptr, m, k, k, 1}, .b = {nullptr, k, n, n, 1}, .c = {nullptr, m, n, n, 1}}, {.policy = s.name});
@@ -179,9 +179,9 @@ TEST_P(gemm_requests, strides_of_single_rows_and_columns_do_not_matter) {
   product column = product_of(random_reals(4, 5, 1), random_reals(5, 1, 2));
   column.place_c = {1, 0};
   EXPECT_TRUE(same(computed(where, "auto", column), expected(column)));
-  for (const mm::step& s : mm::steps) {
+  for (const gemms::step& s : gemms::steps) {
     matrix a(where, row.a, row.place_a), b(where, row.b, row.place_b), c(where, row.c, row.place_c);
-    mm::problem request{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = row.alpha, .beta = row.beta};
+    gemms::problem request{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = row.alpha, .beta = row.beta};
     request.a.row_stride = request.c.row_stride = (std::int64_t{1} << 62) + 1;
     gemm(where, request, {.policy = s.name});
     where.runs_on().synchronize(nullptr);

@@ -18,7 +18,7 @@ std::vector<std::int64_t> sizes_around(std::int64_t tile) { return {0, 1, tile -
 constexpr float scales[] = {0, 1, -1.5};
 
 // All pairs of sizes appear, of M and N, M and K, N and K.
-template <class Run> void each_shape(const mm::policy& how, Run run) {
+template <class Run> void each_shape(const gemms::policy& how, Run run) {
   const auto m = sizes_around(how.tile.m), n = sizes_around(how.tile.n), k = sizes_around(how.tile_k);
   for (std::size_t i = 0; i < 7; ++i)
     for (std::size_t j = 0; j < 7; ++j) run(m[i], n[j], k[(i + 3 * j) % 7], 7 * i + j);
@@ -46,7 +46,7 @@ product shaped(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t numbe
 
 TEST_P(gemm_shapes, around_the_tile) {
   const std::vector<context> contexts = several();
-  each_shape(mm::find_step(GetParam().step).how, [&](std::int64_t m, std::int64_t n, std::int64_t k, std::size_t number) {
+  each_shape(gemms::find_step(GetParam().step).how, [&](std::int64_t m, std::int64_t n, std::int64_t k, std::size_t number) {
     const product p = shaped(m, n, k, number);
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", alpha " << p.alpha << ", beta " << p.beta << ", case "
                                     << number);
@@ -56,7 +56,7 @@ TEST_P(gemm_shapes, around_the_tile) {
 
 // The sums are exact, so no rounding hides a product that is missing or taken twice.
 TEST_P(gemm_shapes, of_small_integers_are_exact) {
-  const mm::policy& how = mm::find_step(GetParam().step).how;
+  const gemms::policy& how = gemms::find_step(GetParam().step).how;
   const std::int64_t m = how.tile.m + 3, n = 2 * how.tile.n - 1, k = 3 * how.tile_k + 1;
   const product p = product_of(random_integers(m, k, 5), random_integers(k, n, 6), 1, -1.5);
   dense exact{m, n};
@@ -82,7 +82,7 @@ TEST(gemm_long_shapes, are_exact) {
 
 std::vector<device_and_step> steps_on(const char* device) {
   std::vector<device_and_step> all;
-  for (const mm::step& s : mm::steps) all.push_back({device, s.name});
+  for (const gemms::step& s : gemms::steps) all.push_back({device, s.name});
   return all;
 }
 std::string name_of(const testing::TestParamInfo<device_and_step>& info) {

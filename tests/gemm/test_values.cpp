@@ -14,7 +14,7 @@ class gemm_values : public on_device {
   void expect_right(const product& p, const char* what = "") {
     const context where = any();
     const auto right = expected(p);
-    for (const mm::step& s : mm::steps) {
+    for (const gemms::step& s : gemms::steps) {
       SCOPED_TRACE(testing::Message() << s.name << ' ' << what << " alpha " << p.alpha << " beta " << p.beta);
       EXPECT_TRUE(same(computed(where, s.name, p), right));
     }
@@ -58,7 +58,7 @@ TEST_P(gemm_values, alpha_of_0_leaves_a_and_b_unread) {
 }
 TEST_P(gemm_values, alpha_of_0_takes_null_operands) {
   const context where = any();
-  for (const mm::step& s : mm::steps)
+  for (const gemms::step& s : gemms::steps)
     for (const float beta : {0.f, 1.f, 1.3f}) {
       const product p = plain(0, beta);
       matrix c(where, p.c, p.place_c);
@@ -71,7 +71,7 @@ TEST_P(gemm_values, alpha_of_0_takes_null_operands) {
 }
 TEST_P(gemm_values, no_k_gives_c_scaled) {
   const context where = any();
-  for (const mm::step& s : mm::steps)
+  for (const gemms::step& s : gemms::steps)
     for (const float alpha : {1.f, -1.5f})
       for (const float beta : {0.f, 1.f, 1.3f}) {
         const product p = product_of(dense{rows, 0}, dense{0, columns}, alpha, beta);
@@ -186,7 +186,7 @@ TEST_P(gemm_values, powers_of_two_scale_exactly) {
   for (std::int64_t k = 0; k < depth; ++k)
     for (std::int64_t j = 0; j < columns; ++j) scaled.b(k, j) = std::ldexp(base.b(k, j), power_of_column(j));
   const context where = any();
-  for (const mm::step& s : mm::steps) {
+  for (const gemms::step& s : gemms::steps) {
     const dense one = computed(where, s.name, base), other = computed(where, s.name, scaled);
     const dense moved = made(rows, columns, [&](auto i, auto j) { return std::ldexp(one(i, j), power_of_row(i) + power_of_column(j)); });
     EXPECT_TRUE(same_bits(other, moved)) << s.name;

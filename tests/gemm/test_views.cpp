@@ -12,7 +12,7 @@
 
 #include "src/gemm/views.hpp"
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 namespace {
 
 using testing::AllOf;
@@ -141,4 +141,4 @@ TEST(views, strides_that_are_never_taken_become_small) {
 }
 
 }  // namespace
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -5,7 +5,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm/problem.hpp>
-#include <antiphase/scan/passes.hpp>
+#include <antiphase/scan/detail/passes.hpp>
 
 #include "examples/bulk_copy.hpp"
 #include "tests/channel/ring_kernels.hpp"
@@ -102,7 +102,7 @@ std::string run_product(const context& where, const mutant& m) {
   const auto in_a = on_device(where, filled<float>(rows * k, [&](int i) { return a(i / k, i % k); }));
   const auto in_b = on_device(where, filled<float>(k * columns, [&](int i) { return b(i % k, i / k); }));
   device_array<float> out(where, static_cast<std::size_t>(rows * columns));
-  const mm::problem p{
+  const gemms::problem p{
       .a = row_major(in_a.data(), rows, k), .b = column_major(in_b.data(), k, columns), .c = row_major(out.data(), rows, columns)};
   launch(where, m.what, ceil_div(rows, mutant_side) * ceil_div(columns, mutant_side), p);
   where.runs_on().synchronize(nullptr);
@@ -119,11 +119,11 @@ std::string run_scan(const context& where, const mutant& m) {
   const std::vector<brackets> host = filled<brackets>(size, [](int i) { return scan_test::element_at<brackets>(i); });
   const auto in = on_device(where, host);
   device_array<brackets> out(where, in.size());
-  const prefix::arguments<brackets> all{
+  const scans::arguments<brackets> all{
       .in = in.data(), .out = out.data(), .totals = nullptr, .over = {1, size, 1}, .kind = scan_kind::inclusive, .initial = {0, 0}};
-  const prefix::kernel_pair kernels{m.totals, m.what, m.tile};
-  device_array<std::byte> workspace(where, prefix::workspace_bytes<brackets>(m.tile, all.over));
-  for (const prefix::launchable& l : prefix::passes(kernels, all, workspace.data()))
+  const scans::kernel_pair kernels{m.totals, m.what, m.tile};
+  device_array<std::byte> workspace(where, scans::workspace_bytes<brackets>(m.tile, all.over));
+  for (const scans::launchable& l : scans::passes(kernels, all, workspace.data()))
     where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
   where.runs_on().synchronize(nullptr);
   brackets running{0, 0};

@@ -51,7 +51,7 @@ constexpr product products[] = {{"nn", true, true, 0, 1, 0},   {"tn", false, tru
 
 class clean_product : public testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {};
 TEST_P(clean_product, has_no_finding) {
-  const mm::step& step = mm::steps[std::get<0>(GetParam())];
+  const gemms::step& step = gemms::steps[std::get<0>(GetParam())];
   const product& p = products[std::get<1>(GetParam())];
   const bool large = step.how.tile.m > 32;
   const std::int64_t m = large ? 131 : 45, n = 29, k = large ? 51 : 69;  // several tiles, the last of each kind not full
@@ -86,23 +86,23 @@ std::string plain(std::string name) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(all, clean_product,
-                         testing::Combine(testing::Range<std::size_t>(0, std::size(mm::steps)),
+                         testing::Combine(testing::Range<std::size_t>(0, std::size(gemms::steps)),
                                           testing::Range<std::size_t>(0, std::size(products))),
                          [](const auto& i) {
-                           return plain(mm::steps[std::get<0>(i.param)].name) + "_" + products[std::get<1>(i.param)].name;
+                           return plain(gemms::steps[std::get<0>(i.param)].name) + "_" + products[std::get<1>(i.param)].name;
                          });
 
 // scans -----------------------------------------------------------------------------------------------------------------------------
 
 // Three lines of more than two tiles, every kind and direction. Values are small integers: exact in every type.
 template <class T> void expect_clean_scan(const char* policy, scan_operation operation, std::int64_t length) {
-  const prefix::step* const how = policy == std::string_view("auto") ? nullptr : &prefix::find_step(policy);
-  if (how != nullptr && !prefix::is_compiled(target::cpu, *how, element_of<T>, operation)) return;
+  const scans::step* const how = policy == std::string_view("auto") ? nullptr : &scans::find_step(policy);
+  if (how != nullptr && !scans::is_compiled(target::cpu, *how, element_of<T>, operation)) return;
   for (const scan_kind kind : {scan_kind::inclusive, scan_kind::exclusive}) {
     const bool exclusive = kind == scan_kind::exclusive;
-    prefix::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
+    scans::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
     p.direction = exclusive ? scan_direction::reverse : scan_direction::forward;
-    const bool contiguous = how != nullptr && prefix::is_single_pass(*how);  // takes no others
+    const bool contiguous = how != nullptr && scans::is_single_pass(*how);  // takes no others
     const bool one_line = contiguous && policy != std::string_view("single-pass") && policy != std::string_view("single-pass-async");
     p.outer = exclusive || one_line ? 1 : 3;
     p.inner = exclusive && !contiguous ? 2 : 1;
@@ -130,7 +130,7 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
     expect_clean([&](const context& where) -> std::string {
       const device_array<T> in(where, std::span<const T>(host));
       device_array<T> out(where, host.size());
-      prefix::problem here = p;
+      scans::problem here = p;
       here.in = in.data();
       here.out = out.data();
       scan(where, here, {.policy = policy});
@@ -143,15 +143,15 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
 }
 class clean_scan : public testing::TestWithParam<std::size_t> {};
 TEST_P(clean_scan, has_no_finding) {
-  const prefix::step& s = prefix::steps[GetParam()];
+  const scans::step& s = scans::steps[GetParam()];
   const char* step = s.name;
-  const std::int64_t length = 2 * prefix::tile_of(s, sizeof(float)) + 8;
+  const std::int64_t length = 2 * scans::tile_of(s, sizeof(float)) + 8;
   expect_clean_scan<float>(step, scan_operation::sum, length);
   expect_clean_scan<double>(step, scan_operation::sum, length / 2);
   expect_clean_scan<std::int32_t>(step, scan_operation::sum, length);
 }
-INSTANTIATE_TEST_SUITE_P(all, clean_scan, testing::Range<std::size_t>(0, std::size(prefix::steps)),
-                         [](const auto& i) { return plain(prefix::steps[i.param].name); });
+INSTANTIATE_TEST_SUITE_P(all, clean_scan, testing::Range<std::size_t>(0, std::size(scans::steps)),
+                         [](const auto& i) { return plain(scans::steps[i.param].name); });
 TEST(clean_scans, of_small_types_and_other_operations_have_no_finding) {
   expect_clean_scan<std::uint8_t>("auto", scan_operation::sum, 33'000);
   expect_clean_scan<std::int16_t>("auto", scan_operation::min, 16'500);

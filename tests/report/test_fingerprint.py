@@ -11,10 +11,10 @@ sys.path.insert(0, str(SCRIPTS))
 import fingerprint  # noqa: E402
 
 TREE = {
-    "src/gemm/kernels_plain.cuh": '// The kernels.\n#include <antiphase/gemm/tiled.cuh>\n#include <vector>\n#include "list.cuh"\nint a(int x) { return x+1; }\n',
+    "src/gemm/ladder/kernels_plain.cuh": '// The kernels.\n#include <antiphase/gemm/tiled.cuh>\n#include <vector>\n#include "list.cuh"\nint a(int x) { return x+1; }\n',
     "src/gemm/list.cuh": '#pragma once\nconst char* name = "a // b  c";  // a name\n',
     "src/gemm/gemm.cpp": "int host() { return 1; }\n",
-    "include/antiphase/gemm/tiled.cuh": "#pragma once\n#include <antiphase/core/tile.hpp>\n#include <antiphase/device/load.cuh>\n#define SUM(x) \\\n  (x + 1)\n",
+    "src/gemm/ladder/tiled.cuh": "#pragma once\n#include <antiphase/core/tile.hpp>\n#include <antiphase/device/load.cuh>\n#define SUM(x) \\\n  (x + 1)\n",
     "include/antiphase/core/tile.hpp": "#pragma once\n#include <antiphase/executor/cpu/machine.hpp>\nstruct tile { int m; };\n",
     "include/antiphase/executor/cpu/machine.hpp": "struct machine {};\n",
     "include/antiphase/device/load.cuh": """#pragma once
@@ -39,10 +39,10 @@ inline int load(int x) {
     "include/antiphase/device/host_only.hpp": "struct host_only {};\n",
     "include/antiphase/core/unused.hpp": "struct unused {};\n",
     "src/scan/kernels_sum.cuh": "int b(int x) { return x - 1; }\n",
-    "tool/kernels_own_scan.cuh": "#include <antiphase/own.cuh>\nint c();\n",
+    "tool/measure/kernels_own_scan.cuh": "#include <antiphase/own.cuh>\nint c();\n",
     "include/antiphase/own.cuh": "int d();\n",
 }
-TILED, TILE, PLAIN, LIST = ("include/antiphase/gemm/tiled.cuh", "include/antiphase/core/tile.hpp", "src/gemm/kernels_plain.cuh", "src/gemm/list.cuh")
+TILED, TILE, PLAIN, LIST = ("src/gemm/ladder/tiled.cuh", "include/antiphase/core/tile.hpp", "src/gemm/ladder/kernels_plain.cuh", "src/gemm/list.cuh")
 LOAD, HOST_ONLY = "include/antiphase/device/load.cuh", "include/antiphase/device/host_only.hpp"
 
 
@@ -92,7 +92,7 @@ class Fingerprint(unittest.TestCase):
         self.assertEqual(self.run_script("--files", "gemm").split(), [TILE, LOAD, TILED, PLAIN, LIST])
 
     def test_scans_with_types_of_ones_own_are_a_family(self):
-        self.assertEqual(self.run_script("--files", "scan.own").split(), ["include/antiphase/own.cuh", "tool/kernels_own_scan.cuh"])
+        self.assertEqual(self.run_script("--files", "scan.own").split(), ["include/antiphase/own.cuh", "tool/measure/kernels_own_scan.cuh"])
         self.change("include/antiphase/own.cuh", "int d", "long d")
         self.assertEqual({family for family, code in self.codes().items() if code != self.before[family]}, {"scan.own"})
         self.assertEqual([fingerprint.family_of(kernel) for kernel in ("scan.own", "scan.own.x", "scan.owner", "scan.sum", "gemm.fp32", "gemma.x")],

@@ -1,5 +1,5 @@
 // Taking times: the statistics, what is run how often, and in which order.
-#include "tool/measure.hpp"
+#include "tool/measure/measure.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -23,9 +23,9 @@ class ReportTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         self.write("README.md", README)
-        self.write("src/gemm/kernels_plain.cuh", "int product(int x);\n")
+        self.write("src/gemm/ladder/kernels_plain.cuh", "int product(int x);\n")
         self.write("src/scan/kernels_sum.cuh", "int sum(int x);\n")
-        self.write("tool/kernels_own_scan.cuh", "int own(int x);\n")
+        self.write("tool/measure/kernels_own_scan.cuh", "int own(int x);\n")
         (self.root / "bench/results").mkdir(parents=True)
         lines = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--root", self.root], capture_output=True, text=True, check=True).stdout
         self.code = dict(line.split() for line in lines.splitlines())
@@ -178,9 +178,9 @@ class Report(ReportTest):
     def test_a_change_of_the_code_makes_figures_stale_and_one_of_comments_does_not(self):
         self.ladder()
         self.run_report()
-        self.write("src/gemm/kernels_plain.cuh", "// A product.\nint product( int x );\n")
+        self.write("src/gemm/ladder/kernels_plain.cuh", "// A product.\nint product( int x );\n")
         self.run_report("--check")
-        self.write("src/gemm/kernels_plain.cuh", "long product(int x);\n")
+        self.write("src/gemm/ladder/kernels_plain.cuh", "long product(int x);\n")
         self.assertIn("README.md does not agree with bench/results", self.run_report("--check", code=1))
         self.run_report()
         self.assertEqual(self.row("`tiled`")[2], "8.00 †")
@@ -474,7 +474,7 @@ class Sums(PublicCalls):
         self.write("src/scan/kernels_sum.cuh", "long sum(int x);\n")
         self.run_report()
         self.assertEqual(self.table("own_scans")[2:], table[1:])
-        self.write("tool/kernels_own_scan.cuh", "long own(int x);\n")
+        self.write("tool/measure/kernels_own_scan.cuh", "long own(int x);\n")
         self.run_report()
         self.assertEqual([row[2] for row in self.table("own_scans")[2:]], ["140.0 †", "9.0 †", "600.0 †"])
 

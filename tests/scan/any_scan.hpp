@@ -44,7 +44,7 @@ using begins = std::function<bool(std::int64_t)>;
 template <class In, class Out> class running {
  public:
   // `initial`: one value or none.
-  running(const prefix::problem& p, const std::vector<Out>& initial) : p_(p), initial_(initial) { begin(); }
+  running(const scans::problem& p, const std::vector<Out>& initial) : p_(p), initial_(initial) { begin(); }
   void begin() {
     none_ = initial_.empty();
     if (!none_) {
@@ -92,7 +92,7 @@ template <class In, class Out> class running {
   long double value() const { return real_; }
 
  private:
-  const prefix::problem& p_;
+  const scans::problem& p_;
   std::vector<Out> initial_;
   bool none_ = true;
   std::uint64_t whole_ = 0;
@@ -110,7 +110,7 @@ template <class T> T first_result(scan_operation operation) {
 }
 
 // `boundary(i)`: whether a line begins at element i in memory, also of those that are the problem's own. `initial`: of an exclusive scan.
-template <class In, class Out> void expect_lines(const std::vector<In>& in, const std::vector<Out>& out, const prefix::problem& p,
+template <class In, class Out> void expect_lines(const std::vector<In>& in, const std::vector<Out>& out, const scans::problem& p,
                                                  std::vector<Out> initial, const begins& boundary, const std::string& what) {
   const auto n = static_cast<std::int64_t>(in.size());
   const bool exclusive = p.kind == scan_kind::exclusive, forward = p.direction == scan_direction::forward;
@@ -131,7 +131,7 @@ template <class In, class Out> void expect_lines(const std::vector<In>& in, cons
   }
 }
 
-inline std::string text(const prefix::problem& p, std::string_view policy, const placement& lies) {
+inline std::string text(const scans::problem& p, std::string_view policy, const placement& lies) {
   return std::string(name(p.type)) + (p.accumulate ? " into " + std::string(name(*p.accumulate)) : "") + ", operation " +
          std::to_string(static_cast<int>(p.operation)) + ", kind " + std::to_string(static_cast<int>(p.kind)) + ", direction " +
          std::to_string(static_cast<int>(p.direction)) + ", " + std::to_string(p.outer) + " x " + std::to_string(p.length) + ", policy " +
@@ -140,7 +140,7 @@ inline std::string text(const prefix::problem& p, std::string_view policy, const
 }
 
 // Fills in pointers and types, runs the problem through the public call, checks every element and everything around. Returns the output.
-template <class In, class Out = In> std::vector<Out> expect_right(const context& where, prefix::problem p, const placement& lies = {},
+template <class In, class Out = In> std::vector<Out> expect_right(const context& where, scans::problem p, const placement& lies = {},
                                                                   std::string_view policy = "single-pass", std::vector<Out> initial = {}) {
   std::vector<In> host;
   for (std::int64_t i = 0; i < p.outer * p.length; ++i) host.push_back(input_at<In>(i, p.operation));

@@ -1,5 +1,5 @@
 // The kernels of the tests: every step with many block sizes, and types with more than numbers in them.
-#include <antiphase/scan/device_wide.cuh>
+#include <antiphase/scan/detail/device_wide.cuh>
 
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/types.hpp"
@@ -7,21 +7,21 @@
 namespace antiphase::scan_test {
 inline namespace AP_TARGET {
 
-template <class T, class Op, prefix::policy P> test_kernels made(const char* step) {
+template <class T, class Op, scans::policy P> test_kernels made(const char* step) {
   return {step,
           carried_as<T>,
           P,
-          {kernel_of<prefix::tile_totals<T, Op, P>>("totals"), kernel_of<prefix::tile_scan<T, Op, P>>("scan"), P.tile(sizeof(T))}};
+          {kernel_of<scans::tile_totals<T, Op, P>>("totals"), kernel_of<scans::tile_scan<T, Op, P>>("scan"), P.tile(sizeof(T))}};
 }
 
-constexpr prefix::policy with_threads(prefix::policy p, int threads) {
+constexpr scans::policy with_threads(scans::policy p, int threads) {
   p.threads = threads;
   p.blocks = 1;
   return p;
 }
 
 template <class T, class Op, int... Threads> void add(std::vector<test_kernels>& list) {
-  using namespace prefix;
+  using namespace scans;
   (list.push_back(made<T, Op, with_threads(two_barriers_policy, Threads)>("two-barriers")), ...);
   (list.push_back(made<T, Op, with_threads(double_buffer_policy, Threads)>("double-buffer")), ...);
   (list.push_back(made<T, Op, with_threads(warp_shuffle_policy, Threads)>("warp-shuffle")), ...);
@@ -34,7 +34,7 @@ std::vector<test_kernels> kernels() {
   add<nullable, last_present, 1, 33, 256, 1000>(list);
   add<matrix, times, 1, 32, 255, 1024>(list);  // Kogge-Stone in two buffers of 32 KiB: dynamic shared memory
   // chunks of several elements under the other methods
-  using prefix::method, prefix::policy;
+  using scans::method, scans::policy;
   list.push_back(made<brackets, concatenated, policy{.how = method::two_barriers, .threads = 96, .bytes = 16}>("two-barriers"));
   list.push_back(made<nullable, last_present, policy{.how = method::double_buffer, .threads = 65, .bytes = 16}>("double-buffer"));
   return list;

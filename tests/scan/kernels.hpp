@@ -1,6 +1,7 @@
 // The kernels that only the tests of scans compile, for each target.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/scan/detail/passes.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <type_traits>
 #include <vector>
@@ -19,8 +20,8 @@ template <class T> constexpr carried carried_as = std::is_same_v<T, brackets>   
 struct test_kernels {
   const char* step;
   carried type;
-  prefix::policy how;
-  prefix::kernel_pair kernels;
+  scans::policy how;
+  scans::kernel_pair kernels;
 };
 // A kernel that calls the scan of a warp or a block: `groups` of them, each with `count` elements, at most `tile`, and behind them one
 // more, which the exclusive scans start from. Where that lies, out gets the total.
@@ -40,12 +41,12 @@ struct alone_kernel {
 // A call of the scans with types and operators of one's own.
 struct own_scan {
   carried type;
-  launch_counts (*run)(const context& where, const void* in, void* out, const prefix::lines& over, scan_kind kind, const void* initial);
+  launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over, scan_kind kind, const void* initial);
 };
 // A kernel that is wrong in one place.
 struct mutant {
   const char* fault;
-  prefix::kernel_pair kernels;
+  scans::kernel_pair kernels;
 };
 
 struct wave_mutant {

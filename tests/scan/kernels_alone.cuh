@@ -17,12 +17,12 @@ template <class Op> AP_DEV Op operator_of(unsigned modulus) {
 }
 
 // One block scans one tile; the total goes behind it. All threads have to have got the same one.
-template <class T, class Op, int Threads, int Items, prefix::method How> struct block_alone {
+template <class T, class Op, int Threads, int Items, scans::method How> struct block_alone {
   using params = alone_arguments;
   using of_block = block_scan<T, Op, Threads, Items, How>;
   struct storage {
     typename of_block::storage scan;
-    prefix::shared_values<T, 1> total;
+    scans::shared_values<T, 1> total;
   };
   static constexpr int threads = Threads;
   static constexpr shared_kind shared = sizeof(storage) > fixed_shared_limit ? shared_kind::dynamic : shared_kind::fixed;
@@ -31,7 +31,7 @@ template <class T, class Op, int Threads, int Items, prefix::method How> struct 
     storage& s = antiphase::shared<storage, shared>();
     const T* in = static_cast<const T*>(p.in);
     T* out = static_cast<T*>(p.out);
-    prefix::values<T, Items> mine;
+    scans::values<T, Items> mine;
     const int first = thread_index() * Items;
     AP_UNROLL
     for (int i = 0; i < Items; ++i) mine.at[i] = in[first + i < p.count ? first + i : 0];
@@ -66,7 +66,7 @@ template <class T, class Op> struct warps_alone {
   }
 };
 
-template <class T, class Op, int Threads, int Items, prefix::method How = prefix::method::warp_shuffle>
+template <class T, class Op, int Threads, int Items, scans::method How = scans::method::warp_shuffle>
 alone_kernel block_of(const char* name) {
   return {name, carried_as<T>, kernel_of<block_alone<T, Op, Threads, Items, How>>(name), Threads * Items, 1};
 }
@@ -75,7 +75,7 @@ template <class T, class Op> alone_kernel warps_of(const char* name) {
 }
 
 std::vector<alone_kernel> kernels_alone() {
-  using prefix::method;
+  using scans::method;
   return {block_of<brackets, concatenated, 1, 5>("1 thread"),
           block_of<brackets, concatenated, 31, 3>("31 threads"),
           block_of<brackets, concatenated, 256, 1>("256 threads"),

@@ -1,6 +1,6 @@
 // Scan kernels that are wrong in one place each: what the tests must find.
-#include <antiphase/scan/device_wide.cuh>
-#include <antiphase/scan/one_wave.cuh>
+#include <antiphase/scan/detail/device_wide.cuh>
+#include "src/scan/wave/one_wave.cuh"
 
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/types.hpp"
@@ -8,7 +8,7 @@
 namespace antiphase::scan_test {
 inline namespace AP_TARGET {
 
-using prefix::policy;
+using scans::policy;
 
 enum class broken {
   nothing,  // for comparison: found right
@@ -26,10 +26,10 @@ enum class broken {
 template <class T, class Op, policy P, broken Fault> struct faulty_kogge_stone {
   static constexpr bool one_buffer = Fault == broken::no_barrier_after_reading || Fault == broken::no_barrier_after_writing;
   struct storage {
-    prefix::shared_values<T, P.threads> value[2];
+    scans::shared_values<T, P.threads> value[2];
   };
 
-  AP_DEV static T prefixes(storage& s, prefix::values<T, 1>& chunk, int count, Op op) {
+  AP_DEV static T prefixes(storage& s, scans::values<T, 1>& chunk, int count, Op op) {
     const int thread = thread_index();
     cursor<2> from, to{one_buffer ? 0 : 1, 0};
     s.value[from.index][thread] = chunk.at[0];
@@ -65,17 +65,17 @@ template <class Kernel, int Off> struct shifted_end {
   }
 };
 
-constexpr policy mutant_policy{.how = prefix::method::double_buffer, .threads = 96};
+constexpr policy mutant_policy{.how = scans::method::double_buffer, .threads = 96};
 template <class Scan> mutant made(const char* fault, kernel scan) {
-  return {fault, {kernel_of<prefix::tile_totals<brackets, concatenated, mutant_policy, Scan>>("totals"), scan, mutant_policy.threads}};
+  return {fault, {kernel_of<scans::tile_totals<brackets, concatenated, mutant_policy, Scan>>("totals"), scan, mutant_policy.threads}};
 }
 template <broken Fault> mutant with_fault(const char* fault) {
   using scan = faulty_kogge_stone<brackets, concatenated, mutant_policy, Fault>;
-  return made<scan>(fault, kernel_of<prefix::tile_scan<brackets, concatenated, mutant_policy, scan>>(fault));
+  return made<scan>(fault, kernel_of<scans::tile_scan<brackets, concatenated, mutant_policy, scan>>(fault));
 }
 template <int Off> mutant with_shifted_end(const char* fault) {
   using scan = faulty_kogge_stone<brackets, concatenated, mutant_policy, broken::nothing>;
-  return made<scan>(fault, kernel_of<shifted_end<prefix::tile_scan<brackets, concatenated, mutant_policy, scan>, Off>>(fault));
+  return made<scan>(fault, kernel_of<shifted_end<scans::tile_scan<brackets, concatenated, mutant_policy, scan>, Off>>(fault));
 }
 
 // The first one has no fault.
@@ -99,7 +99,7 @@ template <class Kernel> struct never_counted {
   using storage = typename Kernel::storage;
   static constexpr int threads = Kernel::threads;
   static constexpr residency blocks = Kernel::blocks;
-  static constexpr bool chained = Kernel::chained;
+  static constexpr bool overlaps_previous = Kernel::overlaps_previous;
   AP_DEV void operator()(const params& p) const {
     params wrong = p;
     ++wrong.tiles;
@@ -109,7 +109,7 @@ template <class Kernel> struct never_counted {
 
 // The first one has no fault.
 std::vector<wave_mutant> wave_mutants() {
-  using scan = prefix::one_wave<std::uint32_t, prefix::sum, prefix::wave_choices[0].how>;
+  using scan = scans::one_wave<std::uint32_t, scans::sum, scans::wave_choices[0].how>;
   return {{"none", kernel_of<scan>("scan.one-wave"), scan::tile},
           {"the launch is never counted", kernel_of<never_counted<scan>>("never counted"), scan::tile}};
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/scan.hpp>
-#include <antiphase/scan/ring_policy.hpp>
+#include <antiphase/scan/detail/ring_policy.hpp>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -54,8 +54,8 @@ template <class T> T first_of_exclusive(scan_operation operation) {
 // additions on that term's longest way, whatever the length (a chunk, two levels of warps, and a few for each level of tiles). A product
 // has the relative errors of all multiplications behind it, one less than there are factors.
 template <class T>
-void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const prefix::problem& p, const std::string& what) {
-  const prefix::lines over{p.outer, p.length, p.inner, p.direction};
+void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const std::string& what) {
+  const scans::lines over{p.outer, p.length, p.inner, p.direction};
   const T initial = first_of_exclusive<T>(p.operation);
   if (p.operation == scan_operation::min || p.operation == scan_operation::max) {
     const auto expected = expected_scan(in, over, p.kind, initial,
@@ -111,7 +111,7 @@ class on_ring_device : public on_device {
   INSTANTIATE_TEST_SUITE_P(CpuAsync, suite, testing::Values("cpu async")); \
   INSTANTIATE_TEST_SUITE_P(CudaAsync, suite, testing::Values("cuda async"))
 // Elements of a single-pass tile.
-template <class In, class Out = In> constexpr std::int64_t ring_tile = prefix::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
+template <class In, class Out = In> constexpr std::int64_t ring_tile = scans::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
 
 struct placement {
   std::size_t in_offset = 0, out_offset = 0;
@@ -120,7 +120,7 @@ struct placement {
 
 // Fills in the pointers of a problem, runs it through the public call, and checks everything. Returns the output.
 template <class T>
-std::vector<T> expect_scan_right(const context& where, prefix::problem p, const placement& lies = {}, std::string_view policy = "auto") {
+std::vector<T> expect_scan_right(const context& where, scans::problem p, const placement& lies = {}, std::string_view policy = "auto") {
   const auto host = numbers<T>(p.outer * p.length * p.inner, p.operation);
   guarded<T> in(where, host, lies.in_offset), apart(where, std::vector<T>(host.size(), T(85)), lies.out_offset);
   guarded<T>& to = lies.in_place ? in : apart;

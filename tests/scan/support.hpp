@@ -7,7 +7,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 #include <antiphase/scan.hpp>
-#include <antiphase/scan/passes.hpp>
+#include <antiphase/scan/detail/passes.hpp>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -39,7 +39,7 @@ class on_device : public testing::TestWithParam<const char*> {
   INSTANTIATE_TEST_SUITE_P(Cuda, suite, testing::Values("cuda"))
 
 // What a scan by that policy says when it refuses a problem; empty if it takes it.
-inline std::string refusal_by(const char* policy, const context& where, const prefix::problem& p) {
+inline std::string refusal_by(const char* policy, const context& where, const scans::problem& p) {
   try {
     scan(where, p, {.policy = policy});
   } catch (const not_supported& e) {
@@ -82,7 +82,7 @@ template <class T> class guarded {
 };
 
 // Every line, or every tile of every line, one element after the other. An exclusive scan folds in what it starts from.
-template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& in, const prefix::lines& over, scan_kind kind,
+template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& in, const scans::lines& over, scan_kind kind,
                                                           const T& initial, Op op, std::int64_t tile = 0) {
   std::vector<T> out = in;
   for (std::int64_t line = 0; line < over.outer * over.inner; ++line) {
@@ -106,22 +106,22 @@ template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& 
 
 // Runs the passes of a scan over whole lines. `most_blocks`, if not 0, makes every block take several tiles.
 template <class T>
-void run(const context& where, const prefix::kernel_pair& kernels, const prefix::arguments<T>& all, unsigned most_blocks = 0) {
-  device_array<std::byte> workspace(where, prefix::workspace_bytes<T>(kernels.tile, all.over));
-  for (prefix::launchable& l : prefix::passes(kernels, all, workspace.data())) {
+void run(const context& where, const scans::kernel_pair& kernels, const scans::arguments<T>& all, unsigned most_blocks = 0) {
+  device_array<std::byte> workspace(where, scans::workspace_bytes<T>(kernels.tile, all.over));
+  for (scans::launchable& l : scans::passes(kernels, all, workspace.data())) {
     if (most_blocks > 0) l.grid.x = std::min(l.grid.x, most_blocks);
     where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
   }
   where.runs_on().synchronize(nullptr);
 }
 // Every tile on its own.
-template <class T> void run_tiles(const context& where, const prefix::kernel_pair& kernels, const prefix::arguments<T>& all) {
-  const prefix::launchable l = prefix::launch_of(kernels.scan, kernels.tile, all);
+template <class T> void run_tiles(const context& where, const scans::kernel_pair& kernels, const scans::arguments<T>& all) {
+  const scans::launchable l = scans::launch_of(kernels.scan, kernels.tile, all);
   where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
   where.runs_on().synchronize(nullptr);
 }
 
-inline void PrintTo(const prefix::lines& over, std::ostream* out) {
+inline void PrintTo(const scans::lines& over, std::ostream* out) {
   *out << over.outer << " x " << over.length << " x " << over.inner << (over.direction == scan_direction::reverse ? " reverse" : "");
 }
 

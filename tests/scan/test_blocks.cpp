@@ -24,7 +24,7 @@ enum class scope { tiles, lines };
 
 struct experiment {
   scope what;
-  prefix::lines over;
+  scans::lines over;
   scan_kind kind;
   std::size_t in_offset = 0, out_offset = 0;
   bool in_place = false;
@@ -37,7 +37,7 @@ template <class T, class Op> void expect_right(const context& where, const test_
   for (std::size_t i = 0; i < count; ++i) host.push_back(element_at<T>(static_cast<std::int64_t>(i)));
   guarded<T> in(where, host, e.in_offset), apart(where, host, e.out_offset);
   guarded<T>& out = e.in_place ? in : apart;
-  const prefix::arguments<T> all{
+  const scans::arguments<T> all{
       .in = in.data(), .out = out.data(), .totals = nullptr, .over = e.over, .kind = e.kind, .initial = initial_of<T>()};
   if (e.what == scope::tiles)
     run_tiles(where, k.kernels, all);
@@ -144,10 +144,10 @@ TEST_P(blocks, many_levels_and_few_blocks) {
 }
 
 TEST_P(blocks, an_array_without_elements_launches_nothing) {
-  for (const prefix::lines over : {prefix::lines{1, 0, 1}, prefix::lines{0, 5, 1}, prefix::lines{3, 5, 0}})
+  for (const scans::lines over : {scans::lines{1, 0, 1}, scans::lines{0, 5, 1}, scans::lines{3, 5, 0}})
     for (const test_kernels& k : kernels_of_step("items"))
       EXPECT_TRUE(
-          prefix::passes(k.kernels, prefix::arguments<brackets>{nullptr, nullptr, nullptr, over, scan_kind::inclusive, {0, 0}}, nullptr)
+          scans::passes(k.kernels, scans::arguments<brackets>{nullptr, nullptr, nullptr, over, scan_kind::inclusive, {0, 0}}, nullptr)
               .empty());
 }
 

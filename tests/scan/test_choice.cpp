@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
-#include <antiphase/scan/short_lines.hpp>
+#include <antiphase/scan/ladder.hpp>
 
 #include "tests/scan/numbers.hpp"
 
@@ -17,12 +17,12 @@ using testing::IsEmpty;
 class scan_choices : public on_device {
  protected:
   // Addresses stand for arrays: nothing is scanned.
-  static prefix::problem placed(prefix::problem p) {
+  static scans::problem placed(scans::problem p) {
     p.in = reinterpret_cast<const void*>(std::uintptr_t{1} << 12);
     p.out = reinterpret_cast<void*>(std::uintptr_t{1} << 60);
     return p;
   }
-  scan_choice chosen(const prefix::problem& p, std::string_view policy = "auto") const {
+  scan_choice chosen(const scans::problem& p, std::string_view policy = "auto") const {
     return explain(any(), placed(p), {.policy = policy});
   }
 };
@@ -59,7 +59,7 @@ template <class T> void short_lines_right(const context& where) {
   std::size_t turn = 0;
   for (const std::int64_t length : {1, 2, 7, 8, 9, 16, 17, 33, 250, 256, 257, 512})
     for (const auto& [outer, inner] : {std::pair<std::int64_t, std::int64_t>{70, 1}, {1, 33}, {5, 7}}) {
-      const prefix::problem p{.operation = operations[turn % 4],
+      const scans::problem p{.operation = operations[turn % 4],
                               .kind = kinds[turn / 4 % 2],
                               .direction = directions[turn / 8 % 2],
                               .outer = outer,
@@ -82,7 +82,7 @@ TEST_P(scan_choices, short_lines_are_right) {
 // Asked for, they take longer lines too, in several levels of tiles.
 TEST_P(scan_choices, steps_for_short_lines_take_long_ones) {
   if (is_cuda()) GTEST_SKIP() << "they are compiled for the CPU executor only";
-  for (const prefix::step& s : prefix::short_line_steps)
+  for (const scans::step& s : scans::short_line_steps)
     for (const scan_kind kind : kinds) {
       expect_scan_right<float>(any(), {.kind = kind, .direction = scan_direction::reverse, .outer = 2, .length = 5000}, {}, s.name);
       expect_scan_right<std::uint32_t>(any(), {.kind = kind, .length = 700, .inner = 3}, {}, s.name);
@@ -138,7 +138,7 @@ TEST_P(scan_choices, say_why) {
 TEST_P(scan_choices, of_segments) {
   const context where = any();
   if (where.limits().major < 8) GTEST_SKIP() << "no single pass on " << where.limits().name;
-  const prefix::scan_keys keys{.data = reinterpret_cast<const void*>(std::uintptr_t{1} << 61)};
+  const scans::scan_keys keys{.data = reinterpret_cast<const void*>(std::uintptr_t{1} << 61)};
   const scan_choice c = explain(where, placed({.length = 100'000}), keys);
   EXPECT_THAT(c.kernel, testing::StartsWith("single-pass"));
   EXPECT_EQ(c.tiles, ceil_div<std::int64_t>(100'000, c.tile));

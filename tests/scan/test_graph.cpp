@@ -14,8 +14,8 @@ TEST(scan_graph, is_replayed_Cuda) {
   constexpr std::int64_t n = 1000003;
   constexpr auto size = static_cast<std::size_t>(n);
   device_array<std::int32_t> in(where, size), sums(where, size), largest(where, size);
-  const prefix::problem add{.type = element::i32, .in = in.data(), .out = sums.data(), .length = n};
-  const prefix::problem pick{.type = element::i32,
+  const scans::problem add{.type = element::i32, .in = in.data(), .out = sums.data(), .length = n};
+  const scans::problem pick{.type = element::i32,
                              .operation = scan_operation::max,
                              .kind = scan_kind::exclusive,
                              .direction = scan_direction::reverse,

@@ -8,7 +8,7 @@
 
 #include "tests/scan/types.hpp"
 
-namespace antiphase::prefix {
+namespace antiphase::scans {
 namespace {
 
 template <class T> constexpr T largest = std::numeric_limits<T>::max();
@@ -83,4 +83,4 @@ TEST(scan_operators, the_test_operators_are_associative_and_do_not_commute) {
 }
 
 }  // namespace
-}  // namespace antiphase::prefix
+}  // namespace antiphase::scans

@@ -54,9 +54,9 @@ template <class T> class range_rule {
   long double exact_ = adds_ ? 0 : 1, above_ = adds_ ? 0 : 1, below_ = adds_ ? 0 : 1;
 };
 
-using scanned = std::function<void(const prefix::problem&)>;
+using scanned = std::function<void(const scans::problem&)>;
 
-template <class T> std::vector<T> run_scan(const context& where, prefix::problem p, const std::vector<T>& in, const scanned& scan_it) {
+template <class T> std::vector<T> run_scan(const context& where, scans::problem p, const std::vector<T>& in, const scanned& scan_it) {
   const device_array<T> from(where, in);
   device_array<T> to(where, in.size());
   p.type = element_of<T>;
@@ -106,7 +106,7 @@ struct found {
 
 // `boundary(i)`: whether a line begins at element i in memory.
 template <class T>
-found expect_rule(const std::vector<T>& in, const std::vector<T>& out, const prefix::problem& p, const begins& boundary) {
+found expect_rule(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const begins& boundary) {
   found f;
   const auto n = static_cast<std::int64_t>(in.size());
   const bool forward = p.direction == scan_direction::forward, exclusive = p.kind == scan_kind::exclusive;
@@ -131,7 +131,7 @@ found expect_rule(const std::vector<T>& in, const std::vector<T>& out, const pre
 }
 
 // What an output says depends on nothing that comes after it: with everything from some element on replaced, it keeps its bits.
-template <class T> void expect_causal(const context& where, const prefix::problem& p, const std::vector<T>& in, const std::vector<T>& out,
+template <class T> void expect_causal(const context& where, const scans::problem& p, const std::vector<T>& in, const std::vector<T>& out,
                                       const scanned& scan_it) {
   const std::size_t n = in.size(), from = *rc::gen::inRange<std::size_t>(0, n);
   std::vector<T> other = in;
@@ -151,9 +151,9 @@ class scan_range : public on_device {
     const context where = any();
     std::vector<const char*> all;
     for (const char* policy : {"items", "single-pass", "single-pass-async", "one-wave"}) {
-      const prefix::step& s = prefix::find_step(policy);
+      const scans::step& s = scans::find_step(policy);
       const bool fits = policy != std::string_view("single-pass") || where.limits().major == 9;
-      if (fits && prefix::is_compiled(this->where(), s, type, operation)) all.push_back(policy);
+      if (fits && scans::is_compiled(this->where(), s, type, operation)) all.push_back(policy);
     }
     return all;
   }
@@ -163,13 +163,13 @@ class scan_range : public on_device {
     const context where = any();
     found all;
     EXPECT_TRUE(rc::check("lines obey the rule", [&] {
-      const prefix::problem p{.operation = operation,
+      const scans::problem p{.operation = operation,
                               .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
                               .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
                               .length = *rc::gen::inRange<std::int64_t>(2, 14000)};
       const std::vector<T> in = numbers_at_the_ends<T>(static_cast<std::size_t>(p.length), operation);
       const char* const policy = *rc::gen::elementOf(policies(operation, element_of<T>));
-      const scanned by = [&](const prefix::problem& q) { scan(where, q, {.policy = policy}); };
+      const scanned by = [&](const scans::problem& q) { scan(where, q, {.policy = policy}); };
       const std::vector<T> out = run_scan(where, p, in, by);
       all += expect_rule<T>(in, out, p, [](std::int64_t) { return false; });
       expect_causal(where, p, in, out, by);
@@ -185,7 +185,7 @@ class scan_range : public on_device {
     EXPECT_TRUE(rc::check("rows and segments by key obey the rule, each on its own", [&] {
       const bool by_key = *rc::gen::arbitrary<bool>();
       const std::int64_t row = *rc::gen::inRange<std::int64_t>(2, 4000), rows = *rc::gen::inRange<std::int64_t>(1, 4);
-      prefix::problem p{.operation = operation,
+      scans::problem p{.operation = operation,
                         .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
                         .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
                         .length = row};
@@ -194,7 +194,7 @@ class scan_range : public on_device {
       std::vector<std::int32_t> keys;
       for (std::int64_t i = 0; i < row * rows; ++i) keys.push_back(static_cast<std::int32_t>(i / row));
       const device_array<std::int32_t> told(where, keys);
-      const std::vector<T> out = run_scan<T>(where, p, in, [&](const prefix::problem& q) {
+      const std::vector<T> out = run_scan<T>(where, p, in, [&](const scans::problem& q) {
         if (by_key)
           scan_by_key(where, q, {.data = told.data()});
         else
@@ -252,7 +252,7 @@ TEST_P(scan_range, what_is_documented) {
   const context where = any();
   const auto results = [&](scan_operation operation, const std::vector<float>& in) {
     return run_scan<float>(where, {.operation = operation, .length = static_cast<std::int64_t>(in.size())}, in,
-                           [&](const prefix::problem& q) { scan(where, q); });
+                           [&](const scans::problem& q) { scan(where, q); });
   };
   const auto zero_first = results(scan_operation::product, {0, 1e20f, 1e20f, 1e20f});
   EXPECT_EQ(zero_first[0], 0);

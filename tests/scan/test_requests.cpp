@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 float array[64];
 
-template <class Error> std::string refusal_of(const prefix::problem& p, std::string_view policy = "auto") {
+template <class Error> std::string refusal_of(const scans::problem& p, std::string_view policy = "auto") {
   try {
     scan(context::on("cpu"), p, {.policy = policy});
   } catch (const Error& e) {
@@ -21,7 +21,7 @@ template <class Error> std::string refusal_of(const prefix::problem& p, std::str
   }
   return "";
 }
-std::string bad(const prefix::problem& p) { return refusal_of<bad_request>(p); }
+std::string bad(const scans::problem& p) { return refusal_of<bad_request>(p); }
 
 TEST(scan_requests, the_argument_that_is_wrong_is_named) {
   EXPECT_THAT(bad({.in = array, .out = array, .outer = -1, .length = 4}), AllOf(HasSubstr("outer"), HasSubstr("-1")));
@@ -64,16 +64,16 @@ TEST(scan_requests, extents_of_nothing_are_not_multiplied) {
   constexpr std::int64_t big = std::int64_t{1} << 40;
   for (const std::string_view policy : {"auto", "items", "single-pass", "warp-shuffle"})
     for (const element type : {element::f32, element::f16})
-      for (const prefix::problem& p : {prefix::problem{.type = type, .outer = big, .length = 0, .inner = big},
-                                       prefix::problem{.type = type, .outer = big, .length = big, .inner = 0},
-                                       prefix::problem{.type = type, .outer = 0, .length = big, .inner = big}}) {
+      for (const scans::problem& p : {scans::problem{.type = type, .outer = big, .length = 0, .inner = big},
+                                       scans::problem{.type = type, .outer = big, .length = big, .inner = 0},
+                                       scans::problem{.type = type, .outer = 0, .length = big, .inner = big}}) {
         EXPECT_EQ(refusal_of<bad_request>(p, policy), "") << policy;
         scan_workspace(p);
       }
 }
 
 TEST(scan_requests, keys_and_their_kind) {
-  const auto by_key = [](const prefix::scan_keys& keys) -> std::string {
+  const auto by_key = [](const scans::scan_keys& keys) -> std::string {
     try {
       scan_by_key(context::on("cpu"), {.in = array, .out = array, .length = 4}, keys);
     } catch (const bad_request& e) {
@@ -83,7 +83,7 @@ TEST(scan_requests, keys_and_their_kind) {
   };
   std::int32_t keys[4]{};
   EXPECT_EQ(by_key({.data = keys}), "");
-  EXPECT_THAT(by_key({.data = keys, .by = static_cast<prefix::segments_by>(2)}), HasSubstr("segments_by is 2"));
+  EXPECT_THAT(by_key({.data = keys, .by = static_cast<scans::segments_by>(2)}), HasSubstr("segments_by is 2"));
   EXPECT_THAT(by_key({.data = nullptr}), HasSubstr("keys are a null pointer"));
   EXPECT_THAT(by_key({.data = reinterpret_cast<char*>(keys) + 2}), AllOf(HasSubstr("keys are at address"), HasSubstr("multiple of 4")));
   EXPECT_THAT(by_key({.data = reinterpret_cast<void*>(~std::uintptr_t{0} - 7)}), HasSubstr("beyond the end of memory"));
@@ -97,8 +97,8 @@ TEST(scan_requests, policies) {
                                               "single-pass-2, single-pass-3, single-pass, one-wave, items-thread, items-warp or auto")));
   EXPECT_THAT(refusal_of<not_supported>({.operation = scan_operation::min, .in = array, .out = array, .length = 4}, "double-buffer"),
               AllOf(HasSubstr("double-buffer"), HasSubstr("min"), HasSubstr("f32")));
-  EXPECT_STREQ(prefix::select_step(*make_cpu_executor(), {.in = array, .out = array, .length = 1 << 20}).name, "items");
-  for (const prefix::step& s : prefix::steps) EXPECT_EQ(&prefix::find_step(s.name), &s);
+  EXPECT_STREQ(scans::select_step(*make_cpu_executor(), {.in = array, .out = array, .length = 1 << 20}).name, "items");
+  for (const scans::step& s : scans::steps) EXPECT_EQ(&scans::find_step(s.name), &s);
 }
 
 TEST(scan_requests, nothing_is_changed_by_a_refusal) {
@@ -108,7 +108,7 @@ TEST(scan_requests, nothing_is_changed_by_a_refusal) {
 }
 
 TEST(scan_policies, accesses_of_16_bytes) {
-  const prefix::policy items = prefix::items_policy, single = prefix::warp_shuffle_policy;
+  const scans::policy items = scans::items_policy, single = scans::warp_shuffle_policy;
   for (std::size_t size : {1u, 2u, 4u, 8u, 16u}) EXPECT_EQ(items.chunk(size) * static_cast<int>(size), 16);
   EXPECT_EQ(items.chunk(3), 4);
   EXPECT_EQ(items.chunk(32), 1);
@@ -116,29 +116,29 @@ TEST(scan_policies, accesses_of_16_bytes) {
   EXPECT_EQ(items.tile(32), 256 * 2);
   EXPECT_EQ(items.tile(1), 256 * 16);
   for (std::size_t size : {1u, 3u, 4u, 32u}) EXPECT_EQ(single.tile(size), 256);
-  EXPECT_FALSE(prefix::valid({.threads = 0}) || prefix::valid({.threads = 1025}));
+  EXPECT_FALSE(scans::valid({.threads = 0}) || scans::valid({.threads = 1025}));
 }
 
 TEST(scan_lines, are_found_beyond_32_bits) {
   constexpr std::int64_t big = (std::int64_t{1} << 32) + 7;
-  const prefix::lines rows{.outer = 5, .length = big, .inner = 1};
+  const scans::lines rows{.outer = 5, .length = big, .inner = 1};
   EXPECT_EQ(rows.first(4), 4 * big);
-  const prefix::lines columns{.outer = 3, .length = 9, .inner = big, .direction = scan_direction::reverse};
+  const scans::lines columns{.outer = 3, .length = 9, .inner = big, .direction = scan_direction::reverse};
   EXPECT_EQ(columns.first(2 * big + 5), 2 * 9 * big + 5 + 8 * big);
   EXPECT_EQ(columns.stride(), -big);
-  const prefix::arguments<std::uint8_t> all{nullptr, nullptr, nullptr, rows, scan_kind::inclusive, 0};
+  const scans::arguments<std::uint8_t> all{nullptr, nullptr, nullptr, rows, scan_kind::inclusive, 0};
   EXPECT_EQ(all.tiles(4096), 5 * (std::int64_t{1048576} + 1));
-  EXPECT_EQ(prefix::launch_of({}, 1, all).grid.x, 2147483647u) << "a grid has an end, blocks take several tiles";
+  EXPECT_EQ(scans::launch_of({}, 1, all).grid.x, 2147483647u) << "a grid has an end, blocks take several tiles";
 }
 
 TEST(scan_passes, a_tile_of_one_element_is_refused) {
-  EXPECT_THROW(prefix::workspace_bytes<float>(1, {.length = 2}), bad_request);
-  EXPECT_EQ(prefix::workspace_bytes<float>(1, {.length = 1}), 0u);
+  EXPECT_THROW(scans::workspace_bytes<float>(1, {.length = 2}), bad_request);
+  EXPECT_EQ(scans::workspace_bytes<float>(1, {.length = 1}), 0u);
 }
 
 TEST(scan_passes, go_down_the_levels_and_up_again) {
   std::vector<std::byte> workspace(1280 + 256);
-  const auto launches = prefix::prepare(*make_cpu_executor(), prefix::find_step("warp-shuffle"),
+  const auto launches = scans::prepare(*make_cpu_executor(), scans::find_step("warp-shuffle"),
                                         {.in = array, .out = array, .length = 256 * 256 + 1}, workspace);
   std::vector<std::string> names;
   std::vector<unsigned> blocks;
@@ -146,7 +146,7 @@ TEST(scan_passes, go_down_the_levels_and_up_again) {
   EXPECT_EQ(blocks, (std::vector<unsigned>{257, 2, 1, 2, 257}));
   EXPECT_EQ(names, (std::vector<std::string>{"scan.warp-shuffle.totals", "scan.warp-shuffle.totals", "scan.warp-shuffle",
                                              "scan.warp-shuffle", "scan.warp-shuffle"}));
-  EXPECT_EQ(prefix::workspace_bytes(prefix::find_step("warp-shuffle"), {.in = array, .out = array, .length = 256 * 256 + 1}), 1280u + 256u);
+  EXPECT_EQ(scans::workspace_bytes(scans::find_step("warp-shuffle"), {.in = array, .out = array, .length = 256 * 256 + 1}), 1280u + 256u);
 }
 
 }  // namespace

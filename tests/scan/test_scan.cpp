@@ -11,11 +11,11 @@ constexpr int last_element = static_cast<int>(element::u64);
 template <class F> void for_each_element(F f) {
   for (int e = 0; e <= last_element; ++e) with_element(static_cast<element>(e), f);
 }
-template <class T> std::int64_t tile() { return prefix::find_step("items").how.tile(sizeof(T)); }
+template <class T> std::int64_t tile() { return scans::find_step("items").how.tile(sizeof(T)); }
 
-class scans : public on_device {};
+class whole_arrays : public on_device {};
 
-TEST_P(scans, every_type_and_operation) {
+TEST_P(whole_arrays, every_type_and_operation) {
   const auto contexts = several();
   std::size_t turn = 0;
   for_each_element([&]<class T>() {
@@ -31,7 +31,7 @@ TEST_P(scans, every_type_and_operation) {
   });
 }
 
-TEST_P(scans, lengths_around_tiles_and_powers_of_two) {
+TEST_P(whole_arrays, lengths_around_tiles_and_powers_of_two) {
   const context where = any();
   const std::int64_t size = tile<float>();
   for (std::int64_t length :
@@ -43,7 +43,7 @@ TEST_P(scans, lengths_around_tiles_and_powers_of_two) {
     }
 }
 
-TEST_P(scans, input_and_output_anywhere) {
+TEST_P(whole_arrays, input_and_output_anywhere) {
   const context where = any();
   for (std::size_t offset = 0; offset <= 17; ++offset) {
     expect_scan_right<std::uint8_t>(where, {.length = 5000}, {.in_offset = offset, .out_offset = 3 * offset % 16});
@@ -53,7 +53,7 @@ TEST_P(scans, input_and_output_anywhere) {
   }
 }
 
-TEST_P(scans, every_axis) {
+TEST_P(whole_arrays, every_axis) {
   const context where = any();
   for (scan_kind kind : kinds)
     for (scan_direction direction : directions) {
@@ -66,10 +66,10 @@ TEST_P(scans, every_axis) {
     }
 }
 
-TEST_P(scans, every_step_over_several_levels) {
+TEST_P(whole_arrays, every_step_over_several_levels) {
   const context where = any();
-  for (const prefix::step& s : prefix::steps)
-    for (scan_kind kind : prefix::is_single_pass(s) ? std::span<const scan_kind>() : std::span(kinds))
+  for (const scans::step& s : scans::steps)
+    for (scan_kind kind : scans::is_single_pass(s) ? std::span<const scan_kind>() : std::span(kinds))
       for (std::int64_t length : {std::int64_t{255}, std::int64_t{257}, std::int64_t{66000}}) {
         expect_scan_right<std::int32_t>(where, {.kind = kind, .length = length}, {}, s.name);
         if (length > 1000 && kind == scan_kind::inclusive) continue;
@@ -79,14 +79,14 @@ TEST_P(scans, every_step_over_several_levels) {
       }
 }
 
-TEST_P(scans, the_same_bits_in_every_run) {
+TEST_P(whole_arrays, the_same_bits_in_every_run) {
   std::vector<std::vector<float>> results;
   for (int i = 0; i < 3; ++i)
     for (const context& where : several()) results.push_back(expect_scan_right<float>(where, {.length = 20011}));
   for (const auto& r : results) EXPECT_EQ(std::memcmp(r.data(), results[0].data(), r.size() * sizeof(float)), 0);
 }
 
-template <class T> std::vector<T> scanned(const context& where, std::vector<T> host, prefix::problem p) {
+template <class T> std::vector<T> scanned(const context& where, std::vector<T> host, scans::problem p) {
   guarded<T> array(where, host);
   p.type = element_of<T>;
   p.in = p.out = array.data();
@@ -111,7 +111,7 @@ template <class T> void expect_nan_from(const context& where, std::size_t at, st
   for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(std::isnan(later[i]), i > at) << "exclusive, NaN at " << at << ", element " << i;
 }
 
-TEST_P(scans, nan_stays_from_the_first_one_on) {
+TEST_P(whole_arrays, nan_stays_from_the_first_one_on) {
   const context where = any();
   for (scan_operation operation : operations)
     for (std::size_t at : {0u, 1u, 3u, 127u, 128u, 4095u, 4096u, 5000u}) {
@@ -120,7 +120,7 @@ TEST_P(scans, nan_stays_from_the_first_one_on) {
     }
 }
 
-TEST_P(scans, infinities) {
+TEST_P(whole_arrays, infinities) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> host(6000, 1.0f);
   host[100] = infinity;
@@ -136,7 +136,7 @@ TEST_P(scans, infinities) {
   }
 }
 
-TEST_P(scans, bytes_wrap_around) {
+TEST_P(whole_arrays, bytes_wrap_around) {
   const auto out = scanned(any(), std::vector<std::uint8_t>(1000, 3), {});
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], static_cast<std::uint8_t>(3 * (i + 1)));
   const auto product =
@@ -144,21 +144,21 @@ TEST_P(scans, bytes_wrap_around) {
   EXPECT_EQ(product, (std::vector<std::int32_t>{2147483647, -2, -6, 30}));
 }
 
-TEST_P(scans, nothing_to_do) {
+TEST_P(whole_arrays, nothing_to_do) {
   const context where = any();
-  for (const prefix::problem& p :
-       {prefix::problem{.length = 0}, prefix::problem{.outer = 0, .length = 5}, prefix::problem{.length = 5, .inner = 0}}) {
+  for (const scans::problem& p :
+       {scans::problem{.length = 0}, scans::problem{.outer = 0, .length = 5}, scans::problem{.length = 5, .inner = 0}}) {
     const launch_counts counts = scan(where, p);
     EXPECT_EQ(counts.switches, 0u);
-    EXPECT_TRUE(prefix::prepare(where.runs_on(), prefix::find_step("items"), p, {}).empty());
-    EXPECT_EQ(prefix::prepare_tiles(where.kind(), prefix::find_step("items"), p).grid.count(), 0u);
+    EXPECT_TRUE(scans::prepare(where.runs_on(), scans::find_step("items"), p, {}).empty());
+    EXPECT_EQ(scans::prepare_tiles(where.kind(), scans::find_step("items"), p).grid.count(), 0u);
   }
 }
 
-TEST_P(scans, random_problems) {
+TEST_P(whole_arrays, random_problems) {
   const auto contexts = several();
   EXPECT_TRUE(rc::check("a scan is right", [&] {
-    prefix::problem p{.operation = *rc::gen::elementOf(std::vector<scan_operation>(std::begin(operations), std::end(operations))),
+    scans::problem p{.operation = *rc::gen::elementOf(std::vector<scan_operation>(std::begin(operations), std::end(operations))),
                       .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
                       .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
                       .outer = *rc::gen::inRange<std::int64_t>(0, 6),
@@ -173,7 +173,7 @@ TEST_P(scans, random_problems) {
   }));
 }
 
-AP_ON_BOTH_DEVICES(scans);
+AP_ON_BOTH_DEVICES(whole_arrays);
 
 // More than 2^31 elements, which only a GPU scans in reasonable time.
 TEST(scan_of_a_huge_array, Cuda) {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
-#include <antiphase/scan/single_pass.hpp>
+#include <antiphase/scan/detail/single_pass.hpp>
 
 #include "tests/scan/any_scan.hpp"
 
@@ -23,7 +23,7 @@ template <class T> struct repeated {
   guarded<T> in, out;
   repeated(const context& on, std::int64_t length, scan_operation operation)
       : where(on), host(numbers<T>(length, operation)), in(on, host), out(on, std::vector<T>(host.size(), T(85))) {}
-  void expect_right(prefix::problem p, std::span<std::byte> workspace, std::string_view policy) {
+  void expect_right(scans::problem p, std::span<std::byte> workspace, std::string_view policy) {
     p.type = element_of<T>;
     p.in = in.data();
     p.out = out.data();
@@ -52,7 +52,7 @@ TEST(scan_workspaces, grow_with_the_problem) {
 TEST(scan_workspaces, are_refused_with_the_numbers) {
   const context where = context::on("cpu");
   device_array<float> array(where, 100000);
-  const prefix::problem p{.in = array.data(), .out = array.data(), .length = 100000};
+  const scans::problem p{.in = array.data(), .out = array.data(), .length = 100000};
   device_array<std::byte> memory(where, scan_workspace(p) + 16);
   const auto refusal = [&](std::span<std::byte> workspace) -> std::string {
     try {
@@ -97,14 +97,14 @@ TEST_P(workspaces, serve_launches_of_all_kinds) {
 TEST_P(workspaces, need_no_care_between_launches) {
   const context where = any();
   const std::vector<std::int32_t> host = numbers<std::int32_t>(2 * ring_tile<float> + 77, scan_operation::sum);
-  const prefix::problem most{.type = element::i32, .length = static_cast<std::int64_t>(host.size())};
+  const scans::problem most{.type = element::i32, .length = static_cast<std::int64_t>(host.size())};
   device_array<std::byte> memory(where, scan_workspace(most));
   const std::span<std::byte> all(memory.data(), memory.size());
   initialise_scan_workspace(where, all);
   device_array<std::int32_t> in(where, host), out(where, host.size());
   const int launches = is_cuda() ? 10000 : 12;
   for (int i = 0; i < launches; ++i) {
-    prefix::problem p = most;
+    scans::problem p = most;
     p.in = in.data();
     p.out = out.data();
     p.length -= (launches - 1 - i) * 97 % p.length;
@@ -146,29 +146,29 @@ class words_of {
 TEST_P(workspaces, tags_come_around) {
   const context where = any();
   words_of words(where, 64);
-  words.set(prefix::epoch_word, 0xFFFFFFFDu);
+  words.set(scans::epoch_word, 0xFFFFFFFDu);
   repeated<float> floats(where, 5 * ring_tile<float> + 3, scan_operation::sum);
   repeated<std::uint64_t> wide(where, 3 * ring_tile<std::uint64_t> + 1, scan_operation::sum);
   for (int i = 0; i < 3; ++i) {
     floats.expect_right({}, words.bytes(), policy());
     wide.expect_right({.kind = scan_kind::exclusive}, words.bytes(), policy());
-    for (std::size_t t = 0; t < 4; ++t) EXPECT_NE(words.now()[prefix::control_words + t] >> 32, 0u);
+    for (std::size_t t = 0; t < 4; ++t) EXPECT_NE(words.now()[scans::control_words + t] >> 32, 0u);
   }
-  EXPECT_EQ(words.now()[prefix::epoch_word], 0xFFFFFFFDu + 6ull);
-  EXPECT_EQ(words.now()[prefix::ticket_word], 0u);
+  EXPECT_EQ(words.now()[scans::epoch_word], 0xFFFFFFFDu + 6ull);
+  EXPECT_EQ(words.now()[scans::ticket_word], 0u);
 }
 
 // Before a tag comes back, every word that launches have not written anew has been cleared: one a launch.
 TEST_P(workspaces, forget_the_totals_of_old_launches) {
   const context where = any();
-  constexpr std::size_t words = 64, states = words - prefix::control_words;
+  constexpr std::size_t words = 64, states = words - scans::control_words;
   words_of memory(where, words);
   repeated<float> large(where, 30 * ring_tile<float>, scan_operation::sum);
   large.expect_right({}, memory.bytes(), policy());
-  for (std::size_t t = 0; t < 30; ++t) EXPECT_NE(memory.now()[prefix::control_words + t], 0u);
+  for (std::size_t t = 0; t < 30; ++t) EXPECT_NE(memory.now()[scans::control_words + t], 0u);
   repeated<float> small(where, 10, scan_operation::sum);
   for (std::size_t i = 0; i < states; ++i) small.expect_right({}, memory.bytes(), policy());
-  for (std::size_t t = 1; t < states; ++t) EXPECT_EQ(memory.now()[prefix::control_words + t], 0u) << t;
+  for (std::size_t t = 1; t < states; ++t) EXPECT_EQ(memory.now()[scans::control_words + t], 0u) << t;
 }
 
 // What a launch leaves behind that was stopped half way: drawn tiles, totals of its epoch, the epoch not counted.
@@ -177,8 +177,8 @@ TEST_P(workspaces, of_a_broken_launch_are_initialised_again) {
   words_of memory(where, 64);
   repeated<float> floats(where, 4 * ring_tile<float> + 1, scan_operation::sum);
   floats.expect_right({}, memory.bytes(), policy());
-  memory.set(prefix::ticket_word, 2);
-  memory.set(prefix::control_words, std::uint64_t{2} << 32 | 12345);  // a total of the epoch to come
+  memory.set(scans::ticket_word, 2);
+  memory.set(scans::control_words, std::uint64_t{2} << 32 | 12345);  // a total of the epoch to come
   initialise_scan_workspace(where, memory.bytes());
   for (const std::uint64_t word : memory.now()) EXPECT_EQ(word, 0u);
   floats.expect_right({}, memory.bytes(), policy());

@@ -23,7 +23,7 @@ std::string use(const std::string& where) {
   constexpr std::size_t m = 40, n = 50, k = 30;
   const device_array<float> a(on, std::vector<float>(m * k, 1.5f)), b(on, std::vector<float>(k * n, 2));
   device_array<float> c(on, m * n);
-  const mm::problem p{.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
+  const gemms::problem p{.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
   for (const char* policy : {"auto", "async-3"}) {
     gemm(on, p, {.policy = policy});
     if (auto wrong = wrong_with(c.to_host(), "output", [](std::size_t) { return 90.f; }); !wrong.empty()) return wrong;

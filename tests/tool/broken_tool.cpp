@@ -1,11 +1,11 @@
 // The subcommand check as the tool has it, of a kernel that is broken and of one that is not.
 #include <antiphase/checker.hpp>
-#include <tests/check/support.hpp>
+#include "tests/check/support.hpp"
 
-#include "tool/check_cases.hpp"
-#include "tool/command.hpp"
-#include "tool/console.hpp"
-#include "tool/provenance.hpp"
+#include "tool/commands/check/check_cases.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/measure/provenance.hpp"
 
 namespace antiphase::tool {
 

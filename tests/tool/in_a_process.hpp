@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "tool/interrupt.hpp"
+#include "tool/files/interrupt.hpp"
 
 namespace antiphase::testing {
 

@@ -1,5 +1,5 @@
 // Judging products of any data, and the data.
-#include "tool/accuracy.hpp"
+#include "tool/measure/accuracy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "tool/distributions.hpp"
+#include "tool/measure/distributions.hpp"
 
 namespace antiphase::tool {
 namespace {

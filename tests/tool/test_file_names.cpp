@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "tests/tool/scratch.hpp"
-#include "tool/file_names.hpp"
+#include "tool/files/file_names.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "tests/tool/in_a_process.hpp"
 #include "tests/tool/scratch.hpp"
-#include "tool/npy.hpp"
-#include "tool/output_file.hpp"
+#include "tool/files/npy.hpp"
+#include "tool/files/output_file.hpp"
 
 namespace antiphase::tool {
 namespace {

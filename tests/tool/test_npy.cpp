@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "tests/tool/scratch.hpp"
-#include "tool/errors.hpp"
-#include "tool/npy.hpp"
-#include "tool/output_file.hpp"
+#include "tool/base/errors.hpp"
+#include "tool/files/npy.hpp"
+#include "tool/files/output_file.hpp"
 
 namespace antiphase::tool {
 namespace {

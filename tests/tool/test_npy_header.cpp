@@ -7,8 +7,8 @@
 #include <bit>
 
 #include "tests/tool/scratch.hpp"
-#include "tool/errors.hpp"
-#include "tool/npy_header.hpp"
+#include "tool/base/errors.hpp"
+#include "tool/files/npy_header.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "tests/tool/in_a_process.hpp"
 #include "tests/tool/scratch.hpp"
-#include "tool/errors.hpp"
-#include "tool/output_file.hpp"
+#include "tool/base/errors.hpp"
+#include "tool/files/output_file.hpp"
 
 namespace antiphase::tool {
 namespace {

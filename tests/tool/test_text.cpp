@@ -1,8 +1,8 @@
 // Text and tables that fit a terminal.
 #include <gtest/gtest.h>
 
-#include "tool/table.hpp"
-#include "tool/wrap.hpp"
+#include "tool/program/table.hpp"
+#include "tool/base/wrap.hpp"
 
 namespace antiphase::tool {
 namespace {

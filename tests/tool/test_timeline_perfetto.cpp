@@ -1,6 +1,6 @@
 // Timelines as trace files.
 #include <gtest/gtest.h>
-#include <tool/perfetto.hpp>
+#include "tool/pictures/perfetto.hpp"
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "../trace/well_formed.hpp"
+#include "tests/trace/well_formed.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
-#include <tool/timeline_svg.hpp>
+#include "tool/pictures/timeline_svg.hpp"
 
 #include <cstddef>
 #include <regex>
 #include <string>
 #include <vector>
 
-#include "../trace/well_formed.hpp"
+#include "tests/trace/well_formed.hpp"
 #include "well_formed_xml.hpp"
 
 namespace antiphase::tool {
@@ -93,7 +93,7 @@ TEST(TimelineSvg, SaysThatTheCpuExecutorsTimesAreAModels) {
   const context where(make_cpu_executor({.seed = 3, .workers = 1}));
   std::vector<float> a(32 * 96, 1.5f), b(96 * 32), c(32 * 32);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 13);
-  const mm::problem p{
+  const gemms::problem p{
       .a = row_major<const float>(a.data(), 32, 96), .b = row_major<const float>(b.data(), 96, 32), .c = row_major(c.data(), 32, 32)};
   const std::string svg = timeline_svg(std::vector{record_gemm(where, "async-2", p), record_gemm(where, "double-buffered", p)});
   EXPECT_EQ(xml_fault(svg), "");

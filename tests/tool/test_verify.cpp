@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "tool/verify.hpp"
+#include "tool/measure/verify.hpp"
 
 namespace antiphase::tool {
 namespace {

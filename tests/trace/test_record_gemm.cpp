@@ -42,7 +42,7 @@ struct product {
     for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>((i * static_cast<std::size_t>(by) + i / 17) % 31) - 15;
     return v;
   }
-  mm::problem problem(float beta = 0) {
+  gemms::problem problem(float beta = 0) {
     return {.a = {a.data(), m, k, k, 1}, .b = {b.data(), k, n, n, 1}, .c = {c.data(), m, n, n, 1}, .alpha = 1, .beta = beta};
   }
 };
@@ -183,7 +183,7 @@ TEST(RecordGemm, RecordsOperandsOfAnyLayout) {
   const context where = on_cpu(3);
   const auto record = [&](const char* policy, auto change) {
     product p(where, 64, 64, 64), plain(where, 64, 64, 64);
-    mm::problem recorded = p.problem(), expected = plain.problem();
+    gemms::problem recorded = p.problem(), expected = plain.problem();
     change(recorded);
     change(expected);
     const timeline t = record_gemm(where, policy, recorded, {.runs = 1});
@@ -193,9 +193,9 @@ TEST(RecordGemm, RecordsOperandsOfAnyLayout) {
     EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << policy;
   };
   for (const char* policy : {"register-tile", "vectors", "warp-tile", "strict"}) {
-    record(policy, [](mm::problem& p) { p.a = transposed(p.a); });
-    record(policy, [](mm::problem& p) { p.b = transposed(p.b); });
-    record(policy, [](mm::problem& p) {
+    record(policy, [](gemms::problem& p) { p.a = transposed(p.a); });
+    record(policy, [](gemms::problem& p) { p.b = transposed(p.b); });
+    record(policy, [](gemms::problem& p) {
       ++p.a.data, ++p.b.data;
       p.a.columns = p.b.rows = p.b.columns = p.c.columns = 63;
       --p.a.rows, --p.c.rows, --p.b.rows, --p.a.columns;
@@ -220,7 +220,7 @@ TEST(RecordGemm, RefusesWhatHasNoTimeline) {
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.block = 1}); }), HasSubstr("block 1 does not exist"));
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.steps = 0}); }), HasSubstr("steps = 0"));
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.runs = 0}); }), HasSubstr("runs = 0"));
-  mm::problem empty = p.problem();
+  gemms::problem empty = p.problem();
   empty.a.columns = empty.b.rows = 0;
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", empty); }), HasSubstr("K = 0"));
 }

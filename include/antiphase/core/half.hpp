@@ -1,6 +1,5 @@
 // The two 16-bit floating-point formats: storage and conversion, no arithmetic.
 #pragma once
-#include <antiphase/core/bits.hpp>
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
 

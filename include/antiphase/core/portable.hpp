@@ -1,5 +1,6 @@
-// What differs between compilers: the only macros of the library.
+// What differs between compilers: the only macros of the library, and the cast that kernels and the host share.
 #pragma once
+#include <type_traits>
 
 // AP_FN: a core function. Kernels on the GPU, kernels on the CPU executor and host code all call it. It is always inlined, so that
 // no weak symbol of it is shared between objects compiled with different instrumentation.
@@ -43,3 +44,13 @@
 #if !defined(AP_EVERY_LANE_ARRIVES)
 #define AP_EVERY_LANE_ARRIVES 0
 #endif
+
+namespace antiphase {
+
+// The bits of a value as another type. std::bit_cast is for the host: nvcc lets kernels call it only under --expt-relaxed-constexpr, which a user's build need not have.
+template <class To, class From> AP_FN constexpr To bit_cast(const From& from) {
+  static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To> && std::is_trivially_copyable_v<From>);
+  return __builtin_bit_cast(To, from);
+}
+
+}  // namespace antiphase

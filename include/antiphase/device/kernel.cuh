@@ -46,8 +46,8 @@ template <class K> constexpr int cluster_of = [] {
     return 1;
 }();
 template <class K> constexpr bool chained_of = [] {
-  if constexpr (requires { K::chained; })
-    return K::chained;
+  if constexpr (requires { K::overlaps_previous; })
+    return K::overlaps_previous;
   else
     return false;
 }();
@@ -70,7 +70,7 @@ template <kernel_type K> kernel kernel_of(const char* name) {
            .shared = shared_of<K>,
            .blocks = blocks_of<K>,
            .cluster = cluster_of<K>,
-           .chained = chained_of<K>,
+           .overlaps_previous = chained_of<K>,
            .params_bytes = sizeof(typename K::params)};
 #if AP_ON_GPU
   k.entry = reinterpret_cast<const void*>(&run_kernel<K>);

@@ -1,6 +1,6 @@
 // Tensor Core operations of a warpgroup, which read shared memory on their own and are waited for (wgmma, sm_90a).
 #pragma once
-#include <antiphase/core/swizzle.hpp>
+#include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/shared.cuh>
 #if AP_ON_GPU
 #include <antiphase/device/wgmma_instructions.cuh>
@@ -42,7 +42,7 @@ AP_DEV matrix_descriptor describe(const void* start, int leading, int stride, sw
 //   wgmma_commit   closes the group of all wgmma since the last one
 //   wgmma_wait<N>  returns when all but the last N groups are done: their registers may be used, and their operands overwritten as far as
 //                  this warp is concerned
-//   settle         keeps the compiler from using the registers sooner, or writing them later, than the code says; costs nothing
+//   pin_registers         keeps the compiler from using the registers sooner, or writing them later, than the code says; costs nothing
 #if AP_ON_GPU
 template <major A, major B, int Registers>
 AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) {
@@ -55,7 +55,7 @@ AP_DEV void wgmma(float (&sum)[Registers], const std::uint32_t (&a)[4], matrix_d
 AP_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 AP_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int GroupsLeft> AP_DEV void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GroupsLeft) : "memory"); }
-template <int Registers> AP_DEV void settle(float (&sum)[Registers]) {
+template <int Registers> AP_DEV void pin_registers(float (&sum)[Registers]) {
   AP_UNROLL
   for (int i = 0; i < Registers; ++i) asm volatile("" : "+f"(sum[i])::"memory");
 }
@@ -75,7 +75,7 @@ AP_DEV void wgmma_commit(machine::place where = machine::place::current()) { mac
 template <int GroupsLeft> AP_DEV void wgmma_wait(machine::place where = machine::place::current()) {
   machine::warpgroup_wait(GroupsLeft, where);
 }
-template <int Registers> AP_DEV void settle(float (&)[Registers]) {}
+template <int Registers> AP_DEV void pin_registers(float (&)[Registers]) {}
 #endif
 
 }  // namespace AP_TARGET

@@ -37,7 +37,7 @@ struct kernel {
   shared_kind shared = shared_kind::fixed;
   residency blocks = residency::any;
   int cluster = 1;       // blocks of a cluster, neighbours along x; host code may choose another before it launches
-  bool chained = false;  // may begin before the kernel before it in the stream has ended: see device/launch.cuh
+  bool overlaps_previous = false;  // may begin before the kernel before it in the stream has ended: see device/launch.cuh
   std::size_t params_bytes = 0;
   void (*body)(const void* params) = nullptr;  // cpu, checked: what one thread does
   const void* entry = nullptr;                 // cuda: the __global__ function

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 struct step {
   const char* name;
@@ -166,4 +166,4 @@ plan prepare(target where, const step& how, const problem& p, parts run = parts:
 bool takes(const instance& variant, const problem& p);
 plan prepare(const instance& variant, const problem& p);
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 // Policies of gemm() that are no step of the ladder.
 struct policy_name {
@@ -18,6 +18,9 @@ inline constexpr policy_name beside_the_ladder[] = {
     {"short", "sums in FP64, for a K of up to 16"},
 };
 
+// The one-buffer member of the asynchronous family. It is no step of the ladder: it exists to compare more stages with.
+constexpr const char* async_one = "async-1";
+
 // Throws bad_request unless gemm() has a policy of that name: auto, one of these or a step of the ladder.
 void require_policy(std::string_view name);
 
@@ -25,4 +28,4 @@ void require_policy(std::string_view name);
 // products, the message says what.
 [[noreturn]] void refuse_policy(std::string_view name, std::string_view what, const std::vector<std::string>& known);
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

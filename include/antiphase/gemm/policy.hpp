@@ -3,7 +3,7 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/kernel.hpp>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 enum class copy_kind {
   registers,     // load into registers, store to shared memory after the computation
@@ -99,4 +99,4 @@ constexpr bool valid(const policy& p) {
 constexpr extent2 region_of(const policy& p) { return p.warp == extent2{0, 0} ? p.tile : p.warp; }
 constexpr extent2 threads_of(const policy& p) { return {region_of(p).m / p.thread.m, region_of(p).n / p.thread.n}; }
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

@@ -2,7 +2,7 @@
 #pragma once
 #include <antiphase/core/view.hpp>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 // C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N, any strides. Also the params of every GEMM kernel: with alpha = 0
 // the host hands it K = 0, so that A and B stay unread; with beta = 0 (of either sign) C is not read.
@@ -18,4 +18,4 @@ struct problem {
   AP_FN constexpr std::int64_t k() const { return a.columns; }
 };
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

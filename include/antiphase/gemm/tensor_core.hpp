@@ -5,11 +5,11 @@
 #include <antiphase/core/view.hpp>
 #include <antiphase/gemm/policy.hpp>
 
-namespace antiphase::mm {
+namespace antiphase::gemms {
 
 // C = A * B, A of M x K and B of K x N in f16, C in f32, all with rows side by side (column_stride 1). Rows of A and B start at multiples
 // of 16 bytes; there may be any number of them, of any length.
-struct half_problem {
+struct tensor_core_problem {
   matrix_view<const f16> a, b;
   matrix_view<float> c;
 
@@ -50,9 +50,9 @@ constexpr int warpgroup_depth = 64;  // k of a stage: a row of a swizzle
 constexpr bool valid(const warpgroup_policy& p) { return (p.columns == 64 || p.columns == 128 || p.columns == 256) && p.stages >= 2; }
 
 // The problem as the copy engine takes it: A in boxes of 64 k x 128 rows, B in boxes of 64 columns x 64 k.
-struct half_tensors {
+struct tensor_core_tensors {
   tensor_map a, b;
-  half_problem what;
+  tensor_core_problem what;
 };
 
-}  // namespace antiphase::mm
+}  // namespace antiphase::gemms

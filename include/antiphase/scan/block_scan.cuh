@@ -1,6 +1,6 @@
 // Scans over the threads of a block, for kernels of your own.
 #pragma once
-#include <antiphase/scan/block.cuh>
+#include <antiphase/scan/detail/block.cuh>
 
 namespace antiphase {
 inline namespace AP_TARGET {
@@ -21,9 +21,9 @@ inline namespace AP_TARGET {
 //
 // How: the threads' totals go through warp shuffles (two barriers), or through shared memory by Kogge and Stone ("A parallel algorithm for
 // the efficient solution of a general class of recurrence equations", 1973), in one buffer or two.
-template <prefix::scannable T, prefix::combines<T> Op, int Threads, int Items = 1, prefix::method How = prefix::method::warp_shuffle>
-requires(Items >= 1 && How != prefix::method::single_pass && How != prefix::method::one_wave) class block_scan {
-  using totals = prefix::block_scan_of<T, Op, prefix::policy{.how = How, .threads = Threads}>;
+template <scans::scannable T, scans::combines<T> Op, int Threads, int Items = 1, scans::method How = scans::method::warp_shuffle>
+requires(Items >= 1 && How != scans::method::single_pass && How != scans::method::one_wave) class block_scan {
+  using totals = scans::block_scan_of<T, Op, scans::policy{.how = How, .threads = Threads}>;
 
  public:
   using storage = typename totals::storage;
@@ -31,7 +31,7 @@ requires(Items >= 1 && How != prefix::method::single_pass && How != prefix::meth
 
   AP_DEV static T inclusive(storage& s, T (&item)[Items], Op op, int count = tile) {
     const int present = scan_items(item, op, count);
-    prefix::values<T, 1> before;
+    scans::values<T, 1> before;
     before.at[0] = item[present > 0 ? present - 1 : 0];
     const T total = totals::prefixes(s, before, live_threads(count), op);
     if (thread_index() > 0) {
@@ -42,11 +42,11 @@ requires(Items >= 1 && How != prefix::method::single_pass && How != prefix::meth
     return total;
   }
   AP_DEV static T exclusive(storage& s, T (&item)[Items], const T& initial, Op op, int count = tile) {
-    prefix::values<T, Items> through;
+    scans::values<T, Items> through;
     AP_UNROLL
     for (int i = 0; i < Items; ++i) through.at[i] = item[i];
     const int present = scan_items(through.at, op, count);
-    prefix::values<T, 1> before;
+    scans::values<T, 1> before;
     before.at[0] = through.at[present > 0 ? present - 1 : 0];
     const T total = totals::prefixes(s, before, live_threads(count), op);
     if (present == 0) return total;

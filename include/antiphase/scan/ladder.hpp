@@ -1,10 +1,10 @@
 // The steps of the scan ladder, and what has to be launched for a scan.
 #pragma once
-#include <antiphase/scan/passes.hpp>
-#include <antiphase/scan/policy.hpp>
+#include <antiphase/scan/detail/launches.hpp>
+#include <antiphase/scan/detail/policy.hpp>
 #include <antiphase/scan/problem.hpp>
-#include <antiphase/scan/ring_policy.hpp>
-#include <antiphase/scan/wave_policy.hpp>
+#include <antiphase/scan/detail/ring_policy.hpp>
+#include <antiphase/scan/detail/wave_policy.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace antiphase {
 class executor;
-namespace prefix {
+namespace scans {
 
 struct step {
   const char* name;
@@ -43,7 +43,21 @@ inline constexpr step steps[] = {
     {"one-wave", "up to 16 MiB: all tiles at once, in registers, one exchange of totals", one_wave_policy},
 };
 
-// The step of that name, of the ladder or for short lines (short_lines.hpp); throws bad_request, with the names there are. find_policy()
+// Steps beside the ladder, for many short lines on the CPU executor, where every thread of a block costs time, also one without elements.
+// The kernels of items in smaller blocks. Compiled for the CPU executor only. A line that is longer than the block's tile takes three
+// kernels, as with items, and is not what they are for.
+inline constexpr step short_line_steps[] = {
+    {"items-thread", "items in blocks of one thread, for lines of up to 16 elements; CPU executor only",
+     policy{.how = method::warp_shuffle, .threads = 1, .bytes = 64}},
+    {"items-warp", "items in blocks of one warp, for lines of up to 512 elements; CPU executor only",
+     policy{.how = method::warp_shuffle, .threads = 32, .bytes = 64}},
+};
+
+// The first of them that takes each line of the problem as one tile; null where there are no several lines, where they are longer, and on
+// other executors.
+const step* select_short_lines(const executor& on, const problem& p);
+
+// The step of that name, of the ladder or for short lines; throws bad_request, with the names there are. find_policy()
 // speaks of what scan_options::policy may be, which is also `auto`.
 const step& find_step(std::string_view name);
 const step& find_policy(std::string_view name);
@@ -85,5 +99,5 @@ std::vector<launchable> prepare(const executor& on, const step& how, const probl
 // What the ladder compares: every tile of every line scanned on its own, in one launch. Not for single-pass.
 launchable prepare_tiles(target where, const step& how, const problem& p);
 
-}  // namespace prefix
+}  // namespace scans
 }  // namespace antiphase

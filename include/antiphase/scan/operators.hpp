@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace antiphase::prefix {
+namespace antiphase::scans {
 
 // Elements travel through shuffles and shared memory byte by byte.
 template <class T>
@@ -54,4 +54,4 @@ struct maximum {
   }
 };
 
-}  // namespace antiphase::prefix
+}  // namespace antiphase::scans

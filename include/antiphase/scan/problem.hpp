@@ -1,24 +1,14 @@
 // What a scan is asked to do.
 #pragma once
 #include <antiphase/core/element.hpp>
+#include <antiphase/scan/operation.hpp>
 #include <concepts>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 
 namespace antiphase {
-
-enum class scan_operation { sum, product, min, max };
-enum class scan_kind {
-  inclusive,  // out[i] = in[0] . in[1] ... in[i]
-  exclusive,  // out[i] = initial . in[0] ... in[i - 1]
-};
-enum class scan_direction {
-  forward,
-  reverse,  // the same from the other end: out[i] = in[length - 1] ... in[i]
-};
-
-namespace prefix {
+namespace scans {
 
 // A number of any arithmetic type, as it was given.
 class scan_value {
@@ -80,5 +70,5 @@ struct scan_keys {
   segments_by by = segments_by::keys;
 };
 
-}  // namespace prefix
+}  // namespace scans
 }  // namespace antiphase

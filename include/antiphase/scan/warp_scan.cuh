@@ -1,6 +1,31 @@
 // Scans over the lanes of a warp, for kernels of your own.
 #pragma once
-#include <antiphase/scan/warp.cuh>
+#include <antiphase/device/warp.cuh>
+#include <antiphase/scan/operators.hpp>
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+// An associative operator, perhaps with values of its own: what scans within a block need. Those over whole arrays ask for more
+// (operator_on).
+template <class Op, class T>
+concept combines = std::is_trivially_copyable_v<Op> && requires(const Op& op, const T& a, const T& b) {
+  { op(a, b) } -> std::convertible_to<T>;
+};
+
+// The inclusive scan of what the first `live` lanes brought; all lanes of the warp call. The others get something of no meaning.
+template <scannable T, combines<T> Op> AP_DEV T warp_scan(T mine, int live, Op op) {
+  const int lane = lane_index();
+  AP_UNROLL
+  for (int by = 1; by < warp_size; by *= 2) {
+    const T other = shuffle_up(mine, by);
+    if (lane >= by && lane < live) mine = op(other, mine);
+  }
+  return mine;
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans
 
 namespace antiphase {
 inline namespace AP_TARGET {
@@ -15,17 +40,17 @@ inline namespace AP_TARGET {
 // T: trivially copyable, of any size (it travels through shuffles, 4 bytes at a time). op(x, y) gives x.y; it has to be associative, need
 // not be commutative, and may carry values of its own that are the same in every lane. Five steps, as Hillis and Steele ("Data parallel
 // algorithms", 1986): in step s every lane takes what lies 2^s lanes to the left.
-template <prefix::scannable T, prefix::combines<T> Op> AP_DEV T warp_inclusive_scan(const T& mine, Op op, int live = warp_size) {
-  return prefix::warp_scan(mine, live, op);
+template <scans::scannable T, scans::combines<T> Op> AP_DEV T warp_inclusive_scan(const T& mine, Op op, int live = warp_size) {
+  return scans::warp_scan(mine, live, op);
 }
-template <prefix::scannable T, prefix::combines<T> Op>
+template <scans::scannable T, scans::combines<T> Op>
 AP_DEV T warp_exclusive_scan(const T& mine, const T& initial, Op op, int live = warp_size) {
-  const T left = shuffle_up(prefix::warp_scan(mine, live, op), 1);
+  const T left = shuffle_up(scans::warp_scan(mine, live, op), 1);
   const int lane = lane_index();
   return lane == 0 || lane >= live ? initial : T(op(initial, left));
 }
-template <prefix::scannable T, prefix::combines<T> Op> AP_DEV T warp_reduce(const T& mine, Op op, int live = warp_size) {
-  return shuffle(prefix::warp_scan(mine, live, op), live > 0 ? live - 1 : 0);
+template <scans::scannable T, scans::combines<T> Op> AP_DEV T warp_reduce(const T& mine, Op op, int live = warp_size) {
+  return shuffle(scans::warp_scan(mine, live, op), live > 0 ? live - 1 : 0);
 }
 
 }  // namespace AP_TARGET

@@ -86,6 +86,7 @@ namespace antiphase::machine {
 
 using namespace cpu_detail;
 
+static_assert(sizeof(tensor_place::index) == tensor_dimensions * sizeof(int));
 void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   record r;

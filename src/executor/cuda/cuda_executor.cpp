@@ -162,7 +162,7 @@ struct launch_configuration {
       a.val.clusterDim.x = static_cast<unsigned>(k.cluster);
       a.val.clusterDim.y = a.val.clusterDim.z = 1;
     }
-    if (k.chained && major >= 9) {
+    if (k.overlaps_previous && major >= 9) {
       cudaLaunchAttribute& a = attributes[config.numAttrs++];
       a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
       a.val.programmaticStreamSerializationAllowed = 1;

@@ -12,7 +12,7 @@ enum class outcome {
   wrong,  // under at least one
 };
 inline void PrintTo(outcome o, std::ostream* out) { *out << (o == outcome::right ? "right" : "wrong"); }
-// A kernel that takes mm::problem as its params; one block per tile of `side` x `side` outputs.
+// A kernel that takes gemms::problem as its params; one block per tile of `side` x `side` outputs.
 struct mutant {
   std::string fault;
   kernel what;

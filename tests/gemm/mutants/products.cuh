@@ -1,6 +1,6 @@
 // Products that differ from a right one in one thing: a wait, a barrier, a commit, the last tile, the zeros past the end.
 #pragma once
-#include <antiphase/gemm/tiled.cuh>
+#include "src/gemm/ladder/tiled.cuh"
 #include <type_traits>
 
 #include "tests/gemm/mutants/kernels.hpp"
@@ -69,28 +69,28 @@ template <fault F> struct textbook_loop {
 
 enum class ring_of { copies, registers, textbook };
 
-constexpr mm::policy mutant_policy(ring_of ring, int stages) {
+constexpr gemms::policy mutant_policy(ring_of ring, int stages) {
   return {.tile = {mutant_side, mutant_side},
           .tile_k = mutant_tile_k,
           .stages = stages,
-          .copy = ring == ring_of::registers ? mm::copy_kind::registers : mm::copy_kind::asynchronous};
+          .copy = ring == ring_of::registers ? gemms::copy_kind::registers : gemms::copy_kind::asynchronous};
 }
 
 template <ring_of Ring, int N, fault F> struct broken_product {
-  static constexpr mm::policy P = mutant_policy(Ring, N);
-  static_assert(mm::valid(P));
+  static constexpr gemms::policy P = mutant_policy(Ring, N);
+  static_assert(gemms::valid(P));
   static constexpr int threads = P.threads();
-  using params = mm::problem;
-  using storage = typename mm::tiled<P>::storage;
+  using params = gemms::problem;
+  using storage = typename gemms::tiled<P>::storage;
 
-  template <class Tile> struct loader : mm::tile_loader<P, Tile> {
-    using mm::tile_loader<P, Tile>::tile_loader;
+  template <class Tile> struct loader : gemms::tile_loader<P, Tile> {
+    using gemms::tile_loader<P, Tile>::tile_loader;
     AP_DEV void load(int step, Tile& to) {
       if constexpr (F == fault::no_zero_fill) {
         const bool inside = this->outer_left > 0 && this->k_extent - step * Tile::k - this->k > 0;  // each thread has one element of a tile
-        if (inside) mm::tile_loader<P, Tile>::load(step, to);
+        if (inside) gemms::tile_loader<P, Tile>::load(step, to);
       } else {
-        mm::tile_loader<P, Tile>::load(step, to);
+        gemms::tile_loader<P, Tile>::load(step, to);
       }
     }
   };
@@ -101,9 +101,9 @@ template <ring_of Ring, int N, fault F> struct broken_product {
     const std::int64_t k = p.k() + (F == fault::one_element_far ? 1 : 0);
     const int steps = static_cast<int>(F == fault::one_step_short ? p.k() / mutant_tile_k : ceil_div<std::int64_t>(k, mutant_tile_k));
     const std::int64_t m = p.m() + (F == fault::one_row_far ? 1 : 0), n = p.n() + (F == fault::one_column_far ? 1 : 0);
-    loader<mm::tile_a<P>> a({p.a.data, p.a.row_stride, p.a.column_stride, m, k}, top);
-    loader<mm::tile_b<P>> b({p.b.data, p.b.column_stride, p.b.row_stride, n, k}, left);
-    mm::accumulator<P> sum;
+    loader<gemms::tile_a<P>> a({p.a.data, p.a.row_stride, p.a.column_stride, m, k}, top);
+    loader<gemms::tile_b<P>> b({p.b.data, p.b.column_stride, p.b.row_stride, n, k}, left);
+    gemms::accumulator<P> sum;
     const auto load = [&](int step, int slot) {
       a.load(step, s.slots[slot].a);
       b.load(step, s.slots[slot].b);
@@ -124,7 +124,7 @@ template <ring_of Ring, int N, fault F> struct broken_product {
     }
     params to = p;
     if constexpr (F == fault::one_row_stored_far) ++to.c.rows;
-    mm::store_tile<P>(to, sum, top, left);
+    gemms::store_tile<P>(to, sum, top, left);
   }
 };
 

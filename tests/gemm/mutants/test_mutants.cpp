@@ -23,7 +23,7 @@ product long_product() {
 bool is_right(const mutant& m, landing copies, unsigned seed, const product& p, const dense& right) {
   const context where(make_cpu_executor({.seed = seed, .copies = copies, .workers = 1}));
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-  const mm::problem request{.a = a.view(), .b = b.view(), .c = c.view()};
+  const gemms::problem request{.a = a.view(), .b = b.view(), .c = c.view()};
   const auto tiles = [](std::int64_t extent) { return static_cast<unsigned>(ceil_div<std::int64_t>(extent, mutant_side)); };
   where.runs_on().launch(m.what, {tiles(p.c.rows) * tiles(p.c.columns), 1, 1}, &request, nullptr);
   return static_cast<bool>(same(c.read(), right));

@@ -1,7 +1,6 @@
 // What a kernel compiled for the CPU sees of the executor that runs it: plain functions, no containers, no library.
 #pragma once
 #include <antiphase/core/scope.hpp>
-#include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,10 @@
 
 // Each GPU thread of a block is a fiber; these functions are where fibers change. All of them are called by a kernel that runs on
 // the CPU executor and nowhere else. They are compiled once, without instrumentation.
+namespace antiphase {
+struct tensor_map;
+}
+
 namespace antiphase::machine {
 
 using place = std::source_location;  // where in the kernel a verb was called, for reports
@@ -70,7 +73,7 @@ enum class bulk_done { read, written };  // the source may be overwritten, or th
 void bulk_wait(int groups_left, bulk_done what, place where);
 
 struct tensor_place {
-  int index[tensor_dimensions];  // innermost first
+  int index[4];  // innermost first; as many as a tensor has dimensions at most (core/tensor_map.hpp)
 };
 void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, place where);
 

@@ -1,0 +1,59 @@
+// The last steps of the GEMM ladder: on Tensor Cores, f16 in, f32 out.
+#pragma once
+#include <antiphase/executor/executor.hpp>
+#include <antiphase/gemm/tensor_core.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace antiphase::gemms {
+
+// Who loads: all threads of a block, by cp.async, or the copy engine at one thread's command.
+enum class feeding { threads, engine };
+
+struct tensor_core_step {
+  const char* name;
+  const char* adds;  // what it adds to the step before
+  feeding by;
+  extent2 tile;  // outputs of a block
+  int tile_k, stages;
+};
+constexpr tensor_core_step step_of(const char* name, const char* adds, const tensor_policy& how) {
+  return {name, adds, feeding::threads, how.tile, how.tile_k, how.stages};
+}
+constexpr tensor_core_step step_of(const char* name, const char* adds, const warpgroup_policy& how) {
+  return {name, adds, feeding::engine, how.tile(), warpgroup_depth, how.stages};
+}
+constexpr tensor_core_step tensor_core_steps[] = {
+    step_of("tensor-core-2", "Tensor Cores: mma.sync by 8 warps of 64 x 32 outputs, 2 stages of asynchronous copies",
+            tensor_policy{.stages = 2}),
+    step_of("tensor-core-3", "3 stages", tensor_policy{.stages = 3}),
+    step_of("tensor-core-4", "4 stages", tensor_policy{.stages = 4}),
+    step_of("tensor-core-tma", "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply", warpgroup_policy{}),
+};
+// The step of that name; throws bad_request, with the names there are.
+const tensor_core_step& find_tensor_core_step(std::string_view name);
+
+struct tensor_core_instance {
+  const char* step;
+  kernel code;
+};
+std::span<const tensor_core_instance> tensor_core_instances(target where);
+
+// Why the device cannot run the step, with the numbers; nothing if it can.
+std::optional<std::string> refuses(const executor& where, const tensor_core_step& how);
+
+// What run() would launch. Throws bad_request if the problem is not as tensor_core_problem says, not_supported where refuses() has a reason.
+struct tensor_core_plan {
+  tensor_core_step how;
+  kernel code;
+  extent3 grid;
+  tensor_core_tensors arguments;
+};
+tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const tensor_core_problem& p);
+// The same with a kernel of one's own that takes the step's arguments, for tests.
+tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const kernel& code, const tensor_core_problem& p);
+launch_counts run(const executor& where, const tensor_core_plan& plan, stream on);
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,277 @@
+// What passes through the ring of a single-pass scan: elements of any type, with an operator that has no identity.
+#pragma once
+#include <algorithm>
+#include <antiphase/device/registers.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/scan/detail/look_back.cuh>
+#include <antiphase/scan/detail/ring_policy.hpp>
+#include <antiphase/scan/detail/segments.cuh>
+#include <antiphase/scan/detail/single_pass.hpp>
+#include <antiphase/scan/detail/slot_access.cuh>
+#include <antiphase/scan/detail/tile_shape.cuh>
+#include <cstdint>
+#include <cstring>
+
+namespace antiphase::scans {
+
+// Of elements of `size` bytes. The more elements a lane has next to each other, the fewer times the operator is applied between lanes, but
+// each takes a register, however narrow. They are whole words, if possible 16 bytes times an odd number, so that accesses of the lanes hit
+// different banks.
+constexpr int own_chunk_of(int size) {
+  constexpr int most_elements = 16;
+  const int most_bytes = size <= 8 ? 112 : 96;
+  int best = 0;
+  for (int chunk = 1; chunk <= most_elements; ++chunk) {
+    const int bytes = chunk * size;
+    if (bytes % 4 != 0 || (bytes > most_bytes && best > 0)) continue;
+    const bool spread = bytes % 32 == 16, best_spread = best * size % 32 == 16;
+    if (spread || !best_spread) best = chunk;
+  }
+  return best;
+}
+// The larger an element the longer it takes to look ahead, so tiles of large ones are larger where there is room. The ring is as long as
+// shared memory allows.
+constexpr ring_policy own_ring_of(int size, tile_mover mover = tile_mover::copy_engine) {
+  const bool engine = mover == tile_mover::copy_engine;
+  ring_policy p = engine ? ring_scan_policy : by_threads(ring_scan_policy);
+  const int row_bytes = p.warps * 32 * own_chunk_of(size) * size;
+  const int wanted = size <= 8 || !engine ? ring_scan_policy.tile_bytes() : 40 << 10, room = engine ? 200 << 10 : 96 << 10;
+  p.rows = std::max(1, wanted / row_bytes);
+  p.stages = std::min(p.stages, room / (p.rows * row_bytes));
+  p.in_flight = std::min(p.in_flight, p.stages);
+  return p;
+}
+
+// Of a scan of T: what an exclusive one begins with does not fit 8 bytes.
+template <class T> struct own_arguments : single_pass_arguments { T first; };
+
+inline namespace AP_TARGET {
+
+// Bytes that are moved in one access; any object may lie there.
+template <int Bytes> using piece = std::conditional_t<Bytes % 4 == 0, pack<std::uint32_t, Bytes / 4>,
+                                                      std::conditional_t<Bytes == 2, pack<std::uint16_t, 1>, pack<std::uint8_t, 1>>>;
+
+// A value, or none: what an operator without an identity makes of no elements.
+template <class T> struct maybe {
+  values<T, 1> held;
+  std::uint32_t there;
+
+  AP_DEV maybe() {}
+  AP_DEV maybe(const T& x, std::uint32_t is_there) : there(is_there) { held.at[0] = x; }
+  AP_DEV const T& value() const { return held.at[0]; }
+  AP_DEV static maybe none() {
+    maybe m;
+    memset(static_cast<void*>(&m.held), 0, sizeof m.held);
+    m.there = 0;
+    return m;
+  }
+};
+// A tile has elements: that its total is there goes without saying.
+template <class T> constexpr std::size_t state_size<maybe<T>> = sizeof(T);
+template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const maybe<T>& total) {
+  put_state(states, tile, tag, total.value());
+}
+template <reading How, class T>
+AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, maybe<T>& total, bool wanted) {
+  const bool got = get_state<How>(states, tile, tag, total.held.at[0], wanted);
+  if (got) total.there = 1;  // not a branch, which would keep the loads of several totals apart
+  return got;
+}
+
+template <class Op> struct if_there {
+  template <class T> AP_DEV maybe<T> operator()(const maybe<T>& a, const maybe<T>& b) const {
+    maybe<T> result = b;  // value by value: a choice between two objects would need them in memory
+    if (a.there != 0) {
+      result.held.at[0] = a.value();
+      if (b.there != 0) result.held.at[0] = Op{}(a.value(), b.value());
+      result.there = 1;
+    }
+    return result;
+  }
+};
+template <class Op, class T> struct neutral_of<if_there<Op>, maybe<T>> {
+  AP_DEV static maybe<T> value() { return maybe<T>::none(); }
+};
+
+// What the functions of look_back.cuh do, with one vote instead of shuffles of the mark. The votes of the `by` lanes that a value has come
+// from, and of those that the other one has come from, say what is there: the operator is not called for what is not.
+// Of values that are there in the first lanes, as totals of tiles are:
+template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value)[N], if_there<Op>) {
+  std::uint32_t up[N];  // from this lane on
+  AP_UNROLL
+  for (int i = 0; i < N; ++i) up[i] = ballot(value[i].there != 0) >> lane_index();
+  AP_UNROLL
+  for (int by = 1; by < warp_size; by *= 2) {
+    AP_UNROLL
+    for (int i = 0; i < N; ++i) {
+      T& mine = value[i].held.at[0];
+      const T other = shuffle_down(mine, by);
+      if (up[i] >> by != 0) mine = Op{}(mine, other);
+    }
+  }
+}
+template <class T, class Op> AP_DEV maybe<T> warp_fold(const maybe<T>& value, if_there<Op>) {
+  const std::uint32_t up = ballot(value.there != 0) >> lane_index();  // from this lane on
+  T mine = value.value();
+  AP_UNROLL
+  for (int by = 1; by < warp_size; by *= 2) {
+    const std::uint32_t some = (1u << by) - 1;
+    T other = shuffle_down(mine, by);
+    if ((up & some) != 0 && (up >> by & some) != 0) other = Op{}(mine, other);
+    if ((up >> by & some) != 0) mine = other;
+  }
+  return {mine, up != 0 ? 1u : 0u};
+}
+template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&value)[Rows], maybe<T> (&before)[Rows], if_there<Op>) {
+  const int lane = lane_index();
+  std::uint32_t all[Rows], down[Rows];  // down: up to this lane, which is the highest bit
+  AP_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    all[r] = ballot(value[r].there != 0);
+    down[r] = all[r] << (warp_size - 1 - lane);
+  }
+  AP_UNROLL
+  for (int by = 1; by < warp_size; by *= 2) {
+    AP_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      T& mine = value[r].held.at[0];
+      T other = shuffle_up(mine, by);
+      const bool other_is = down[r] << by >> (warp_size - by) != 0;
+      if (other_is && down[r] >> (warp_size - by) != 0) other = Op{}(other, mine);
+      if (other_is) mine = other;
+    }
+  }
+  AP_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    before[r] = {shuffle_up(value[r].value(), 1), down[r] << 1 != 0 ? 1u : 0u};
+    value[r] = {shuffle(value[r].value(), warp_size - 1), all[r] != 0 ? 1u : 0u};
+  }
+}
+
+// A chunk's mark has a bit for each of its elements, in scan order: whether it is there.
+template <scannable T, operator_on<T> Op, ring_policy Ring = own_ring_of(sizeof(T)), int Chunk = own_chunk_of(sizeof(T))>
+struct custom_elements {
+  using params = own_arguments<T>;
+  static constexpr ring_policy ring = Ring;
+  static constexpr int chunk = Chunk;
+  static constexpr int tile = ring.warps * ring.rows * warp_size * chunk;
+  static constexpr bool has_marks = true, keeps_marks = false;
+  // In memory: the array may begin wherever a T may.
+  static constexpr int unit_bytes = alignof(T) < copy_unit ? static_cast<int>(alignof(T)) : copy_unit, units = sizeof(T) / unit_bytes;
+  using in_unit = piece<unit_bytes>;
+  using out_unit = in_unit;
+  static constexpr int in_bytes = sizeof(T), out_bytes = sizeof(T);
+  using total_type = maybe<T>;
+  using combine = if_there<Op>;
+  static constexpr int batches_at_once = sizeof(T) <= 8 ? 6 : 5;  // of totals, in registers
+  static constexpr reading reads = sizeof(T) <= 8 ? reading::together : reading::one_by_one;
+  // A lane's chunk.
+  struct elements {
+    static constexpr int bytes = chunk * static_cast<int>(sizeof(T));
+    std::uint32_t word[bytes / 4];
+
+    AP_DEV T at(int e) const {
+      values<T, 1> x;
+      memcpy(&x.at[0], reinterpret_cast<const unsigned char*>(word) + e * sizeof(T), sizeof(T));
+      return x.at[0];
+    }
+    AP_DEV void put(int e, const T& x) { memcpy(reinterpret_cast<unsigned char*>(word) + e * sizeof(T), &x, sizeof(T)); }
+  };
+  using results = elements;
+
+  AP_DEV static elements load(const unsigned char* at, bool aligned) {
+    elements v;
+    aligned ? copy<access>(v.word, at) : copy<in_unit>(v.word, at);
+    return v;
+  }
+  AP_DEV static void store(unsigned char* at, const elements& v, bool aligned) {
+    aligned ? copy<access>(at, v.word) : copy<out_unit>(at, v.word);
+  }
+  AP_DEV static elements ordered(const params&, const elements& v, bool reverse) {
+    elements w = v;
+    if (reverse) {
+      AP_UNROLL
+      for (int e = 0; e < chunk; ++e) w.put(e, v.at(chunk - 1 - e));
+    }
+    return w;
+  }
+  AP_DEV static elements back_in_memory(const params& p, const elements& v, bool reverse) { return ordered(p, v, reverse); }
+  AP_DEV static void keep(elements& v) {
+    if constexpr (sizeof(T) % 4 != 0) {
+      AP_UNROLL
+      for (std::uint32_t& w : v.word) rematerialise(w);
+    }
+  }
+
+  // There is nothing that a tile could be filled up with: marks tell what of it is there.
+  AP_DEV static void complete(const params&, unsigned char*, int, int) {}
+  template <int Rows, class Place>
+  AP_DEV static void find_marks(const params&, const tile_extent& here, Place place, std::uint32_t (&marks)[Rows], bool reverse) {
+    if (here.count == tile) {
+      AP_UNROLL
+      for (std::uint32_t& mark : marks) mark = whole;
+      return;
+    }
+    AP_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      const int left = here.count - place(r), present = left < 0 ? 0 : left < chunk ? left : chunk;
+      marks[r] = in_scan_order<chunk>((1u << present) - 1, reverse);
+    }
+  }
+
+  AP_DEV static total_type total_of(const params&, const elements& v, std::uint32_t there) {
+    if (there == whole) {
+      T total = v.at(0);
+      AP_UNROLL
+      for (int e = 1; e < chunk; ++e) total = Op{}(total, v.at(e));
+      return {total, 1};
+    }
+    total_type total = element_of_chunk(v, 0, there);
+    AP_UNROLL
+    for (int e = 1; e < chunk; ++e) total = combine{}(total, element_of_chunk(v, e, there));
+    return total;
+  }
+  AP_DEV static total_type with_initial(const params& p, const total_type& before) {
+    return p.kind == scan_kind::exclusive ? combine{}(total_type{p.first, 1}, before) : before;
+  }
+  AP_DEV static results from(const params& p, const total_type& before, const elements& v, std::uint32_t there) {
+    const bool exclusive = p.kind == scan_kind::exclusive;
+    results result;
+    if (before.there != 0 && there == whole) {
+      T through = before.value();
+      AP_UNROLL
+      for (int e = 0; e < chunk; ++e) {
+        const T with = Op{}(through, v.at(e));
+        T here = with;
+        if (exclusive) here = through;
+        result.put(e, here);
+        through = with;
+      }
+      return result;
+    }
+    total_type through = before;
+    AP_UNROLL
+    for (int e = 0; e < chunk; ++e) {
+      const total_type with = combine{}(through, element_of_chunk(v, e, there));
+      total_type here = with;
+      if (exclusive) here = through;
+      result.put(e, here.value());
+      through = with;
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::uint32_t whole = ~std::uint32_t{0};  // of a tile all of which is there, and only of such a tile
+  static constexpr int access_bytes = elements::bytes % 16 == 0 ? 16 : elements::bytes % 8 == 0 ? 8 : 4;
+  using access = piece<access_bytes>;
+  template <class Piece> AP_DEV static void copy(void* to, const void* from) {
+    AP_UNROLL
+    for (int i = 0; i < elements::bytes / static_cast<int>(sizeof(Piece)); ++i)
+      static_cast<Piece*>(to)[i] = static_cast<const Piece*>(from)[i];
+  }
+  AP_DEV static total_type element_of_chunk(const elements& v, int e, std::uint32_t there) { return {v.at(e), there >> e & 1u}; }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

@@ -1,0 +1,58 @@
+// From elements as they lie in memory to the values that a scan computes with, and back.
+#pragma once
+#include <antiphase/device/math.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/scan/detail/register_chunk.cuh>
+#include <antiphase/scan/operators.hpp>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+// One kernel serves several types and operators, told apart by the bits that it flips on the way in (single_pass_arguments::flip):
+//   minimum            works on unsigned integers and on floats. Signed integers flip the sign bit and are then in the order of unsigned
+//                      ones; a maximum flips all other bits as well (floats: the sign alone), which turns the order around. The result
+//                      is flipped back.
+//   sums of integers   into wider ones: signed ones flip the sign bit, which adds 2^(bits - 1), and that is then taken off again
+template <class Op> constexpr bool flips_order = std::is_same_v<Op, minimum>;
+template <class Op, class Value, class In> constexpr bool widens_integers = std::is_same_v<Op, sum>&& std::is_integral_v<In> &&
+                                                                            sizeof(Value) > sizeof(In);
+
+template <class T> AP_DEV T from_bits(std::uint64_t bits) {
+  T value;
+  memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+template <class Op, class Value, class In> AP_DEV Value value_of(const In& x, std::uint64_t flip) {
+  if constexpr (std::is_same_v<In, f16>)
+    return half_in(x.bits);
+  else if constexpr (std::is_same_v<In, bf16>)
+    return to_float(x);
+  else if constexpr (widens_integers<Op, Value, In>)
+    return static_cast<Value>(static_cast<In>(x ^ static_cast<In>(flip))) - static_cast<Value>(static_cast<In>(flip));
+  else
+    return static_cast<Value>(x);
+}
+
+// Results as they are written.
+template <class Out, class Value, int N> AP_DEV held<Out, N> results_of(const pack<Value, N>& v) {
+  if constexpr (std::is_same_v<Out, Value>) {
+    return v;
+  } else if constexpr (std::is_integral_v<Out>) {
+    return chunk_of<Out, N>([&](int e) { return static_cast<Out>(v.element[e]); });
+  } else {
+    static_assert(sizeof(Out) == 2 && N % 2 == 0);
+    held<Out, N> result;
+    AP_UNROLL
+    for (int i = 0; i < N / 2; ++i)
+      result.element[i] =
+          std::is_same_v<Out, f16> ? to_halves(v.element[2 * i], v.element[2 * i + 1]) : to_bf16s(v.element[2 * i], v.element[2 * i + 1]);
+    return result;
+  }
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

@@ -1,0 +1,76 @@
+// The launches of a scan over whole arrays, for any element type.
+#pragma once
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/scan/detail/arguments.hpp>
+#include <antiphase/scan/detail/launches.hpp>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+namespace antiphase::scans {
+
+constexpr bool is_empty(const lines& over) { return over.outer == 0 || over.length == 0 || over.inner == 0; }
+// Throws bad_request unless that many elements may lie at both places: there, aligned, the same or apart. Nobody looks at the addresses of
+// no elements.
+void require_arrays(const lines& over, const void* in, const void* out, std::size_t element_bytes, std::size_t alignment);
+
+template <class T> launchable launch_of(const kernel& code, int tile, const arguments<T>& all) {
+  static_assert(std::is_trivially_copyable_v<arguments<T>>);
+  constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
+  launchable l{.code = code, .grid = {static_cast<unsigned>(std::min(all.tiles(tile), most_blocks)), 1, 1}, .arguments = {}};
+  l.arguments.resize(sizeof all);
+  std::memcpy(l.arguments.data(), &all, sizeof all);
+  return l;
+}
+
+// The totals of the array's tiles, of the totals' tiles, and so on, one level after the other in the workspace, until a line of them is one
+// tile. Every level begins at a multiple of 256 bytes.
+template <class T> constexpr std::size_t level_bytes(const lines& over) {
+  return ceil_div<std::size_t>(static_cast<std::size_t>(over.count() * over.length) * sizeof(T), 256) * 256;
+}
+constexpr lines totals_of(const lines& over, int tile) {
+  return {.outer = over.count(), .length = ceil_div<std::int64_t>(over.length, tile), .inner = 1};
+}
+// Totals of tiles of one element would be as many as the elements, level after level.
+inline void require_shrinking(int tile, const lines& over) {
+  if (tile < 2 && over.length > 1) throw bad_request("the tile is one element: expected two or more, since a line has more than one");
+}
+template <class T> std::size_t workspace_bytes(int tile, lines over) {
+  require_shrinking(tile, over);
+  std::size_t bytes = 0;
+  while (over.length > tile && over.count() > 0) {
+    over = totals_of(over, tile);
+    bytes += level_bytes<T>(over);
+  }
+  return bytes;
+}
+
+// What to launch, in this order: down the levels their totals, up again the scan of each from the totals above it, at last the array.
+// `whole.totals` is not looked at. Nothing for an array without elements.
+template <class T> std::vector<launchable> passes(const kernel_pair& kernels, const arguments<T>& whole, void* workspace) {
+  require_shrinking(kernels.tile, whole.over);
+  if (whole.tiles(kernels.tile) == 0) return {};
+  std::vector<launchable> down, up;
+  arguments<T> level = whole;
+  level.totals = nullptr;
+  auto* free = static_cast<std::byte*>(workspace);
+  while (level.over.length > kernels.tile) {
+    level.totals = reinterpret_cast<T*>(free);
+    down.push_back(launch_of(kernels.totals, kernels.tile, level));
+    up.push_back(launch_of(kernels.scan, kernels.tile, level));
+    const lines above = totals_of(level.over, kernels.tile);
+    free += level_bytes<T>(above);
+    level.in = level.out = level.totals;
+    level.totals = nullptr;
+    level.over = above;
+    level.kind = scan_kind::inclusive;
+  }
+  down.push_back(launch_of(kernels.scan, kernels.tile, level));
+  down.insert(down.end(), up.rbegin(), up.rend());
+  return down;
+}
+
+}  // namespace antiphase::scans

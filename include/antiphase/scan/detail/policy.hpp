@@ -1,0 +1,44 @@
+// The values that select a block scan.
+#pragma once
+#include <algorithm>
+#include <antiphase/executor/kernel.hpp>
+#include <bit>
+#include <cstddef>
+
+namespace antiphase::scans {
+
+// How the threads of a block learn what lies to the left of them.
+enum class method {
+  two_barriers,   // Kogge-Stone in one buffer: a barrier between reading and writing, and one after it
+  double_buffer,  // Kogge-Stone from one buffer into the other: one barrier per step
+  warp_shuffle,   // within warps through registers, then across warps
+  one_wave,       // a tile per block, in registers, totals between blocks: see wave_policy.hpp
+  single_pass,    // tiles through a ring in shared memory, totals between blocks: see ring_policy.hpp
+};
+
+// A block of `threads` scans a tile. Each thread has `rounds` chunks of neighbouring elements; in a round the chunks of a warp lie side by
+// side, so that its accesses are contiguous.
+struct policy {
+  method how = method::warp_shuffle;
+  int threads = 256;
+  int bytes = 0;   // per thread; 0: one element, else as many chunks of up to 16 bytes as fit
+  int blocks = 1;  // per multiprocessor, that the compiler leaves registers for
+
+  constexpr bool operator==(const policy&) const = default;
+
+  // For elements of `size` bytes. A chunk is as many elements as one access of 16 bytes holds, so a power of two.
+  constexpr int chunk(std::size_t size) const {
+    return bytes == 0 ? 1 : static_cast<int>(std::bit_floor(std::max<std::size_t>(1, 16 / size)));
+  }
+  constexpr int rounds(std::size_t size) const {
+    if (how != method::warp_shuffle) return 1;
+    constexpr int most_items = 16;  // each takes a register, however narrow; with more, too few threads fit a multiprocessor
+    const int in_bytes = bytes / (chunk(size) * static_cast<int>(size));
+    return std::clamp(in_bytes, 1, std::max(1, most_items / chunk(size)));
+  }
+  constexpr int tile(std::size_t size) const { return threads * rounds(size) * chunk(size); }
+};
+
+constexpr bool valid(const policy& p) { return p.threads >= 1 && p.threads <= 1024 && p.bytes >= 0 && p.bytes <= 256; }
+
+}  // namespace antiphase::scans

@@ -1,0 +1,316 @@
+// The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks tell each other their tiles' totals.
+#pragma once
+#include <antiphase/core/channel.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/architecture.cuh>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/mbarrier.cuh>
+#include <antiphase/scan/detail/look_back.cuh>
+#include <antiphase/scan/detail/ring_policy.hpp>
+#include <antiphase/scan/detail/single_pass.hpp>
+#include <antiphase/scan/detail/slot_access.cuh>
+#include <antiphase/scan/detail/tile_copies.cuh>
+#include <antiphase/scan/detail/tile_shape.cuh>
+#include <antiphase/scan/detail/typed_elements.cuh>
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+// Blocks draw tiles from a counter, in order, so that whoever waits for a tile's total waits for a block that runs. A tile passes
+//   load | reduce (W warps; the scanning warps read it too) | look ahead | scan in place (W warps) | store | load ...
+// through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look ahead and store. Only totals are
+// published, and what lies before a tile is folded in an order that its number alone decides: results are the same bits in every run.
+// A reverse scan takes tiles, chunks and elements from the other end.
+
+// What the roles owe each other; the tests replace one piece at a time by a faulty one.
+template <ring_policy P> struct single_pass_rules {
+  using tiles = tile_copies<P>;
+  using ring = channel<mbarrier, P.stages, tiles::loaders, warps(P.warps), warps(1), warps(P.warps), warps(2)>;
+  using readers = channel<mbarrier, P.stages, warps(P.warps)>;
+  using exchange = tagged_words;
+  AP_DEV static std::uint32_t tag(std::uint64_t epoch) { return tag_of(epoch); }
+  AP_DEV static int present(int count) { return count; }
+};
+
+// Elements: what they are, and what is computed with them (typed_elements.cuh, custom_elements.cuh).
+template <class Elements, class Rules = single_pass_rules<Elements::ring>> struct single_pass {
+  static constexpr ring_policy P = Elements::ring;
+  static constexpr int threads = P.threads();
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr int tile = Elements::tile, chunk = Elements::chunk;
+  static constexpr int row_chunks = warp_size, tile_chunks = tile / chunk, rows = tile_chunks / (P.warps * row_chunks);
+  static_assert(valid(P) && rows * P.warps * row_chunks * chunk == tile && tile < static_cast<int>(no_row));
+  using total_type = typename Elements::total_type;
+  using combine = typename Elements::combine;
+
+  // params ----------------------------------------------------------------------------------------------------------------------
+  using params = typename Elements::params;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  static constexpr int slot_bytes =
+      tile * (Elements::in_bytes > Elements::out_bytes ? Elements::in_bytes : Elements::out_bytes) + slot_slack;
+  struct storage {
+    alignas(128) unsigned char slot[P.stages][slot_bytes];
+    typename Rules::ring ring;
+    typename Rules::readers taken;              // by the scanning warps into registers
+    channel<mbarrier, 1, warps(1)> epoch_read;  // one slot, one event
+    std::uint64_t epoch;
+    shared_values<total_type, P.stages * P.warps> warp_total;
+    shared_values<total_type, P.stages> before;  // what lies before the tile
+    std::uint32_t number[P.stages];              // of the tile in scan order; none: there are no more
+    unsigned char marks[Elements::keeps_marks ? P.stages : 1][Elements::keeps_marks ? tile_chunks : 1];
+  };
+  static_assert(P.mover == tile_mover::copy_engine || sizeof(storage) <= most_shared_by_threads);
+  using place = cursor<P.stages>;
+
+ private:
+  AP_DEV static tile_extent extent_of(const params& p, std::uint32_t number) {
+    const tiling tiles{p.length, tile};
+    const std::int64_t at = p.direction == scan_direction::forward ? number : tiles.count() - 1 - number;
+    return {tiles.first(at), static_cast<int>(tiles.length(at))};
+  }
+  AP_DEV static total_type neutral() { return exact_identity<combine, total_type>(); }
+  template <class Unit> AP_DEV static Unit* units_of(void* array, std::int64_t element) {
+    return static_cast<Unit*>(array) + element * Elements::units;
+  }
+  template <class Unit> AP_DEV static const Unit* units_of(const void* array, std::int64_t element) {
+    return static_cast<const Unit*>(array) + element * Elements::units;
+  }
+  // Whether results come to lie on elements of other warps, which must have been read before.
+  AP_DEV static bool apart(const params& p) {
+    return Elements::in_bytes != Elements::out_bytes || shift_of(p.in) != 0 || shift_of(p.out) != 0;
+  }
+
+  // There is code for arrays that begin at multiples of 16 bytes, one way and the other, and for all arrays: in one loop, both would not
+  // fit the instruction cache. The CPU executor has only the latter, and so have kernels whose tiles threads move: three forms of each take
+  // three times as long to compile.
+  enum class order { forward, reverse, any };
+  static constexpr bool has_forms = has_small_instruction_cache && P.mover == tile_mover::copy_engine;
+  template <order O> AP_DEV static bool reverse(const params& p) {
+    return O == order::any ? p.direction == scan_direction::reverse : O == order::reverse;
+  }
+  AP_DEV static bool aligned(const params& p) { return shift_of(p.in) == 0 && shift_of(p.out) == 0; }
+  template <order O> AP_DEV static int shift_in(const void* array) { return O == order::any ? shift_of(array) : 0; }
+
+  // Every role walks over the block's tiles, in the order in which they were drawn.
+  template <class Role> AP_DEV static void each_tile(storage& s, Role role) {
+    for (place at;; ++at) {
+      s.ring.wait(at, loaded);
+      const std::uint32_t number = s.number[at.index];
+      if (number == none) return;
+      role(at, number);
+    }
+  }
+
+  // load ------------------------------------------------------------------------------------------------------------------------
+  AP_DEV static void load(const params& p, storage& s) {
+    const bool leads = lane_index() == 0;
+    std::uint64_t drawn = leads ? draw(p) : 0;
+    typename Rules::tiles tiles;
+    place at;
+    for (;; ++at) {
+      tiles.acquire(s.ring, at);
+      const std::uint64_t number = shuffle(drawn, 0);
+      if (leads) s.number[at.index] = number < p.tiles ? static_cast<std::uint32_t>(number) : none;
+      if (number >= p.tiles) break;
+      const std::uint32_t size = load_tile(p, s, tiles, at, extent_of(p, static_cast<std::uint32_t>(number)));
+      tiles.commit(s.ring, at, size);
+      if (leads) drawn = draw(p);  // one ahead
+    }
+    tiles.finish(s.ring, at);
+  }
+  // Returns how many bytes are on their way.
+  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles, place at, const tile_extent& here) {
+    const int lane = lane_index(), shift = shift_of(p.in), count = Rules::present(here.count);
+    using unit = typename Elements::in_unit;
+    const moved_in_bulk<unit> part(shift, count * Elements::units);
+    const unit* const from = units_of<unit>(p.in, here.first);
+    pack<unit, 1>* const slot = reinterpret_cast<pack<unit, 1>*>(s.slot[at.index] + shift);
+    tiles.load(s.ring, at, slot + part.first, from + part.first, part.bytes());
+    if (part.bytes() != tile * Elements::in_bytes) {
+      if (const int mine = part.by_lane(lane); mine < part.count) slot[mine].element[0] = from[mine];
+      Elements::complete(p, s.slot[at.index], shift, count);
+      tiles.filled_by_lanes();
+    }
+    return part.bytes();
+  }
+  // Every block draws until there are no more tiles; the last draw of all puts the counter back.
+  AP_DEV static std::uint64_t draw(const params& p) {
+    const std::uint64_t drawn = atomic_add(p.control + ticket_word, std::uint64_t{1});
+    if (drawn == p.tiles + grid_extent().x - 1) store_relaxed(p.control + ticket_word, std::uint64_t{0});
+    return drawn;
+  }
+
+  // reduce, publish, look ahead ---------------------------------------------------------------------------------------------------
+  AP_DEV static int chunk_number(int warp, int row) { return (warp * rows + row) * row_chunks + lane_index(); }
+  // Where chunk `number` in scan order lies in its tile.
+  template <order O> AP_DEV static int place_of(const params& p, int number) { return reverse<O>(p) ? tile_chunks - 1 - number : number; }
+
+  // A chunk's elements in scan order.
+  template <order O> AP_DEV static auto read_chunk(const params& p, const unsigned char* slot, int number) {
+    constexpr int size = chunk * Elements::in_bytes;
+    const int shift = shift_in<O>(p.in);
+    return Elements::ordered(p, Elements::load(slot + shift + place_of<O>(p, number) * size, shift == 0), reverse<O>(p));
+  }
+  template <order O> AP_DEV static void find_marks(const params& p, std::uint32_t tile_number, int warp, std::uint32_t (&marks)[rows]) {
+    const auto place = [&](int r) { return place_of<O>(p, chunk_number(warp, r)) * chunk; };
+    Elements::find_marks(p, extent_of(p, tile_number), place, marks, reverse<O>(p));
+  }
+
+  template <order O> AP_DEV static void reduce(const params& p, storage& s, int warp) {
+    each_tile(s, [&](place at, std::uint32_t number) {
+      std::uint32_t marks[rows] = {};
+      if constexpr (Elements::has_marks) find_marks<O>(p, number, warp, marks);
+      total_type total = neutral();
+      AP_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        const int chunk_at = chunk_number(warp, r);
+        if constexpr (Elements::keeps_marks) s.marks[at.index][chunk_at] = static_cast<unsigned char>(marks[r]);
+        const total_type chunk_total = Elements::total_of(p, read_chunk<O>(p, s.slot[at.index], chunk_at), marks[r]);
+        total = combine{}(total, any_order<combine, total_type> ? chunk_total : warp_fold(chunk_total, combine{}));
+      }
+      if (any_order<combine, total_type>) total = warp_fold(total, combine{});
+      if (lane_index() == 0) s.warp_total[at.index * P.warps + warp] = total;
+      s.ring.commit(at, reduced, by_warp{});
+    });
+  }
+  AP_DEV static total_type fold_warps(storage& s, place at, int warps) {
+    total_type total = neutral();
+    AP_UNROLL
+    for (int w = 0; w < P.warps; ++w)
+      if (w < warps) total = combine{}(total, s.warp_total[at.index * P.warps + w]);
+    return total;
+  }
+  AP_DEV static void publish(const params& p, storage& s) {
+    const std::uint64_t epoch = load_relaxed(p.control + epoch_word);
+    if (lane_index() == 0) s.epoch = epoch;
+    s.epoch_read.commit({}, 0, by_warp{});
+    const std::uint32_t tag = Rules::tag(epoch);
+    each_tile(s, [&](place at, std::uint32_t number) {
+      s.ring.wait(at, reduced);
+      if (lane_index() == 0) Rules::exchange::put(p.states, number, tag, fold_warps(s, at, P.warps));
+      s.ring.commit(at, stored, by_warp{});
+    });
+  }
+  AP_DEV static void look(const params& p, storage& s) {
+    s.epoch_read.wait({});
+    const std::uint64_t epoch = s.epoch;
+    look_back<total_type, combine, typename Rules::exchange, Elements::batches_at_once, Elements::reads> others{p.states,
+                                                                                                                 Rules::tag(epoch)};
+    each_tile(s, [&](place at, std::uint32_t number) {
+      const total_type before = others.before(number);
+      if (lane_index() == 0) {
+        s.before[at.index] = before;
+        // Every block that has a tile has published it, so it has read the epoch.
+        if (number == p.tiles - 1) end_epoch<total_type>(p.control, p.states, p.state_words, epoch, p.tiles);
+      }
+      s.ring.commit(at, prefixed, by_warp{});
+    });
+  }
+
+  // scan, store -------------------------------------------------------------------------------------------------------------------
+  template <order O> AP_DEV static void scan(const params& p, storage& s, int warp) {
+    const bool moves = apart(p);
+    each_tile(s, [&](place at, [[maybe_unused]] std::uint32_t number) {
+      unsigned char* slot = s.slot[at.index];
+      typename Elements::elements v[rows];
+      std::uint32_t marks[rows] = {};
+      values<total_type, rows> total, before;
+      if constexpr (Elements::keeps_marks)
+        s.ring.wait(at, reduced);
+      else if constexpr (Elements::has_marks)
+        find_marks<O>(p, number, warp, marks);
+      AP_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        v[r] = read_chunk<O>(p, slot, chunk_number(warp, r));
+        if constexpr (Elements::keeps_marks) marks[r] = s.marks[at.index][chunk_number(warp, r)];
+        total.at[r] = Elements::total_of(p, v[r], marks[r]);
+        Elements::keep(v[r]);
+      }
+      if (moves) s.taken.commit(at, 0, by_warp{});
+      warp_scan_rows(total.at, before.at, combine{});
+      s.ring.wait(at, reduced);
+      const total_type warps_before = fold_warps(s, at, warp);
+      s.ring.wait(at, prefixed);
+      if (moves) s.taken.wait(at);
+      total_type base = combine{}(Elements::with_initial(p, s.before[at.index]), warps_before);
+      AP_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        write_chunk<O>(p, slot, chunk_number(warp, r), Elements::from(p, combine{}(base, before.at[r]), v[r], marks[r]));
+        base = combine{}(base, total.at[r]);
+      }
+      Rules::tiles::results_written();
+      s.ring.commit(at, scanned, by_warp{});
+    });
+  }
+  template <order O> AP_DEV static void write_chunk(const params& p, unsigned char* slot, int number, const typename Elements::results& v) {
+    constexpr int size = chunk * Elements::out_bytes;
+    const int shift = shift_in<O>(p.out);
+    Elements::store(slot + shift + place_of<O>(p, number) * size, Elements::back_in_memory(p, v, reverse<O>(p)), shift == 0);
+  }
+  AP_DEV static void store(const params& p, storage& s) {
+    const int lane = lane_index(), shift = shift_of(p.out);
+    typename Rules::tiles tiles;
+    each_tile(s, [&](place at, std::uint32_t number) {
+      const tile_extent here = extent_of(p, number);
+      const int count = Rules::present(here.count);
+      using unit = typename Elements::out_unit;
+      const moved_in_bulk<unit> part(shift, count * Elements::units);
+      unit* const to = units_of<unit>(p.out, here.first);
+      const pack<unit, 1>* const slot = reinterpret_cast<const pack<unit, 1>*>(s.slot[at.index] + shift);
+      s.ring.wait(at, scanned);
+      tiles.store(to + part.first, slot + part.first, part.bytes());
+      if (const int mine = part.by_lane(lane); mine < part.count) to[mine] = slot[mine].element[0];
+      tiles.release(s.ring, at);
+    });
+    tiles.finish_stores();
+  }
+
+ public:
+  // kernel ------------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()([[maybe_unused]] const params& p) const {
+    if constexpr (Rules::tiles::compiled) run(p);
+  }
+
+ private:
+  AP_DEV static void run(const params& p) {
+    storage& s = antiphase::shared<storage, shared>();
+    if (thread_index() == 0) {
+      s.ring.init();
+      s.taken.init();
+      s.epoch_read.init();
+      Rules::tiles::initialised();
+    }
+    block_barrier();
+    const int warp = warp_index();
+    const auto in_order = [&](auto role) {
+      if constexpr (!has_forms)
+        role.template operator()<order::any>();
+      else if (!aligned(p))
+        role.template operator()<order::any>();
+      else if (p.direction == scan_direction::reverse)
+        role.template operator()<order::reverse>();
+      else
+        role.template operator()<order::forward>();
+    };
+    if (warp < P.warps) {
+      in_order([&]<order O>() { scan<O>(p, s, warp); });
+    } else if (warp < 2 * P.warps) {
+      in_order([&]<order O>() { reduce<O>(p, s, warp - P.warps); });
+    } else if (warp == 2 * P.warps) {
+      load(p, s);
+    } else if (warp == 2 * P.warps + 1) {
+      publish(p, s);
+    } else if (warp == 2 * P.warps + 2) {
+      look(p, s);
+    } else {
+      store(p, s);
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

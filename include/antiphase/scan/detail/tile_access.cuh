@@ -1,0 +1,63 @@
+// Moving a thread's elements between a line in global memory and registers.
+#pragma once
+#include <antiphase/device/vector.cuh>
+#include <antiphase/scan/detail/arguments.hpp>
+#include <antiphase/scan/detail/tile_shape.cuh>
+#include <bit>
+#include <cstdint>
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+// Element i of the tile lies at data[i * stride]; the first `count` of them are there.
+template <class T, class Element, policy P> struct tile_access {
+  using shape = tile_shape<T, P>;
+  static constexpr int chunk = shape::chunk;
+  // Whether a chunk can be one access, given that T allows it and the tile begins at the right address.
+  static constexpr bool packs = std::has_single_bit(sizeof(T)) &&
+                                sizeof(T) * chunk > alignof(T) && std::is_trivially_default_constructible_v<T>;
+
+  Element* data;
+  std::int64_t stride;
+  int count;
+  bool aligned;
+
+  AP_DEV tile_access(Element* line, const lines& over, std::int64_t first, std::int64_t length)
+      : data(line + first * over.stride()), stride(over.stride()), count(static_cast<int>(length)), aligned(packs && is_aligned()) {}
+
+  // Elements that are not there become copies of the last one that is: values which nothing depends on, but values.
+  AP_DEV void load(int position, values<T, chunk>& v) const {
+    if constexpr (packs)
+      if (aligned && position + chunk <= count) {
+        const pack<T, chunk> p = load_pack<chunk>(lowest(position));
+        AP_UNROLL
+        for (int e = 0; e < chunk; ++e) v.at[e] = p.element[stride > 0 ? e : chunk - 1 - e];
+        return;
+      }
+    AP_UNROLL
+    for (int e = 0; e < chunk; ++e) v.at[e] = data[(position + e < count ? position + e : count - 1) * stride];
+  }
+  AP_DEV void store(int position, const values<T, chunk>& v) const {
+    if constexpr (packs)
+      if (aligned && position + chunk <= count) {
+        pack<T, chunk> p;
+        AP_UNROLL
+        for (int e = 0; e < chunk; ++e) p.element[e] = v.at[stride > 0 ? e : chunk - 1 - e];
+        store_pack<chunk>(lowest(position), p);
+        return;
+      }
+    AP_UNROLL
+    for (int e = 0; e < chunk; ++e)
+      if (position + e < count) data[(position + e) * stride] = v.at[e];
+  }
+
+ private:
+  // Of a chunk in a line without gaps.
+  AP_DEV Element* lowest(int position) const { return stride > 0 ? data + position : data - position - (chunk - 1); }
+  AP_DEV bool is_aligned() const {
+    return (stride == 1 || stride == -1) && reinterpret_cast<std::uintptr_t>(lowest(0)) % (sizeof(T) * chunk) == 0;
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

@@ -1,0 +1,45 @@
+// Which elements of a tile a thread has, and how many of them are there.
+#pragma once
+#include <antiphase/device/warp.cuh>
+#include <antiphase/scan/operators.hpp>
+#include <antiphase/scan/detail/policy.hpp>
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+// N elements in registers or in shared memory. T may have any constructors or none: nothing is constructed.
+template <scannable T, int N> union values {
+  T at[N];
+  AP_DEV values() {}
+};
+template <scannable T, int N> struct shared_values {
+  alignas(T) unsigned char bytes[N * sizeof(T)];
+  AP_DEV T& operator[](int i) { return reinterpret_cast<T*>(bytes)[i]; }
+};
+
+// Element e of chunk r of a thread lies at position(r) + e of the tile. The chunks of a round are in the order of the lanes, rounds follow
+// each other within a warp, warps within the block. A tile of which only the first `count` elements are there leaves threads without
+// elements: those are the last lanes of a round, the last warps of a block.
+template <class T, policy P> struct tile_shape {
+  static_assert(valid(P));
+  static constexpr int chunk = P.chunk(sizeof(T));
+  static constexpr int rounds = P.rounds(sizeof(T));
+  static constexpr int tile = P.tile(sizeof(T));
+  static constexpr int warps = (P.threads + warp_size - 1) / warp_size;
+  static constexpr int warp_tile = warp_size * rounds * chunk;
+
+  AP_DEV static int lanes(int warp) { return P.threads % warp_size == 0 || warp + 1 < warps ? warp_size : P.threads % warp_size; }
+  AP_DEV static int position(int warp, int round, int lane) { return warp * warp_tile + (round * lanes(warp) + lane) * chunk; }
+  AP_DEV static int position(int round) { return position(thread_index() / warp_size, round, lane_index()); }
+
+  // How many lanes of a round, threads of a block in a single round, and warps have anything.
+  AP_DEV static int live_lanes(int warp, int round, int count) {
+    const int left = count - position(warp, round, 0), most = lanes(warp);
+    return left <= 0 ? 0 : left >= most * chunk ? most : (left + chunk - 1) / chunk;
+  }
+  AP_DEV static int live_threads(int count) { return (count + chunk - 1) / chunk; }
+  AP_DEV static int live_warps(int count) { return (count + warp_tile - 1) / warp_tile; }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

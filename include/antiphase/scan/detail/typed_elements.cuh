@@ -1,0 +1,157 @@
+// What passes through the ring of a single-pass scan: numbers, of one line or of segments.
+#pragma once
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/scan/detail/chunk_scan.cuh>
+#include <antiphase/scan/detail/element_values.cuh>
+#include <antiphase/scan/detail/look_back.cuh>
+#include <antiphase/scan/detail/ring_policy.hpp>
+#include <antiphase/scan/detail/segments.cuh>
+#include <antiphase/scan/detail/single_pass.hpp>
+#include <antiphase/scan/detail/slot_access.cuh>
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+// In, Out: elements in memory. Value: what is computed with; the types that there are: element_values.cuh. A chunk's mark has a bit for
+// each of its elements, in scan order: whether a segment begins there.
+template <class In, class Out, class Value, class Op, lines_kind L, ring_policy P> struct typed_elements {
+  using params = single_pass_arguments;
+  static constexpr ring_policy ring = P;
+  static constexpr int tile = P.tile_of(sizeof(In), sizeof(Out));    // elements
+  static constexpr int chunk = P.chunk_of(sizeof(In), sizeof(Out));  // elements of a lane in a row
+  static constexpr bool many = L == lines_kind::segments;
+  static constexpr bool has_marks = many, keeps_marks = many;  // the latter: scanning warps are told what reducing ones have found
+  // In memory: an element is one unit, the least that is moved.
+  using in_unit = In;
+  using out_unit = Out;
+  static constexpr int units = 1, in_bytes = sizeof(In), out_bytes = sizeof(Out);
+  // The total of several elements, and how totals come together.
+  using total_type = std::conditional_t<many, flagged<Value>, Value>;
+  using combine = std::conditional_t<many, segmented<Op>, Op>;
+  static constexpr int batches_at_once = 6;  // of totals: as many tiles as blocks on most GPUs
+  static constexpr reading reads = reading::one_by_one;
+  // A lane's chunk.
+  using elements = held<In, chunk>;
+  using results = held<Out, chunk>;
+
+  AP_DEV static elements load(const unsigned char* at, bool aligned) { return load_chunk<chunk, In>(at, aligned); }
+  AP_DEV static void store(unsigned char* at, const results& v, bool aligned) { store_chunk<chunk, Out>(at, v, aligned); }
+  // From memory to scan order, or back.
+  AP_DEV static elements ordered(const params& p, const elements& v, bool reverse) { return turned<In>(p, v, reverse); }
+  AP_DEV static results back_in_memory(const params& p, const results& v, bool reverse) {
+    results w = turned<Out>(p, v, reverse);
+    keep_together<Out, chunk>(w);
+    return w;
+  }
+  // Between two uses.
+  AP_DEV static void keep(elements& v) { keep_together<In, chunk>(v); }
+
+  // A tile that is not full is filled up with neutral elements, from `count` on; the bytes up to a multiple of 16 one by one. And before
+  // the first, as chunks are read by words.
+  AP_DEV static void complete(const params& p, unsigned char* slot, int shift, int count) {
+    constexpr int in_copy = copy_unit / sizeof(In);
+    pack<In, in_copy> unit;
+    AP_UNROLL
+    for (int e = 0; e < in_copy; ++e) unit.element[e] = from_bits<In>(p.neutral);
+    const int end = shift + count * static_cast<int>(sizeof(In)), whole = (end + copy_unit - 1) / copy_unit * copy_unit;
+    if (end + lane_index() * static_cast<int>(sizeof(In)) < whole)
+      reinterpret_cast<pack<In, 1>*>(slot + end)[lane_index()].element[0] = unit.element[0];
+    if (const int word = shift / 4 * 4; word + lane_index() * static_cast<int>(sizeof(In)) < shift)
+      reinterpret_cast<pack<In, 1>*>(slot + word)[lane_index()].element[0] = unit.element[0];
+    AP_ROLLED
+    for (int b = whole + lane_index() * copy_unit; b < shift + tile * static_cast<int>(sizeof(In)); b += warp_size * copy_unit)
+      *reinterpret_cast<pack<In, in_copy>*>(slot + b) = unit;
+  }
+
+  // Of the chunks of a warp's lanes; `place(row)` is where in the tile such a chunk lies, in elements.
+  template <int Rows, class Place>
+  AP_DEV static void find_marks(const params& p, const tile_extent& here, Place place, std::uint32_t (&marks)[Rows], bool reverse) {
+    const segment_arguments& by = p.segments;
+    const auto each_row = [&](auto boundaries) {
+      AP_UNROLL
+      for (int r = 0; r < Rows; ++r) marks[r] = in_scan_order<chunk>(boundaries(place(r)), reverse);
+    };
+    const std::int64_t first = here.first + (reverse ? 1 : 0);
+    if (by.from == segment_source::rows)
+      return each_row([ends = row_ends(by, first)](int i) { return ends.template operator()<chunk>(i); });
+    const auto keys = [&]<class Key>() {
+      if (has_whole_chunks<chunk, Key>(by, first, tile, p.length))
+        each_row([&](int i) { return whole_key_ends<chunk, Key>(by, first + i); });
+      else
+        each_row([&](int i) { return key_ends<chunk, Key>(by, first + i, p.length); });
+    };
+    if (by.key_bytes == 8) return keys.template operator()<std::uint64_t>();
+    if (by.key_bytes == 4) return keys.template operator()<std::uint32_t>();
+    if (by.key_bytes == 2) return keys.template operator()<std::uint16_t>();
+    keys.template operator()<std::uint8_t>();
+  }
+
+  AP_DEV static total_type total_of(const params& p, const elements& v, std::uint32_t heads) {
+    if constexpr (widens_words) {
+      return wide_total<Value, In, chunk>(v, in_every_element<In>(p.flip), static_cast<std::uint32_t>(p.flip));
+    } else if constexpr (adds_words) {
+      return sum_of_elements<In, chunk>(v);
+    } else if constexpr (!many) {
+      return total_of_chunk<Op, Value, chunk>(values_of(p, v));
+    } else {
+      const values w = values_of(p, v);
+      Value total = w.element[0];
+      AP_UNROLL
+      for (int e = 1; e < chunk; ++e) total = (heads >> e & 1u) != 0 ? w.element[e] : Value(Op{}(total, w.element[e]));
+      return {total, heads};
+    }
+  }
+  // A line begins with the call's initial value. Where there are several, `from` takes it for those that begin within a chunk.
+  AP_DEV static total_type with_initial(const params& p, const total_type& before) {
+    if constexpr (many)
+      return before;
+    else
+      return Op{}(from_bits<Value>(p.initial), before);
+  }
+  // The results of a chunk from what lies before it.
+  AP_DEV static results from(const params& p, const total_type& before, const elements& v, std::uint32_t heads) {
+    const bool exclusive = p.kind == scan_kind::exclusive;
+    if constexpr (widens_words) {
+      return wide_sums_up_to<Out, In, chunk>(before, v, in_every_element<In>(p.flip), static_cast<std::uint32_t>(p.flip), exclusive);
+    } else if constexpr (adds_words) {
+      return sums_up_to<In, chunk>(before, v, exclusive);
+    } else {
+      const values w = values_of(p, v);
+      values result;
+      if constexpr (many) {
+        const Value initial = from_bits<Value>(p.initial);
+        Value through = Op{}(initial, before.value);
+        AP_UNROLL
+        for (int e = 0; e < chunk; ++e) {
+          if ((heads >> e & 1u) != 0) through = initial;
+          const Value with = Op{}(through, w.element[e]);
+          result.element[e] = exclusive ? through : with;
+          through = with;
+        }
+      } else {
+        result = scan_chunk<Op, Value, chunk>(before, w, exclusive);
+      }
+      return results_of<Out, Value, chunk>(result);
+    }
+  }
+
+ private:
+  using values = pack<Value, chunk>;
+  // Sums of narrow integers have a way of their own.
+  static constexpr bool adds_words = sums_words<Op, In> && !many, widens_words = adds_words && sizeof(Out) > sizeof(In);
+
+  AP_DEV static values values_of(const params& p, const elements& v) {
+    values w;
+    AP_UNROLL
+    for (int e = 0; e < chunk; ++e) w.element[e] = value_of<Op, Value>(element_at<In, chunk>(v, e), p.flip);
+    return w;
+  }
+  template <class T> AP_DEV static held<T, chunk> turned(const params& p, held<T, chunk> v, bool reverse) {
+    if constexpr (flips_order<Op>) v = flipped<T, chunk>(v, p.flip);
+    return reverse ? reversed<T, chunk>(v) : v;
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

@@ -1,0 +1,57 @@
+// The values that select a one-wave scan, and what it is told.
+#pragma once
+#include <algorithm>
+#include <antiphase/scan/operation.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+namespace antiphase::scans {
+
+// A block keeps one tile in registers: `rows` rows of 512 bytes (32 lanes x 16) for each of `warps` warps.
+struct wave_policy {
+  int warps;
+  int rows;
+
+  constexpr bool operator==(const wave_policy&) const = default;
+  constexpr int threads() const { return warps * 32; }
+  constexpr int tile_bytes() const { return warps * rows * 512; }
+};
+constexpr bool valid(const wave_policy& p) { return p.warps >= 1 && p.warps <= 32 && p.rows >= 1 && p.rows <= 16; }
+
+// The more tiles, the longer they wait for each other; the fewer, the more multiprocessors idle. As measured on an H200.
+struct wave_choice {
+  std::int64_t most_bytes;  // of the array
+  wave_policy how;
+};
+constexpr wave_choice wave_choices[] = {{256 << 10, {.warps = 4, .rows = 2}},  {1 << 20, {.warps = 4, .rows = 8}},
+                                        {4 << 20, {.warps = 8, .rows = 8}},    {8 << 20, {.warps = 8, .rows = 16}},
+                                        {12 << 20, {.warps = 16, .rows = 12}}, {16 << 20, {.warps = 16, .rows = 16}}};
+constexpr std::int64_t most_bytes_of_wave = std::end(wave_choices)[-1].most_bytes;
+
+constexpr wave_policy wave_for(std::int64_t bytes) {
+  for (const wave_choice& choice : wave_choices)
+    if (bytes <= choice.most_bytes) return choice.how;
+  return std::end(wave_choices)[-1].how;
+}
+constexpr std::int64_t most_tiles_of_wave = [] {
+  std::int64_t most = 0;
+  for (const wave_choice& choice : wave_choices) most = std::max(most, choice.most_bytes / choice.how.tile_bytes());
+  return most;
+}();
+
+// `control` and `states` are those of single_pass.hpp; not looked at where there is one tile.
+struct one_wave_arguments {
+  const void* in;
+  void* out;
+  std::int64_t length;
+  std::uint32_t tiles;
+  scan_kind kind;
+  scan_direction direction;
+  std::uint64_t initial;  // exclusive scans start from it: the element's bytes, then zeros
+  std::uint64_t* control;
+  std::uint64_t* states;
+  std::uint64_t state_words;  // that there are, those of other launches included
+};
+
+}  // namespace antiphase::scans

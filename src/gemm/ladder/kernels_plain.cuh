@@ -1,0 +1,20 @@
+// The GEMM kernels that need nothing newer than sm_75.
+#include <antiphase/gemm/ladder.hpp>
+#include "src/gemm/ladder/naive.cuh"
+#include "src/gemm/ladder/tiled.cuh"
+
+#include "kernel_list.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+std::vector<instance> plain_kernels() {
+  std::vector<instance> list{{"naive", steps[0].how, kernel_of<naive>("gemm.naive")}};
+  add_with_parts<tiled_policy>(list, "tiled", "gemm.tiled");
+  add_with_parts<padded_policy>(list, "padded", "gemm.padded");
+  add_with_parts<double_buffered_policy>(list, "double-buffered", "gemm.double-buffered");
+  return list;
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

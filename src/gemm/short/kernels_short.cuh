@@ -1,0 +1,11 @@
+// The kernel of products with few values of k (sm_75).
+#include "src/gemm/short/short_product.cuh"
+#include <vector>
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+std::vector<short_instance> short_kernels() { return {{kernel_of<short_product>("gemm.short")}}; }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

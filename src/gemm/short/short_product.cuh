@@ -1,0 +1,158 @@
+// Products with so few values of k that reading and writing are the work: sums in FP64, one launch, no workspace (sm_75).
+#pragma once
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/vector.cuh>
+#include "src/gemm/exact_sum.cuh"
+#include "src/gemm/short/short_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+// A block computes a tile of C, a thread 4 x 8 of its outputs. All of k fits into shared memory, so there is nothing to take turns:
+//   load | look | multiply | store
+// Products of FP32 are exact in FP64 and none overflows. The threads look whether a line, a row of A or column of B, has three or four
+// elements that are not zero: its sums keep what FP64 cuts off. With fewer nothing is cut off that shows, with more nothing is promised.
+struct short_product {
+  static constexpr int threads = 256, blocks_wanted = 2;
+  static constexpr int tile_rows = short_tile.m, tile_columns = short_tile.n;
+  static constexpr int across = 16, rows = 4, columns = 8;  // threads side by side; outputs of a thread
+  static_assert(across * rows == tile_rows && across * columns == tile_columns && across * across == threads);
+
+  // params ----------------------------------------------------------------------------------------------------------------------
+  using params = problem;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  enum class line_kind : std::uint8_t { ordinary, few, infinite };
+  template <int Lines> struct operand {
+    alignas(16) double element[short_k][Lines + 2];  // padded: lines are written side by side in k, too
+    line_kind kind[Lines];
+  };
+  struct storage {
+    operand<tile_rows> a;
+    operand<tile_columns> b;
+  };
+
+ private:
+  // load, look ------------------------------------------------------------------------------------------------------------------
+  // Zeros beyond the end. Neighbouring threads read neighbours in memory.
+  template <int Lines> AP_DEV static void load(operand<Lines>& to, const operand_lines& from, std::int64_t first) {
+    const int k = static_cast<int>(from.k);
+    const bool along_k = from.k_stride == 1;
+    for (int i = thread_index(); i < Lines * k; i += threads) {
+      const int line = along_k ? i / k : i % Lines, at = along_k ? i % k : i / Lines;
+      const std::int64_t l = first + line;
+      to.element[at][line] = l < from.lines ? from.data[l * from.line_stride + at * from.k_stride] : 0;
+    }
+  }
+  template <int Lines> AP_DEV static void look(operand<Lines>& o, int k, int line) {
+    int nonzeros = 0;
+    bool finite = true;
+    for (int at = 0; at < k; ++at) {
+      const double x = o.element[at][line];
+      nonzeros += x != 0;
+      finite = finite && x - x == 0;
+    }
+    o.kind[line] = !finite ? line_kind::infinite : nonzeros == 3 || nonzeros == 4 ? line_kind::few : line_kind::ordinary;
+  }
+
+  // multiply, store -------------------------------------------------------------------------------------------------------------
+  // A thread's lines are 4 from 4 t on, and 4 more half a tile further: packets of C, and no bank conflicts.
+  AP_DEV static int line_of(int thread, int i) { return 4 * thread + i % 4 + i / 4 * 4 * across; }
+  template <int N> AP_DEV static void read(double (&to)[N], const double* line, int thread) {
+    AP_UNROLL
+    for (int i = 0; i < N; i += 2) {
+      const pack<double, 2> two = load_pack<2>(line + line_of(thread, i));
+      to[i] = two.element[0];
+      to[i + 1] = two.element[1];
+    }
+  }
+  using sums = double[rows][columns];
+  AP_DEV static void multiply(sums& sum, const storage& s, int k, int y, int x) {
+    for (int at = 0; at < k; ++at) {
+      double a[rows], b[columns];
+      read(a, s.a.element[at], y);
+      read(b, s.b.element[at], x);
+      AP_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < columns; ++j) sum[i][j] = multiply_add(a[i], b[j], sum[i][j]);
+      }
+    }
+  }
+  AP_DEV static void store(const params& p, const sums& sum, std::int64_t top, std::int64_t left, int y, int x) {
+    const bool packets = p.c.column_stride == 1 && p.c.row_stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 16 == 0;
+    AP_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      const std::int64_t row = top + line_of(y, i);
+      if (row >= p.m()) continue;
+      AP_UNROLL
+      for (int j = 0; j < columns; j += 4) {
+        const std::int64_t column = left + line_of(x, j);
+        float* const c = &p.c(row, column);
+        if (packets && column + 4 <= p.n()) {
+          pack<float, 4> out{};
+          if (p.beta != 0) out = load_pack<4>(c);
+          AP_UNROLL
+          for (int e = 0; e < 4; ++e) out.element[e] = blend(p, static_cast<float>(sum[i][j + e]), &out.element[e]);
+          store_pack<4>(c, out);
+        } else {
+          AP_UNROLL
+          for (int e = 0; e < 4; ++e)
+            if (column + e < p.n()) store_rounded(p, row, column + e, sum[i][j + e]);
+        }
+      }
+    }
+  }
+
+  // Outputs that lines of few elements may have part in, one by one.
+  AP_DEV static bool any_few(const storage& s, int y, int x) {
+    bool any = false;
+    AP_UNROLL
+    for (int i = 0; i < rows; ++i) any = any || s.a.kind[line_of(y, i)] == line_kind::few;
+    AP_UNROLL
+    for (int j = 0; j < columns; ++j) any = any || s.b.kind[line_of(x, j)] == line_kind::few;
+    return any;
+  }
+  AP_DEV static double sum_of(const storage& s, int k, int row, int column) {
+    const line_kind a = s.a.kind[row], b = s.b.kind[column];
+    if ((a == line_kind::few || b == line_kind::few) && a != line_kind::infinite && b != line_kind::infinite) {
+      exact_sum sum;
+      for (int at = 0; at < k; ++at) sum.add(s.a.element[at][row] * s.b.element[at][column]);
+      return sum.value + sum.cut;
+    }
+    double sum = 0;
+    for (int at = 0; at < k; ++at) sum = multiply_add(s.a.element[at][row], s.b.element[at][column], sum);
+    return sum;
+  }
+
+ public:
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const std::int64_t tiles_across = ceil_div<std::int64_t>(p.n(), tile_columns);
+    const std::int64_t top = block_index().x / tiles_across * tile_rows, left = block_index().x % tiles_across * tile_columns;
+    const int thread = thread_index(), y = thread / across, x = thread % across, k = static_cast<int>(p.k());
+    load(s.a, rows_of_a(p), top);
+    load(s.b, columns_of_b(p), left);
+    block_barrier();
+    if (thread < tile_rows) look(s.a, k, thread);
+    if (thread >= threads - tile_columns) look(s.b, k, thread - (threads - tile_columns));
+    block_barrier();
+    if (!any_few(s, y, x)) {
+      sums sum = {};
+      multiply(sum, s, k, y, x);
+      store(p, sum, top, left, y, x);
+      return;
+    }
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j) {
+        const int row = line_of(y, i), column = line_of(x, j);
+        if (top + row < p.m() && left + column < p.n()) store_rounded(p, top + row, left + column, sum_of(s, k, row, column));
+      }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

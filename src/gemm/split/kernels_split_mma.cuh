@@ -1,0 +1,11 @@
+// The kernel of products of split operands for devices without warpgroup operations (sm_80).
+#include "src/gemm/split/split_mma_product.cuh"
+#include <vector>
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+std::vector<product_instance> split_mma_kernels() { return {{split_mma_policy, kernel_of<split_mma_product<split_mma_policy>>("gemm.split-mma")}}; }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,61 @@
+// Splitting both operands of a product in one launch: what is asked, the values that select a kernel, and the launch.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include "src/gemm/split/split_operand.hpp"
+#include <cstdint>
+#include <vector>
+
+namespace antiphase::gemms {
+
+// A thread holds `pieces` times eight neighbours along k in registers. Where neighbours along k lie side by side, a power of two of
+// threads works on a line; otherwise a cluster of blocks works on `strip` lines. What does not fit is read twice.
+struct split_policy {
+  int threads = 256;
+  int pieces = 4;
+  int strip = 16;        // 16 or 32
+  int blocks = 3;        // per multiprocessor, which bounds the registers of a thread
+  bool clusters = true;  // sm_90; otherwise every block is on its own
+
+  constexpr bool operator==(const split_policy&) const = default;
+  constexpr int line_threads(std::int64_t k) const {  // that work on a line
+    int n = 32;
+    while (n < threads && std::int64_t{n} * 8 * pieces < k) n *= 2;
+    return n;
+  }
+  constexpr int block_depth() const { return threads * 8 * pieces / strip; }  // k of a strip that a block holds
+};
+constexpr bool valid(const split_policy& p) {
+  return (p.strip == 16 || p.strip == 32) && p.threads >= 128 && p.threads <= 1024 && (p.threads & (p.threads - 1)) == 0 && p.pieces > 0;
+}
+// For lines of up to 2048, 4096 and more, as measured on an H200; for devices without clusters.
+constexpr split_policy split_short{}, split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2},
+    split_alone{.clusters = false};
+
+struct split_arguments {
+  operand_lines from[2];
+  split_operand to[2];
+  std::uint64_t share;  // of the second operand in the clusters, in 2^-32: cluster q is its, if q share / 2^32 changes from there to q + 1
+  int line_threads;     // policy.line_threads(k)
+};
+
+struct split_pass_instance {
+  split_policy policy;
+  kernel what;
+};
+struct split_launch {
+  kernel what;
+  extent3 grid;
+  split_arguments arguments;
+};
+
+// Both operands have the same k. `clusters`: whether the device has them. Throws bad_request if an operand cannot be, not_supported if it
+// is too large.
+split_launch plan_split(target where, const operand_lines& a, const operand_lines& b, const split_operand& to_a, const split_operand& to_b,
+                        bool clusters = true);
+
+// The same with a certain kernel and a certain number of blocks to a cluster, for tests and measurements.
+const std::vector<split_pass_instance>& split_pass_instances(target where);
+split_launch plan_split(const split_pass_instance& with, int cluster, const operand_lines& a, const operand_lines& b, const split_operand& to_a,
+                        const split_operand& to_b);
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,80 @@
+// What a warpgroup does with tiles of split operands in shared memory: the three products, and adding up what a cluster's blocks have.
+#pragma once
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/cluster.cuh>
+#include <antiphase/device/warp.cuh>
+#include <antiphase/device/wgmma.cuh>
+#include "src/gemm/split/split_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+using split_part = f16[split_tile][2 * split_step];  // a line: hi[16] lo[16] hi[16] lo[16], in 128-byte swizzle
+constexpr int sums_of_a_thread = 64;                 // for the 64 x 128 outputs of its warpgroup
+using split_sums = float[sums_of_a_thread];
+
+// From the first of 64 or more lines on: 16 k of the hi or the lo parts.
+AP_DEV matrix_descriptor hi_parts(const f16 (*line)[2 * split_step], int k) {
+  return describe(&line[0][2 * k], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
+}
+AP_DEV matrix_descriptor lo_parts(const f16 (*line)[2 * split_step], int k) {
+  return describe(&line[0][2 * k + 16], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
+}
+AP_DEV void multiply_main(split_sums& sum, const f16 (*a)[2 * split_step], const split_part& b, bool fresh) {
+  AP_UNROLL
+  for (int k = 0; k < split_step; k += 16) wgmma<major::k, major::k>(sum, hi_parts(a, k), hi_parts(b, k), !(fresh && k == 0));
+}
+AP_DEV void multiply_mixed(split_sums& sum, const f16 (*a)[2 * split_step], const split_part& b) {
+  AP_UNROLL
+  for (int k = 0; k < split_step; k += 16) {
+    wgmma<major::k, major::k>(sum, lo_parts(a, k), hi_parts(b, k), true);
+    wgmma<major::k, major::k>(sum, hi_parts(a, k), lo_parts(b, k), true);
+  }
+}
+
+// The blocks of a cluster that share a tile: each computes a part of K, and then adds up its share of the columns.
+template <int Blocks> struct shared_tile {
+  static constexpr int share = sums_of_a_thread / Blocks, width = split_tile / Blocks;  // of a block: sums of a thread, columns
+  // Of two blocks each keeps its own sums in registers, which leaves room for a stage more; of more, picking them out of the registers
+  // takes longer than the way through memory (measured).
+  static constexpr bool keeps_own = Blocks == 2;
+  using exchange = float[keeps_own ? 1 : Blocks][share][2 * warpgroup_size];  // by block of the cluster
+
+  // Of `chunks`, the block with this number begins there.
+  AP_DEV static int first_chunk(int block, int chunks) {
+    const int part = ceil_div(chunks, Blocks) * block;
+    return part < chunks ? part : chunks;
+  }
+  // What all blocks have summed up, in their order, for this block's share. `member`: of the computing threads.
+  AP_DEV static void add_parts(exchange& parts, int member, const split_sums& part, float (&sum)[share]) {
+    if constexpr (keeps_own) {
+      const bool second = cluster_rank() == 1;
+      float* const there = map_shared(&parts[0][0][member], second ? 0 : 1);
+      AP_UNROLL
+      for (int i = 0; i < share; ++i) there[i * 2 * warpgroup_size] = second ? part[i] : part[share + i];
+      cluster_barrier();
+      warp_sync();
+      AP_UNROLL
+      for (int i = 0; i < share; ++i) sum[i] = (second ? part[share + i] : part[i]) + parts[0][i][member];
+    } else {
+      AP_UNROLL
+      for (int to = 0; to < Blocks; ++to) {
+        float* const there = map_shared(&parts[cluster_rank()][0][member], to);
+        AP_UNROLL
+        for (int i = 0; i < share; ++i) there[i * 2 * warpgroup_size] = part[to * share + i];
+      }
+      cluster_barrier();
+      warp_sync();
+      AP_UNROLL
+      for (int i = 0; i < share; ++i) sum[i] = parts[0][i][member];
+      AP_UNROLL
+      for (int from = 1; from < Blocks; ++from) {
+        AP_UNROLL
+        for (int i = 0; i < share; ++i) sum[i] += parts[from][i][member];
+      }
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,64 @@
+// From the lists of kernels, each compiled once for every target, to the kernels of one target.
+//
+// A family (gemm, scan) names its lists once, in a macro LISTS(LIST) with an entry LIST(instance, plain_kernels) for each: what the list
+// holds, and the function `std::vector<instance> plain_kernels()` that a file kernels_*.cuh defines. AP_REGISTRY() makes from it what each
+// target has: cpu, cuda, and checked, which is a library of its own.
+#pragma once
+#include <antiphase/core/error.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <type_traits>
+#include <vector>
+
+#include "build_config.hpp"
+
+#if ANTIPHASE_HAS_CUDA
+#define AP_IF_CUDA(...) __VA_ARGS__
+#else
+#define AP_IF_CUDA(...)
+#endif
+
+#define AP_DECLARE_LIST(type, list) std::vector<type> list();
+#define AP_APPEND_LIST(type, list) ::antiphase::registry_detail::append(all, &list);
+// In the namespace of a family: TARGET::registered<Instance>(), all instances of that type which were compiled for the target.
+#define AP_REGISTRY(TARGET, LISTS)                       \
+  namespace TARGET {                                     \
+  LISTS(AP_DECLARE_LIST)                                 \
+  template <class Instance> std::vector<Instance> registered() { \
+    std::vector<Instance> all;                           \
+    LISTS(AP_APPEND_LIST)                                \
+    return all;                                          \
+  }                                                      \
+  }
+
+namespace antiphase {
+namespace registry_detail {
+
+template <class Instance, class Other> void append(std::vector<Instance>& all, std::vector<Other> (*list)()) {
+  if constexpr (std::is_same_v<Instance, Other>)
+    for (const Instance& i : list()) all.push_back(i);
+}
+
+}  // namespace registry_detail
+
+// The kernels of the checker: empty until a program that links antiphase::checker enters them, which it does before their first use.
+template <class Instance> std::vector<Instance>& checked_list() {
+  static std::vector<Instance> list;
+  return list;
+}
+template <class Instance> const std::vector<Instance>& require_checked_list() {
+  if (checked_list<Instance>().empty())
+    throw not_supported("the kernels for the checker are not part of this program: link antiphase::checker");
+  return checked_list<Instance>();
+}
+
+}  // namespace antiphase
+
+// In the namespace of a family, after AP_REGISTRY() for cpu and, where there is CUDA, cuda: instances_of<Instance>(target), made once.
+// Throws not_supported for the checker's kernels in a program without them.
+#define AP_INSTANCES()                                                                               \
+  template <class Instance> const std::vector<Instance>& instances_of(target where) {                \
+    static const std::vector<Instance> on_cpu = cpu::registered<Instance>();                         \
+    static const std::vector<Instance> on_cuda{AP_IF_CUDA(cuda::registered<Instance>())};            \
+    if (where == target::checked) return require_checked_list<Instance>();                           \
+    return where == target::cuda ? on_cuda : on_cpu;                                                 \
+  }

@@ -1,0 +1,21 @@
+// The kernels of maxima.
+#include <cstdint>
+
+#include "kernel_list.cuh"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+template <class... T> std::vector<instance> list_of_maxima() {
+  std::vector<instance> list;
+  (add<T, maximum, items_policy>(list, items_names, scan_operation::max), ...);
+  return list;
+}
+
+std::vector<instance> maximum_kernels() {
+  return list_of_maxima<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+                        std::uint64_t>();
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

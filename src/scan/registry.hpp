@@ -1,0 +1,29 @@
+// The lists of scan kernels: to add one, name it here and in src/CMakeLists.txt.
+#pragma once
+#include <antiphase/scan/ladder.hpp>
+
+#include "src/registry.hpp"
+#include "src/scan/ring/ring_plan.hpp"
+#include "src/scan/wave/wave_plan.hpp"
+
+#define AP_SCAN_LISTS(LIST)                                      \
+  LIST(instance, ladder_kernels)                                 \
+  LIST(instance, arithmetic_kernels)                             \
+  LIST(instance, minimum_kernels)                                \
+  LIST(instance, maximum_kernels)                                \
+  LIST(instance, short_line_kernels)                             \
+  LIST(single_pass_instance, single_pass_kernels)                \
+  LIST(single_pass_instance, single_pass_wide_kernels)           \
+  LIST(single_pass_instance, single_pass_segments_kernels)       \
+  LIST(single_pass_instance, single_pass_async_kernels)          \
+  LIST(single_pass_instance, single_pass_async_wide_kernels)     \
+  LIST(single_pass_instance, single_pass_async_segments_kernels) \
+  LIST(wave_instance, one_wave_kernels)
+
+namespace antiphase::scans {
+
+AP_REGISTRY(cpu, AP_SCAN_LISTS)
+AP_IF_CUDA(AP_REGISTRY(cuda, AP_SCAN_LISTS))
+AP_INSTANCES()
+
+}  // namespace antiphase::scans

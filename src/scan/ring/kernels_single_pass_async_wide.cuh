@@ -1,0 +1,10 @@
+// The kernels of the single-pass scan with wider sums whose tiles threads move (sm_80).
+#include "single_pass_list.cuh"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+std::vector<single_pass_instance> single_pass_async_wide_kernels() { return kernels_of_wide_sums<tile_mover::threads>(); }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

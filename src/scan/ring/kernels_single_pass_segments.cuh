@@ -1,0 +1,10 @@
+// The kernels of the single-pass scan of several lines: rows, and segments by key and by head flags.
+#include "single_pass_list.cuh"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+std::vector<single_pass_instance> single_pass_segments_kernels() { return kernels_of_segments<tile_mover::copy_engine>(); }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

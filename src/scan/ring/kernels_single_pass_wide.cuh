@@ -1,0 +1,10 @@
+// The kernels of the single-pass scan whose sums are wider than the elements.
+#include "single_pass_list.cuh"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+std::vector<single_pass_instance> single_pass_wide_kernels() { return kernels_of_wide_sums<tile_mover::copy_engine>(); }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

@@ -1,0 +1,81 @@
+// Entering kernels of the single-pass scan into a list.
+#pragma once
+#include <antiphase/scan/detail/single_pass.cuh>
+#include <cstdint>
+#include <vector>
+
+#include "src/scan/ring/ring_plan.hpp"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+// Of a step and its kernels, as literals.
+struct single_pass_names {
+  const char *step, *one_line, *segments;
+};
+template <tile_mover M> constexpr single_pass_names names_by =
+    M == tile_mover::copy_engine ? single_pass_names{"single-pass", "scan.single-pass", "scan.single-pass.segments"}
+                                 : single_pass_names{"single-pass-async", "scan.single-pass-async", "scan.single-pass-async.segments"};
+
+template <class In, class Out, class Value, class Op, lines_kind L, ring_policy Ring>
+void add_ring(std::vector<single_pass_instance>& list, scan_operation operation, const char* step, const char* called) {
+  using kernel_here = single_pass<typed_elements<In, Out, Value, Op, L, Ring>>;
+  list.push_back({.step = step,
+                  .in = element_of<In>,
+                  .out = element_of<Out>,
+                  .operation = operation,
+                  .over = L,
+                  .code = kernel_of<kernel_here>(called),
+                  .tile = kernel_here::tile,
+                  .value = element_of<Value>,
+                  .total_bytes = sizeof(typename kernel_here::total_type)});
+}
+
+// What threads move is compiled for all types for GPUs only. The CPU executor and the checker have floats and bytes, which between them
+// take every path of the code that is not the copy engine's; all types would take as long to compile as a second single-pass.
+template <tile_mover M, class In> constexpr bool is_listed =
+    M == tile_mover::copy_engine || AP_ON_GPU != 0 || std::is_same_v<In, float> || std::is_same_v<In, std::uint8_t>;
+
+template <tile_mover M, class In, class Out, class Value, class Op, lines_kind L>
+void add_single_pass(std::vector<single_pass_instance>& list, scan_operation operation) {
+  constexpr ring_policy ring = ring_for(sizeof(In), sizeof(Out), std::is_integral_v<In>, L, M);
+  constexpr single_pass_names called = names_by<M>;
+  if constexpr (is_listed<M, In>)
+    add_ring<In, Out, Value, Op, L, ring>(list, operation, called.step, L == lines_kind::one ? called.one_line : called.segments);
+}
+// What is computed with.
+template <class T> using computed_in = std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
+// Sum, product and minimum, which is the maximum too: see element_values.cuh.
+template <tile_mover M, lines_kind L, class... T> void add_operations(std::vector<single_pass_instance>& list) {
+  (add_single_pass<M, T, T, computed_in<T>, sum, L>(list, scan_operation::sum), ...);
+  (add_single_pass<M, T, T, computed_in<T>, product, L>(list, scan_operation::product), ...);
+  (add_single_pass<M, T, T, computed_in<T>, minimum, L>(list, scan_operation::min), ...);
+}
+template <tile_mover M, class In, class... Out> void add_wide_sums(std::vector<single_pass_instance>& list) {
+  (add_single_pass<M, In, Out, Out, sum, lines_kind::one>(list, scan_operation::sum), ...);
+}
+
+// One line, one line with sums that are wider than the elements, and several lines: rows, and segments by key and by head flags.
+template <tile_mover M> std::vector<single_pass_instance> kernels_of_one_line() {
+  std::vector<single_pass_instance> list;
+  add_operations<M, lines_kind::one, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, f16, bf16>(list);
+  return list;
+}
+template <tile_mover M> std::vector<single_pass_instance> kernels_of_wide_sums() {
+  std::vector<single_pass_instance> list;
+  add_wide_sums<M, std::uint8_t, std::uint32_t, std::uint64_t>(list);
+  add_wide_sums<M, std::uint16_t, std::uint32_t, std::uint64_t>(list);
+  add_wide_sums<M, std::uint32_t, std::uint64_t>(list);
+  add_wide_sums<M, f16, float>(list);
+  add_wide_sums<M, bf16, float>(list);
+  add_wide_sums<M, float, double>(list);
+  return list;
+}
+template <tile_mover M> std::vector<single_pass_instance> kernels_of_segments() {
+  std::vector<single_pass_instance> list;
+  add_operations<M, lines_kind::segments, float, double, std::uint32_t, std::uint64_t, f16, bf16>(list);
+  return list;
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

@@ -1,0 +1,75 @@
+#include "src/scan/wave/wave_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/scan/detail/single_pass.hpp>
+#include <cstring>
+
+#include "src/scan/choice.hpp"
+#include "src/scan/registry.hpp"
+#include "src/scan/request.hpp"
+
+namespace antiphase::scans {
+
+std::span<const wave_instance> wave_instances(target where) { return instances_of<wave_instance>(where); }
+
+namespace {
+
+std::int64_t bytes_of(const problem& p) { return p.length * static_cast<std::int64_t>(size_of(p.type)); }
+std::uint32_t tiles_of(const problem& p) {
+  return static_cast<std::uint32_t>(ceil_div<std::int64_t>(bytes_of(p), wave_for(bytes_of(p)).tile_bytes()));
+}
+
+std::string refuses(const problem& p) {
+  if (p.outer != 1 || p.inner != 1) return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
+  if (p.operation != scan_operation::sum || is_half(p.type) || result_type(p) != p.type)
+    return fmt::format("{}: it is compiled for sums of the elements' own type, but f16 and bf16", description(p, nullptr));
+  if (bytes_of(p) > most_bytes_of_wave)
+    return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type), bytes_of(p), most_bytes_of_wave);
+  return {};
+}
+
+}  // namespace
+
+std::string one_wave_refuses(const executor& on, const problem& p) {
+  if (on.limits().major < 8) return fmt::format("{} is older than what it is compiled for (compute capability 8.0)", on.limits().name);
+  return refuses(p);
+}
+
+wave_tiles one_wave_tiles(const problem& p) {
+  return {wave_for(bytes_of(p)).tile_bytes() / static_cast<std::int64_t>(size_of(p.type)), tiles_of(p)};
+}
+
+std::size_t most_one_wave_workspace() { return single_pass_bytes(sizeof(std::uint64_t), most_tiles_of_wave); }
+std::size_t one_wave_workspace(const problem& p) {
+  if (p.length == 0 || !refuses(p).empty() || tiles_of(p) == 1) return 0;
+  return single_pass_bytes(size_of(p.type), tiles_of(p));
+}
+
+std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
+                                         std::span<std::byte> workspace) {
+  const wave_policy how = wave_for(bytes_of(p));
+  const tile_words words = tiles_of(p) > 1 ? words_in(workspace) : tile_words{};
+  const one_wave_arguments all{.in = p.in,
+                               .out = p.out,
+                               .length = p.length,
+                               .tiles = tiles_of(p),
+                               .kind = p.kind,
+                               .direction = p.direction,
+                               .initial = initial,
+                               .control = words.control,
+                               .states = words.states,
+                               .state_words = words.state_words};
+  for (const wave_instance& i : wave_instances(where)) {
+    if (i.type != computes || i.operation != p.operation || !(i.how == how)) continue;
+    launchable l{.code = i.code, .grid = {all.tiles, 1, 1}, .arguments = {}};
+    l.arguments.resize(sizeof all);
+    std::memcpy(l.arguments.data(), &all, sizeof all);
+    return {l};
+  }
+  throw not_supported(fmt::format("this build has no one-wave kernel for sums of {}", name(p.type)));
+}
+
+}  // namespace antiphase::scans

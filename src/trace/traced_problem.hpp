@@ -1,0 +1,13 @@
+// What a recording GEMM kernel is asked to do.
+#pragma once
+#include <antiphase/channel/record.hpp>
+#include <antiphase/gemm/problem.hpp>
+
+namespace antiphase::gemms {
+
+struct traced_problem {
+  problem what;
+  span_log log;
+};
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,45 @@
+// The product of split operands by whole warps with one fault each: another ring in the place of its own.
+#include "src/gemm/split/split_mma_product.cuh"
+
+#include "tests/gemm/split/split_mutants.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+enum class warp_slip { none, no_wait, short_wait, no_meeting };
+
+template <warp_slip F> struct broken_copies : async_copies<split_mma_policy.stages> {
+  using whole = async_copies<split_mma_policy.stages>;
+  using place = cursor<split_mma_policy.stages>;
+  AP_DEV void wait(place at) {
+    if constexpr (F == warp_slip::no_wait)
+      block_barrier();
+    else if constexpr (F == warp_slip::no_meeting)
+      copy_async_wait<split_mma_policy.stages - 2>();
+    else if constexpr (F == warp_slip::short_wait) {
+      copy_async_wait<split_mma_policy.stages - 1>();
+      block_barrier();
+    } else {
+      whole::wait(at);
+    }
+  }
+};
+
+template <warp_slip F>
+kernel_mutant warp_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {kernel_of<split_mma_product<split_mma_policy, broken_copies<F>>>(name), broken, by, says};
+}
+
+std::vector<kernel_mutant> split_warp_mutants() {
+  using enum finding_kind;
+  return {
+      warp_mutant<warp_slip::none>("whole"),
+      warp_mutant<warp_slip::no_wait>("no_wait", "multiplies without waiting for its copies", read_before_landing, "copy_async_wait"),
+      warp_mutant<warp_slip::short_wait>("short_wait", "waits for one group of copies too few", read_before_landing, "copy_async_wait"),
+      warp_mutant<warp_slip::no_meeting>("no_meeting", "waits for its own copies only, not for the other threads", overwritten_in_use,
+                                         "a barrier between their reading and this"),
+  };
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,18 @@
+// The kernels of kernels_product_policies.cuh, for each target.
+#pragma once
+#include "src/gemm/split/split_product.hpp"
+#include <vector>
+
+namespace antiphase::gemms {
+
+namespace cpu {
+std::vector<product_instance> product_policies();
+}
+namespace cuda {
+std::vector<product_instance> product_policies();
+}
+namespace checked {
+std::vector<product_instance> product_policies();
+}
+
+}  // namespace antiphase::gemms

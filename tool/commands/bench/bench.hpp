@@ -1,0 +1,15 @@
+// The subcommands of bench.
+#pragma once
+#include "tool/commands/record.hpp"
+
+namespace antiphase::tool {
+
+struct bench_options : measuring_options {
+  int repeats = 9;  // samples of each time
+};
+void add_bench_options(arguments command, bench_options& options);
+
+void add_bench_gemm(arguments bench);
+void add_bench_scan(arguments bench);
+
+}  // namespace antiphase::tool

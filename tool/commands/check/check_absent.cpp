@@ -1,0 +1,12 @@
+// The subcommand check in a build without the checker.
+#include <antiphase/core/error.hpp>
+
+#include "tool/commands/check/check.hpp"
+
+namespace antiphase::tool {
+
+void run_check(const check_request&) {
+  throw not_supported("this build has no checker: it needs g++, libdw (libdw-dev), and a build without other sanitizers");
+}
+
+}  // namespace antiphase::tool

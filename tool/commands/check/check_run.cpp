@@ -1,0 +1,94 @@
+// Running the subcommand check, in a build with the checker.
+#include <fmt/format.h>
+#include <antiphase/checker.hpp>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
+#include <chrono>
+
+#include "tool/commands/check/check.hpp"
+#include "tool/commands/check/check_cases.hpp"
+#include "tool/program/console.hpp"
+#include "tool/files/file_handle.hpp"
+#include "tool/measure/provenance.hpp"
+#include "tool/program/unfinished.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+std::vector<const checked_case*> chosen(const check_request& r) {
+  const std::vector<checked_case>& all = checked_cases();
+  std::vector<bool> wanted(all.size(), r.kernels.empty());
+  for (const std::string& name : r.kernels) {
+    bool found = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (name != "all" && name != all[i].name && !all[i].name.starts_with(name + "/")) continue;
+      wanted[i] = found = true;
+    }
+    if (!found) {
+      std::vector<std::string> known = names_of(all);
+      known.insert(known.begin(), {"all", "gemm", "scan"});
+      throw bad_request(fmt::format("there is no kernel {}: {}", tool::quoted(name), suggestion(name, known)));
+    }
+  }
+  std::vector<const checked_case*> cases;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (wanted[i]) cases.push_back(&all[i]);
+  return cases;
+}
+
+void list(const check_request& r, const std::vector<const checked_case*>& cases) {
+  json names = json::array();
+  std::string text;
+  for (const checked_case* c : cases) {
+    names.push_back(c->name);
+    text += fmt::format("{:<22} {}\n", c->name, c->about);
+  }
+  if (r.common.json)
+    print_json({{"schema", 1}, {"command", "check"}, {"kernels", names}});
+  else
+    print(text);
+}
+
+}  // namespace
+
+void run_check(const check_request& r) {
+  const std::vector<const checked_case*> cases = chosen(r);
+  if (r.list) return list(r, cases);
+  check_options options;
+  for (const auto& [name, value] : r.settings) set_option(options, name, value);
+
+  json kernels = json::array();
+  const json document{{"schema", 1}, {"command", "check"}, {"commit", built_from()}};
+  unfinished_results so_far(r.common, document, "kernels", cases.size(), "kernels");
+  std::string faulty;
+  std::size_t done = 0;
+  for (const checked_case* c : cases) {
+    if (who_watches(r.common) == audience::person) complain("checking " + c->name);
+    const auto start = std::chrono::steady_clock::now();
+    const check_report report = check(c->program, options);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::string command = "antiphase check " + c->name;
+    if (!report.clean()) faulty += (faulty.empty() ? "" : ", ") + c->name;
+    if (r.common.json) {
+      json entry{{"kernel", c->name}, {"seconds", seconds}};
+      entry.update(json::parse(to_json(report, command)));
+      entry.erase("schema");
+      kernels.push_back(entry);
+    } else {
+      print(fmt::format("{:<22} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds, report.clean() ? "" : to_text(report, command)));
+    }
+    so_far.show(
+        ++done, [&] { return kernels; }, [] { return std::string(); });  // the text has been printed
+  }
+  so_far.finish();
+  if (r.common.json) {
+    json result = document;
+    result["kernels"] = kernels;
+    print_json(result);
+  }
+  if (!faulty.empty()) throw verification_failed(fmt::format("the checker has found faults in {}", faulty));
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,125 @@
+// The subcommand info: what can run here, with which limits, and what runs by default.
+#include <fmt/format.h>
+
+#include <antiphase/core/names.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/policies.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <antiphase/scan/ladder.hpp>
+#include <antiphase/version.hpp>
+#include <memory>
+#include <vector>
+
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/program/place.hpp"
+#include "tool/measure/provenance.hpp"
+#include "tool/measure/reference.hpp"
+#include "tool/base/wrap.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+struct device {
+  std::string on;
+  device_limits limits;
+};
+
+constexpr const char* examples =
+    "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with the GPU part), else "
+    "the CPU executor.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase info\n"
+    "  antiphase info --json | python3 -m json.tool";
+
+json to_json(const device& d) {
+  const device_limits& l = d.limits;
+  return {{"on", d.on},
+          {"name", l.name},
+          {"compute_capability", fmt::format("{}.{}", l.major, l.minor)},
+          {"multiprocessors", l.multiprocessors},
+          {"threads_per_block", l.threads_per_block},
+          {"threads_per_multiprocessor", l.threads_per_multiprocessor},
+          {"blocks_per_multiprocessor", l.blocks_per_multiprocessor},
+          {"registers_per_multiprocessor", l.registers_per_multiprocessor},
+          {"shared_per_block", l.shared_per_block},
+          {"shared_opt_in", l.shared_opt_in},
+          {"shared_per_multiprocessor", l.shared_per_multiprocessor}};
+}
+
+std::string to_text(const device& d) {
+  const device_limits& l = d.limits;
+  return fmt::format(
+      "  {:<9}  {}, compute capability {}.{}, {} multiprocessors\n"
+      "             per block: {} threads, {} KiB of shared memory ({} KiB if asked for)\n"
+      "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n",
+      d.on, l.name, l.major, l.minor, l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024, l.shared_opt_in / 1024,
+      l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024);
+}
+
+std::string list_of(const auto& steps) {
+  std::string text;
+  for (const auto& step : steps) text += fmt::format("  {:<17}  {}\n", step.name, step.adds);
+  return text;
+}
+
+json gemm_policies() {
+  json names = names_of(gemms::steps);
+  for (const gemms::policy_name& p : gemms::beside_the_ladder) names.push_back(p.name);
+  return names;
+}
+
+void run(const common_options& options) {
+  const build b = build_info();
+  const bool has_gpu_part = b.gpu == gpu_part::present;
+  std::string why_no_gpu;
+  std::vector<device> devices{{"cpu", simulated_device()}};
+  for (const device_limits& limits : cuda_devices(&why_no_gpu)) devices.push_back({fmt::format("cuda:{}", devices.size() - 1), limits});
+  const place chosen = choose_place({}, reference::not_offered);
+
+  if (options.json) {
+    json list = json::array();
+    for (const device& d : devices) list.push_back(to_json(d));
+    print_json(json{{"schema", 1},
+                    {"version", b.version},
+                    {"commit", built_from()},
+                    {"gpu_part", has_gpu_part ? json(b.gpu_compiler) : json(nullptr)},
+                    {"devices", list},
+                    {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
+                    {"reference", reference_name()},
+                    {"default", to_json(chosen)},
+                    {"gemm_policies", gemm_policies()},
+                    {"gemm_f16_steps", names_of(gemms::tensor_core_steps)},
+                    {"scan_policies", names_of(scans::steps)},
+                    {"scan_policies_for_short_lines", names_of(scans::short_line_steps)}});
+    return;
+  }
+  std::string text = fmt::format("antiphase {}{}, GPU part: {}\n\nplaces to run (--on)\n", b.version,
+                                 built_from().empty() ? "" : fmt::format(" (commit {})", built_from()),
+                                 has_gpu_part ? fmt::format("CUDA {}", b.gpu_compiler) : "not in this build");
+  for (const device& d : devices) text += to_text(d);
+  text += fmt::format("  reference  {}, for gemm; plain loops for scan\n", reference_name());
+  if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
+  text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
+  text += "\ngemm policies (--policy): the steps of the ladder, each with one idea more than the one before, and others\n" +
+          list_of(gemms::steps) + list_of(gemms::beside_the_ladder);
+  text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" + list_of(gemms::tensor_core_steps);
+  text += "\nscan policies: the steps of the scan ladder\n" + list_of(scans::steps);
+  text += "\nfurther scan policies, for many short lines on the CPU executor\n" + list_of(scans::short_line_steps);
+  print(wrapped(text));
+}
+
+}  // namespace
+
+void add_info(arguments program) {
+  arguments command = program.add_subcommand("info", "Show devices, their limits, and which one is the default");
+  const auto options = std::make_shared<common_options>();
+  add_common_options(command, *options);
+  command.footer(examples);
+  command.runs([options] { run(*options); });
+}
+
+}  // namespace antiphase::tool

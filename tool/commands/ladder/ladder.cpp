@@ -1,0 +1,90 @@
+// The subcommand ladder: every step from the textbook's first kernel to the fastest, side by side.
+#include "tool/commands/ladder/ladder.hpp"
+
+#include <fmt/format.h>
+
+#include "tool/measure/provenance.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* examples =
+    "Each step adds one idea to the one before. On a GPU they are timed, on the CPU executor they are counted: it simulates a "
+    "GPU, so its speed would mean nothing. Every result is verified, and a wrong one gives exit code 5.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase ladder gemm --size 4096\n"
+    "  antiphase ladder scan --size 1000000 --type i4\n"
+    "  antiphase ladder gemm --help                 what the columns mean";
+
+}  // namespace
+
+void add_ladder(arguments program) {
+  arguments command =
+      program.add_subcommand("ladder", "Run every step of a ladder of kernels: timed on a GPU, counted on the CPU; verified");
+  command.require_subcommand();
+  command.footer(examples);
+  add_ladder_gemm(command);
+  add_ladder_scan(command);
+}
+
+void add_ladder_options(arguments command, ladder_options& options) {
+  command.add_option("--policy", options.policies, "Only the steps with these policies, separated by commas (default: all)")
+      .several()
+      .type_name("NAMES")
+      .otherwise("--steps")
+      .otherwise("--step")
+      .otherwise("--policies");
+  add_measuring_options(command, options);
+}
+
+double signed_gain(const timing& before, const timing& now) {
+  return before.median_us > 0 && now.median_us > 0 ? (before.median_us / now.median_us - 1) * 100 : 0;
+}
+
+void compute_gains(std::vector<ladder_row*> rows) {
+  const ladder_row* before = nullptr;
+  for (ladder_row* row : rows) {
+    if (!row->refused.empty()) continue;
+    if (before != nullptr) row->gain = signed_gain(before->time, row->time);
+    before = row;
+  }
+}
+
+std::string verdict_text(const verdict& v) { return v.verified ? "yes" : "NO"; }
+
+std::string gain_text(double percent) { return percent == 0 ? "" : fmt::format("{:+.1f} %", percent); }
+
+json to_json(const ladder_row& row, std::string_view kernel, target where) {
+  json value{{"kernel", kernel}, {"policy", row.step}, {"adds", row.adds}};
+  if (!row.refused.empty()) {
+    value["refused"] = row.refused;
+    return value;
+  }
+  value["shared_bytes"] = row.usage.shared_bytes;
+  value["blocks_per_multiprocessor"] = row.usage.blocks_per_multiprocessor;
+  value["occupancy"] = row.usage.occupancy;
+  if (where == target::cuda) {
+    value["registers"] = row.usage.registers;
+    value["spilled_bytes"] = row.usage.spilled_bytes;
+    if (row.time.median_us > 0) {
+      add_time(value, "ours", row.time);
+      value["gain_percent"] = row.gain;
+    }
+  } else {
+    value["counts"] = to_json(row.counts);
+  }
+  value["error"] = {{"ours", row.result.error}, {"unit", "relative Frobenius"}};
+  value["verified"] = row.result.verified;
+  value["code"] = code_of(kernel);
+  return value;
+}
+
+void require_verified(const std::vector<const ladder_row*>& rows) {
+  std::string wrong;
+  for (const ladder_row* row : rows)
+    if (row->refused.empty() && !row->result.verified) wrong += (wrong.empty() ? "" : ", ") + row->step;
+  if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
+}
+
+}  // namespace antiphase::tool

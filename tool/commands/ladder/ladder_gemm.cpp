@@ -1,0 +1,263 @@
+// The subcommand ladder gemm.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/names.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/gemm.hpp>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "tool/measure/estimate.hpp"
+#include "tool/commands/ladder/ladder_gemm_rows.hpp"
+#include "tool/measure/machine.hpp"
+#include "tool/program/unfinished.hpp"
+#include "tool/base/wrap.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* explanation =
+    "Columns on a GPU\n"
+    "  time, TFLOP/s  median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed "
+    "with the same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
+    "  load, compute  times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the "
+    "gain that the textbooks' formula promises to a kernel that hides the one behind the other\n"
+    "  shared, registers, occupancy\n"
+    "                 what a block takes, and the share of a multiprocessor's threads that is then in use\n"
+    "Columns on the CPU executor\n"
+    "  switches       from one simulated thread to another; barriers: of whole blocks; moved: bytes that the loads of A and B read\n"
+    "  hidden         steps along K of one block whose load ran while another step was computed, of all its steps\n"
+    "The steps of the second table multiply A and B rounded to f16, which is no part of the times: other operands, with a rival "
+    "of their own.\n"
+    "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: that, and a checksum of every row.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase ladder gemm\n"
+    "      a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
+    "  antiphase ladder gemm --m 1000 --n 777 --k 3000 --json\n"
+    "  antiphase ladder gemm --policy tensor-core-2,tensor-core-tma\n"
+    "      f16 operands, on Tensor Cores\n"
+    "  antiphase ladder gemm --policy tiled,double-buffered,async-2 --size 512\n"
+    "  antiphase ladder gemm --shared-limit 48\n"
+    "      which steps a small device refuses";
+
+struct request {
+  std::optional<std::int64_t> size, m, n, k;
+  ladder_options options;
+};
+// The matrices of a run, and what is known about their product.
+struct bench {
+  extents size;
+  std::vector<float> host_a, host_b;
+  product_check check;
+  device_array<float> a, b, c;
+
+  bench(const context& where, const extents& e)
+      : size{e},
+        host_a{random_values(static_cast<std::size_t>(e.m * e.k), 1)},
+        host_b{random_values(static_cast<std::size_t>(e.k * e.n), 2)},
+        check{host_a, host_b, e.m, e.n, e.k},
+        a{where, host_a},
+        b{where, host_b},
+        c{where, static_cast<std::size_t>(e.m * e.n)} {}
+
+  gemms::problem problem() {
+    return {.a = row_major(std::as_const(a).data(), size.m, size.k),
+            .b = row_major(std::as_const(b).data(), size.k, size.n),
+            .c = row_major(c.data(), size.m, size.n)};
+  }
+  // Fills C with NaN: an output that is left out must not pass as the one of the run before.
+  void forget_result() { c.copy_from(std::vector<float>(c.size(), std::numeric_limits<float>::quiet_NaN())); }
+  // The first block's share, for timelines.
+  gemms::problem corner(const gemms::step& s) {
+    gemms::problem p = problem();
+    p.a.rows = p.c.rows = std::min<std::int64_t>(size.m, s.how.tile.m);
+    p.b.columns = p.c.columns = std::min<std::int64_t>(size.n, s.how.tile.n);
+    return p;
+  }
+};
+
+work launcher(const context& where, const gemms::plan& plan) {
+  return [where, plan](stream on) { where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, on); };
+}
+
+bool is_tiled(const gemms::step& s) { return std::string_view(s.name) != "naive"; }
+
+// What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them. Naive has tiles of one output.
+std::int64_t bytes_moved(const gemms::step& s, const gemms::plan& plan, const extents& e) {
+  const gemms::extent2 tile = is_tiled(s) ? plan.what.how.tile : gemms::extent2{1, 1};
+  const std::int64_t floats = ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
+  return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
+  const gemms::plan plan = gemms::prepare(where.kind(), s, data.problem());
+  gemm_row row;
+  row.step = s.name;
+  row.adds = s.adds;
+  row.bytes_moved = bytes_moved(s, plan, data.size);
+  if (const auto why = refusal(where.limits(), plan.what.code)) {
+    row.refused = *why;
+    return row;
+  }
+  data.forget_result();
+  row.usage = where.runs_on().usage(plan.what.code);
+  row.counts = where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
+  where.runs_on().synchronize(nullptr);
+  row.result = data.check(data.c.to_host());
+  if (where.kind() == target::cpu && is_tiled(s) && data.size.m > 0 && data.size.n > 0 && data.size.k > 0) {
+    const auto steps = static_cast<int>(ceil_div<std::int64_t>(data.size.k, s.how.tile_k));
+    row.hidden = measure(record_gemm(where, s.name, data.corner(s), {.steps = steps, .runs = 1}));
+  }
+  return row;
+}
+
+// Times all steps, their parts and the rival in one go, so that they can be compared.
+void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows, timed_rival& cublas,
+              const std::function<void()>& progress) {
+  std::vector<work> works;
+  std::vector<timing*> results;
+  for (gemm_row& row : rows) {
+    if (!row.refused.empty()) continue;
+    const gemms::step& s = gemms::find_step(row.step);
+    works.push_back(launcher(where, gemms::prepare(where.kind(), s, data.problem())));
+    results.push_back(&row.time);
+    if (!is_tiled(s)) continue;
+    works.push_back(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::load_only)));
+    results.push_back(&row.load.emplace());
+    works.push_back(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::compute_only)));
+    results.push_back(&row.compute.emplace());
+  }
+  if (cublas.who) {
+    data.forget_result();
+    where.runs_on().milliseconds(cublas.who.run, nullptr);
+    cublas.result = data.check(data.c.to_host());
+    works.push_back(cublas.who.run);
+    results.push_back(&cublas.time);
+  }
+  measure(where.runs_on(), works, how, [&](const std::vector<timing>& times) {
+    for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+    progress();
+  });
+}
+
+extents extents_of(const request& r, target where) {
+  const std::int64_t usual = r.size.value_or(where == target::cuda ? 4096 : 256);
+  const extents e{r.m.value_or(usual), r.n.value_or(usual), r.k.value_or(usual)};
+  require_sensible(e);
+  return e;
+}
+
+// The steps of a run: all, or those that were asked for.
+struct chosen_steps {
+  std::vector<const gemms::step*> floats;
+  std::vector<const gemms::tensor_core_step*> halves;
+};
+chosen_steps choose(const std::vector<std::string>& policies) {
+  chosen_steps chosen;
+  if (policies.empty()) {
+    for (const gemms::step& s : gemms::steps) chosen.floats.push_back(&s);
+    for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) chosen.halves.push_back(&s);
+  }
+  const auto take = [](const auto& steps, const std::string& name, auto& list) {
+    for (const auto& s : steps)
+      if (name == s.name) return list.push_back(&s), true;
+    return false;
+  };
+  for (const std::string& name : policies) {
+    if (take(gemms::steps, name, chosen.floats) || take(gemms::tensor_core_steps, name, chosen.halves)) continue;
+    std::vector<std::string> known = names_of(gemms::steps);
+    for (const std::string& half : names_of(gemms::tensor_core_steps)) known.push_back(half);
+    gemms::refuse_policy(name, "step of the GEMM ladder", known);
+  }
+  return chosen;
+}
+
+void run_floats(const context& where, const extents& e, const std::vector<const gemms::step*>& steps, const protocol& how,
+                const common_options& options, gemm_results& results, const std::function<void()>& progress) {
+  bench data{where, e};
+  for (const gemms::step* s : steps) {
+    say_progress(options, fmt::format("running {}", s->name));
+    warn_if_slow(options, where, data.problem(), {.policy = s->name}, reference::not_offered);
+    results.rows.push_back(run_step(where, data, *s));
+    progress();
+  }
+  if (is_timed(where, e)) {
+    results.cublas.who = cublas_product(data.problem());
+    if (!results.cublas.who) say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
+    say_progress(options, "taking times");
+    time_all(where, data, how, results.rows, results.cublas, progress);
+  }
+}
+
+bool is_any_timed(const std::vector<gemm_row>& rows) {
+  return std::ranges::any_of(rows, [](const gemm_row& row) { return row.time.median_us > 0; });
+}
+
+void compute_gains(std::vector<gemm_row>& rows) {
+  std::vector<ladder_row*> all;
+  for (gemm_row& row : rows) all.push_back(&row);
+  tool::compute_gains(all);
+}
+
+void run(const request& r) {
+  const chosen_steps steps = choose(r.options.policies);
+  const protocol_kind how = parse_protocol(r.options.protocol);
+  const place at = choose_place(r.options.place, reference::not_offered);
+  const context& where = *at.where;
+  const extents e = extents_of(r, where.kind());
+  say_place(r.options.common, at);
+  say_progress(r.options.common, "computing the expected result");
+  gemm_results floats, halves;
+  const auto records_of = [&] {
+    json list = json::array();
+    for (const auto& [results, half] : {std::pair{&floats, &of_floats}, {&halves, &of_halves}})
+      for (json& record : records(*half, results->rows, results->cublas, e, how, where.kind())) list.push_back(std::move(record));
+    return list;
+  };
+  const auto text_of = [&] {
+    std::string text;
+    for (const auto& [results, title] :
+         {std::pair{&floats, "C = A B in FP32"}, {&halves, "C = A B of A and B rounded to f16, added up in FP32 on Tensor Cores"}})
+      if (!results->rows.empty() && (!is_timed(where, e) || is_any_timed(results->rows)))
+        text += wrapped(fmt::format("{}{}, M = {}, N = {}, K = {}, on {}", text.empty() ? "" : "\n", title, e.m, e.n, e.k, at.name)) +
+                "\n\n" + (is_timed(where, e) ? gpu_table(results->rows, results->cublas, e) : cpu_table(results->rows));
+    return text;
+  };
+  const std::size_t planned = steps.floats.size() + steps.halves.size();
+  unfinished_results so_far(r.options.common, result_envelope("ladder gemm", at), "records", planned, "steps");
+  const auto progress = [&] {
+    for (gemm_results* results : {&floats, &halves}) compute_gains(results->rows);
+    so_far.show(floats.rows.size() + halves.rows.size(), records_of, text_of);
+  };
+  if (!steps.floats.empty()) run_floats(where, e, steps.floats, {.kind = how}, r.options.common, floats, progress);
+  if (!steps.halves.empty()) run_halves(where, e, steps.halves, {.kind = how}, r.options.common, halves, progress);
+
+  so_far.finish();
+  if (r.options.common.json)
+    print_json(result_file("ladder gemm", at, records_of()));
+  else
+    print(text_of());
+  std::vector<const ladder_row*> all;
+  for (const gemm_results* results : {&floats, &halves})
+    for (const gemm_row& row : results->rows) all.push_back(&row);
+  require_verified(all);
+}
+
+}  // namespace
+
+void add_ladder_gemm(arguments ladder) {
+  arguments command = ladder.add_subcommand("gemm", "The steps of the matrix product: FP32, then f16 operands on Tensor Cores");
+  const auto r = std::make_shared<request>();
+  command.add_option("--size", r->size, "M, N and K at once").check(integer_from(0)).type_name("N");
+  command.add_option("--m", r->m, "Rows of A and C").check(integer_from(0)).type_name("N");
+  command.add_option("--n", r->n, "Columns of B and C").check(integer_from(0)).type_name("N");
+  command.add_option("--k", r->k, "Columns of A, rows of B").check(integer_from(0)).type_name("N");
+  add_ladder_options(command, r->options);
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
+}
+
+}  // namespace antiphase::tool

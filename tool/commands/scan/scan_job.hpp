@@ -1,0 +1,27 @@
+// One scan of an array in memory.
+#pragma once
+#include <antiphase/scan.hpp>
+#include <cstdint>
+
+#include "tool/files/npy_header.hpp"
+
+namespace antiphase::tool {
+
+// outer x inner lines of `length` elements, as scans::problem has them.
+struct scan_job {
+  scan_operation operation = scan_operation::sum;
+  scan_kind kind = scan_kind::inclusive;
+  scan_direction direction = scan_direction::forward;
+  element type = element::f32;  // of the results
+  meaning means = meaning::numbers;
+  std::int64_t outer = 1, length = 0, inner = 1;
+
+  bool picks() const { return operation == scan_operation::min || operation == scan_operation::max; }
+  std::int64_t lines() const { return outer * inner; }
+  std::int64_t count() const { return outer * length * inner; }
+};
+
+// Where an exclusive scan begins, in the type of the results: of truths, the least value is 0 and the largest 1.
+template <class T> T first_of_exclusive(const scan_job& job);
+
+}  // namespace antiphase::tool

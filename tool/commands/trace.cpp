@@ -1,0 +1,172 @@
+// The subcommand trace: the timeline of a running kernel, as a picture or for Perfetto.
+#include <antiphase/trace.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
+#include <antiphase/gemm.hpp>
+#include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/policies.hpp>
+#include <limits>
+#include <memory>
+
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/files/file_handle.hpp"
+#include "tool/files/file_names.hpp"
+#include "tool/measure/machine.hpp"
+#include "tool/program/names.hpp"
+#include "tool/files/output_file.hpp"
+#include "tool/pictures/perfetto.hpp"
+#include "tool/program/place.hpp"
+#include "tool/program/table.hpp"
+#include "tool/pictures/timeline_svg.hpp"
+#include "tool/measure/verify.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* examples =
+    "Runs a product of random matrices with a recording twin of the kernel and writes what one block did and when: loads in "
+    "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU (docs/measuring.md): "
+    "times are ticks of the model, not measured, and the same in every run.\n"
+    "The output's name says the format: .svg is a picture, .json a trace for ui.perfetto.dev or chrome://tracing; --format for "
+    "others.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase trace --stages 1,2,3 --output overlap.svg\n"
+    "      the asynchronous kernel with one, two and three buffers\n"
+    "  antiphase trace --policy double-buffered --output trace.json\n"
+    "  antiphase trace --policy warp-tile --block 5 -o - --format svg > t.svg";
+
+struct request {
+  std::vector<std::string> policies;
+  std::vector<int> stages;
+  std::int64_t m = 128, n = 128, k = 512;
+  unsigned block = 0;
+  int recorded = 16;
+  std::string output, format;
+  place_options place;
+  common_options common;
+};
+
+enum class format { svg, json };
+
+format format_of(const request& r) {
+  const bool named = !r.format.empty();
+  if (named) return choice_of("--format", r.format, {"svg", "json"}) == 0 ? format::svg : format::json;
+  if (r.output.ends_with(".svg")) return format::svg;
+  if (r.output.ends_with(".json")) return format::json;
+  throw bad_request(
+      fmt::format("{}: the name ends neither in .svg nor in .json; give --format svg or --format json", output_name(r.output)));
+}
+
+std::vector<std::string> policies_of(const request& r) {
+  std::vector<std::string> policies;
+  std::vector<std::string> known = names_of(gemms::steps);
+  known.front() = "async-1";  // in the place of naive
+  for (const std::string& policy : r.policies) {
+    if (policy == "naive") throw bad_request("--policy naive: it has no pipeline to record, expected another step");
+    if (std::ranges::find(known, policy) == known.end()) gemms::refuse_policy(policy, "step with a pipeline", known);
+    policies.push_back(policy);
+  }
+  for (const int stages : r.stages) policies.push_back(fmt::format("async-{}", stages));
+  if (policies.empty()) policies = {"async-1", "async-2", "async-3"};
+  return policies;
+}
+
+json to_json(const timeline& t, const overlap& o) {
+  return {{"policy", t.policy},
+          {"stages", t.stages},
+          {"steps", t.steps},
+          {"recorded", t.recorded},
+          {"dropped", t.dropped},
+          {"block", t.block},
+          {"unit", t.unit},
+          {"steps_hidden", o.steps_hidden},
+          {"hidden_share", o.hidden},
+          {"mean_wait", o.mean_wait},
+          {"mean_compute", o.mean_compute},
+          {"duration", o.duration}};
+}
+
+void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
+  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "steps hidden", "load time hidden", "duration"}};
+  json list = json::array();
+  for (const timeline& t : timelines) {
+    const overlap o = measure(t);
+    list.push_back(to_json(t, o));
+    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{}", o.steps_hidden),
+                     fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{} {}", o.duration, t.unit)});
+    if (t.dropped > 0)
+      say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
+  }
+  if (r.common.json) {
+    json content = result_envelope("trace", at);
+    content["shape"] = {{"m", r.m}, {"n", r.n}, {"k", r.k}};
+    content["timelines"] = list;
+    content["output"] = r.output;
+    print_json(content);
+  }
+  if (at.where->kind() != target::cuda)
+    say(r.common, "the times are ticks of the simulation's clock, a model of a GPU: nothing was measured");
+  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table));
+}
+
+void run(const request& r) {
+  const format as = format_of(r);
+  const std::vector<std::string> policies = policies_of(r);
+  refuse_mixed_results(r.common, r.output);
+  const place at = choose_place(r.place, reference::not_offered);
+  const context& where = *at.where;
+  say_place(r.common, at);
+  output_file out{r.output};
+
+  const device_array<float> a(where, random_values(static_cast<std::size_t>(r.m * r.k), 1)),
+      b(where, random_values(static_cast<std::size_t>(r.k * r.n), 2));
+  device_array<float> c(where, static_cast<std::size_t>(r.m * r.n));
+  const gemms::problem p{.a = row_major(a.data(), r.m, r.k), .b = row_major(b.data(), r.k, r.n), .c = row_major(c.data(), r.m, r.n)};
+  std::vector<timeline> timelines;
+  for (const std::string& policy : policies) timelines.push_back(record_gemm(where, policy, p, {.block = r.block, .steps = r.recorded}));
+  out.write(as == format::svg ? timeline_svg(timelines) : perfetto_json(timelines));
+  out.commit();
+  report(r, at, timelines);
+}
+
+}  // namespace
+
+void add_trace(arguments program) {
+  arguments command = program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
+  const auto r = std::make_shared<request>();
+  constexpr const char* extent = "Size of the product, 1 to 65536";
+  constexpr long long most = 1 << 16;
+  for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
+    command.add_option(option, *value, extent).shows_default().check(integer_between(1, most)).type_name("N");
+  command.add_option("--policy", r->policies, "Steps of the GEMM ladder, separated by commas")
+      .several()
+      .type_name("NAMES")
+      .otherwise("--step")
+      .otherwise("--steps");
+  command.add_option("--stages", r->stages, "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
+      .several()
+      .check(integer_between(1, 4))
+      .type_name("NUMBERS");
+  command.add_option("--block", r->block, "Which block of the grid")
+      .shows_default()
+      .check(integer_between(0, std::numeric_limits<unsigned>::max()))
+      .type_name("N");
+  command.add_option("--record", r->recorded, "Room for so many steps along K, 1 to 65536")
+      .shows_default()
+      .check(integer_between(1, most))
+      .type_name("N");
+  command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
+  command.add_option("--format", r->format, "svg or json, where the output's name does not say").check(not_empty()).type_name("FORMAT");
+  add_place_options(command, r->place, reference::not_offered);
+  add_common_options(command, r->common);
+  command.footer(examples);
+  command.runs([r] { run(*r); });
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,266 @@
+// Reading arguments, and messages about those that no one understands.
+#include "tool/program/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <antiphase/core/names.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "tool/program/console.hpp"
+#include "tool/files/file_handle.hpp"
+#include "tool/base/wrap.hpp"
+
+namespace antiphase::tool {
+
+// What commands tell the program while they are added.
+struct program_state {
+  std::function<void()> chosen;                                                // by the user
+  std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;  // of options, and how they are called
+};
+
+namespace {
+
+// CLI11's help in lines that fit a terminal.
+class narrow_help : public CLI::Formatter {
+ public:
+  narrow_help() {
+    column_width(26);
+    label("SUBCOMMAND", "COMMAND");
+  }
+  std::string make_help(const CLI::App* command, std::string name, CLI::AppFormatMode mode) const override {
+    return wrapped(CLI::Formatter::make_help(command, std::move(name), mode));
+  }
+};
+
+std::vector<std::string> names_of_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+bool looks_like_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
+
+std::vector<std::string> names_of_commands(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  return names;
+}
+
+// What to say of an option that does not exist.
+std::string unknown_option(const CLI::App& command, const std::string& word, const program_state& state) {
+  const std::string name = word.substr(0, word.find('='));
+  const auto other = state.other_names.find({&command, name});
+  return fmt::format(
+      "there is no option {}: {}", tool::quoted(word),
+      other != state.other_names.end() ? fmt::format("it is called {} here", other->second) : suggestion(name, names_of_options(command)));
+}
+
+// What nobody wanted, up to the "--" behind which every word is an argument; and what stands behind that.
+struct left_over {
+  std::vector<std::string> words, arguments;
+};
+left_over left_over_of(const CLI::App& command) {
+  std::vector<std::string> all = command.remaining();
+  const auto mark = std::ranges::find(all, "--");
+  return {.words = {all.begin(), mark}, .arguments = {mark == all.end() ? mark : mark + 1, all.end()}};
+}
+
+// What to say of an option with too few or too many values; CLI11's words would not do for a sentence.
+std::string wrong_count(const CLI::App& command, const CLI::ParseError& failure) {
+  const std::string what = failure.what();
+  const std::string name = what.substr(0, what.find(':'));
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr) return what;
+  if (option->get_expected_max() == 1 && option->count() > 1)
+    return fmt::format("{} is given {} times, expected once", name, option->count());
+  return fmt::format("{} needs a value: expected {} {}", name, name, option->get_type_name());
+}
+
+// What is wrong with the arguments, in one sentence that names what exists instead.
+std::string usage_error(const CLI::App& program, const CLI::ParseError& failure, const program_state& state) {
+  const CLI::App* command = &program;
+  std::string words = "antiphase";
+  std::string too_early;
+  while (!command->get_subcommands().empty()) {
+    const std::vector<std::string> before = command->remaining();
+    const auto option = std::ranges::find_if(before, looks_like_option);
+    if (option == before.end() && !before.empty()) break;  // no command, with one behind it
+    if (too_early.empty() && option != before.end()) too_early = *option;
+    command = command->get_subcommands().front();
+    words += " " + command->get_name();
+  }
+  const auto [rest, arguments] = left_over_of(*command);
+  const auto stray_option = std::ranges::find_if(rest, looks_like_option);
+  const std::vector<std::string> commands = names_of_commands(*command);
+
+  std::string what = dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr ? wrong_count(*command, failure) : failure.what();
+  if (!too_early.empty()) {
+    what = fmt::format("the option {} stands before the command, expected behind it: {} ...", tool::quoted(too_early), words);
+  } else if (stray_option != rest.end()) {
+    what = unknown_option(*command, *stray_option, state);
+  } else if (!commands.empty()) {
+    what = rest.empty() ? fmt::format("a command is missing: expected {}", listed(commands))
+                        : fmt::format("there is no command {}: {}", tool::quoted(rest.front()), suggestion(rest.front(), commands));
+  } else if (!rest.empty() || !arguments.empty()) {
+    what = fmt::format("the argument {} is one too many", tool::quoted(rest.empty() ? arguments.front() : rest.front()));
+  }
+  return fmt::format("{} (see {} --help)", what, words);
+}
+
+// The help of the command that the words name.
+std::string help_of(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* command = &program;
+  std::string before;  // the names above it
+  for (const std::string& word : words) {
+    const std::vector<std::string> commands = names_of_commands(*command);
+    before += (before.empty() ? "" : " ") + command->get_name();
+    if (commands.empty())
+      throw bad_usage(fmt::format("{} has no commands of its own, found {} (see antiphase --help)", before, tool::quoted(word)));
+    if (std::ranges::find(commands, word) == commands.end())
+      throw bad_usage(fmt::format("there is no command {}: {} (see {} --help)", tool::quoted(word), suggestion(word, commands), before));
+    command = command->get_subcommand(word);
+  }
+  return command->get_formatter()->make_help(command, before + (before.empty() ? "" : " ") + command->get_name(),
+                                             CLI::AppFormatMode::Normal);
+}
+
+}  // namespace
+
+value_check number_in_fp32() {
+  return [](const std::string& text) {
+    char* end = nullptr;
+    errno = 0;
+    const float value = std::strtof(text.c_str(), &end);
+    const bool whole = !text.empty() && *end == '\0' && text.find_first_of(" \t\n") == std::string::npos;
+    if (!whole) return fmt::format("expected a number, found {}", tool::quoted(text));
+    const bool lost = errno == ERANGE && (value == 0 || std::isinf(value));  // rounded to 0 or infinity
+    return lost ? fmt::format("expected 0 or a number that FP32 holds, 1.4e-45 to 3.4e38, found {}", tool::quoted(text)) : std::string();
+  };
+}
+
+value_check integer_from(long long least) { return integer_between(least, std::numeric_limits<long long>::max()); }
+
+value_check integer_between(long long least, long long most) {
+  return [least, most](const std::string& text) {
+    long long value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failed == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return std::string();
+    using limits = std::numeric_limits<long long>;
+    const std::string range = most < limits::max()    ? fmt::format(" from {} to {}", least, most)
+                              : least > limits::min() ? fmt::format(" of at least {} (below 2^63)", least)
+                                                      : " (below 2^63)";
+    return fmt::format("expected an integer{}, found {}", range, tool::quoted(text));
+  };
+}
+
+value_check not_empty() {
+  return [](const std::string& text) { return std::string(text.empty() ? "expected a value, found ''" : ""); };
+}
+
+// option ------------------------------------------------------------------------------------------------------------------------
+option& option::required() {
+  option_->required();
+  return *this;
+}
+
+option& option::several() {
+  option_->delimiter(',');
+  return *this;
+}
+
+option& option::shows_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+option& option::type_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+option& option::check(value_check wrong) {
+  option_->check(CLI::Validator([wrong = std::move(wrong)](const std::string& text) { return wrong(text); }, ""));
+  return *this;
+}
+
+option& option::otherwise(const char* name) {
+  state_->other_names[{app_, name}] = option_->get_name();
+  return *this;
+}
+
+// arguments ---------------------------------------------------------------------------------------------------------------------
+arguments arguments::add_subcommand(const char* name, const char* about) {
+  return {*app_->add_subcommand(name, about)->group("Commands"), *state_};
+}
+
+void arguments::require_subcommand() { app_->require_subcommand(1); }
+
+template <class T> option arguments::add_option(const char* names, T& value, const std::string& about) {
+  return {app_->add_option(names, value, about), *app_, *state_};
+}
+template option arguments::add_option(const char*, std::string&, const std::string&);
+template option arguments::add_option(const char*, int&, const std::string&);
+template option arguments::add_option(const char*, unsigned&, const std::string&);
+template option arguments::add_option(const char*, std::int64_t&, const std::string&);
+template option arguments::add_option(const char*, float&, const std::string&);
+template option arguments::add_option(const char*, std::optional<std::int64_t>&, const std::string&);
+template option arguments::add_option(const char*, std::optional<float>&, const std::string&);
+template option arguments::add_option(const char*, std::vector<std::string>&, const std::string&);
+template option arguments::add_option(const char*, std::vector<int>&, const std::string&);
+template option arguments::add_option(const char*, std::vector<std::int64_t>&, const std::string&);
+
+option arguments::add_option(const char* name, std::function<void(const std::string&)> taken, const char* about) {
+  return {app_->add_option_function<std::string>(name, std::move(taken), about), *app_, *state_};
+}
+
+void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }
+
+void arguments::footer(const char* text) { app_->footer(text); }
+
+void arguments::runs(std::function<void()> action) {
+  app_->callback([action = std::move(action), state = state_] { state->chosen = action; });
+}
+
+// program -----------------------------------------------------------------------------------------------------------------------
+program::program(const char* about, const char* footer, std::string (*version)())
+    : app_(std::make_unique<CLI::App>(about, "antiphase")), state_(std::make_unique<program_state>()) {
+  app_->formatter(std::make_shared<narrow_help>());
+  app_->footer(footer);
+  app_->require_subcommand(1);
+  app_->set_version_flag("--version", version);
+}
+
+program::~program() = default;
+
+arguments program::commands() { return {*app_, *state_}; }
+
+void program::run(int argc, char** argv) {
+  std::vector<std::string> words;
+  CLI::App* const help = app_->add_subcommand("help", "The same as --help behind a command: antiphase help gemm")->group("Commands");
+  help->add_option("COMMAND", words, "The command, or none for all of them");
+  help->footer("Examples:\n  antiphase help\n  antiphase help bench gemm");
+  help->callback([&] { state_->chosen = [&] { print(help_of(*app_, words)); }; });
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForVersion& asked) {
+    return print(asked.what());
+  } catch (const CLI::Success&) {
+    return print(app_->help());
+  } catch (const CLI::ParseError& e) {
+    throw bad_usage(usage_error(*app_, e, *state_));
+  }
+  state_->chosen();
+}
+
+}  // namespace antiphase::tool

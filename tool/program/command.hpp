@@ -1,0 +1,23 @@
+// What the subcommands share: their options, and how they join the program.
+#pragma once
+#include "tool/program/arguments.hpp"
+
+namespace antiphase::tool {
+
+struct common_options {
+  bool quiet = false;  // no messages but errors
+  bool json = false;   // results as one JSON object with "schema": 1
+};
+void add_common_options(arguments command, common_options& options);
+// Throws bad_request if --json and --output would both write to standard output.
+void refuse_mixed_results(const common_options& options, const std::string& output);
+
+void add_info(arguments program);
+void add_gemm(arguments program);
+void add_scan(arguments program);
+void add_ladder(arguments program);
+void add_bench(arguments program);
+void add_trace(arguments program);
+void add_check(arguments program);
+
+}  // namespace antiphase::tool

@@ -1,0 +1,124 @@
+// Choosing where a command runs.
+#include "tool/program/place.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <charconv>
+#include <limits>
+
+#include "tool/files/file_handle.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr std::string_view simulates = "it simulates a GPU thread by thread: right, but slow";
+constexpr long long most_shared_kib = 1 << 20;  // more than any device has, and no overflow in bytes
+
+context cpu_context(const place_options& options) {
+  cpu_options cpu{.seed = options.seed};
+  if (options.shared_limit > 0) {
+    const auto limit = static_cast<std::size_t>(options.shared_limit) * 1024;
+    cpu.limits.shared_opt_in = std::min(cpu.limits.shared_opt_in, limit);
+    cpu.limits.shared_per_block = std::min(cpu.limits.shared_per_block, limit);
+  }
+  return context(make_cpu_executor(cpu));
+}
+
+context cuda_context(const place_options& options, int device) {
+  return context(make_cuda_executor({.device = device, .shared_limit = static_cast<std::size_t>(options.shared_limit) * 1024}));
+}
+
+bool is_offered(reference also) { return also != reference::not_offered; }
+std::string_view reference_text(reference also) { return also == reference::offered ? "OpenBLAS" : "plain loops on the host"; }
+
+// N of "cuda:N", 0 of "cuda"; nothing for another text.
+std::optional<int> cuda_device(std::string_view on) {
+  if (on == "cuda") return 0;
+  constexpr std::string_view prefix = "cuda:";
+  if (!on.starts_with(prefix)) return std::nullopt;
+  const std::string_view digits = on.substr(prefix.size());
+  int device = -1;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), device);
+  if (failed != std::errc{} || end != digits.data() + digits.size() || device < 0) return std::nullopt;
+  return device;
+}
+
+place on_cuda(const place_options& options, int device, std::string why) {
+  const context where = cuda_context(options, device);
+  return {.where = where, .on = fmt::format("cuda:{}", device), .name = where.limits().name, .why = std::move(why)};
+}
+place on_cpu(const place_options& options, std::string why) {
+  const context where = cpu_context(options);
+  return {.where = where, .on = "cpu", .name = where.limits().name, .why = std::move(why)};
+}
+
+}  // namespace
+
+void add_place_options(arguments command, place_options& options, reference also) {
+  command
+      .add_option("--on", options.on,
+                  fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
+                              is_offered(also) ? fmt::format(", or reference ({})", reference_text(also)) : ""))
+      .check(not_empty())
+      .type_name("WHERE");
+  command
+      .add_option("--shared-limit", options.shared_limit,
+                  "Make do with this many KiB of shared memory per block, as on a smaller device; steps that need more are refused")
+      .check(integer_between(1, most_shared_kib))
+      .type_name("KIB");
+  command.add_option("--seed", options.seed, "Order in which the CPU executor runs threads; results do not depend on it")
+      .check(integer_between(0, std::numeric_limits<unsigned>::max()))
+      .type_name("N");
+}
+
+place choose_place(const place_options& options, reference also) {
+  const std::string asked = "as --on asks";
+  if (options.on == "reference" && is_offered(also) && options.shared_limit > 0)
+    throw bad_request("--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
+  if (options.on.empty()) {
+    std::string why;
+    if (!cuda_devices(&why).empty()) {
+      try {
+        return on_cuda(options, 0, "the default where a GPU is usable");
+      } catch (const not_supported& e) {
+        why = e.what();
+      }
+    }
+    return on_cpu(options, "no GPU is usable: " + why);
+  }
+  if (options.on == "cpu") return on_cpu(options, asked);
+  if (options.on == "reference" && is_offered(also))
+    return {.where = {}, .on = "reference", .name = std::string(reference_text(also)), .why = asked};
+  if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
+  std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
+  if (is_offered(also)) known.push_back("reference");
+  const bool means_cuda = options.on.starts_with("gpu") || options.on.starts_with("GPU");  // of all names cpu is the closest to it
+  const bool means_reference = also == reference::offered && options.on == "openblas";
+  throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.on),
+                                suggestion(means_cuda        ? "cuda"
+                                           : means_reference ? "reference"
+                                                             : options.on,
+                                           known)));
+}
+
+void say_place(const common_options& options, const place& chosen) {
+  const bool simulated = chosen.where && chosen.where->kind() == target::cpu;
+  say(options,
+      fmt::format("running on {} ({}; {}){}", chosen.name, chosen.on, chosen.why, simulated ? fmt::format("; {}", simulates) : ""));
+}
+
+json to_json(const place& chosen) { return {{"on", chosen.on}, {"name", chosen.name}, {"why", chosen.why}}; }
+
+json to_json(const launch_counts& counts) {
+  return {{"switches", counts.switches},
+          {"barriers", counts.barriers},
+          {"warp_operations", counts.warp_operations},
+          {"copies", counts.copies},
+          {"copied_bytes", counts.copied_bytes}};
+}
+
+}  // namespace antiphase::tool
