@@ -1,6 +1,7 @@
 // What a device offers a block, what a kernel takes of it, and how many blocks fit.
 #pragma once
 #include <algorithm>
+#include <antiphase/executor/features.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <optional>
 #include <string>
@@ -33,6 +34,16 @@ struct kernel_usage {
 
 constexpr int portable_cluster = 8, largest_cluster = 16;
 
+inline device_features features_of(const device_limits& device) { return features_of(device.major, device.minor); }
+inline tensor_core_sums tensor_core_sums_of(const device_limits& device) { return tensor_core_sums_of(device.major, device.minor); }
+// Why a kernel with these needs cannot run on the device; nothing if it can.
+inline std::optional<std::string> lacks(const device_limits& device, const device_features& needs) {
+  const feature_name* const missing = first_missing(features_of(device), needs);
+  if (missing == nullptr) return std::nullopt;
+  return "it needs " + std::string(missing->name) + " of compute capability " + std::string(missing->begins) + ", " + device.name + " has " +
+         std::to_string(device.major) + "." + std::to_string(device.minor);
+}
+
 // Why a kernel with these needs cannot run on this device, with the numbers; nothing if it can.
 inline std::optional<std::string> refusal(const device_limits& device, const kernel& k) {
   if (k.threads > device.threads_per_block)
@@ -46,7 +57,7 @@ inline std::optional<std::string> refusal(const device_limits& device, const ker
   if (k.cluster < 1 || k.cluster > largest_cluster)
     return std::string(k.name) + " needs clusters of " + std::to_string(k.cluster) + " blocks: expected 1 to " +
            std::to_string(largest_cluster);
-  if (k.cluster > 1 && device.major < 9)
+  if (k.cluster > 1 && !features_of(device).clusters)
     return std::string(k.name) + " needs clusters of " + std::to_string(k.cluster) + " blocks, " + device.name +
            " has compute capability " + std::to_string(device.major) + "." + std::to_string(device.minor) + " and they begin with 9.0";
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include <antiphase/core/names.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/gemm/policies.hpp>
 #include <limits>
 #include <memory>
 #include <optional>

@@ -1,0 +1,72 @@
+// What a GPU has that kernels need: the only place that looks at its compute capability.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace antiphase {
+
+// How Tensor Cores add up products of FP16 numbers, as far as an error bound can rest on it. docs/accuracy.md tells what is known.
+enum class tensor_core_sums {
+  unknown,
+  ampere,  // compute capability 8.x
+  hopper,  // 9.0
+};
+enum class evidence {
+  measured,   // by this project, on that hardware
+  published,  // by others
+  unknown,
+};
+
+// The features of a device, or those that a kernel needs. What a member stands for begins with the compute capability named.
+struct device_features {
+  bool cp_async = false;     // 8.0: asynchronous copies of a thread
+  bool mma_sync = false;     // 8.0: Tensor Core operations of a warp on FP16 (m16n8k16) and FP64
+  bool bulk_copies = false;  // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
+  bool clusters = false;     // 9.0: blocks that see each other's shared memory
+  bool wgmma = false;        // 9.0 only: Tensor Core operations of a warpgroup; kernels with them are compiled for sm_90a
+  bool fast_fp64 = false;    // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
+
+  constexpr bool operator==(const device_features&) const = default;
+};
+
+constexpr device_features features_of(int major, int minor) {
+  return {.cp_async = major >= 8,
+          .mma_sync = major >= 8,
+          .bulk_copies = major >= 9,
+          .clusters = major >= 9,
+          .wgmma = major == 9 && minor == 0,
+          .fast_fp64 = major >= 8 && major <= 10 && minor == 0};
+}
+// The sums of mma.sync and wgmma, and how they are known.
+constexpr tensor_core_sums tensor_core_sums_of(int major, int minor) {
+  if (major == 8) return tensor_core_sums::ampere;
+  return major == 9 && minor == 0 ? tensor_core_sums::hopper : tensor_core_sums::unknown;
+}
+constexpr evidence evidence_for(tensor_core_sums sums) {
+  return sums == tensor_core_sums::hopper ? evidence::measured : sums == tensor_core_sums::ampere ? evidence::published : evidence::unknown;
+}
+
+// A feature by its name, for tables and sentences.
+struct feature_name {
+  bool device_features::* feature;
+  std::string_view name;
+  std::string_view begins;  // compute capability
+};
+inline constexpr feature_name feature_names[] = {
+    {&device_features::cp_async, "asynchronous copies (cp.async)", "8.0"},
+    {&device_features::mma_sync, "Tensor Core operations of a warp (mma.sync)", "8.0"},
+    {&device_features::bulk_copies, "bulk copies (TMA)", "9.0"},
+    {&device_features::clusters, "clusters of blocks", "9.0"},
+    {&device_features::wgmma, "Tensor Core operations of a warpgroup (wgmma)", "9.0 alone"},
+    {&device_features::fast_fp64, "FP64 at half the speed of FP32", "8.0, 9.0 and 10.0 alone"},
+};
+
+// The first of the needs that the device does not have; null if it has them all.
+constexpr const feature_name* first_missing(const device_features& has, const device_features& needs) {
+  for (const feature_name& f : feature_names)
+    if (needs.*f.feature && !(has.*f.feature)) return &f;
+  return nullptr;
+}
+
+}  // namespace antiphase
