@@ -31,6 +31,7 @@ LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan"
           "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/kernel.hpp"}}
+WITH_FOLDERS = ("executor", "src/executor", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
                    {"gemm": ("ladder", "tensor_core", "split", "short"), "scan": ("passes", "ring", "wave")}.items() for room in rooms]
 USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
@@ -87,9 +88,8 @@ def room_of(file):
     folder, _, _ = file.rpartition("/")
     if file.startswith(LIBRARY):
         folder = folder.removeprefix(LIBRARY.rstrip("/")).lstrip("/") or "public"
-    while folder and folder not in LAYERS:
-        folder = folder.rpartition("/")[0]
-    return folder or None
+    room = next((room for room in WITH_FOLDERS if folder.startswith(room + "/")), folder)
+    return room if room in LAYERS else None
 
 
 def judge(file, target):

@@ -16,13 +16,20 @@ CLEAN = {
     "include/antiphase/executor/launch.hpp": "#include <antiphase/core/cursor.hpp>\n",
     "include/antiphase/device/index.cuh": "#include <antiphase/executor/cpu/machine.hpp>\n",
     "include/antiphase/channel/copies.cuh": "#include <antiphase/core/channel.hpp>\n#include <antiphase/device/index.cuh>\n",
-    "src/gemm/ladder/tiled.cuh": "#include <antiphase/channel/copies.cuh>\n",
+    "include/antiphase/gemm/tiled.cuh": "#include <antiphase/channel/copies.cuh>\n",
     "include/antiphase/gemm/problem.hpp": "#include <antiphase/core/cursor.hpp>\n",
     "include/antiphase/scan/detail/block.cuh": "#include <antiphase/device/index.cuh>\n",
     "include/antiphase/gemm.hpp": "#include <antiphase/gemm/problem.hpp>\n",
     "src/gemm.cpp": '#include <antiphase/gemm.hpp>\n#include <antiphase/gemm/tiled.cuh>\n#include "list.hpp"\n#include "config.hpp"\n',
     "src/list.hpp": "#include <vector>\n",
     "src/config.hpp.in": "#define COMMIT @COMMIT@\n",
+    "src/gemm/choose.cpp": '#include "src/gemm/request.hpp"\n#include "src/gemm/split/plan.hpp"\n',
+    "src/gemm/request.hpp": '#include "src/list.hpp"\n',
+    "src/gemm/split/plan.hpp": '#include "src/gemm/request.hpp"\n',
+    "src/gemm/short/plan.hpp": "#include <vector>\n",
+    "src/scan/choose.cpp": "#include <antiphase/scan/detail/block.cuh>\n",
+    "tool/files/npy.hpp": "#include <vector>\n",
+    "tool/commands/bench/bench.cpp": '#include "tool/files/npy.hpp"\n',
     "tool/main.cpp": '#include <antiphase/gemm.hpp>\n#include "tool/options.hpp"\n#include <cstdio>\n',
     "tool/options.hpp": "#include <antiphase/core/cursor.hpp>\n",
 }
@@ -49,7 +56,7 @@ class Layers(unittest.TestCase):
         result = run()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stderr, "")
-        self.assertIn("15 files, 16 includes among them: no upward arrow, no cycle", result.stdout)
+        self.assertIn("22 files, 22 includes among them: no upward arrow, no cycle, at most 6 files in a chain", result.stdout)
 
     def test_the_graph_for_graphviz(self):
         result = run({}, "--dot")
@@ -80,8 +87,29 @@ class Layers(unittest.TestCase):
                      "executor and device are of one layer")
 
     def test_the_tool_sees_public_headers_only(self):
-        self.refused({"tool/peek.cpp": "#include <antiphase/gemm/problem.hpp>\n"}, "tool sees public headers and core only")
-        self.refused({"bench/peek.cpp": '#include "../src/list.hpp"\n'}, "bench sees public headers, core and device only")
+        self.refused({"tool/peek.cpp": "#include <antiphase/device/index.cuh>\n"}, "tool sees the library's public headers only")
+        self.refused({"tool/files/peek.cpp": '#include "src/list.hpp"\n'}, "tool sees the library's public headers only")
+        self.refused({"tool/peek.cpp": "#include <antiphase/scan/detail/block.cuh>\n"}, "tool sees the library's public headers only")
+        self.refused({"bench/peek.cpp": '#include "../src/list.hpp"\n'}, "bench sees the library's public headers only")
+
+    def test_the_rooms_of_a_family_do_not_meet(self):
+        self.refused({"src/gemm/short/meets.hpp": '#include "src/gemm/split/plan.hpp"\n'}, "src/gemm/short and src/gemm/split are of one layer")
+        self.refused({"src/scan/meets.hpp": '#include "src/gemm/request.hpp"\n'}, "src/scan and src/gemm are of one layer")
+        self.refused({"src/gemm/meets.hpp": '#include "src/checker/model.hpp"\n', "src/checker/model.hpp": ""}, "src/checker lies above src/gemm")
+
+    def test_the_rooms_of_the_tool_have_an_order(self):
+        self.refused({"tool/files/up.hpp": '#include "tool/commands/bench/up.hpp"\n', "tool/commands/bench/up.hpp": ""},
+                     "tool/commands lies above tool/files")
+
+    def test_details_of_scans_are_for_scans(self):
+        self.refused({"src/gemm/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"}, "scan/detail is for scans only")
+
+    def test_a_long_chain_is_found(self):
+        chain = {f"include/antiphase/core/c{i}.hpp": f"#include <antiphase/core/c{i + 1}.hpp>\n" for i in range(9)}
+        chain["include/antiphase/core/c9.hpp"] = "#include <cstdint>\n"
+        self.assertEqual(run(chain).returncode, 0)
+        self.refused({**chain, "include/antiphase/core/c10.hpp": "#include <antiphase/core/c0.hpp>\n"},
+                     "a chain of 11 files, expected at most 10: include/antiphase/core/c10.hpp -> include/antiphase/core/c0.hpp -> ")
 
     def test_a_cycle_is_found(self):
         self.refused({"include/antiphase/core/a.hpp": "#include <antiphase/core/b.hpp>\n",
