@@ -64,7 +64,8 @@ function(antiphase_cuda_objects name)
 endfunction()
 
 # antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...]): adds the same lists of kernels to a target twice,
-# compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>).
+# compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>,
+# which the target names in its property ANTIPHASE_KERNELS).
 function(antiphase_kernels target name)
   cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
   # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
@@ -92,5 +93,6 @@ function(antiphase_kernels target name)
     antiphase_cuda_objects(${target}_${name} ARCHITECTURES ${arg_ARCHITECTURES} SOURCES ${cuda_sources})
     target_compile_definitions(${target}_${name} PRIVATE ${arg_DEFINITIONS})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${name}>)
+    set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNELS ${target}_${name})
   endif()
 endfunction()
