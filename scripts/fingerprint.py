@@ -27,7 +27,7 @@ import sys
 import tempfile
 
 DIGITS = 16
-Kernel = collections.namedtuple("Kernel", "architecture code name")
+Kernel = collections.namedtuple("Kernel", "architecture name code")
 
 
 class Unreadable(Exception):
@@ -181,9 +181,9 @@ def kernels_of_file(path, cuobjdump):
                 continue
             try:
                 if architecture[2] == "cubin":
-                    yield from (Kernel(f"sm_{architecture[1]}", code, name) for name, code in Cubin(made.read_bytes()).kernels())
+                    yield from (Kernel(f"sm_{architecture[1]}", name, code) for name, code in Cubin(made.read_bytes()).kernels())
                 else:
-                    yield from (Kernel(f"compute_{architecture[1]}", code, name) for name, code in kernels_of_ptx(made.read_text()))
+                    yield from (Kernel(f"compute_{architecture[1]}", name, code) for name, code in kernels_of_ptx(made.read_text()))
             except (Unreadable, struct.error, IndexError, ValueError) as failure:
                 raise Unreadable(f"{path}: {made.name}: {failure}") from None
 
