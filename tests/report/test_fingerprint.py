@@ -237,7 +237,7 @@ class Files(unittest.TestCase):
         self.tool.chmod(0o755)
         self.object("a/x.cu.o", sm_90a=cubin(("k", CODE)), sm_80=cubin(("k", CODE)))
         self.object("a/y.cu.o", sm_90a=cubin(("l", OTHER)))
-        self.object("a/host.cpp.o")
+        (self.root / "a/host.cpp.o").write_text("without kernels")
 
     def object(self, name, ptx="", **cubins):
         files = {f"x.1.{architecture}.cubin": data.hex() for architecture, data in cubins.items()} | ({"x.1.sm_80.ptx": ptx.encode().hex()} if ptx else {})

@@ -5,14 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>
 
 #include "tool/graph.hpp"
+#include "tool/provenance.hpp"
 
 namespace antiphase::tool {
 
 // In the program's place.
+std::string_view built_from() { return "a test"; }
 std::span<const kernel_code> kernel_codes() {
   static constexpr kernel_code all[] = {{"a", "sm_90a:1"}};
   return all;
@@ -45,6 +48,7 @@ TEST(kernel_code, machine_code_comes_before_ptx) {
   EXPECT_THAT(codes_on(list, 9, 0), ElementsAre("sm_90a:2"));
   EXPECT_THAT(codes_on(list, 8, 0), ElementsAre("compute_80:1"));
   EXPECT_THAT(codes_on(list, 8, 9), ElementsAre("compute_80:1"));
+  EXPECT_THAT(codes_on(list, 9, 1), ElementsAre("compute_80:1"));  // sm_90a is for 9.0 alone
   EXPECT_THAT(codes_on(list, 10, 0), ElementsAre("compute_80:1"));
   EXPECT_THAT(codes_on(list, 7, 5), IsEmpty());
 }
