@@ -18,11 +18,12 @@ echo "$*" >>"$CALLS"
 if [[ "$*" != *--json* ]]; then echo "${GPU_MESSAGE:-fine}"; exit ${GPU_STATUS:-0}; fi
 if [[ -n "${HANGS:-}" && "$*" == *"$HANGS"* ]]; then sleep 30; fi
 if [[ -n "${WRONG:-}" && "$*" == *"$WRONG"* ]]; then echo '{"partial"'; echo "verification failed" >&2; exit 5; fi
+code=${CODE-'"sm_90a:0123456789abcdef"'}
 cat <<JSON
 {
   "records": [
     {
-      "code": [${CODE-"sm_90a:0123456789abcdef"}],
+      "code": [$code],
       "policy": "some-step",
       "time_us": {
         "ours": 12.5,
