@@ -50,7 +50,7 @@ std::vector<std::string> codes_of(std::span<const kernel_code> list, std::span<c
 }
 
 std::vector<std::string> code_of(const context& where, std::span<const work> works) {
-  if (where.kind() != target::cuda || kernel_codes().empty()) return {};
+  if (kernel_codes().empty()) return {};
   std::vector<std::string> kernels;
   try {
     for (const work& run : works) {
@@ -58,7 +58,7 @@ std::vector<std::string> code_of(const context& where, std::span<const work> wor
       kernels.insert(kernels.end(), more.begin(), more.end());
     }
   } catch (const error&) {
-    return {};  // the figure is right, though nobody can tell for how long
+    return {};  // the CPU executor has no graphs; on a GPU the figure is right, though nobody can tell for how long
   }
   return codes_of(kernel_codes(), kernels, where.limits().major, where.limits().minor);
 }
