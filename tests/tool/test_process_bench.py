@@ -119,7 +119,7 @@ class BenchScan(ToolTest):
             self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
             self.assertNotIn("protocol", record)
             self.assertGreater(record["counts"]["switches"], 0)
-            self.assertRegex(record["code"], "^[0-9a-f]{16}$")
+            self.assertEqual(record["code"], [])  # of compiled kernels, of which the CPU executor runs none
             if record["type"] != "f32":
                 self.assertEqual(record["error"]["ours"], 0)
         self.assertTrue(0 < records[0]["error"]["ours"] < 1e-6, records[0])
