@@ -53,7 +53,8 @@ class Judge:
 
     def verdict(self):
         if not self.table:
-            return "code of the figures: not checked: there is no table of kernels; a build with the CUDA toolkit and its cuobjdump writes tool/kernels.json"
+            return ("code of the figures: not checked: there is no table of kernels; "
+                    "a build with the CUDA toolkit and its cuobjdump writes tool/kernels.json")
         unknown = "; ".join(f"{count} {why}" for why, count in sorted(self.unknown.items()))
         if not self.counts:
             return f"code of the figures: not checked: {unknown or 'there are no figures'}"

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Fingerprints of compiled kernels: equal as long as the code is that a GPU gets, whatever happens to names, comments, lines and the order of kernels.
+"""Fingerprints of compiled kernels: equal as long as the code is that a GPU gets, whatever happens to names, comments and lines.
 
     fingerprint.py FILE...              prints a line per kernel: architecture, fingerprint, mangled name
     fingerprint.py --compare A B        says whether two builds hold the same code; exit status 1 if not
     fingerprint.py --table FILE.json --source FILE.cpp --compiler VERSION FILE...
                                         writes what report.py compares figures with, and the definition for tool/kernel_code.hpp
 
-FILE, A and B are object files, libraries, programs, or folders, of which all *.cu.o below them count. cuobjdump takes the machine code and the PTX
-out of them (--cuobjdump, else that on PATH).
+FILE, A and B are object files, libraries, programs, or folders, of which all *.cu.o below them count. cuobjdump takes the machine code
+and the PTX out of them (--cuobjdump, else that on PATH).
 
-Machine code (sm_90a) counts as the processor gets it: every bit of a kernel's instructions, with the functions it calls, its registers, stack frame,
-barriers, limit of threads and shared memory, and the tables of constants and of variables of its file. PTX, for which another compiler makes the machine
-code later, is told apart by its architecture's name (compute_80): a kernel's text, with the declarations it uses, all symbols numbered as they
-appear. A fingerprint is the beginning of the SHA-256 of that. Exit status: 0 fine, 1 different or unreadable, 2 usage.
+Machine code (sm_90a) counts as the processor gets it: every bit of a kernel's instructions, with the functions it calls, its registers,
+stack frame, barriers, limit of threads and shared memory, and the tables of constants and of variables of its file. PTX, for which
+another compiler makes the machine code later, is told apart by its architecture's name (compute_80): a kernel's text, with the
+declarations it uses, all symbols numbered as they appear. A fingerprint is the beginning of the SHA-256 of that. Exit status: 0 fine,
+1 different or unreadable, 2 usage.
 """
 import argparse
 import collections
@@ -44,7 +45,7 @@ def digest(parts):
     return made.hexdigest()[:DIGITS]
 
 
-# ---- machine code: an ELF file (64 bits, little endian) with a section .text.<kernel> for each kernel --------------------------------------------------
+# ---- machine code: an ELF file (64 bits, little endian) with a section .text.<kernel> for each kernel ----------------------------------
 
 SYMBOLS, RELOCATIONS_WITH_ADDEND, NO_BITS, RELOCATIONS = 2, 4, 8, 9  # types of sections
 FUNCTION, IS_KERNEL = 2, 0x10  # of symbols: the type, and NVIDIA's bit in st_other
@@ -90,7 +91,7 @@ class Cubin:
         return found
 
     def relocations(self, number):
-        """Of a section: where an address is put that is known when the code is loaded, and of what. Names of what the file itself holds do not matter."""
+        """Of a section: where addresses are put when the code is loaded, and of what. Names of what the file itself holds do not matter."""
         found = []
         for section in self.sections:
             if section.info != number or section.type not in (RELOCATIONS, RELOCATIONS_WITH_ADDEND):
@@ -117,7 +118,8 @@ class Cubin:
             parts = [self.content(self.sections[where]), *self.relocations(where), *tables]
             parts += [f"{OF_FILE[attribute]} {value[4:].hex()}" for attribute, value in sorted(self.attributes(".nv.info"))
                       if attribute in OF_FILE and struct.unpack_from("<I", value)[0] == number]
-            parts += [f"{OF_KERNEL[attribute]} {value.hex()}" for attribute, value in sorted(self.attributes(f".nv.info.{name}")) if attribute in OF_KERNEL]
+            parts += [f"{OF_KERNEL[attribute]} {value.hex()}" for attribute, value in sorted(self.attributes(f".nv.info.{name}"))
+                      if attribute in OF_KERNEL]
             shared = self.by_name.get(f".nv.shared.{name}")
             own = self.by_name.get(f".nv.constant2.{name}")
             yield name, digest([*parts, f"shared {shared.size if shared else 0}", self.content(own) if own else b""])
@@ -129,7 +131,7 @@ class Section:
         self.name = ""
 
 
-# ---- PTX ------------------------------------------------------------------------------------------------------------------------------------------------
+# ---- PTX -----------------------------------------------------------------------------------------------------------------------------
 
 NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:version|target|address_size|file|loc|section)\b[^\n;{]*$", re.DOTALL | re.MULTILINE)
 SPACE = re.compile(r"\s+")
@@ -168,7 +170,7 @@ def kernels_of_ptx(text):
             yield name, digest(parts)
 
 
-# ---- files ----------------------------------------------------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------------------------------------------
 
 def kernels_of_file(path, cuobjdump):
     with tempfile.TemporaryDirectory() as folder:
@@ -205,11 +207,13 @@ def table_text(kernels, compiler):
     table = {}
     for kernel in kernels:
         table.setdefault(kernel.architecture, set()).add(kernel.code)
-    return json.dumps({"compiler": compiler, "kernels": {architecture: sorted(codes) for architecture, codes in table.items()}}, indent=1) + "\n"
+    kernels = {architecture: sorted(codes) for architecture, codes in table.items()}
+    return json.dumps({"compiler": compiler, "kernels": kernels}, indent=1) + "\n"
 
 
 def source_text(kernels):
-    rows = "".join(f'    {{"{name}", "{architecture}:{code}"}},\n' for name, architecture, code in sorted({(k.name, k.architecture, k.code) for k in kernels}))
+    all_of_them = sorted({(kernel.name, kernel.architecture, kernel.code) for kernel in kernels})
+    rows = "".join(f'    {{"{name}", "{architecture}:{code}"}},\n' for name, architecture, code in all_of_them)
     return ("// The code of the kernels; written by scripts/fingerprint.py.\n"
             '#include "tool/kernel_code.hpp"\n\nnamespace antiphase::tool {\n\n'
             f"std::span<const kernel_code> kernel_codes() {{\n  static constexpr kernel_code all[] = {{\n{rows}  }};\n  return all;\n}}\n\n"

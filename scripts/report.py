@@ -5,10 +5,12 @@
     report.py [--root ROOT] [--kernels FILE] --check   fails if they are not what it would write
 
 The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
-documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that README and documents show are files of examples.
+documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that
+README and documents show are files of examples.
 
-A figure whose code has changed since it was taken is marked. That is judged by a build's table of its compiled kernels: FILE, else build/tool/kernels.json.
-Where there is none (--kernels= says so), and for figures of another compiler or architecture, marks stay as they are, by bench/results/stale.txt. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+A figure whose code has changed since it was taken is marked. That is judged by a build's table of its compiled kernels: FILE, else
+build/tool/kernels.json. Where there is none (--kernels= says so), and for figures of another compiler or architecture, marks stay as they
+are, by bench/results/stale.txt. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
 import pathlib

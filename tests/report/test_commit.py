@@ -24,7 +24,8 @@ class Commit(unittest.TestCase):
         subprocess.run(["git", "-C", self.root, "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True, capture_output=True)
 
     def made(self):
-        subprocess.run([CMAKE, "-D", f"ROOT={self.root}", "-D", f"FILE={self.file}", "-P", SCRIPT], check=True, capture_output=True, env=self.environment)
+        subprocess.run([CMAKE, "-D", f"ROOT={self.root}", "-D", f"FILE={self.file}", "-P", SCRIPT],
+                       check=True, capture_output=True, env=self.environment)
         return self.file.read_text()
 
     def test_without_git_there_is_none(self):

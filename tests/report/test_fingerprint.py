@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fingerprint.py: names, places and order of kernels do not matter, code does. On made-up machine code and PTX, and on what a compiler makes."""
+"""fingerprint.py: names, places and order of kernels do not matter, code does. On made-up code, and on what a compiler makes."""
 import json
 import os
 import pathlib
@@ -32,7 +32,8 @@ class Elf:
 
     def kernel(self, name, code, registers=32, frame=0, shared=0, threads=256):
         symbol = self.symbol(name, self.section(f".text.{name}", code))
-        file_info = b"".join(struct.pack("<BBHII", 4, attribute, 8, symbol, value) for attribute, value in ((0x2F, registers), (0x11, frame)))
+        of_file = ((0x2F, registers), (0x11, frame))
+        file_info = b"".join(struct.pack("<BBHII", 4, attribute, 8, symbol, value) for attribute, value in of_file)
         self.section(f".nv.info.{name}", struct.pack("<BBH", 3, 0x4C, 1) + struct.pack("<BBHIII", 4, 0x05, 12, threads, 1, 1))
         self.section(f".nv.shared.{name}", type=8, size=shared)
         return file_info
@@ -45,7 +46,8 @@ class Elf:
         def text(string):
             strings.extend(string.encode() + b"\0")
             return len(strings) - len(string.encode()) - 1
-        table = b"".join(struct.pack("<IBBHQQ", text(name), type, other, where, value, 0) for name, type, other, where, value in self.symbols)
+        table = b"".join(struct.pack("<IBBHQQ", text(name), type, other, where, value, 0)
+                         for name, type, other, where, value in self.symbols)
         self.section(".symtab", table, type=2)
         names = [text(section[0]) for section in self.sections] + [text(".strtab")]
         self.section(".strtab", bytes(strings), type=3)
@@ -53,8 +55,8 @@ class Elf:
         for (_, type, data, _, info, size), name in zip(self.sections, names):
             headers += struct.pack("<IIQQQQIIQQ", name, type, 0, 0, 64 + len(content), size, last, info, 1, 0)
             content += data
-        head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(content), 0, 64, 0, 0, 64, len(self.sections), last)
-        return head + content + headers
+        head = struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(content), 0, 64, 0, 0, 64, len(self.sections), last)
+        return b"\x7fELF\x02\x01\x01" + bytes(9) + head + content + headers
 
 
 def cubin(*kernels, before=(), **attributes):
@@ -106,7 +108,8 @@ class MachineCode(unittest.TestCase):
         self.assertEqual(codes(elf.bytes(infos))["k"], self.code())
 
     def test_tables_of_constants_and_variables_matter(self):
-        found = [self.code(before=[(name, content)]) for name in (".nv.constant3", ".nv.global.init", ".nv.constant2.k") for content in (b"1234", b"1235")]
+        found = [self.code(before=[(name, content)]) for name in (".nv.constant3", ".nv.global.init", ".nv.constant2.k")
+                 for content in (b"1234", b"1235")]
         self.assertEqual(len({*found, self.code()}), 7)
 
     def with_address(self, variable, where, value, offset=16):
@@ -120,8 +123,8 @@ class MachineCode(unittest.TestCase):
     def test_addresses_matter_by_what_they_are_of_not_by_its_name(self):
         first = self.with_address("counter", ".nv.global", 8)
         self.assertEqual(self.with_address("renamed", ".nv.global", 8), first)
-        others = [self.with_address("counter", ".nv.global", 12), self.with_address("counter", ".nv.global", 8, offset=32), self.with_address("counter", ".nv.local", 8),
-                  self.with_address("vprintf", "", 0), self.with_address("__assertfail", "", 0)]
+        others = [self.with_address("counter", ".nv.global", 12), self.with_address("counter", ".nv.global", 8, offset=32),
+                  self.with_address("counter", ".nv.local", 8), self.with_address("vprintf", "", 0), self.with_address("__assertfail", "", 0)]
         self.assertEqual(len({first, *others}), 6)
 
     def test_what_is_no_elf_file_is_refused(self):
@@ -192,16 +195,18 @@ class Ptx(unittest.TestCase):
         return [name for name, code in zip(self.before, after.values()) if code != self.before[name]]
 
     def test_names_and_numbers_of_labels_do_not_matter(self):
-        for old, new in (("_ZN3one1k", "_ZN5other2kk"), ("_Z6helperfi", "_Z2hfi"), ("_ZN3one5tableE", "_ZN5other1tE"), ("L__BB1", "L__BB7"), ("counter", "tally"),
-                         ("plain", "renamed")):
+        for old, new in (("_ZN3one1k", "_ZN5other2kk"), ("_Z6helperfi", "_Z2hfi"), ("_ZN3one5tableE", "_ZN5other1tE"), ("L__BB1", "L__BB7"),
+                         ("counter", "tally"), ("plain", "renamed")):
             self.assertEqual(self.changed(old, new), [], old)
 
     def test_lines_comments_and_layout_do_not_matter(self):
-        for old, new in ((".loc 1 23 4\n", ""), (".loc 1 23 4", ".loc 2 9 9"), ("// one more", "/* two\nmore */"), ("ret;\n\n}", "ret;\n}"), (".version 9.0", ".version 8.7")):
+        for old, new in ((".loc 1 23 4\n", ""), (".loc 1 23 4", ".loc 2 9 9"), ("// one more", "/* two\nmore */"),
+                         ("ret;\n\n}", "ret;\n}"), (".version 9.0", ".version 8.7")):
             self.assertEqual(self.changed(old, new), [], old)
 
     def test_instructions_matter(self):
-        for old, new in (("%r2, 1;", "%r2, 2;"), ("add.s32", "sub.s32"), ("bra $L__BB1_2", "bra $L__BB1_3"), ("E1s[256]", "E1s[512]"), (".maxntid 256", ".maxntid 128")):
+        for old, new in (("%r2, 1;", "%r2, 2;"), ("add.s32", "sub.s32"), ("bra $L__BB1_2", "bra $L__BB1_3"),
+                         ("E1s[256]", "E1s[512]"), (".maxntid 256", ".maxntid 128")):
             self.assertEqual(self.changed(old, new), ["_ZN3one1kEPfi"], old)
         self.assertEqual(self.changed("[%rd1], 7", "[%rd1], 8"), ["plain"])
 
@@ -240,12 +245,15 @@ class Files(unittest.TestCase):
         (self.root / "a/host.cpp.o").write_text("without kernels")
 
     def object(self, name, ptx="", **cubins):
-        files = {f"x.1.{architecture}.cubin": data.hex() for architecture, data in cubins.items()} | ({"x.1.sm_80.ptx": ptx.encode().hex()} if ptx else {})
+        files = {f"x.1.{architecture}.cubin": data.hex() for architecture, data in cubins.items()}
+        if ptx:
+            files["x.1.sm_80.ptx"] = ptx.encode().hex()
         (self.root / name).parent.mkdir(exist_ok=True)
         (self.root / name).write_text(json.dumps(files))
 
     def run_script(self, *arguments, code=0):
-        done = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--cuobjdump", self.tool, *arguments], capture_output=True, text=True, cwd=self.root)
+        done = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--cuobjdump", self.tool, *arguments],
+                              capture_output=True, text=True, cwd=self.root)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout if code == 0 or not done.stderr else done.stderr
 
@@ -257,14 +265,17 @@ class Files(unittest.TestCase):
     def test_the_same_code_wherever_it_is_and_whatever_it_is_called(self):
         self.object("b/z.cu.o", sm_90a=cubin(("renamed", OTHER), ("k", CODE)), sm_80=cubin(("k", CODE)))
         told = self.run_script("--compare", "a", "b")
-        self.assertEqual(told, "sm_80: 1 kernels in A, 1 in B, 1 of the same code\nsm_90a: 2 kernels in A, 2 in B, 2 of the same code\nthe same code\n")
+        self.assertEqual(told, "sm_80: 1 kernels in A, 1 in B, 1 of the same code\n"
+                               "sm_90a: 2 kernels in A, 2 in B, 2 of the same code\nthe same code\n")
 
     def test_different_code_is_named(self):
         self.object("b/z.cu.o", sm_90a=cubin(("renamed", OTHER[::-1]), ("k", CODE)), sm_80=cubin(("k", CODE)))
         told = self.run_script("--compare", "a", "b", code=1)
-        self.assertRegex(told, r"sm_90a: 2 kernels in A, 2 in B, 1 of the same code\n  only in A: \w{16} l\n  only in B: \w{16} renamed\ndifferent code\n$")
+        self.assertRegex(told, r"sm_90a: 2 kernels in A, 2 in B, 1 of the same code\n"
+                               r"  only in A: \w{16} l\n  only in B: \w{16} renamed\ndifferent code\n$")
         self.object("b/z.cu.o", sm_90a=cubin(("l", OTHER), ("k", CODE)))  # not for sm_80
-        self.assertRegex(self.run_script("--compare", "a", "b", code=1), r"sm_80: 1 kernels in A, 0 in B, 0 of the same code\n  only in A: \w{16} k\n")
+        self.assertRegex(self.run_script("--compare", "a", "b", code=1),
+                         r"sm_80: 1 kernels in A, 0 in B, 0 of the same code\n  only in A: \w{16} k\n")
 
     def test_a_kernel_that_is_there_more_often_is_a_difference(self):
         self.object("b/x.cu.o", sm_90a=cubin(("k", CODE)), sm_80=cubin(("k", CODE)))
@@ -282,7 +293,8 @@ class Files(unittest.TestCase):
     def test_what_the_build_needs(self):
         self.run_script("--table", "t.json", "--source", "t.cpp", "--compiler", "13.0.88", "a/x.cu.o", "a/y.cu.o")
         k, l = codes(cubin(("k", CODE)))["k"], codes(cubin(("l", OTHER)))["l"]
-        self.assertEqual(json.loads((self.root / "t.json").read_text()), {"compiler": "13.0.88", "kernels": {"sm_80": [k], "sm_90a": sorted([k, l])}})
+        self.assertEqual(json.loads((self.root / "t.json").read_text()),
+                         {"compiler": "13.0.88", "kernels": {"sm_80": [k], "sm_90a": sorted([k, l])}})
         source = (self.root / "t.cpp").read_text()
         self.assertIn(f'    {{"k", "sm_80:{k}"}},\n    {{"k", "sm_90a:{k}"}},\n    {{"l", "sm_90a:{l}"}},\n', source)
 
@@ -331,22 +343,25 @@ class Compiled(unittest.TestCase):
         folder = cls.root / name
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.cu").write_text(source)
-        subprocess.run([NVCC, "-gencode", "arch=compute_80,code=compute_80", "-gencode", "arch=compute_90a,code=sm_90a", "--compress-mode=size", "-c", folder / f"{name}.cu",
-                        "-o", folder / f"{name}.cu.o"], check=True)
+        subprocess.run([NVCC, "-gencode", "arch=compute_80,code=compute_80", "-gencode", "arch=compute_90a,code=sm_90a",
+                        "--compress-mode=size", "-c", folder / f"{name}.cu", "-o", folder / f"{name}.cu.o"], check=True)
 
     def compare(self, name, source, code):
         self.compile(name, source)
-        done = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--cuobjdump", CUOBJDUMP, "--compare", self.root / "before", self.root / name],
-                              capture_output=True, text=True)
+        done = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--cuobjdump", CUOBJDUMP,
+                               "--compare", self.root / "before", self.root / name], capture_output=True, text=True)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 
     def test_comments_names_and_order_do_not_matter(self):
-        moved = SOURCE.replace("namespace one {", "// Two kernels.\n\nnamespace another_name {").replace("scale", "times").replace("s[", "row[").replace("table", "numbers")
+        moved = SOURCE.replace("namespace one {", "// Two kernels.\n\nnamespace another_name {")
+        for old, new in (("scale", "times"), ("s[", "row["), ("table", "numbers")):
+            moved = moved.replace(old, new)
         divide = moved[moved.index("__global__ void divide"):moved.index("template __global__ void times<2>")]
         moved = moved.replace(divide, "").replace("template <int N>", divide + "template <int N>")
         told = self.compare("moved", moved, 0)
-        self.assertEqual(told, "compute_80: 2 kernels in A, 2 in B, 2 of the same code\nsm_90a: 2 kernels in A, 2 in B, 2 of the same code\nthe same code\n")
+        self.assertEqual(told, "compute_80: 2 kernels in A, 2 in B, 2 of the same code\n"
+                               "sm_90a: 2 kernels in A, 2 in B, 2 of the same code\nthe same code\n")
 
     def test_a_changed_instruction_matters(self):
         for name, old, new, kernel in (("sign", "* N", "+ N", "scale"), ("constant", "& 3", "& 1", "divide")):
