@@ -124,7 +124,8 @@ class MachineCode(unittest.TestCase):
         first = self.with_address("counter", ".nv.global", 8)
         self.assertEqual(self.with_address("renamed", ".nv.global", 8), first)
         others = [self.with_address("counter", ".nv.global", 12), self.with_address("counter", ".nv.global", 8, offset=32),
-                  self.with_address("counter", ".nv.local", 8), self.with_address("vprintf", "", 0), self.with_address("__assertfail", "", 0)]
+                  self.with_address("counter", ".nv.local", 8), self.with_address("vprintf", "", 0),
+                  self.with_address("__assertfail", "", 0)]
         self.assertEqual(len({first, *others}), 6)
 
     def test_what_is_no_elf_file_is_refused(self):

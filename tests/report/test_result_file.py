@@ -64,7 +64,8 @@ class ResultFile(unittest.TestCase):
         with open(TABLE) as file:
             table = json.load(file)
         for arguments in (("ladder", "gemm", "--size", "256"), ("ladder", "scan", "--size", "100000"), ("bench", "gemm", "--size", "8,256"),
-                          ("bench", "scan", "--size", "1000,100000", "--type", "f4,i1"), ("bench", "scan", "--size", "100000", "--by-key", "7"),
+                          ("bench", "scan", "--size", "1000,100000", "--type", "f4,i1"),
+                          ("bench", "scan", "--size", "100000", "--by-key", "7"),
                           ("bench", "scan", "--own", "16", "--size", "100000"), ("bench", "scan", "--rows", "10", "--size", "100000")):
             done = run(*arguments, "--json", on="cuda")
             self.assertEqual(done.returncode, 0, done.stderr)
