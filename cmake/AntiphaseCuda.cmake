@@ -64,8 +64,8 @@ function(antiphase_cuda_objects name)
 endfunction()
 
 # antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]): adds the same lists of kernels to a
-# target twice, compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>). The
-# target's property ANTIPHASE_KERNELS names all such files, for the checker, but UNCHECKED ones.
+# target twice, compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>, which the
+# target names in its property ANTIPHASE_KERNELS). The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED ones.
 function(antiphase_kernels target name)
   cmake_parse_arguments(arg "UNCHECKED" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
   # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
@@ -89,12 +89,13 @@ function(antiphase_kernels target name)
                                                          SKIP_PRECOMPILE_HEADERS ON)  # a program's own are none of theirs
     list(APPEND cuda_sources "${stub}.cu")
     if(NOT arg_UNCHECKED)
-      set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNELS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+      set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNEL_LISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
     endif()
   endforeach()
   if(ANTIPHASE_HAS_CUDA)
     antiphase_cuda_objects(${target}_${name} ARCHITECTURES ${arg_ARCHITECTURES} SOURCES ${cuda_sources})
     target_compile_definitions(${target}_${name} PRIVATE ${arg_DEFINITIONS})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${name}>)
+    set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNELS ${target}_${name})
   endif()
 endfunction()

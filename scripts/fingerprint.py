@@ -1,189 +1,280 @@
 #!/usr/bin/env python3
-"""Fingerprints of the kernels' sources: equal as long as the code that a GPU runs is, whatever happens to comments, layout and the CPU's side.
+"""Fingerprints of compiled kernels: equal as long as the code is that a GPU gets, whatever happens to names, comments and lines.
 
-    fingerprint.py [--root ROOT]                 prints one line per family: name, fingerprint
-    fingerprint.py [--root ROOT] --files FAMILY  prints the files of a family
-    fingerprint.py [--root ROOT] --source FILE   writes the definitions for tool/measure/provenance.hpp, if they have changed
+    fingerprint.py FILE...              prints a line per kernel: architecture, fingerprint, mangled name
+    fingerprint.py --compare A B        says whether two builds hold the same code; exit status 1 if not
+    fingerprint.py --table FILE.json --source FILE.cpp --compiler VERSION FILE...
+                                        writes what report.py compares figures with, and the definition for tool/measure/kernel_code.hpp
 
-A family is what the files of FAMILIES include, directly or not, within the project: src/<family>/kernels_*.cuh, and of scans with types of one's own, which
-are compiled where they are called, those of `bench scan --own`. The headers of the CPU executor are left out, because no
-figure comes from it, and so are the branches of conditionals that nvcc never sees, with what only they include. A fingerprint is the beginning of the
-SHA-256 of these files: paths in order, comments removed, tokens one blank apart.
+FILE, A and B are object files, libraries, programs, or folders, of which all *.cu.o below them count. cuobjdump takes the machine code
+and the PTX out of them (--cuobjdump, else that on PATH).
+
+Machine code (sm_90a) counts as the processor gets it: every bit of a kernel's instructions, with the functions it calls, its registers,
+stack frame, barriers, limit of threads and shared memory, and the tables of constants and of variables of its file. PTX, for which
+another compiler makes the machine code later, is told apart by its architecture's name (compute_80): a kernel's text, with the
+declarations it uses, all symbols numbered as they appear. A fingerprint is the beginning of the SHA-256 of that. Exit status: 0 fine,
+1 different or unreadable, 2 usage.
 """
 import argparse
+import collections
 import hashlib
-import itertools
+import json
 import pathlib
 import re
+import shutil
+import struct
 import subprocess
 import sys
+import tempfile
 
-# How the names of a family's kernels begin, and the files with its kernels. The first that fits counts.
-FAMILIES = {"scan.own": "tool/measure/kernels_own_scan.cuh", "gemm": "src/gemm/kernels_*.cuh", "scan": "src/scan/kernels_*.cuh"}
-NOT_ON_A_GPU = "include/antiphase/executor/cpu/"
-CODE = ("include", "src", "tool", "cmake", "CMakeLists.txt")  # what a commit must contain to be the origin of a figure
 DIGITS = 16
-# What is known of conditions where nvcc compiles for a GPU. Of any other condition both branches count.
-KNOWN = {"AP_ON_GPU": True, "AP_EVERY_LANE_ARRIVES": False, "0": False, "1": True}
-DEFINED = {"__CUDACC__": True, "AP_ON_GPU": True, "AP_CHECKED": False, "AP_EVERY_LANE_ARRIVES": False}
-
-STRING = r'R"(?P<mark>[^()\s\\]*)\((?:.|\n)*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z_])\'(?:\\.|[^\'\\\n])+\''
-COMMENT = re.compile(r"(?P<text>" + STRING + r")|//(?:\\\n|[^\n])*|/\*(?:.|\n)*?\*/")
-CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)")
-NAME = r"defined\s*\(\s*(?P<called>\w+)\s*\)|defined\s+(?P<named>\w+)"
-OTHER = r"(?:[^&|!()]|!=|&(?!&)|\|(?!\|))+"
-CONDITION = re.compile(r"\s*(?:(?P<sign>&&|\|\||!(?!=)|[()])|" + NAME + "|" + OTHER + ")")
-SIGNS = {"&&": " and ", "||": " or ", "!": " not "}
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
-OPERATOR = r"<=>|->\*|\.\.\.|<<=|>>=|\+\+|--|&&|\|\||<<|>>|->|::|##|[-+*/%&|^<>=!]="
-TOKEN = re.compile(STRING.replace("mark", "quote") + r"|[A-Za-z_][A-Za-z_0-9]*|\.?[0-9](?:[eEpP][+-]|'?[0-9A-Za-z_.])*|" + OPERATOR + r"|\S")
+Kernel = collections.namedtuple("Kernel", "architecture name code")
 
 
-def without_comments(text):
-    return COMMENT.sub(lambda match: match.group("text") or " ", text)
+class Unreadable(Exception):
+    """A file without kernels that can be read; the message says which and why."""
 
 
-def holds(condition):
-    """Whether a condition holds where nvcc compiles for a GPU; None if that cannot be told."""
-    text, unknown = "", {}
-    for part in CONDITION.finditer(condition.strip()):
-        name = part["called"] or part["named"]
-        value = DEFINED.get(name) if name else KNOWN.get(part.group().strip())
-        if part["sign"]:
-            text += SIGNS.get(part["sign"], part["sign"])
-        elif value is not None:
-            text += str(value)
-        else:
-            text += unknown.setdefault(part.group().strip(), f"u{len(unknown)}")
-    try:
-        values = {eval(text, {}, dict(zip(unknown.values(), case))) for case in itertools.product((False, True), repeat=len(unknown))}
-    except (SyntaxError, TypeError):
-        return None  # such as a macro with arguments
-    return values.pop() if len(values) == 1 else None
+def digest(parts):
+    """Of texts and bytes: each with its length, so that none runs into the next."""
+    made = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        made.update(b"%d:" % len(data))
+        made.update(data)
+    return made.hexdigest()[:DIGITS]
 
 
-def seen_by_gpu(text):
-    """The lines of a source without comments that nvcc may see; conditionals stay only as far as they are undecided."""
-    lines = []
-    chains = []  # for each conditional that is open: [an earlier branch is taken for certain, this branch may be seen, directives are kept]
-    for line in text.replace("\\\n", " ").splitlines():
-        match = CONDITIONAL.match(line)
-        outside = all(seen for _, seen, _ in (chains[:-1] if match and not match[1].startswith("if") else chains))
-        if not match:
-            if outside:
-                lines.append(line)
-            continue
-        word, condition = match.groups()
-        if word.startswith("if"):
-            chains.append([False, False, False])
-            condition = {"if": condition, "ifdef": f"defined({condition.strip()})", "ifndef": f"!defined({condition.strip()})"}[word]
-        if word == "endif":
-            keep = chains.pop()[2]
-        else:
-            taken, _, kept = chains[-1]
-            value = True if word == "else" else holds(condition)
-            seen = not taken and value is not False
-            keep = seen and (kept or value is None)
-            chains[-1] = [taken or value is True, seen, kept or keep]
-        if keep and outside:
-            lines.append(line)
-    return lines
+# ---- machine code: an ELF file (64 bits, little endian) with a section .text.<kernel> for each kernel ----------------------------------
+
+SYMBOLS, RELOCATIONS_WITH_ADDEND, NO_BITS, RELOCATIONS = 2, 4, 8, 9  # types of sections
+FUNCTION, IS_KERNEL = 2, 0x10  # of symbols: the type, and NVIDIA's bit in st_other
+# Attributes in .nv.info: of the file, each with a symbol and a value, and of a kernel.
+OF_FILE = {0x2F: "registers", 0x11: "frame"}
+OF_KERNEL = {0x4C: "barriers", 0x05: "most threads", 0x10: "threads"}
+TABLES = re.compile(r"\.nv\.(constant[1-9]\d*|global\.init)$")  # constant0 holds the arguments of a call
 
 
-def normalised(text):
-    """The tokens of a source. A directive ends with its line, so it stays a line of its own."""
-    lines, code = [], []
-    for line in seen_by_gpu(without_comments(text)):
-        if line.lstrip().startswith("#"):
-            lines += [" ".join(code), " ".join(match.group() for match in TOKEN.finditer(line))]
-            code = []
-        else:
-            code.append(" ".join(match.group() for match in TOKEN.finditer(line)))
-            code = [part for part in code if part]
-    lines.append(" ".join(code))
-    return "\n".join(line for line in lines if line)
+class Cubin:
+    def __init__(self, data):
+        if data[:6] != b"\x7fELF\x02\x01":
+            raise Unreadable("expected an ELF file of 64 bits, little endian")
+        self.data = data
+        table, size, count, names = struct.unpack_from("<Q", data, 0x28) + struct.unpack_from("<HHH", data, 0x3A)
+        self.sections = [Section(data, table + i * size) for i in range(count)]
+        for section in self.sections:
+            section.name = self.text(self.sections[names], section.name_at)
+        self.by_name = {section.name: section for section in self.sections}
+        self.symbols = []  # (name, type, other, section's number, value)
+        for section in self.sections:
+            if section.type == SYMBOLS:
+                for at in range(section.offset, section.offset + section.size, 24):
+                    name, info, other, where, value = struct.unpack_from("<IBBHQ", data, at)
+                    self.symbols.append((self.text(self.sections[section.link], name), info & 15, other, where, value))
+
+    def text(self, section, at):
+        begin = section.offset + at
+        return self.data[begin:self.data.index(b"\0", begin)].decode()
+
+    def content(self, section):
+        return b"" if section.type == NO_BITS else self.data[section.offset:section.offset + section.size]
+
+    def attributes(self, name):
+        """Of a section .nv.info: pairs of a number and what follows it."""
+        section = self.by_name.get(name)
+        data, at, found = self.content(section) if section else b"", 0, []
+        while at + 4 <= len(data):
+            form, attribute, value = struct.unpack_from("<BBH", data, at)
+            at += 4
+            found.append((attribute, data[at:at + value] if form == 4 else data[at - 2:at]))
+            at += value if form == 4 else 0
+        return found
+
+    def relocations(self, number):
+        """Of a section: where addresses are put when the code is loaded, and of what. Names of what the file itself holds do not matter."""
+        found = []
+        for section in self.sections:
+            if section.info != number or section.type not in (RELOCATIONS, RELOCATIONS_WITH_ADDEND):
+                continue
+            form, size = ("<QQq", 24) if section.type == RELOCATIONS_WITH_ADDEND else ("<QQ", 16)
+            for at in range(section.offset, section.offset + section.size, size):
+                offset, info, *addend = struct.unpack_from(form, self.data, at)
+                name, type, _, where, value = self.symbols[info >> 32]
+                inside = 0 < where < len(self.sections)
+                kind = re.match(r"\.(nv\.)?\w+(\.init)?", self.sections[where].name).group() if inside else name
+                found.append((offset, info & 0xFFFFFFFF, kind, type, value, *addend))
+        return sorted(found)
+
+    def kernels(self):
+        tables = []
+        for number, section in enumerate(self.sections):
+            if TABLES.match(section.name):
+                tables += [section.name, self.content(section), *self.relocations(number)]
+            elif section.name == ".nv.global":
+                tables += [section.name, section.size]
+        for number, (name, type, other, where, _) in enumerate(self.symbols):
+            if type != FUNCTION or not other & IS_KERNEL:
+                continue
+            parts = [self.content(self.sections[where]), *self.relocations(where), *tables]
+            parts += [f"{OF_FILE[attribute]} {value[4:].hex()}" for attribute, value in sorted(self.attributes(".nv.info"))
+                      if attribute in OF_FILE and struct.unpack_from("<I", value)[0] == number]
+            parts += [f"{OF_KERNEL[attribute]} {value.hex()}" for attribute, value in sorted(self.attributes(f".nv.info.{name}"))
+                      if attribute in OF_KERNEL]
+            shared = self.by_name.get(f".nv.shared.{name}")
+            own = self.by_name.get(f".nv.constant2.{name}")
+            yield name, digest([*parts, f"shared {shared.size if shared else 0}", self.content(own) if own else b""])
 
 
-def included(root, path):
-    """The project's files that a file includes."""
-    text = "\n".join(seen_by_gpu(without_comments((root / path).read_text())))
-    for angled, quoted in INCLUDE.findall(text):
-        name = angled or quoted
-        places = [root / "include" / name] + ([(root / path).parent / name, root / name] if quoted else [])
-        for place in places:
-            if place.is_file():
-                yield place.resolve().relative_to(root.resolve()).as_posix()
-                break
+class Section:
+    def __init__(self, data, at):
+        self.name_at, self.type, _, _, self.offset, self.size, self.link, self.info = struct.unpack_from("<IIQQQQII", data, at)
+        self.name = ""
 
 
-def files_of(root, family):
-    """What the kernels of a family are made of, as paths in order."""
-    waiting = [path.relative_to(root).as_posix() for path in sorted(root.glob(FAMILIES[family]))]
-    if not waiting:
-        raise SystemExit(f"fingerprint.py: there is no {FAMILIES[family]} below {root}")
-    found = set()
-    while waiting:
-        path = waiting.pop()
-        if path not in found and not path.startswith(NOT_ON_A_GPU):
-            found.add(path)
-            waiting += included(root, path)
-    return sorted(found)
+# ---- PTX -----------------------------------------------------------------------------------------------------------------------------
+
+NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:version|target|address_size|file|loc|section)\b[^\n;{]*$", re.DOTALL | re.MULTILINE)
+SPACE = re.compile(r"\s+")
+DECLARED = re.compile(r"(?:\.(?:entry|func)\s+(?:\([^)]*\)\s*)?|\.(?:global|const|shared)\b[^=;{(]*?\s)([A-Za-z_$%][\w$]*)\s*(?=[\[(=;]|$)")
+FUNCTION_BEGINS = re.compile(r"\s*(?:\.\w+\s+)*\.(?:entry|func)\b")
 
 
-def fingerprint(root, family):
-    digest = hashlib.sha256()
-    for path in files_of(root, family):
-        digest.update(f"{path}\n{normalised((root / path).read_text())}\n\0".encode())
-    return digest.hexdigest()[:DIGITS]
+def statements(text):
+    """The declarations and functions of a PTX file, in order."""
+    begin = depth = 0
+    for mark in re.finditer(r"[{};]", text):
+        depth += {"{": 1, "}": -1, ";": 0}[mark.group()]
+        if depth == 0 and (mark.group() == ";" or FUNCTION_BEGINS.match(text, begin)):
+            yield text[begin:mark.end()].strip()
+            begin = mark.end()
 
 
-def family_of(kernel):
-    """The family of a kernel by its name, as in gemm.ladder.tiled; none if there is none."""
-    return next((family for family in FAMILIES if f"{kernel}.".startswith(f"{family}.")), None)
+def kernels_of_ptx(text):
+    declared = {}
+    for statement in statements(NO_CODE.sub("", text)):
+        found = DECLARED.search(statement)
+        if found:
+            declared[found[1]] = SPACE.sub(" ", statement)
+    plain = [re.escape(name) for name in declared if name[0] not in "$_"]
+    symbol = re.compile(r"[$_](?<![\w.%$].)[\w$]+" + "".join(rf"|(?<![\w.%$]){name}(?![\w$])" for name in plain))
+    for name, statement in declared.items():
+        if re.match(r"(\.\w+ )*\.entry\b", statement):
+            numbers, parts = {}, []
+
+            def numbered(found):
+                return "$" + str(numbers.setdefault(found.group(), len(numbers)))
+            waiting = [name]
+            for used in waiting:
+                parts.append(symbol.sub(numbered, declared[used]))
+                waiting += [other for other in numbers if other in declared and other not in waiting]
+            yield name, digest(parts)
 
 
-def fingerprints(root):
-    return {family: fingerprint(root, family) for family in FAMILIES}
+# ---- files ---------------------------------------------------------------------------------------------------------------------------
+
+def kernels_of_file(path, cuobjdump):
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([cuobjdump, "-xelf", "all", "-xptx", "all", path.resolve()], cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            raise Unreadable(f"{path}: {(done.stderr or done.stdout).strip()}")
+        for made in sorted(pathlib.Path(folder).iterdir()):
+            architecture = re.search(r"\.sm_(\w+)\.(cubin|ptx)$", made.name)
+            if not architecture:
+                continue
+            try:
+                if architecture[2] == "cubin":
+                    yield from (Kernel(f"sm_{architecture[1]}", name, code) for name, code in Cubin(made.read_bytes()).kernels())
+                else:
+                    yield from (Kernel(f"compute_{architecture[1]}", name, code) for name, code in kernels_of_ptx(made.read_text()))
+            except (Unreadable, struct.error, IndexError, ValueError) as failure:
+                raise Unreadable(f"{path}: {made.name}: {failure}") from None
 
 
-def commit(root):
-    """The short hash of HEAD, marked if the code differs from it; empty where there is no git."""
-    def git(*arguments):
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True)
-        return done.stdout.strip() if done.returncode == 0 else None
-    try:
-        head = git("rev-parse", "--short=12", "HEAD")
-        changed = git("status", "--porcelain", "--", *CODE)
-    except FileNotFoundError:
-        return ""
-    return "" if not head else head + ("-dirty" if changed else "")
+def kernels_of(paths, cuobjdump):
+    """All kernels of files and folders, in order; each as often as it is there."""
+    files = []
+    for path in paths:
+        if not path.exists():
+            raise Unreadable(f"{path} does not exist")
+        inside = sorted(path.rglob("*.cu.o")) if path.is_dir() else [path]
+        if not inside:
+            raise Unreadable(f"{path}: there is no *.cu.o below it")
+        files += inside
+    return sorted(kernel for file in files for kernel in kernels_of_file(file, cuobjdump))
 
 
-def write_source(root, file):
-    cases = "".join(f'  if (kernel == "{family}" || kernel.starts_with("{family}.")) return "{code}";\n' for family, code in fingerprints(root).items())
-    text = ("// Which code a figure belongs to; written by scripts/fingerprint.py.\n"
-            '#include "tool/measure/provenance.hpp"\n\nnamespace antiphase::tool {\n\n'
-            f'std::string_view built_from() {{ return "{commit(root)}"; }}\n\n'
-            f"std::string_view code_of(std::string_view kernel) {{\n{cases}  return {{}};\n}}\n\n}}  // namespace antiphase::tool\n")
-    if not file.exists() or file.read_text() != text:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+def table_text(kernels, compiler):
+    table = {}
+    for kernel in kernels:
+        table.setdefault(kernel.architecture, set()).add(kernel.code)
+    kernels = {architecture: sorted(codes) for architecture, codes in table.items()}
+    return json.dumps({"compiler": compiler, "kernels": kernels}, indent=1) + "\n"
+
+
+def source_text(kernels):
+    all_of_them = sorted({(kernel.name, kernel.architecture, kernel.code) for kernel in kernels})
+    rows = "".join(f'    {{"{name}", "{architecture}:{code}"}},\n' for name, architecture, code in all_of_them)
+    return ("// The code of the kernels; written by scripts/fingerprint.py.\n"
+            '#include "tool/measure/kernel_code.hpp"\n\nnamespace antiphase::tool {\n\n'
+            f"std::span<const kernel_code> kernel_codes() {{\n  static constexpr kernel_code all[] = {{\n{rows}  }};\n  return all;\n}}\n\n"
+            "}  // namespace antiphase::tool\n")
+
+
+def readable(names):
+    """The names as C++ writes them, where there is a c++filt."""
+    tool = shutil.which("c++filt") or shutil.which("cu++filt")
+    if not tool or not names:
+        return names
+    return subprocess.run([tool], input="\n".join(names), capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def compare(before, after):
+    """Prints what only one of two lists of kernels holds; whether there is nothing."""
+    same = True
+    for architecture in sorted({kernel.architecture for kernel in before + after}):
+        codes = [collections.Counter(k.code for k in kernels if k.architecture == architecture) for kernels in (before, after)]
+        shared = sum((codes[0] & codes[1]).values())
+        print(f"{architecture}: {sum(codes[0].values())} kernels in A, {sum(codes[1].values())} in B, {shared} of the same code")
+        for label, kernels, more in (("A", before, codes[0] - codes[1]), ("B", after, codes[1] - codes[0])):
+            of_them = [k for k in kernels if k.architecture == architecture and k.code in more]
+            for kernel, name in zip(of_them, readable([k.name for k in of_them])):
+                times = more[kernel.code]
+                of = sum(k.code == kernel.code for k in of_them)
+                print(f"  only in {label}: {kernel.code} {name}" + (f" ({times} of {of} with this code)" if of > times else ""))
+                same = False
+    return same
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent, help="the project's root")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--files", metavar="FAMILY", choices=FAMILIES)
-    what.add_argument("--source", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("files", metavar="FILE", nargs="*", type=pathlib.Path)
+    parser.add_argument("--compare", nargs=2, metavar=("A", "B"), type=pathlib.Path)
+    parser.add_argument("--cuobjdump", metavar="TOOL", default="cuobjdump")
+    parser.add_argument("--table", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("--source", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("--compiler", metavar="VERSION")
     options = parser.parse_args()
-    if options.files:
-        print("\n".join(files_of(options.root, options.files)))
-    elif options.source:
-        write_source(options.root, options.source)
+    if bool(options.compare) == bool(options.files):
+        parser.error("expected files, or --compare and two")
+    if bool(options.table or options.source) and not (options.table and options.source and options.compiler and options.files):
+        parser.error("--table, --source and --compiler belong together, with files")
+    cuobjdump = shutil.which(options.cuobjdump)
+    if not cuobjdump:
+        parser.error(f"there is no {options.cuobjdump}: expected the CUDA toolkit's cuobjdump on PATH or named with --cuobjdump")
+    try:
+        if options.compare:
+            same = compare(*(kernels_of([path], cuobjdump) for path in options.compare))
+            print("the same code" if same else "different code")
+            return 0 if same else 1
+        kernels = kernels_of(options.files, cuobjdump)
+    except Unreadable as failure:
+        print(f"fingerprint.py: {failure}", file=sys.stderr)
+        return 1
+    if options.table:
+        options.table.write_text(table_text(kernels, options.compiler))
+        options.source.write_text(source_text(kernels))
     else:
-        for family, code in fingerprints(options.root).items():
-            print(family, code)
+        print("".join(f"{k.architecture} {k.code} {k.name}\n" for k in kernels), end="")
     return 0
 
 

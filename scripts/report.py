@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Makes the README's tables of the ladders, their pictures, and the figures in the documents from the result files in bench/results.
 
-    report.py [--root ROOT]           writes them
-    report.py [--root ROOT] --check   fails if they are not what it would write
+    report.py [--root ROOT] [--kernels FILE]           writes them
+    report.py [--root ROOT] [--kernels FILE] --check   fails if they are not what it would write
 
 The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
-documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that README and documents show are files of examples. A figure whose code has changed since it was taken is marked. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that
+README and documents show are files of examples.
+
+A figure whose code has changed since it was taken is marked. That is judged by a build's table of its compiled kernels: FILE, else
+build/tool/kernels.json. Where there is none (--kernels= says so), and for figures of another compiler or architecture, marks stay as they
+are, by bench/results/stale.txt. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
 import pathlib
@@ -13,8 +18,8 @@ import re
 import sys
 
 import bench_tables
+import compiled_code
 import figures
-import fingerprint
 import ladder_plot
 import results
 from results import gain_text, rate_text, shape_text
@@ -31,12 +36,10 @@ RIVALS = {"gemm": {"cublas_fp32": "cuBLAS FP32"}, "gemm-f16": {"cublas_f16": "cu
 
 
 class Report:
-    def __init__(self, root):
+    def __init__(self, root, table):
         self.results = results.Results(root / "bench" / "results")
-        self.codes = fingerprint.fingerprints(root) if self.results.figures else {}
-
-    def stale(self, figure):
-        return figure.code != self.codes[fingerprint.family_of(figure.kernel)]
+        self.code = compiled_code.Judge(self.results.figures.values(), root / "bench" / "results", table)
+        self.stale = self.code.stale
 
     def rate(self, figure, who="ours"):
         """A cell: the rate, marked if it is stale. A rival's does not depend on our code."""
@@ -152,9 +155,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent, help="the project's root")
     parser.add_argument("--check", action="store_true", help="write nothing, fail if something would change")
+    parser.add_argument("--kernels", metavar="FILE", help="the table of a build's kernels, tool/kernels.json in its folder; empty: none")
     options = parser.parse_args()
+    kernels = pathlib.Path(options.kernels) if options.kernels else options.root / "build" / "tool" / "kernels.json"
     try:
-        report = Report(options.root)
+        table = compiled_code.Table(kernels) if options.kernels or options.kernels is None and kernels.exists() else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as failure:
+        print(f"report.py: {kernels}: expected a table that scripts/fingerprint.py wrote: {failure}", file=sys.stderr)
+        return 1
+    try:
+        report = Report(options.root, table)
     except results.BadResult as failure:
         print(f"report.py: bench/results/{failure}", file=sys.stderr)
         return 1
@@ -182,10 +192,14 @@ def main():
         except results.BadResult as failure:
             print(f"report.py: docs: {failure}", file=sys.stderr)
             return 1
+    made[report.code.path] = report.code.list_text()
     differing = [path for path, text in made.items() if (path.read_text() if path.exists() else None) != text]
+    if report.results.figures:
+        print(report.code.verdict())
     if options.check:
         for path in differing:
-            print(f"report.py: {path.relative_to(options.root)} does not agree with bench/results: run scripts/report.py", file=sys.stderr)
+            source = "the compiled kernels" if path == report.code.path else "bench/results"
+            print(f"report.py: {path.relative_to(options.root)} does not agree with {source}: run scripts/report.py", file=sys.stderr)
         return 1 if differing else 0
     for path in differing:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,8 @@
 import json
 import pathlib
 
-SCHEMA = 1
+SCHEMA = 2
+WITHOUT_CODE = 1  # the schema whose records do not tell the code of their compiled kernels
 EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
 SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}  # bytes of an element; of any other type 4
 PROTOCOLS = ("rested", "hot", "graph", "event")
@@ -27,10 +28,19 @@ class BadResult(Exception):
     """A result file that says something it must not; the message names the file."""
 
 
+def codes(values):
+    """Pairs of architecture and fingerprint, one for each kernel that ran. None where they were not known."""
+    pairs = [tuple(value.split(":")) for value in values] if isinstance(values, list) else [()]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise BadResult(f"code {values}: expected a list of architectures with fingerprints, such as sm_90a:0123456789abcdef")
+    return pairs
+
+
 class Figure:
     """One record of one file."""
 
-    def __init__(self, record, file):
+    def __init__(self, record, file, number):
         self.kernel = record["kernel"]
         self.family, self.step = self.kernel.split(".")[0], self.kernel.split(".")[-1]
         self.shape = tuple(record["shape"][extent] for extent in EXTENTS[self.family])
@@ -39,10 +49,10 @@ class Figure:
         self.type = record.get("type", "f32")
         self.adds = record.get("adds", "")
         self.times = record["time_us"]
-        self.code = record["code"]
+        self.code = codes(record["code"]) if file.schema != WITHOUT_CODE else []
         self.overlap = record.get("overlap", {}).get("formula")
         self.record = record
-        self.file = file
+        self.file, self.number = file, number  # of the record within the file
 
     @property
     def key(self):
@@ -69,16 +79,17 @@ class File:
         except ValueError as failure:
             raise BadResult(f"{path.name}: not JSON: {failure}") from None
         try:
-            if content["schema"] != SCHEMA:
+            if content["schema"] not in (WITHOUT_CODE, SCHEMA):
                 raise BadResult(f"schema {content['schema']}: expected {SCHEMA}")
+            self.schema = content["schema"]
             if content.get("partial"):
                 raise BadResult("partial: the run was interrupted before all was measured, take it again")
             self.machine, self.date, self.commit = content["machine"], content["date"], content["commit"]
             self.name = self.machine["name"]
-            records = [record for record in content["records"] if "refused" not in record]
-            for record in records:
+            records = [(number, record) for number, record in enumerate(content["records"]) if "refused" not in record]
+            for _, record in records:
                 require_sensible(record)
-            self.figures = [Figure(record, self) for record in records]
+            self.figures = [Figure(record, self, number) for number, record in records]
         except (KeyError, TypeError) as failure:
             raise BadResult(f"{path.name}: {failure} is missing or is not what it has to be") from None
         except BadResult as failure:

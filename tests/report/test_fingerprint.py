@@ -1,206 +1,378 @@
 #!/usr/bin/env python3
-"""fingerprint.py on a made-up tree: comments, layout and the CPU's side do not matter, code does, wherever it is included from."""
+"""fingerprint.py: names, places and order of kernels do not matter, code does. On made-up code, and on what a compiler makes."""
+import json
+import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SCRIPTS = pathlib.Path(sys.argv.pop())
+SCRIPTS = pathlib.Path(sys.argv.pop()).resolve()
 sys.path.insert(0, str(SCRIPTS))
 import fingerprint  # noqa: E402
 
-TREE = {
-    "src/gemm/ladder/kernels_plain.cuh": '// The kernels.\n#include <antiphase/gemm/tiled.cuh>\n#include <vector>\n#include "list.cuh"\nint a(int x) { return x+1; }\n',
-    "src/gemm/list.cuh": '#pragma once\nconst char* name = "a // b  c";  // a name\n',
-    "src/gemm/gemm.cpp": "int host() { return 1; }\n",
-    "src/gemm/ladder/tiled.cuh": "#pragma once\n#include <antiphase/core/tile.hpp>\n#include <antiphase/device/load.cuh>\n#define SUM(x) \\\n  (x + 1)\n",
-    "include/antiphase/core/tile.hpp": "#pragma once\n#include <antiphase/executor/cpu/machine.hpp>\nstruct tile { int m; };\n",
-    "include/antiphase/executor/cpu/machine.hpp": "struct machine {};\n",
-    "include/antiphase/device/load.cuh": """#pragma once
-#if !AP_ON_GPU
-#include <antiphase/device/host_only.hpp>
-#endif
-inline int load(int x) {
-#if AP_ON_GPU
-#if __CUDA_ARCH__ >= 900
-  return __ldg_new(x);
-#else
-  return __ldg_old(x);
-#endif
-#else  // on the CPU
-#ifdef SOMETHING
-  x += 2;
-#endif
-  return cpu_load(x);
-#endif
-}
-""",
-    "include/antiphase/device/host_only.hpp": "struct host_only {};\n",
-    "include/antiphase/core/unused.hpp": "struct unused {};\n",
-    "src/scan/kernels_sum.cuh": "int b(int x) { return x - 1; }\n",
-    "tool/measure/kernels_own_scan.cuh": "#include <antiphase/own.cuh>\nint c();\n",
-    "include/antiphase/own.cuh": "int d();\n",
-}
-TILED, TILE, PLAIN, LIST = ("src/gemm/ladder/tiled.cuh", "include/antiphase/core/tile.hpp", "src/gemm/ladder/kernels_plain.cuh", "src/gemm/list.cuh")
-LOAD, HOST_ONLY = "include/antiphase/device/load.cuh", "include/antiphase/device/host_only.hpp"
+NVCC, CUOBJDUMP = os.environ.get("ANTIPHASE_NVCC"), os.environ.get("ANTIPHASE_CUOBJDUMP")
 
 
-class Fingerprint(unittest.TestCase):
+class Elf:
+    """An ELF file as nvcc makes them, of the sections that are added. A kernel is a section .text.NAME and a symbol of that section."""
+
+    def __init__(self):
+        self.sections, self.symbols = [("", 0, b"", 0, 0, 0)], [("", 0, 0, 0, 0)]  # name, type, content, link, info, size
+
+    def section(self, name, content=b"", type=1, info=0, size=None):
+        self.sections.append((name, type, content, 0, info, len(content) if size is None else size))
+        return len(self.sections) - 1
+
+    def symbol(self, name, where, type=2, other=0x10, value=0):
+        self.symbols.append((name, type, other, where, value))
+        return len(self.symbols) - 1
+
+    def kernel(self, name, code, registers=32, frame=0, shared=0, threads=256):
+        symbol = self.symbol(name, self.section(f".text.{name}", code))
+        of_file = ((0x2F, registers), (0x11, frame))
+        file_info = b"".join(struct.pack("<BBHII", 4, attribute, 8, symbol, value) for attribute, value in of_file)
+        self.section(f".nv.info.{name}", struct.pack("<BBH", 3, 0x4C, 1) + struct.pack("<BBHIII", 4, 0x05, 12, threads, 1, 1))
+        self.section(f".nv.shared.{name}", type=8, size=shared)
+        return file_info
+
+    def bytes(self, infos=b""):
+        if infos:
+            self.section(".nv.info", infos)
+        strings = bytearray(b"\0")
+
+        def text(string):
+            strings.extend(string.encode() + b"\0")
+            return len(strings) - len(string.encode()) - 1
+        table = b"".join(struct.pack("<IBBHQQ", text(name), type, other, where, value, 0)
+                         for name, type, other, where, value in self.symbols)
+        self.section(".symtab", table, type=2)
+        names = [text(section[0]) for section in self.sections] + [text(".strtab")]
+        self.section(".strtab", bytes(strings), type=3)
+        last, content, headers = len(self.sections) - 1, b"", b""
+        for (_, type, data, _, info, size), name in zip(self.sections, names):
+            headers += struct.pack("<IIQQQQIIQQ", name, type, 0, 0, 64 + len(content), size, last, info, 1, 0)
+            content += data
+        head = struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(content), 0, 64, 0, 0, 64, len(self.sections), last)
+        return b"\x7fELF\x02\x01\x01" + bytes(9) + head + content + headers
+
+
+def cubin(*kernels, before=(), **attributes):
+    """Of kernels as pairs of name and code."""
+    elf = Elf()
+    for name, content in before:
+        elf.section(name, content)
+    return elf.bytes(b"".join(elf.kernel(name, code, **attributes) for name, code in kernels))
+
+
+def codes(data):
+    return dict(fingerprint.Cubin(data).kernels())
+
+
+CODE, OTHER = bytes(range(64)), bytes(range(1, 65))
+
+
+class MachineCode(unittest.TestCase):
+    def code(self, *arguments, **more):
+        return codes(cubin(("k", CODE), *arguments, **more))["k"]
+
+    def test_what_a_fingerprint_looks_like(self):
+        found = codes(cubin(("one", CODE), ("other", OTHER)))
+        self.assertEqual(sorted(found), ["one", "other"])
+        for code in found.values():
+            self.assertRegex(code, "^[0-9a-f]{16}$")
+        self.assertNotEqual(found["one"], found["other"])
+
+    def test_names_order_and_neighbours_do_not_matter(self):
+        one, other = codes(cubin(("one", CODE), ("other", OTHER))).values()
+        self.assertEqual(codes(cubin(("x", OTHER), ("a_longer_name", CODE))), {"a_longer_name": one, "x": other})
+        self.assertEqual(codes(cubin(("k", CODE)))["k"], one)
+        self.assertEqual(codes(cubin(("k", CODE), before=[(".debug_line", b"lines"), (".nv.constant0.k", b"arguments")]))["k"], one)
+
+    def test_every_instruction_matters(self):
+        for at in range(len(CODE)):
+            changed = CODE[:at] + bytes([CODE[at] ^ 1]) + CODE[at + 1:]
+            self.assertNotEqual(codes(cubin(("k", changed)))["k"], self.code(), at)
+        self.assertNotEqual(codes(cubin(("k", CODE + CODE[:16])))["k"], self.code())
+
+    def test_resources_matter(self):
+        for attribute in ("registers", "frame", "shared", "threads"):
+            self.assertNotEqual(self.code(**{attribute: 48}), self.code(), attribute)
+
+    def test_attributes_are_those_of_the_kernel(self):
+        """A neighbour's registers are none of its own."""
+        elf = Elf()
+        infos = elf.kernel("k", CODE) + elf.kernel("other", OTHER, registers=99)
+        self.assertEqual(codes(elf.bytes(infos))["k"], self.code())
+
+    def test_tables_of_constants_and_variables_matter(self):
+        found = [self.code(before=[(name, content)]) for name in (".nv.constant3", ".nv.global.init", ".nv.constant2.k")
+                 for content in (b"1234", b"1235")]
+        self.assertEqual(len({*found, self.code()}), 7)
+
+    def with_address(self, variable, where, value, offset=16):
+        """A kernel with an address of a variable in it, put there when the code is loaded."""
+        elf = Elf()
+        infos = elf.kernel("k", CODE)
+        symbol = elf.symbol(variable, elf.section(where, type=8, size=64) if where else 0, type=1, other=0, value=value)
+        elf.section(".rela.text.k", struct.pack("<QQq", offset, symbol << 32 | 2, 0), type=4, info=1)
+        return codes(elf.bytes(infos))["k"]
+
+    def test_addresses_matter_by_what_they_are_of_not_by_its_name(self):
+        first = self.with_address("counter", ".nv.global", 8)
+        self.assertEqual(self.with_address("renamed", ".nv.global", 8), first)
+        others = [self.with_address("counter", ".nv.global", 12), self.with_address("counter", ".nv.global", 8, offset=32),
+                  self.with_address("counter", ".nv.local", 8), self.with_address("vprintf", "", 0),
+                  self.with_address("__assertfail", "", 0)]
+        self.assertEqual(len({first, *others}), 6)
+
+    def test_what_is_no_elf_file_is_refused(self):
+        for data in (b"", b"text", b"\x7fELF\x01\x01" + bytes(60)):
+            with self.assertRaisesRegex(fingerprint.Unreadable, "expected an ELF file of 64 bits"):
+                codes(data)
+
+
+PTX = """//
+// Generated by NVIDIA NVVM Compiler
+//
+.version 9.0
+.target sm_80
+.address_size 64
+
+.extern .func (.param .b32 func_retval0) vprintf
+(
+.param .b64 vprintf_param_0
+)
+;
+.const .align 4 .b8 _ZN3one5tableE[16] = {0, 0, 128, 63, 0, 0, 0, 64};
+.global .align 4 .u32 counter;
+.func (.param .b32 func_retval0) _Z6helperfi(
+.param .b32 _Z6helperfi_param_0
+)
+{
+.reg .f32 %f<5>;
+mov.u64 %rd2, _ZN3one5tableE;
+ret;
+}
+.visible .entry _ZN3one1kEPfi(
+.param .u64 _ZN3one1kEPfi_param_0
+)
+.maxntid 256, 1, 1
+{
+.reg .b32 %r<4>;
+.shared .align 4 .b8 _ZZN3one1kEPfiE1s[256];
+ld.param.u64 %rd1, [_ZN3one1kEPfi_param_0];
+.loc 1 23 4
+@%p1 bra $L__BB1_2;
+{
+call.uni (retval0), _Z6helperfi, (param0);
+}
+$L__BB1_2:
+add.s32 %r1, %r2, 1; // one more
+ret;
+
+}
+.visible .entry plain()
+{
+mov.u64 %rd1, counter;
+atom.global.add.u32 %r1, [%rd1], 7;
+ret;
+}
+"""
+
+
+class Ptx(unittest.TestCase):
+    def setUp(self):
+        self.before = dict(fingerprint.kernels_of_ptx(PTX))
+        self.assertEqual(sorted(self.before), ["_ZN3one1kEPfi", "plain"])
+
+    def changed(self, old, new):
+        """The kernels whose fingerprints change with the text, those with other names as they come."""
+        self.assertIn(old, PTX)
+        after = dict(fingerprint.kernels_of_ptx(PTX.replace(old, new)))
+        self.assertEqual(len(after), 2)
+        return [name for name, code in zip(self.before, after.values()) if code != self.before[name]]
+
+    def test_names_and_numbers_of_labels_do_not_matter(self):
+        for old, new in (("_ZN3one1k", "_ZN5other2kk"), ("_Z6helperfi", "_Z2hfi"), ("_ZN3one5tableE", "_ZN5other1tE"), ("L__BB1", "L__BB7"),
+                         ("counter", "tally"), ("plain", "renamed")):
+            self.assertEqual(self.changed(old, new), [], old)
+
+    def test_lines_comments_and_layout_do_not_matter(self):
+        for old, new in ((".loc 1 23 4\n", ""), (".loc 1 23 4", ".loc 2 9 9"), ("// one more", "/* two\nmore */"),
+                         ("ret;\n\n}", "ret;\n}"), (".version 9.0", ".version 8.7")):
+            self.assertEqual(self.changed(old, new), [], old)
+
+    def test_instructions_matter(self):
+        for old, new in (("%r2, 1;", "%r2, 2;"), ("add.s32", "sub.s32"), ("bra $L__BB1_2", "bra $L__BB1_3"),
+                         ("E1s[256]", "E1s[512]"), (".maxntid 256", ".maxntid 128")):
+            self.assertEqual(self.changed(old, new), ["_ZN3one1kEPfi"], old)
+        self.assertEqual(self.changed("[%rd1], 7", "[%rd1], 8"), ["plain"])
+
+    def test_what_a_kernel_uses_matters(self):
+        for old, new in (("0, 0, 128, 63", "0, 0, 128, 64"), ("%f<5>", "%f<6>")):
+            self.assertEqual(self.changed(old, new), ["_ZN3one1kEPfi"], old)
+        self.assertEqual(self.changed(".align 4 .u32 counter", ".align 8 .u64 counter"), ["plain"])
+
+    def test_the_order_of_kernels_does_not_matter(self):
+        head, kernel, plain = (part.strip() for part in PTX.replace(".visible", "\0.visible").split("\0"))
+        self.assertEqual(dict(fingerprint.kernels_of_ptx("\n".join((head, plain, kernel)))), self.before)
+
+
+# In place of cuobjdump: an object file is a JSON file of the files that it holds.
+TOOL = f"""#!{sys.executable}
+import json, sys
+assert sys.argv[1:5] == ["-xelf", "all", "-xptx", "all"]
+try:
+    for name, content in json.load(open(sys.argv[5])).items():
+        open(name, "wb").write(bytes.fromhex(content))
+except ValueError:
+    sys.exit("cuobjdump fatal: no device code")
+"""
+
+
+class Files(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name, text in TREE.items():
-            self.write(name, text)
-        self.before = self.codes()
+        self.tool = self.root / "cuobjdump"
+        self.tool.write_text(TOOL)
+        self.tool.chmod(0o755)
+        self.object("a/x.cu.o", sm_90a=cubin(("k", CODE)), sm_80=cubin(("k", CODE)))
+        self.object("a/y.cu.o", sm_90a=cubin(("l", OTHER)))
+        (self.root / "a/host.cpp.o").write_text("without kernels")
 
-    def write(self, name, text):
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    def object(self, name, ptx="", **cubins):
+        files = {f"x.1.{architecture}.cubin": data.hex() for architecture, data in cubins.items()}
+        if ptx:
+            files["x.1.sm_80.ptx"] = ptx.encode().hex()
+        (self.root / name).parent.mkdir(exist_ok=True)
+        (self.root / name).write_text(json.dumps(files))
 
-    def run_script(self, *arguments):
-        done = subprocess.run([sys.executable, str(SCRIPTS / "fingerprint.py"), "--root", str(self.root), *arguments], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+    def run_script(self, *arguments, code=0):
+        done = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--cuobjdump", self.tool, *arguments],
+                              capture_output=True, text=True, cwd=self.root)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 or not done.stderr else done.stderr
+
+    def test_a_line_for_each_kernel(self):
+        lines = [line.split() for line in self.run_script("a").splitlines()]
+        self.assertEqual([(architecture, name) for architecture, _, name in lines], [("sm_80", "k"), ("sm_90a", "k"), ("sm_90a", "l")])
+        self.assertIn(f"sm_90a {codes(cubin(('k', CODE)))['k']} k\n", self.run_script("a/x.cu.o"))
+
+    def test_the_same_code_wherever_it_is_and_whatever_it_is_called(self):
+        self.object("b/z.cu.o", sm_90a=cubin(("renamed", OTHER), ("k", CODE)), sm_80=cubin(("k", CODE)))
+        told = self.run_script("--compare", "a", "b")
+        self.assertEqual(told, "sm_80: 1 kernels in A, 1 in B, 1 of the same code\n"
+                               "sm_90a: 2 kernels in A, 2 in B, 2 of the same code\nthe same code\n")
+
+    def test_different_code_is_named(self):
+        self.object("b/z.cu.o", sm_90a=cubin(("renamed", OTHER[::-1]), ("k", CODE)), sm_80=cubin(("k", CODE)))
+        told = self.run_script("--compare", "a", "b", code=1)
+        self.assertRegex(told, r"sm_90a: 2 kernels in A, 2 in B, 1 of the same code\n"
+                               r"  only in A: \w{16} l\n  only in B: \w{16} renamed\ndifferent code\n$")
+        self.object("b/z.cu.o", sm_90a=cubin(("l", OTHER), ("k", CODE)))  # not for sm_80
+        self.assertRegex(self.run_script("--compare", "a", "b", code=1),
+                         r"sm_80: 1 kernels in A, 0 in B, 0 of the same code\n  only in A: \w{16} k\n")
+
+    def test_a_kernel_that_is_there_more_often_is_a_difference(self):
+        self.object("b/x.cu.o", sm_90a=cubin(("k", CODE)), sm_80=cubin(("k", CODE)))
+        self.object("b/y.cu.o", sm_90a=cubin(("l", OTHER), ("copy", OTHER)))
+        told = self.run_script("--compare", "a", "b", code=1)
+        self.assertRegex(told, r"only in B: \w{16} copy \(1 of 2 with this code\)\n  only in B: \w{16} l \(1 of 2 with this code\)\n")
+
+    def test_ptx_is_compared_as_such(self):
+        self.object("b/x.cu.o", ptx=PTX)
+        self.object("c/x.cu.o", ptx=PTX.replace("_ZN3one1k", "_ZN5other2kk"))
+        self.assertIn("compute_80: 2 kernels in A, 2 in B, 2 of the same code\n", self.run_script("--compare", "b", "c"))
+        self.object("c/x.cu.o", ptx=PTX.replace("add.s32", "sub.s32"))
+        self.run_script("--compare", "b", "c", code=1)
+
+    def test_what_the_build_needs(self):
+        self.run_script("--table", "t.json", "--source", "t.cpp", "--compiler", "13.0.88", "a/x.cu.o", "a/y.cu.o")
+        k, l = codes(cubin(("k", CODE)))["k"], codes(cubin(("l", OTHER)))["l"]
+        self.assertEqual(json.loads((self.root / "t.json").read_text()),
+                         {"compiler": "13.0.88", "kernels": {"sm_80": [k], "sm_90a": sorted([k, l])}})
+        source = (self.root / "t.cpp").read_text()
+        self.assertIn(f'    {{"k", "sm_80:{k}"}},\n    {{"k", "sm_90a:{k}"}},\n    {{"l", "sm_90a:{l}"}},\n', source)
+
+    def test_what_cannot_be_read_is_refused(self):
+        (self.root / "bad.cu.o").write_text("no object")
+        self.assertIn("bad.cu.o: cuobjdump fatal: no device code", self.run_script("bad.cu.o", code=1))
+        self.assertIn("missing.o does not exist", self.run_script("missing.o", code=1))
+        (self.root / "empty").mkdir()
+        self.assertIn("there is no *.cu.o below it", self.run_script("--compare", "a", "empty", code=1))
+        self.object("odd.cu.o", sm_90a=cubin(("k", CODE))[:100])
+        self.assertIn("odd.cu.o: x.1.sm_90a.cubin: ", self.run_script("odd.cu.o", code=1))
+
+    def test_wrong_usage(self):
+        for arguments in ([], ["a", "--compare", "a", "a"], ["--table", "t.json", "a"], ["--cuobjdump", "no-such-tool", "a"]):
+            self.run_script(*arguments, code=2)
+
+
+SOURCE = """
+__constant__ float table[4] = {1, 2, 3, 4};
+namespace one {
+template <int N> __global__ void scale(float* p, int i) {
+  __shared__ float s[64];
+  s[threadIdx.x] = p[i];
+  __syncthreads();
+  p[i] = s[63 - threadIdx.x] * N;
+}
+__global__ void divide(float* p, int i) {
+  p[i] = table[i & 3] / p[i + 1];
+}
+template __global__ void scale<2>(float*, int);
+}
+"""
+
+
+@unittest.skipUnless(NVCC and CUOBJDUMP, "there is no CUDA toolkit with cuobjdump to compile and to read kernels with")
+class Compiled(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.root = pathlib.Path(folder.name)
+        cls.compile("before", SOURCE)
+
+    @classmethod
+    def compile(cls, name, source):
+        folder = cls.root / name
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.cu").write_text(source)
+        subprocess.run([NVCC, "-gencode", "arch=compute_80,code=compute_80", "-gencode", "arch=compute_90a,code=sm_90a",
+                        "--compress-mode=size", "-c", folder / f"{name}.cu", "-o", folder / f"{name}.cu.o"], check=True)
+
+    def compare(self, name, source, code):
+        self.compile(name, source)
+        done = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--cuobjdump", CUOBJDUMP,
+                               "--compare", self.root / "before", self.root / name], capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 
-    def codes(self):
-        return dict(line.split() for line in self.run_script().splitlines())
+    def test_comments_names_and_order_do_not_matter(self):
+        moved = SOURCE.replace("namespace one {", "// Two kernels.\n\nnamespace another_name {")
+        for old, new in (("scale", "times"), ("s[", "row["), ("table", "numbers")):
+            moved = moved.replace(old, new)
+        divide = moved[moved.index("__global__ void divide"):moved.index("template __global__ void times<2>")]
+        moved = moved.replace(divide, "").replace("template <int N>", divide + "template <int N>")
+        told = self.compare("moved", moved, 0)
+        self.assertEqual(told, "compute_80: 2 kernels in A, 2 in B, 2 of the same code\n"
+                               "sm_90a: 2 kernels in A, 2 in B, 2 of the same code\nthe same code\n")
 
-    def change(self, name, old, new):
-        self.assertIn(old, TREE[name])
-        self.write(name, TREE[name].replace(old, new))
+    def test_a_changed_instruction_matters(self):
+        for name, old, new, kernel in (("sign", "* N", "+ N", "scale"), ("constant", "& 3", "& 1", "divide")):
+            told = self.compare(name, SOURCE.replace(old, new), 1)
+            self.assertEqual(told.count("only in A"), 2, told)
+            self.assertEqual(told.count(kernel), 4, told)
 
-    def assert_same(self, name, old, new):
-        self.change(name, old, new)
-        self.assertEqual(self.codes(), self.before, f"{old!r} to {new!r}")
-
-    def assert_changed(self, name, old, new):
-        self.change(name, old, new)
-        after = self.codes()
-        self.assertNotEqual(after["gemm"], self.before["gemm"], f"{old!r} to {new!r}")
-        self.assertEqual(after["scan"], self.before["scan"])
-
-    def test_what_a_fingerprint_looks_like(self):
-        self.assertEqual(sorted(self.before), ["gemm", "scan", "scan.own"])
-        for code in self.before.values():
-            self.assertRegex(code, "^[0-9a-f]{16}$")
-        self.assertNotEqual(self.before["gemm"], self.before["scan"])
-
-    def test_the_files_of_a_family(self):
-        self.assertEqual(self.run_script("--files", "gemm").split(), [TILE, LOAD, TILED, PLAIN, LIST])
-
-    def test_scans_with_types_of_ones_own_are_a_family(self):
-        self.assertEqual(self.run_script("--files", "scan.own").split(), ["include/antiphase/own.cuh", "tool/measure/kernels_own_scan.cuh"])
-        self.change("include/antiphase/own.cuh", "int d", "long d")
-        self.assertEqual({family for family, code in self.codes().items() if code != self.before[family]}, {"scan.own"})
-        self.assertEqual([fingerprint.family_of(kernel) for kernel in ("scan.own", "scan.own.x", "scan.owner", "scan.sum", "gemm.fp32", "gemma.x")],
-                         ["scan.own", "scan.own", "scan", "scan", "gemm", None])
-
-    def test_comments_do_not_matter(self):
-        self.assert_same(PLAIN, "// The kernels.", "/* Some kernels,\n   described. */")
-        self.assert_same(TILE, "int m;", "int m;  // rows \"and\" 'more'\n")
-        self.assert_same(LIST, "  // a name", "")
-        self.assert_same(PLAIN, "return x+1", "return /* one more */ x+1")
-
-    def test_layout_does_not_matter(self):
-        self.assert_same(PLAIN, "{ return x+1; }", "{\n\n    return x + 1;\n}")
-        self.assert_same(TILE, "struct tile { int m; };", "struct tile\n{\n\tint m;\n};")
-        self.assert_same(TILED, "\\\n  (x + 1)", "(x + 1)")
-        self.assert_same(PLAIN, "#include", "#  include")
-
-    def test_code_matters(self):
-        self.assert_changed(PLAIN, "x+1", "x+2")
-        self.assert_changed(TILE, "int m;", "long m;")
-        self.assert_changed(TILED, "(x + 1)", "(x - 1)")
-        self.assert_changed(PLAIN, "int a", "inta")
-
-    def test_what_is_inside_a_string_is_code(self):
-        self.assert_changed(LIST, "a // b", "a // c")
-        self.assert_changed(LIST, "b  c", "b c")
-
-    def test_the_branches_of_the_cpu_do_not_matter(self):
-        self.assert_same(LOAD, "cpu_load(x)", "cpu_load(x + 1)")
-        self.assert_same(LOAD, "x += 2", "x += 3")
-        self.assert_same(LOAD, "#ifdef SOMETHING", "#if SOMETHING > 2")
-        self.assert_same(LOAD, "host_only.hpp>", "other.hpp>")
-        self.write(HOST_ONLY, "struct host_only { int more; };\n")
-        self.assertEqual(self.codes(), self.before)
-
-    def test_the_branches_of_a_gpu_matter(self):
-        self.assert_changed(LOAD, "__ldg_new(x)", "__ldg_new(x + 1)")
-        self.assert_changed(LOAD, "__ldg_old(x)", "__ldg_old(x + 1)")
-        self.assert_changed(LOAD, "__CUDA_ARCH__ >= 900", "__CUDA_ARCH__ >= 800")
-        self.assert_changed(LOAD, "#if AP_ON_GPU", "#if !AP_ON_GPU")
-        self.assert_changed(LOAD, "#if !AP_ON_GPU", "#if AP_ON_GPU")
-
-    def test_conditions(self):
-        gpu = ("AP_ON_GPU", "defined(__CUDACC__)", "defined __CUDACC__", "AP_ON_GPU || defined(X)", "!defined(AP_CHECKED)", "AP_ON_GPU && !(0 || AP_EVERY_LANE_ARRIVES)",
-               "!defined(AP_EVERY_LANE_ARRIVES)")
-        cpu = ("!AP_ON_GPU", "!defined(__CUDACC__)", "defined(AP_CHECKED)", "X >= 3 && !AP_ON_GPU", "AP_EVERY_LANE_ARRIVES", "0")
-        unknown = ("X", "defined(X)", "AP_ON_GPU == 1", "AP_ON_GPU && X", "X(3) || Y != 2", "!(AP_ON_GPU && X)", "__has_include(<x>)")
-        for conditions, holds in ((gpu, True), (cpu, False), (unknown, None)):
-            for condition in conditions:
-                self.assertIs(fingerprint.holds(condition), holds, condition)
-
-    def test_a_branch_after_an_undecided_one(self):
-        text = "#if X\nint a;\n#elif AP_ON_GPU\nint b;\n#elif Y\nint c;\n#else\nint d;\n#endif\nint e;\n"
-        self.write(LOAD, text)
-        before = self.codes()["gemm"]
-        for word, matters in (("int a", True), ("int b", True), ("int c", False), ("int d", False), ("int e", True), ("#elif AP_ON_GPU\n", True)):
-            self.write(LOAD, text.replace(word, "long;" if word.startswith("int") else ""))
-            self.assertEqual(self.codes()["gemm"] != before, matters, word)
-
-    def test_joined_operators_are_not_separate_ones(self):
-        self.assert_changed(PLAIN, "x+1", "x+ +1")
-        self.change(PLAIN, "x+1", "x++1")
-        joined = self.codes()
-        self.change(PLAIN, "x+1", "x+ +1")
-        self.assertNotEqual(self.codes(), joined)
-
-    def test_a_directive_ends_with_its_line(self):
-        self.change(TILED, "\\\n  (x + 1)", "(x) + 1")
-        one_line = self.codes()
-        self.change(TILED, "\\\n  (x + 1)", "(x)\n + 1")
-        self.assertNotEqual(self.codes(), one_line)
-
-    def test_digit_separators_do_not_open_characters(self):
-        self.change(PLAIN, "x+1", "x + 1'000'000 // first")
-        first = self.codes()
-        self.change(PLAIN, "x+1", "x + 1'000'000 // second")
-        self.assertEqual(self.codes(), first)
-
-    def test_a_new_file_of_kernels_matters(self):
-        self.write("src/gemm/kernels_more.cuh", "int c();\n")
-        self.assertNotEqual(self.codes()["gemm"], self.before["gemm"])
-
-    def test_what_no_gpu_kernel_includes_does_not_matter(self):
-        for name in ("src/gemm/gemm.cpp", "include/antiphase/core/unused.hpp", "include/antiphase/executor/cpu/machine.hpp"):
-            self.write(name, TREE[name] + "int more;\n")
-        self.assertEqual(self.codes(), self.before)
-
-    def test_the_source_for_the_tool(self):
-        file = self.root / "made" / "provenance.cpp"
-        self.run_script("--source", str(file))
-        self.assertIn(f'starts_with("gemm.")) return "{self.before["gemm"]}"', file.read_text())
-        self.assertIn('built_from() { return ""; }', file.read_text())  # no git here
-        written = file.stat().st_mtime_ns
-        self.run_script("--source", str(file))
-        self.assertEqual(file.stat().st_mtime_ns, written, "was written although nothing has changed")
-
-    def test_the_commit_and_whether_the_code_is_that_of_it(self):
-        def git(*arguments):
-            subprocess.run(["git", "-C", str(self.root), "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True, capture_output=True)
-        git("init", "-q")
-        git("add", ".")
-        git("commit", "-q", "-m", "all")
-        file = self.root / "provenance.cpp"
-        self.run_script("--source", str(file))
-        self.assertRegex(file.read_text(), r'built_from\(\) \{ return "[0-9a-f]{12}"; \}')
-        self.change(PLAIN, "x+1", "x+2")
-        self.run_script("--source", str(file))
-        self.assertRegex(file.read_text(), r'built_from\(\) \{ return "[0-9a-f]{12}-dirty"; \}')
+    def test_a_changed_table_of_constants_matters(self):
+        told = self.compare("table", SOURCE.replace("3, 4}", "3, 5}"), 1)
+        self.assertIn("divide", told)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,12 @@ echo "$*" >>"$CALLS"
 if [[ "$*" != *--json* ]]; then echo "${GPU_MESSAGE:-fine}"; exit ${GPU_STATUS:-0}; fi
 if [[ -n "${HANGS:-}" && "$*" == *"$HANGS"* ]]; then sleep 30; fi
 if [[ -n "${WRONG:-}" && "$*" == *"$WRONG"* ]]; then echo '{"partial"'; echo "verification failed" >&2; exit 5; fi
+code=${CODE-'"sm_90a:0123456789abcdef"'}
 cat <<JSON
 {
   "records": [
     {
+      "code": [$code],
       "policy": "some-step",
       "time_us": {
         "ours": 12.5,
@@ -171,6 +173,12 @@ class OnGpu(unittest.TestCase):
         self.run_script("--steps", "hot", self.build, self.output, code=1, RIVAL="memcpy")
         self.assertIn("without the rival cublas_fp32", self.line("ladder gemm-4096x4096x4096 hot"))
         self.assertTrue(self.line(f"ladder scan-{2 ** 28} hot").startswith("fine"))
+
+    def test_figures_without_code_are_counted(self):
+        self.run_script("--steps", "hot", self.build, self.output, CODE="")
+        self.assertTrue(self.line(f"ladder scan-{2 ** 28} hot").endswith("; 1 records do not tell the code of their kernels"))
+        self.run_script("--steps", "hot", self.build, self.output)
+        self.assertNotIn("do not tell", self.summary())
 
     def test_findings_are_failures_even_if_the_status_hides_them(self):
         for status in ("66", "0"):

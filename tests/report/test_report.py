@@ -13,6 +13,7 @@ SCRIPTS = pathlib.Path(sys.argv.pop())
 README = "# A project\n\nBefore.\n\n<!-- ladder:begin -->\n<!-- ladder:end -->\n\nAfter.\n"
 MACHINE = {"name": "Some GPU", "driver": "1.2", "cuda": {"built_with": "13.0"}}
 CUBE = (4096, 4096, 4096)
+OTHER_CODE = ["sm_90a:0123456789abcdef"]
 
 
 class ReportTest(unittest.TestCase):
@@ -23,12 +24,14 @@ class ReportTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         self.write("README.md", README)
-        self.write("src/gemm/ladder/kernels_plain.cuh", "int product(int x);\n")
-        self.write("src/scan/kernels_sum.cuh", "int sum(int x);\n")
-        self.write("tool/measure/kernels_own_scan.cuh", "int own(int x);\n")
         (self.root / "bench/results").mkdir(parents=True)
-        lines = subprocess.run([sys.executable, SCRIPTS / "fingerprint.py", "--root", self.root], capture_output=True, text=True, check=True).stdout
-        self.code = dict(line.split() for line in lines.splitlines())
+        self.code = {"gemm": ["sm_90a:1111", "sm_90a:2222"], "scan": ["sm_90a:3333"], "scan.own": ["sm_90a:4444"]}
+        self.build("1111", "2222", "3333", "4444")
+
+    def build(self, *codes, compiler="13.0", architecture="sm_90a"):
+        """A build whose kernels have these fingerprints."""
+        kernels = {"compute_80": ["0123456789abcdef"], architecture: codes}
+        self.write("build/tool/kernels.json", json.dumps({"compiler": compiler, "kernels": kernels}))
 
     def write(self, name, text):
         path = self.root / name
@@ -65,12 +68,13 @@ class ReportTest(unittest.TestCase):
                 "code": self.code["scan"], "time_us": {who: time for who, time in times.items() if time}, "gb_per_s": 2e-3 * n * size / us, **members}
 
     def result(self, name, records, **members):
-        file = {"schema": 1, "machine": MACHINE, "date": "2026-01-02T03:04:05Z", "commit": "abc", "records": records, **members}
+        file = {"schema": 2, "machine": MACHINE, "date": "2026-01-02T03:04:05Z", "commit": "abc", "records": records, **members}
         self.write(f"bench/results/{name}.json", json.dumps(file))
 
     def run_report(self, *arguments, code=0):
         done = subprocess.run([sys.executable, SCRIPTS / "report.py", "--root", self.root, *arguments], capture_output=True, text=True)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.verdict = "".join(line for line in done.stdout.splitlines() if line.startswith("code of the figures: "))
         return done.stderr
 
     def row(self, label):
@@ -167,24 +171,13 @@ class Report(ReportTest):
         self.assertNotIn("`tiled`", self.read("README.md"))
 
     def test_figures_of_other_code_are_marked(self):
-        self.result("a", [self.gemm("naive", 5), self.gemm("tiled", 8, code="0123456789abcdef")])
+        self.result("a", [self.gemm("naive", 5), self.gemm("tiled", 8, code=OTHER_CODE)])
         self.run_report()
         self.assertEqual(self.row("`tiled`")[2], "8.00 †")
         self.assertEqual(self.row("`naive`")[2], "5.00")
         self.assertEqual(self.row("**cuBLAS FP32**")[2], "50.0")
         self.assertIn("† measured before the code changed.", self.read("README.md"))
         self.assertIn("tiled †", self.read("docs/pictures/ladder_gemm.svg"))
-
-    def test_a_change_of_the_code_makes_figures_stale_and_one_of_comments_does_not(self):
-        self.ladder()
-        self.run_report()
-        self.write("src/gemm/ladder/kernels_plain.cuh", "// A product.\nint product( int x );\n")
-        self.run_report("--check")
-        self.write("src/gemm/ladder/kernels_plain.cuh", "long product(int x);\n")
-        self.assertIn("README.md does not agree with bench/results", self.run_report("--check", code=1))
-        self.run_report()
-        self.assertEqual(self.row("`tiled`")[2], "8.00 †")
-        self.run_report("--check")
 
     def test_a_tampered_figure_is_found(self):
         self.ladder()
@@ -259,7 +252,7 @@ class Report(ReportTest):
             self.assertEqual(self.read("README.md"), text)
 
     def test_bad_results_are_refused_by_name(self):
-        good = {"schema": 1, "machine": MACHINE, "date": "2026-01-02T03:04:05Z", "commit": "abc", "records": [self.gemm("naive", 5)]}
+        good = {"schema": 2, "machine": MACHINE, "date": "2026-01-02T03:04:05Z", "commit": "abc", "records": [self.gemm("naive", 5)]}
 
         def broken(change):
             file = copy.deepcopy(good)
@@ -267,10 +260,13 @@ class Report(ReportTest):
             return json.dumps(file)
         for text, words in (
                 ("{", "not JSON"),
-                (broken(lambda file, record: file.update(schema=2)), "schema 2: expected 1"),
+                (broken(lambda file, record: file.update(schema=3)), "schema 3: expected 2"),
                 (broken(lambda file, record: file.update(partial=True)), "partial: the run was interrupted"),
                 (broken(lambda file, record: file.pop("date")), "'date' is missing"),
                 (broken(lambda file, record: record.pop("code")), "'code' is missing"),
+                (broken(lambda file, record: record.update(code="0123456789abcdef")), "expected a list of architectures with fingerprints"),
+                (broken(lambda file, record: record.update(code=["0123456789abcdef"])),
+                 "expected a list of architectures with fingerprints"),
                 (broken(lambda file, record: record["shape"].pop("k")), "'k' is missing"),
                 (broken(lambda file, record: record.update(verified=False)), "not verified"),
                 (broken(lambda file, record: record.update(protocol="warm")), "protocol 'warm'"),
@@ -301,6 +297,120 @@ class Report(ReportTest):
         colours = [bar.get("fill") for bar in root.iter(space + "rect") if bar.get("rx")]
         self.assertEqual(colours[0], colours[1])
         self.assertEqual(len({colours[0], colours[2], colours[3]}), 3)  # a gain, a loss, a rival
+
+
+class Code(ReportTest):
+    """Whether figures are of the code of a build."""
+
+    def marked(self):
+        """The steps with a mark: in the table and, which must be the same, in the picture."""
+        rows = [line.split("|") for line in self.read("README.md").splitlines() if line.startswith("| `")]
+        steps = [row[1].strip(" `") for row in rows if "†" in row[3]]
+        picture = self.read("docs/pictures/ladder_gemm.svg")
+        self.assertEqual(steps, [row[1].strip(" `") for row in rows if f">{row[1].strip(' `')} †<" in picture])
+        self.assertEqual(bool(steps), "† measured before the code changed." in self.read("README.md"))
+        self.assertEqual(bool(steps), (self.root / "bench/results/stale.txt").exists())
+        return steps
+
+    def ladder(self, **of_tiled):
+        self.result("a", [self.gemm("naive", 5, code=["sm_90a:1111"]),
+                          self.gemm("tiled", 8, **{"code": ["sm_90a:1111", "sm_90a:2222"], **of_tiled}),
+                          self.gemm("padded", 7, code=["sm_90a:3333"])])
+        self.run_report()
+
+    def test_a_build_with_the_code_of_all(self):
+        self.ladder()
+        self.assertEqual(self.marked(), [])
+        self.assertEqual(self.verdict, "code of the figures: checked, 3 records current, 0 stale")
+        self.run_report("--check")
+        self.assertEqual(self.verdict, "code of the figures: checked, 3 records current, 0 stale")
+
+    def test_a_figure_is_judged_by_its_own_kernels_alone(self):
+        self.ladder()
+        self.build("1111", "3333", "5555")
+        message = self.run_report("--check", code=1)
+        self.assertIn("README.md does not agree with bench/results", message)
+        self.assertIn("bench/results/stale.txt does not agree with the compiled kernels", message)
+        self.assertEqual(self.verdict, "code of the figures: checked, 2 records current, 1 stale")
+        self.run_report()
+        self.assertEqual(self.marked(), ["tiled"])
+        self.run_report("--check")
+        self.build("1111", "2222", "3333", "5555")  # as it was, and more
+        self.run_report("--check", code=1)
+        self.run_report()
+        self.assertEqual(self.marked(), [])
+
+    def test_code_for_another_architecture_is_no_match(self):
+        self.ladder(code=["sm_90a:0123456789abcdef"])
+        self.assertEqual(self.marked(), ["tiled"])
+
+    def test_a_table_by_name(self):
+        self.ladder()
+        self.write("other.json", json.dumps({"compiler": "13.0", "kernels": {"sm_90a": ["1111"]}}))
+        self.run_report("--check", "--kernels", self.root / "other.json", code=1)
+        self.assertEqual(self.verdict, "code of the figures: checked, 1 records current, 2 stale")
+        for text in ("", "[]", '{"compiler": "13.0"}', '{"compiler": "13.0", "kernels": []}'):
+            self.write("other.json", text)
+            self.assertIn("other.json: expected a table that scripts/fingerprint.py wrote",
+                          self.run_report("--check", f"--kernels={self.root}/other.json", code=1))
+        self.assertIn("missing.json: expected a table", self.run_report("--check", f"--kernels={self.root}/missing.json", code=1))
+
+    def test_without_a_table_marks_stay(self):
+        self.ladder()
+        self.build("1111", "3333")
+        self.run_report()
+        for no_table in (["--kernels="], []):
+            if not no_table:
+                (self.root / "build/tool/kernels.json").unlink()
+            self.run_report("--check", *no_table)
+            self.assertTrue(self.verdict.startswith("code of the figures: not checked: there is no table of kernels"), self.verdict)
+            self.run_report(*no_table)
+            self.assertEqual(self.marked(), ["tiled"])
+            good = self.read("README.md")
+            self.write("README.md", good.replace("8.00 †", "8.00"))
+            self.assertIn("README.md does not agree", self.run_report("--check", *no_table, code=1))
+            self.write("README.md", good)
+        self.result("b", [self.gemm("padded", 9)], date="2026-03-01T00:00:00Z")
+        self.run_report()
+        self.assertEqual(self.marked(), ["tiled"])
+        self.result("c", [self.gemm("tiled", 10)], date="2026-03-02T00:00:00Z")
+        self.run_report()
+        self.assertEqual(self.marked(), [])
+
+    def test_a_list_that_was_written_by_hand_is_found(self):
+        self.ladder()
+        self.write("bench/results/stale.txt", "a.json 0 gemm.ladder.naive\n")
+        self.assertIn("bench/results/stale.txt does not agree with the compiled kernels", self.run_report("--check", code=1))
+
+    def not_checked(self, why):
+        """Of the middle step; the others are current."""
+        self.assertEqual(self.verdict, f"code of the figures: checked, 2 records current, 0 stale; not checked: 1 {why}")
+        self.assertEqual(self.marked(), [])
+        self.run_report("--check")
+        self.build("9999")
+        self.run_report()
+        self.assertEqual(self.marked(), ["naive", "padded"])
+
+    def test_a_figure_whose_kernels_are_not_known_is_not_checked(self):
+        self.ladder(code=[])
+        self.not_checked("do not tell the code of their kernels")
+
+    def test_a_figure_for_an_architecture_that_the_build_lacks_is_not_checked(self):
+        self.ladder(code=["sm_80:7777"])
+        self.not_checked("were compiled for sm_80, this build for compute_80, sm_90a")
+
+    def test_figures_of_another_compiler_are_not_checked(self):
+        self.ladder()
+        self.build("9999", compiler="13.1")
+        self.run_report("--check")
+        self.assertEqual(self.verdict, "code of the figures: not checked: 3 were compiled with CUDA 13.0, "
+                                       "and this build's 13.1 makes other code")
+
+    def test_figures_of_the_first_schema_are_not_checked(self):
+        self.ladder()
+        self.result("a", [self.gemm("naive", 5, code="0123456789abcdef")], schema=1)
+        self.run_report()
+        self.assertEqual((self.verdict, self.marked()), ("code of the figures: not checked: 1 do not tell the code of their kernels", []))
 
 
 class PublicCalls(ReportTest):
@@ -374,7 +484,7 @@ class Products(PublicCalls):
         self.assertIn("promised: 149.", self.read("docs/gemm.md"))
 
     def test_stale_figures_are_marked_but_not_those_of_cublas(self):
-        self.result("a", [self.product("fp32", 220, 4096, code="0123456789abcdef")])
+        self.result("a", [self.product("fp32", 220, 4096, code=OTHER_CODE)])
         self.run_report()
         self.assertEqual(self.table("speed")[2][1:4], ["50.0", "220 †", "4.40×"])
         self.assertIn("† measured before the code changed.", self.read("docs/gemm.md"))
@@ -471,15 +581,15 @@ class Sums(PublicCalls):
         table = [["element", "n", "µs", "CUB", "copy", "of a copy", "of CUB"], ["4 bytes", "2²⁶", "140.0", "", "133.0", "95.0 %", ""],
                  ["16 bytes", "2²⁰", "9.0", "18.0", "", "", "2.00×"], ["16 bytes", "2²⁶", "600.0", "900.0", "510.0", "85.0 %", "1.50×"]]
         self.assertEqual([self.table("own_scans")[0], *self.table("own_scans")[2:]], table)
-        self.write("src/scan/kernels_sum.cuh", "long sum(int x);\n")
+        self.build("1111", "2222", "4444")
         self.run_report()
         self.assertEqual(self.table("own_scans")[2:], table[1:])
-        self.write("tool/measure/kernels_own_scan.cuh", "long own(int x);\n")
+        self.build("1111", "2222", "3333")
         self.run_report()
         self.assertEqual([row[2] for row in self.table("own_scans")[2:]], ["140.0 †", "9.0 †", "600.0 †"])
 
     def test_types_do_not_replace_each_other(self):
-        self.result("a", [self.sums("i16", 2, 1 << 20, 4, memcpy=2), self.sums("u16", 2, 1 << 20, 8, memcpy=2, code="0123456789abcdef")])
+        self.result("a", [self.sums("i16", 2, 1 << 20, 4, memcpy=2), self.sums("u16", 2, 1 << 20, 8, memcpy=2, code=OTHER_CODE)])
         self.run_report()
         self.assertEqual(self.table("sums")[2], ["2²⁰", "50.0 %", "25.0 % †"])
         self.assertIn("† measured before the code changed.", self.read("docs/pictures/scan_share.svg"))

@@ -119,7 +119,7 @@ class BenchScan(ToolTest):
             self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
             self.assertNotIn("protocol", record)
             self.assertGreater(record["counts"]["switches"], 0)
-            self.assertRegex(record["code"], "^[0-9a-f]{16}$")
+            self.assertEqual(record["code"], [])  # of compiled kernels, of which the CPU executor runs none
             if record["type"] != "f32":
                 self.assertEqual(record["error"]["ours"], 0)
         self.assertTrue(0 < records[0]["error"]["ours"] < 1e-6, records[0])
@@ -143,7 +143,6 @@ class BenchScan(ToolTest):
         self.assertEqual([(r["type"], r["shape"]["n"], r["policy"]) for r in records],
                          [(t, n, policy) for t in ("16 bytes", "4 bytes") for n, policy in ((7, "items"), (9000, "single-pass"))])
         self.assertEqual({(r["kernel"], r["data"], r["verified"], r["error"]["ours"]) for r in records}, {("scan.own", "x + offset, offset - x", True, 0)})
-        self.assertNotEqual(records[0]["code"], self.records("--size", "7")[0]["code"])  # each has a fingerprint of its own
         every = self.records("--own", "all", "--size", "20000,0")
         self.assertEqual([(r["type"], r["verified"]) for r in every], [(f"{size} bytes", True) for size in (4, 8, 16, 24, 32) for _ in range(2)])
         table = self.run_tool("bench", "scan", "--own", "24", "--size", "10", "-q", *CPU).stdout.decode().splitlines()

@@ -44,7 +44,7 @@ class Interrupted(ToolTest):
         output, told = self.interrupt(words, number, code, *arguments, "--json")
         result = json.loads(output)
         self.assertIs(result["partial"], True)
-        self.assertEqual((result["schema"], result["command"]), (1, " ".join(arguments[:1 if arguments[0] == "check" else 2])))
+        self.assertEqual((result["schema"], result["command"]), (1, "check") if arguments[0] == "check" else (2, " ".join(arguments[:2])))
         self.assertIn(f"antiphase: interrupted after {done} of {of} {noun}", told)
         return result["kernels" if arguments[0] == "check" else "records"]
 

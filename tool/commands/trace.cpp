@@ -104,7 +104,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }
   if (r.common.json) {
-    json content = result_envelope("trace", at);
+    json content = result_envelope("trace", at, schema_of_traces);
     content["shape"] = {{"m", r.m}, {"n", r.n}, {"k", r.k}};
     content["timelines"] = list;
     content["output"] = r.output;

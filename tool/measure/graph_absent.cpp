@@ -4,7 +4,13 @@
 #include "tool/measure/graph.hpp"
 
 namespace antiphase::tool {
+namespace {
 
-work in_graph(const context&, const work&, int) { throw not_supported("this build was made without a CUDA toolkit, so it has no graphs"); }
+[[noreturn]] void refuse() { throw not_supported("this build was made without a CUDA toolkit, so it has no graphs"); }
+
+}  // namespace
+
+work in_graph(const context&, const work&, int) { refuse(); }
+std::vector<std::string> kernels_of(const context&, const work&) { refuse(); }
 
 }  // namespace antiphase::tool

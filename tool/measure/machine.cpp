@@ -109,9 +109,9 @@ json machine_of(const place& at) {
   return machine;
 }
 
-json result_envelope(std::string_view command, const place& at) {
+json result_envelope(std::string_view command, const place& at, int schema) {
   const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  return {{"schema", 1},
+  return {{"schema", schema},
           {"command", command},
           {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
           {"commit", built_from()},

@@ -11,6 +11,7 @@ namespace antiphase::tool {
 json machine_of(const place& at);
 
 // What every result file begins with: schema, command, date, commit, place and machine.
-json result_envelope(std::string_view command, const place& at);
+constexpr int schema_of_records = 2, schema_of_traces = 1;
+json result_envelope(std::string_view command, const place& at, int schema = schema_of_records);
 
 }  // namespace antiphase::tool

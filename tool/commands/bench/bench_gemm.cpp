@@ -17,7 +17,7 @@
 #include "tool/measure/machine.hpp"
 #include "tool/program/names.hpp"
 #include "tool/measure/product.hpp"
-#include "tool/measure/provenance.hpp"
+#include "tool/measure/kernel_code.hpp"
 #include "tool/rivals/rivals.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
@@ -91,6 +91,7 @@ struct measured {  // of one precision
   std::uint64_t recomputed = 0;
   timing time;
   std::optional<timing> allocating;
+  std::vector<std::string> code;  // of the kernels that ran
 };
 struct measured_rival {
   rival who;
@@ -120,8 +121,13 @@ class bench {
   std::int64_t sample() const { return exact_.outputs(); }
 
   measured run(precision with) {
-    measured m{
-        .with = with, .chosen = explain(where_, problem(), {.accuracy = with}), .error = {}, .counts = {}, .time = {}, .allocating = {}};
+    measured m{.with = with,
+               .chosen = explain(where_, problem(), {.accuracy = with}),
+               .error = {},
+               .counts = {},
+               .time = {},
+               .allocating = {},
+               .code = {}};
     if (!workspace_ || workspace_->size() < m.chosen.workspace) workspace_.emplace(where_, m.chosen.workspace);
     recomputed_.copy_from(std::vector<std::uint64_t>{0});
     m.error = judge(
@@ -146,11 +152,7 @@ class bench {
     std::vector<work> works;
     std::vector<timing*> results;
     const auto add = [&](const gemm_options& options, timing& result) {
-      works.push_back([this, options](stream on) {
-        gemm_options there = options;
-        there.on = on;
-        gemm(where_, problem(), there);
-      });
+      works.push_back(call(options));
       results.push_back(&result);
     };
     for (measured& m : all) {
@@ -163,6 +165,7 @@ class bench {
     }
     const std::vector<timing> times = measure(where_.runs_on(), works, how);
     for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+    for (measured& m : all) m.code = code_of(where_, std::vector{call(handing_in(m))});
   }
 
  private:
@@ -174,6 +177,13 @@ class bench {
   device_array<std::uint64_t> recomputed_;
   std::optional<device_array<std::byte>> workspace_;
 
+  work call(const gemm_options& options) {
+    return [this, options](stream on) {
+      gemm_options there = options;
+      there.on = on;
+      gemm(where_, problem(), there);
+    };
+  }
   gemm_options handing_in(const measured& m) {
     gemm_options options{.accuracy = m.with};
     if (m.chosen.workspace > 0) options.workspace = {workspace_->data(), workspace_->size()};
@@ -243,9 +253,13 @@ json accuracy_json(double accuracy::*which, const measured& m, const measured_ri
 }
 
 json record(const outcome& o, const measured& m, const context& where, protocol_kind how, bool timed) {
-  const std::string kernel = fmt::format("gemm.{}", name(m.with));
-  json value{{"kernel", kernel},      {"policy", m.chosen.kernel}, {"shape", to_json(o.of.size)}, {"type", "f32"},
-             {"layout", o.of.layout}, {"data", o.of.data->name},   {"choice", to_json(m.chosen)}};
+  json value{{"kernel", fmt::format("gemm.{}", name(m.with))},
+             {"policy", m.chosen.kernel},
+             {"shape", to_json(o.of.size)},
+             {"type", "f32"},
+             {"layout", o.of.layout},
+             {"data", o.of.data->name},
+             {"choice", to_json(m.chosen)}};
   if (timed) {
     value["protocol"] = name(how);
     add_time(value, "ours", m.time);
@@ -270,7 +284,7 @@ json record(const outcome& o, const measured& m, const context& where, protocol_
   value["sample"] = o.sample;
   value["recomputed"] = {{"outputs", m.recomputed}, {"share", o.share(m)}};
   value["verified"] = o.verified(m);
-  value["code"] = code_of(kernel);
+  value["code"] = m.code;
   return value;
 }
 

@@ -15,7 +15,7 @@
 #include "tool/measure/machine.hpp"
 #include "tool/program/names.hpp"
 #include "tool/files/npy_header.hpp"
-#include "tool/measure/provenance.hpp"
+#include "tool/measure/kernel_code.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
 
@@ -69,6 +69,7 @@ struct outcome {
   launch_counts counts = {};
   std::vector<measured_rival> rivals = {};  // those that are there
   std::vector<times> taken = {};
+  std::vector<std::string> code = {};     // of the kernels that ran
   std::vector<std::string> why_not = {};  // what was not measured
 
   bool is_beside(std::string_view rival) const {
@@ -163,6 +164,7 @@ void measure_all(const scan_request& r, const context& where, scan_subject& subj
   if (where.kind() != target::cuda || o.count == 0) return;
   add_rivals(r, subject, o);
   take_times(where, subject, {.kind = parse_protocol(r.protocol), .samples = r.repeats}, o);
+  o.code = code_of(where, std::vector<work>{[&](stream on) { subject.run(on); }});
   for (measured_rival& one : o.rivals) one.who.run = {};  // its workspace goes
 }
 
@@ -224,8 +226,10 @@ void add_measured(json& value, const measured_rival& one, const timing& time, co
 }
 // One per way of taking times, or one without times.
 json record(const scan_request& r, const outcome& o, const times* t) {
-  const std::string kernel = kind_of(r) + (r.policy == "auto" ? "" : "." + r.policy);
-  json value{{"kernel", kernel}, {"policy", o.policy}, {"shape", {{"n", o.count}}}, {"type", o.type}};
+  json value{{"kernel", kind_of(r) + (r.policy == "auto" ? "" : "." + r.policy)},
+             {"policy", o.policy},
+             {"shape", {{"n", o.count}}},
+             {"type", o.type}};
   if (const std::string what = what_of(r); !what.empty()) value["data"] = what;
   value["error"] = {{"ours", o.ours.error}, {"unit", "relative Frobenius"}};
   if (t == nullptr) value["counts"] = to_json(o.counts);
@@ -237,7 +241,7 @@ json record(const scan_request& r, const outcome& o, const times* t) {
     value["gb_per_s"] = o.bytes / t->ours.median_us * 1e-3;
   }
   value["verified"] = o.ours.verified;
-  value["code"] = code_of(kernel);
+  value["code"] = o.code;
   return value;
 }
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tool/measure/provenance.hpp"
+#include "tool/measure/kernel_code.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -36,6 +36,26 @@ void add_ladder_options(arguments command, ladder_options& options) {
       .otherwise("--step")
       .otherwise("--policies");
   add_measuring_options(command, options);
+}
+
+void timed_works::add(work run, timing& result, ladder_row* of) {
+  works_.push_back(std::move(run));
+  results_.push_back(&result);
+  rows_.push_back(of);
+}
+
+void timed_works::measure(const context& where, const protocol& how, const std::function<void()>& progress) {
+  tool::measure(where.runs_on(), works_, how, [&](const std::vector<timing>& times) {
+    for (std::size_t i = 0; i < times.size(); ++i) *results_[i] = times[i];
+    progress();
+  });
+  for (ladder_row* row : rows_) {
+    if (row == nullptr || !row->code.empty()) continue;
+    std::vector<work> of_row;
+    for (std::size_t i = 0; i < works_.size(); ++i)
+      if (rows_[i] == row) of_row.push_back(works_[i]);
+    row->code = code_of(where, of_row);
+  }
 }
 
 double signed_gain(const timing& before, const timing& now) {
@@ -76,7 +96,7 @@ json to_json(const ladder_row& row, std::string_view kernel, target where) {
   }
   value["error"] = {{"ours", row.result.error}, {"unit", "relative Frobenius"}};
   value["verified"] = row.result.verified;
-  value["code"] = code_of(kernel);
+  value["code"] = row.code;
   return value;
 }
 

@@ -1,6 +1,7 @@
 // What the two ladders share.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,22 @@ struct ladder_row {
   launch_counts counts;
   verdict result;
   timing time;
-  double gain = 0;  // in speed over the step before, signed, in percent; 0 for the first
+  std::vector<std::string> code;  // of the kernels that were timed
+  double gain = 0;                // in speed over the step before, signed, in percent; 0 for the first
+};
+
+// Who is timed in one go, so that all can be compared.
+class timed_works {
+ public:
+  // `result` gets the times, `of` the code; a rival has none. Neither may move before they are measured.
+  void add(work run, timing& result, ladder_row* of = nullptr);
+  // Calls `progress` after each round.
+  void measure(const context& where, const protocol& how, const std::function<void()>& progress);
+
+ private:
+  std::vector<work> works_;
+  std::vector<timing*> results_;
+  std::vector<ladder_row*> rows_;
 };
 
 // In speed, in percent; 0 if one of the two was not taken.

@@ -118,30 +118,22 @@ gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
 // Times all steps, their parts and the rival in one go, so that they can be compared.
 void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows, timed_rival& cublas,
               const std::function<void()>& progress) {
-  std::vector<work> works;
-  std::vector<timing*> results;
+  timed_works works;
   for (gemm_row& row : rows) {
     if (!row.refused.empty()) continue;
     const gemms::step& s = gemms::find_step(row.step);
-    works.push_back(launcher(where, gemms::prepare(where.kind(), s, data.problem())));
-    results.push_back(&row.time);
+    works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem())), row.time, &row);
     if (!is_tiled(s)) continue;
-    works.push_back(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::load_only)));
-    results.push_back(&row.load.emplace());
-    works.push_back(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::compute_only)));
-    results.push_back(&row.compute.emplace());
+    works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::load_only)), row.load.emplace(), &row);
+    works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::compute_only)), row.compute.emplace(), &row);
   }
   if (cublas.who) {
     data.forget_result();
     where.runs_on().milliseconds(cublas.who.run, nullptr);
     cublas.result = data.check(data.c.to_host());
-    works.push_back(cublas.who.run);
-    results.push_back(&cublas.time);
+    works.add(cublas.who.run, cublas.time);
   }
-  measure(where.runs_on(), works, how, [&](const std::vector<timing>& times) {
-    for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
-    progress();
-  });
+  works.measure(where, how, progress);
 }
 
 extents extents_of(const request& r, target where) {

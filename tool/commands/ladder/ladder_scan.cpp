@@ -121,31 +121,23 @@ template <class T> void run_steps(const request& r, bench<T>& data, const std::v
 template <class T>
 void time_all(const request& r, bench<T>& data, std::vector<scan_row>& rows, timed_rivals& rivals, const std::function<void()>& progress) {
   std::vector<device_array<std::byte>> workspaces;
-  std::vector<work> works;
-  std::vector<timing*> results;
-  const auto add = [&](work w, timing& into) {
-    works.push_back(std::move(w));
-    results.push_back(&into);
-  };
+  timed_works works;
   for (scan_row& row : rows) {
     if (!row.refused.empty()) continue;
     const scans::step& s = scans::find_step(row.step);
-    if (!row.single_pass) add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time);
-    add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); }, row.whole_time);
+    if (!row.single_pass) works.add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time, &row);
+    works.add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); }, row.whole_time, &row);
   }
   rivals.copy = device_copy(data.where, data.out.data(), std::as_const(data.in).data(), data.host.size() * sizeof(T));
-  add(rivals.copy.run, rivals.copy_time);
+  works.add(rivals.copy.run, rivals.copy_time);
   rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
   if (rivals.cub) {
     rivals.cub_result = data.judge(rivals.cub.run, data.count());
-    add(rivals.cub.run, rivals.cub_time);
+    works.add(rivals.cub.run, rivals.cub_time);
   } else {
     say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));
   }
-  measure(data.where.runs_on(), works, {.kind = parse_protocol(r.options.protocol)}, [&](const std::vector<timing>& times) {
-    for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
-    progress();
-  });
+  works.measure(data.where, {.kind = parse_protocol(r.options.protocol)}, progress);
 }
 
 std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, std::size_t size) {

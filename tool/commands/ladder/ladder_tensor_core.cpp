@@ -84,24 +84,21 @@ void run_halves(const context& where, const extents& e, const std::vector<const 
   }
   if (!is_timed(where, e)) return;
 
-  std::vector<timing*> times;
+  timed_works all;
+  auto next = works.begin();
   for (gemm_row& row : results.rows)
-    if (row.refused.empty()) times.push_back(&row.time);
+    if (row.refused.empty()) all.add(*next++, row.time, &row);
   results.cublas.who = cublas_product(data.problem());
   if (results.cublas.who) {
     data.forget_result();
     where.runs_on().milliseconds(results.cublas.who.run, nullptr);
     results.cublas.result = data.check(data.c.to_host());
-    works.push_back(results.cublas.who.run);
-    times.push_back(&results.cublas.time);
+    all.add(results.cublas.who.run, results.cublas.time);
   } else {
     say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
   }
   say_progress(options, "taking times");
-  measure(where.runs_on(), works, how, [&](const std::vector<timing>& measured) {
-    for (std::size_t i = 0; i < measured.size(); ++i) *times[i] = measured[i];
-    progress();
-  });
+  all.measure(where, how, progress);
 }
 
 }  // namespace antiphase::tool
