@@ -103,7 +103,8 @@ def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str,
     out = [*head(title, subtitle, height), text(20, TOP + 2, up, 12, FAINT)]
     at = WIDTH - 20 - sum(50 + 7.5 * len(line.label) for line in key)
     for line in key:
-        out += [*Line("", line.colour, [(at, TOP - 2), (at + 28, TOP - 2)], line.dashed).drawn(float, float)[:1],
+        dashes = ' stroke-dasharray="5 4"' if line.dashed else ""
+        out += [f'<line x1="{at:.1f}" y1="{TOP - 2}" x2="{at + 28:.1f}" y2="{TOP - 2}" stroke="{line.colour}" stroke-width="2"{dashes}/>',
                 text(at + 34, TOP + 2, line.label, 13, line.colour)]
         at += 50 + 7.5 * len(line.label)
     for row, column, panel in ((i // columns, i % columns, panel) for i, panel in enumerate(panels)):
