@@ -9,6 +9,7 @@
     accuracy   errors of ours and of cuBLAS by K, with their picture
     data       speed, errors and share of recomputed outputs for every distribution
     sums       the public sums beside a copy and CUB, by type and size, with their picture
+    float_sums those of FP32, as rates
     other_sums sums by row, by key and in wider types
     own_scans  scans with a type and an operator of one's own
     short_sums single calls and calls in a graph, of short arrays of FP32
@@ -22,14 +23,15 @@ PLACE = re.compile(r"(<!-- table (?P<name>\w+) -->\n).*?(<!-- table end -->)", r
 NOTHING = "No figures yet: `scripts/on_gpu --steps bench` takes them on a machine with a GPU.\n"
 PRECISIONS = ("fp32", "strict")
 LAYOUTS = ("nn", "nt", "tn", "tt")
+BLUE, RED, PURPLE = "#0072b2", "#d55e00", "#9e4d80"  # told apart by those who do not see all colours, too
 # Of the pictures: which data, in which colour, and what it is called.
-ERRORS = {"normal": ("#2a6fbb", "normal"), "uniform": ("#3c9a5f", "uniform [-1, 1)"), "uniform01": ("#c25b2e", "uniform [0, 1)")}
+ERRORS = {"normal": (BLUE, "normal"), "uniform": (PURPLE, "uniform [-1, 1)"), "uniform01": (RED, "uniform [0, 1)")}
 PICTURES = {"speed": ("gemm_ratio.svg", "Speed beside cuBLAS FP32"), "accuracy": ("gemm_error.svg", "Error against FP64"),
             "sums": ("scan_share.svg", "Running sums beside a copy")}
-TYPES = {"f32": "#2a6fbb", "f64": "#163e6b", "i8": "#c25b2e", "u8": "#e08e5f", "i16": "#3c9a5f", "u16": "#7cc196", "i32": "#8a4fb0", "u32": "#b58ccf",
-         "i64": "#a3892b", "u64": "#cdb75e", "f16": "#3aa6a6", "bf16": "#8cd0d0"}
+TYPES = ("f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16")
+SHORTEST = 1 << 16  # elements of the table of rates: below, the time of a launch is all there is
 RUN_TO_RUN = "cub_run_to_run"
-SPEEDS = {"fp32": ("#2a6fbb", "fp32"), "strict": ("#c25b2e", "strict")}
+SPEEDS = {"fp32": (BLUE, "fp32"), "strict": (RED, "strict")}
 
 
 def markdown(head, rows):
@@ -157,6 +159,12 @@ class Tables:
         title = f"Inclusive sums, medians of rested runs: share of the speed of a copy on the device; times as fast as CUB{same_bits}."
         return figures, title, ["n", *(f"`{t}`" for t in types)], rows
 
+    def float_sums(self):
+        figures = sorted((f for f in self.results.sums() if f.type == "f32"), key=lambda f: f.shape)
+        rows = [[shape_text(f.shape), self.rate(f), *(rate_text(f.rate(who)) if f.rate(who) else "" for who in ("cub", "memcpy")),
+                 times_text(f.times_faster("cub")), self.of_copy_text(f)] for f in figures if f.shape[0] >= SHORTEST]
+        return figures, "Inclusive sums of FP32, GB/s, medians of rested runs.", ["elements", "`scan`", "CUB", "device copy", "of CUB", "of the copy"], rows
+
     def other_sums(self):
         figures = self.results.other_sums()
         rows = [[f"`{f.type}`, {f.data}", shape_text(f.shape), self.time_text(f), self.of_copy_text(f), times_text(f.times_faster("cub"))]
@@ -192,17 +200,25 @@ class Tables:
         figures = [f for f in self.results.sums() if self.of_copy(f)]
         if not figures:
             return None
-        lines = []
-        for of_type, colour in TYPES.items():
-            mine = sorted((f for f in figures if f.type == of_type), key=lambda f: f.shape)
-            for who, called, dashed in (("ours", of_type, False), ("cub", f"{of_type}, CUB", True)):
-                lines.append(line_plot.Line(called, colour, [(f.shape[0], self.of_copy(f, who)) for f in mine if self.of_copy(f, who)], dashed))
-        return line_plot.picture(PICTURES["sums"][1], self.origin(figures), "elements", "share of the copy's speed", lines,
-                                 [stale_note] if any(map(self.stale, figures)) else [], size_text=lambda size: shape_text((size,)), values=False)
+        panels = []
+        for size in sorted({bytes_of(f.type) for f in figures}):
+            types = [t for t in TYPES if bytes_of(t) == size and any(f.type == t for f in figures)]
+            types.sort(key=lambda t: -sum(f.type == t for f in figures))  # the one with most figures is drawn in full
+            lines = []
+            for of_type in reversed(types):
+                mine = sorted((f for f in figures if f.type == of_type), key=lambda f: f.shape)
+                for who, colour in (("cub", RED), ("ours", BLUE)):
+                    points = [(f.shape[0], self.of_copy(f, who)) for f in mine if self.of_copy(f, who)]
+                    lines.append(line_plot.Line(of_type, colour, points, dashed=who == "cub", faint=of_type != types[0]))
+            others = f" (faint: {', '.join(types[1:])})" if types[1:] else ""
+            panels.append(line_plot.Panel(f"{size} byte{'s' if size > 1 else ''} per element: {types[0]}{others}", lines))
+        key = [line_plot.Line("antiphase::scan", BLUE, []), line_plot.Line("CUB", RED, [], dashed=True), line_plot.Line("a copy", line_plot.FAINT, [])]
+        return line_plot.panels(PICTURES["sums"][1], self.origin(figures), "speed as a share of the copy's, by number of elements", panels, key, level=1,
+                                footnotes=[stale_note] if any(map(self.stale, figures)) else [], size_text=lambda size: shape_text((size,)))
 
     def table(self, name, stale_note, folder):
         make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data, "sums": self.sums,
-                "other_sums": self.other_sums, "own_scans": self.own_scans, "short_sums": self.short_sums}.get(name)
+                "float_sums": self.float_sums, "other_sums": self.other_sums, "own_scans": self.own_scans, "short_sums": self.short_sums}.get(name)
         if make is None:
             raise BadResult(f"there is no table '{name}'")
         figures, title, head, rows = make()

@@ -4,8 +4,12 @@ from xml.sax.saxutils import escape
 
 WIDTH, LEFT, RIGHT, ROW, BAR = 860, 150, 150, 34, 20
 TOP, BOTTOM = 84, 58
-COLOURS = {"ours": "#2a6fbb", "loss": "#c25b2e", "rival": "#8a8f98"}
-TEXT, FAINT, GRID = "#1f2430", "#5b6270", "#d9dce3"
+COLOURS = {"ours": "#0072b2", "loss": "#d55e00", "rival": "#8a8f98"}
+TEXT, FAINT, GRID, PAPER = "#1f2430", "#5b6270", "#d9dce3", "#ffffff"
+# What each colour of all pictures is on a dark background. Those of lines and bars are lighter there.
+ON_DARK = {TEXT: "#e6e8ee", FAINT: "#a7adba", GRID: "#333845", PAPER: "#14171e", "#0072b2": "#56b4e9", "#d55e00": "#f0884a", "#9e4d80": "#cc79a7"}
+DARK = ("<style>@media (prefers-color-scheme: dark) {" + " ".join(f'[fill="{light}"] {{fill: {dark}}} [stroke="{light}"] {{stroke: {dark}}}'
+                                                                 for light, dark in ON_DARK.items()) + "}</style>")
 
 
 class Bar:
@@ -39,8 +43,8 @@ def picture(title, subtitle, unit, bars, footnotes=()):
     height = bottom + BOTTOM + 18 * len(footnotes)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
            'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif" role="img">',
-           f"<title>{escape(title)}</title>",
-           f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+           f"<title>{escape(title)}</title>", DARK,
+           f'<rect width="{WIDTH}" height="{height}" fill="{PAPER}"/>',
            text(20, 32, title, 18, weight="bold"), text(20, 55, subtitle, 13, FAINT)]
     for line in range(round(end / step) + 1):
         x = LEFT + line * step * scale
@@ -66,5 +70,5 @@ def picture(title, subtitle, unit, bars, footnotes=()):
 
 
 def halo(element):
-    """White around the letters, where a line passes behind them."""
-    return element.replace("<text ", '<text stroke="#ffffff" stroke-width="4" paint-order="stroke" ', 1)
+    """The background's colour around the letters, where a line passes behind them."""
+    return element.replace("<text ", f'<text stroke="{PAPER}" stroke-width="4" ', 1) + element

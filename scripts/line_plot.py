@@ -2,7 +2,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from ladder_plot import FAINT, GRID, halo, nice_step, number, text
+from ladder_plot import DARK, FAINT, GRID, PAPER, halo, nice_step, number, text
 
 WIDTH, LEFT, RIGHT, TOP, HEIGHT, BOTTOM = 860, 80, 230, 84, 300, 58
 
@@ -10,8 +10,23 @@ WIDTH, LEFT, RIGHT, TOP, HEIGHT, BOTTOM = 860, 80, 230, 84, 300, 58
 class Line:
     """`points` are pairs of a size and a value."""
 
-    def __init__(self, label, colour, points, dashed=False):
-        self.label, self.colour, self.points, self.dashed = label, colour, points, dashed
+    def __init__(self, label, colour, points, dashed=False, faint=False):
+        self.label, self.colour, self.points, self.dashed, self.faint = label, colour, points, dashed, faint
+
+    def drawn(self, x_of, y_of):
+        points = " ".join(f"{x_of(size):.1f},{y_of(value):.1f}" for size, value in self.points)
+        dashes = ' stroke-dasharray="5 4"' if self.dashed else ""
+        faint = ' opacity="0.4"' if self.faint else ""
+        dot = 'fill="{0}"' if not self.dashed else f'fill="{PAPER}" stroke="{{0}}" stroke-width="1.5"'
+        return [f'<polyline points="{points}" fill="none" stroke="{self.colour}" stroke-width="2"{dashes}{faint}/>',
+                *(f'<circle cx="{x_of(size):.1f}" cy="{y_of(value):.1f}" r="3" {dot.format(self.colour)}{faint}/>' for size, value in self.points)]
+
+
+class Panel:
+    """One of several small pictures with the same axes."""
+
+    def __init__(self, title, lines):
+        self.title, self.lines = title, [line for line in lines if line.points]
 
 
 class Scale:
@@ -39,6 +54,14 @@ def value_text(value, logarithmic):
     return f"{value:.0e}".replace("e-0", "e-") if logarithmic else number(value)
 
 
+def head(title, subtitle, height):
+    return [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+            'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif" role="img">',
+            f"<title>{escape(title)}</title>", DARK,
+            f'<rect width="{WIDTH}" height="{height}" fill="{PAPER}"/>',
+            text(20, 32, title, 18, weight="bold"), text(20, 55, subtitle, 13, FAINT)]
+
+
 def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, size_text=str, values=True):
     """`size_text` writes a size below the picture; `values`: whether every point of a full line says its value."""
     lines = [line for line in lines if line.points]
@@ -48,11 +71,7 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, 
     x_of = lambda size: LEFT + math.log2(size / sizes[0]) / spread * (right - LEFT)
     y_of = Scale([value for line in lines for _, value in line.points], bottom, TOP, logarithmic)
     height = bottom + BOTTOM + 18 * len(footnotes)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-           'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif" role="img">',
-           f"<title>{escape(title)}</title>",
-           f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-           text(20, 32, title, 18, weight="bold"), text(20, 55, subtitle, 13, FAINT), text(20, TOP - 12, up, 12, FAINT)]
+    out = [*head(title, subtitle, height), text(20, TOP - 12, up, 12, FAINT)]
     for mark in y_of.marks:
         out += [f'<line x1="{LEFT}" y1="{y_of(mark):.1f}" x2="{right}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
                 text(LEFT - 8, y_of(mark) + 4, value_text(mark, logarithmic), 12, FAINT, "end")]
@@ -61,14 +80,52 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, 
     out.append(text((LEFT + right) / 2, bottom + 40, along, 12, FAINT, "middle"))
     labels = []
     for line in sorted(lines, key=lambda line: y_of(line.points[-1][1])):
-        points = " ".join(f"{x_of(size):.1f},{y_of(value):.1f}" for size, value in line.points)
-        dashes = ' stroke-dasharray="5 4"' if line.dashed else ""
-        out.append(f'<polyline points="{points}" fill="none" stroke="{line.colour}" stroke-width="2"{dashes}/>')
-        out += [f'<circle cx="{x_of(size):.1f}" cy="{y_of(value):.1f}" r="3" fill="{line.colour}"/>' for size, value in line.points]
+        out += line.drawn(x_of, y_of)
         if values and not logarithmic and not line.dashed:
             out += [halo(text(x_of(size), y_of(value) - 8, f"{value:.2f}", 12, anchor="middle")) for size, value in line.points]
         labels.append(max(y_of(line.points[-1][1]) + 4, labels[-1] + 16 if labels else 0))  # at the line's end, below the label before
         out.append(text(right + 12, labels[-1], line.label, 13, line.colour))
     for line, footnote in enumerate(footnotes):
         out.append(text(20, bottom + BOTTOM + 18 * line, footnote, 12, FAINT))
+    return "\n".join(out) + "\n</svg>\n"
+
+
+def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str, columns=2, each=200, gap=56):
+    """Panels side by side, `columns` in a row, all with the same axes. `key` are lines without points: how each kind is drawn. A line across each
+    panel at the value `level` is drawn as the last of them."""
+    known = [size for panel in panels for line in panel.lines for size, _ in line.points]
+    values = [value for panel in panels for line in panel.lines for _, value in line.points]
+    sizes = sorted(set(known))
+    rows, top = -(-len(panels) // columns), TOP + 44
+    bottom = top + rows * (each + gap) - gap
+    height = bottom + 44 + 18 * len(footnotes)
+    width = (WIDTH - 20) / columns
+    out = [*head(title, subtitle, height), text(20, TOP + 2, up, 12, FAINT)]
+    at = WIDTH - 20 - sum(50 + 7.5 * len(line.label) for line in key)
+    for line in key:
+        dashes = ' stroke-dasharray="5 4"' if line.dashed else ""
+        out += [f'<line x1="{at:.1f}" y1="{TOP - 2}" x2="{at + 28:.1f}" y2="{TOP - 2}" stroke="{line.colour}" stroke-width="2"{dashes}/>',
+                text(at + 34, TOP + 2, line.label, 13, line.colour)]
+        at += 50 + 7.5 * len(line.label)
+    for row, column, panel in ((i // columns, i % columns, panel) for i, panel in enumerate(panels)):
+        left, end = 20 + column * width + 44, 20 + (column + 1) * width - 24
+        upper = top + row * (each + gap)
+        lower = upper + each
+        spread = math.log2(sizes[-1] / sizes[0]) or 1
+        x_of = lambda size: left + math.log2(size / sizes[0]) / spread * (end - left)
+        y_of = Scale([*values, level], lower, upper, False)
+        out.append(text(left, upper - 10, panel.title, 13, weight="bold"))
+        for mark in y_of.marks:
+            out += [f'<line x1="{left:.1f}" y1="{y_of(mark):.1f}" x2="{end:.1f}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
+                    text(left - 8, y_of(mark) + 4, number(mark), 12, FAINT, "end")]
+        out.append(f'<line x1="{left:.1f}" y1="{y_of(level):.1f}" x2="{end:.1f}" y2="{y_of(level):.1f}" stroke="{key[-1].colour}" stroke-width="1.5"/>')
+        said = []  # sizes that fit side by side, those of most lines first
+        for size in sorted(sizes, key=lambda size: (-known.count(size), size)):
+            if all(abs(x_of(size) - x_of(other)) >= 26 for other in said):
+                said.append(size)
+        out += [text(x_of(size), lower + 18, size_text(size), 12, FAINT, "middle") for size in said]
+        for line in panel.lines:
+            out += line.drawn(x_of, y_of)
+    for line, footnote in enumerate(footnotes):
+        out.append(text(20, bottom + 44 + 18 * line, footnote, 12, FAINT))
     return "\n".join(out) + "\n</svg>\n"

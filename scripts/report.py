@@ -4,7 +4,7 @@
     report.py [--root ROOT] [--kernels FILE]           writes them
     report.py [--root ROOT] [--kernels FILE] --check   fails if they are not what it would write
 
-The tables stand in README.md between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
+The tables stand in README.md or a document of docs between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
 documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that
 README and documents show are files of examples.
 
@@ -13,6 +13,7 @@ build/tool/kernels.json. Where there is none (--kernels= says so), and for figur
 are, by bench/results/stale.txt. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
+import os
 import pathlib
 import re
 import sys
@@ -99,19 +100,20 @@ class Report:
     def has_stale(self, ladder):
         return any(self.stale(f) for f in self.results.figures.values() if f.kernel.startswith(results.prefix(ladder)))
 
-    def section(self, ladder):
+    def section(self, ladder, folder):
         title = f"**{TITLES[ladder]}**, {UNITS[ladder]}, medians of rested runs, gains over the step before. {self.ladder_origin(ladder)}."
         parts = [title, self.table(ladder)]
         if self.has_stale(ladder):
             parts.append(STALE)
-        parts.append(f"![{TITLES[ladder]}](docs/pictures/ladder_{ladder}.svg)")
+        parts.append(f"![{TITLES[ladder]}]({folder}ladder_{ladder}.svg)")
         return "\n\n".join(parts)
 
     def ladders(self):
         return [ladder for ladder in UNITS if self.results.shapes(ladder)]
 
-    def block(self):
-        return "\n\n".join(map(self.section, self.ladders())) or NOTHING
+    def block(self, folder):
+        """All ladders; `folder` is where the pictures are, seen from the text."""
+        return "\n\n".join(self.section(ladder, folder) for ladder in self.ladders()) or NOTHING
 
     def picture(self, ladder):
         at = self.reference(ladder)
@@ -133,8 +135,8 @@ class Report:
         return ladder_plot.picture(TITLES[ladder], f"{shape}; {self.ladder_origin(ladder)}", unit, bars, [STALE] if stale else [])
 
 
-def readme_with(text, block):
-    """README.md with the block between its markers; None if it has not exactly one pair of them."""
+def with_ladders(text, block):
+    """The text with the block between its markers; None if it has not exactly one pair of them."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         return None
     before, rest = text.split(BEGIN)
@@ -168,23 +170,26 @@ def main():
     except results.BadResult as failure:
         print(f"report.py: bench/results/{failure}", file=sys.stderr)
         return 1
-    readme = options.root / "README.md"
-    made = {readme: readme_with(with_programs(readme.read_text(), options.root) if readme.exists() else "", report.block())}
-    if made[readme] is None:
-        print(f"report.py: README.md: expected one line {BEGIN} and below it one line {END}", file=sys.stderr)
+    readme, pictures = options.root / "README.md", options.root / "docs" / "pictures"
+    pages = [readme, *sorted((options.root / "docs").rglob("*.md"))]
+    folders = {path: os.path.relpath(pictures, path.parent) + "/" for path in pages}
+    made = {path: with_programs(path.read_text() if path.exists() else "", options.root) for path in pages}
+    of_ladders = [path for path, text in made.items() if BEGIN in text or END in text]
+    ladders = with_ladders(made[of_ladders[0]], report.block(folders[of_ladders[0]])) if len(of_ladders) == 1 else None
+    if ladders is None:
+        print(f"report.py: expected one line {BEGIN} and below it one line {END}, in README.md or one document of docs", file=sys.stderr)
         return 1
-    pictures = options.root / "docs" / "pictures"
+    made[of_ladders[0]] = ladders
     for family in UNITS:
         made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.ladders() else None
-    made |= {path: with_programs(path.read_text(), options.root) for path in sorted((options.root / "docs").glob("*.md"))}
     tables = bench_tables.Tables(report.results, report.stale, MARK, report.origin)
     try:
-        made |= {path: tables.fill(text, STALE, "docs/pictures/" if path == readme else "pictures/") for path, text in made.items() if path.suffix == ".md"}
+        made |= {path: tables.fill(made[path], STALE, folders[path]) for path in pages}
         made |= {pictures / name: picture for name, picture in tables.pictures(STALE).items()}
     except results.BadResult as failure:
         print(f"report.py: {failure}", file=sys.stderr)
         return 1
-    documents = [path for path in made if path.suffix == ".md" and path != readme]
+    documents = pages[1:]
     if report.results.figures:
         filler = figures.Figures(report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK)
         try:

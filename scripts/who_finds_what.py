@@ -5,7 +5,7 @@
     who_finds_what.py collect PROGRAM FOLDER           copies all that the next one needs; PROGRAM: mutants_on_gpu of a build with CUDA
     who_finds_what.py gpu PROGRAM OUTPUT               on a machine with a GPU, also from the folder collected; OUTPUT: a JSON file
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
-    who_finds_what.py table [--check]                  the table in docs/checking.md, from the two files in tests/mutants/results
+    who_finds_what.py table [--check]                  the table in docs/who_finds_what.md, from the two files in tests/mutants/results
 
 A whole round: `checker`; then `collect`, on the machine with the GPU `FOLDER/who_finds_what.py gpu FOLDER/mutants_on_gpu gpu.json`, and the
 file to tests/mutants/results; then `table`. Every run of a mutant has its own process and LIMIT seconds (10), after which the process group
@@ -29,7 +29,7 @@ import time
 SCHEMA = 1
 TOOLS = ("racecheck", "synccheck", "memcheck")
 FOUND = 9  # compute-sanitizer's exit status when it has found something
-RESULTS, DOCUMENT = "tests/mutants/results", "docs/checking.md"
+RESULTS, DOCUMENT = "tests/mutants/results", "docs/who_finds_what.md"
 BEGIN, END = "<!-- mutants:begin -->", "<!-- mutants:end -->"
 
 

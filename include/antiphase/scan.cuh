@@ -96,7 +96,7 @@ template <class T> void require_sensible(const context& where, const scans::argu
 }
 
 // In one pass: one line, of more than a block of the other way scans at once. Totals of more than 16 bytes take longer to look for than a
-// second reading (docs/scan.md).
+// second reading (docs/design/scan.md).
 template <class T> constexpr bool is_for_one_pass = sizeof(T) <= 16;
 using scans::tile_mover;
 template <class T, class Op, tile_mover M> struct ring_scan

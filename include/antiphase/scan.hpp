@@ -24,7 +24,7 @@ struct scan_options {
 // Scans every (outer, inner) line of the problem. The memory must be reachable from `where` (device_array), addresses are multiples of the
 // elements' sizes.
 //
-// Sums and products of floats are not taken in sequential order. An output is within the bounds of docs/scan.md if the positive elements up
+// Sums and products of floats are not taken in sequential order. An output is within the bounds of docs/accuracy.md if the positive elements up
 // to it, of its line or segment and with the initial value, add up to less than 3.4e38 (FP64: 1.79e308), and the negative ones likewise;
 // else it may be infinite or NaN although its elements are finite, and if it is finite it is right all the same. Of products: if the
 // factors above 1 in magnitude multiply to at most 1e38 (FP64: 1e308), and those below 1, zeros aside, to at least 1e-37 (FP64: 1e-307);
@@ -33,7 +33,7 @@ struct scan_options {
 // Integers wrap around. min and max keep NaN from the first one on, as numpy's minimum.accumulate and maximum.accumulate do. An exclusive
 // scan starts from problem::initial, or else from the operator's identity: 0, 1, the largest value of the type for min and the lowest for
 // max (floats: +infinity and -infinity). Sums may be of a wider type than the elements (problem::accumulate). What runs in f16 and bf16 is
-// computed in FP32 and rounded where it is written; of FP32 sums, the running prefix between tiles is a double (docs/scan.md). Results do
+// computed in FP32 and rounded where it is written; of FP32 sums, the running prefix between tiles is a double (docs/accuracy.md). Results do
 // not depend on the run, nor on where the arrays lie: the order of operations is fixed by the problem's shape and the policy.
 //
 // One line, and rows (inner = 1) of all but 8- and 16-bit integers, are scanned on a GPU from sm_80 on in a single kernel that reads them

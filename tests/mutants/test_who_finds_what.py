@@ -78,7 +78,7 @@ class WhoFindsWhat(unittest.TestCase):
         return (json.loads(out.read_text()) if out.exists() else None), said
 
     def document(self):
-        return (self.root / "docs/checking.md").read_text()
+        return (self.root / "docs/who_finds_what.md").read_text()
 
     def row(self, name):
         rows = [line for line in self.document().splitlines() if line.startswith(f"| `{name}`")]
@@ -149,7 +149,7 @@ class WhoFindsWhat(unittest.TestCase):
 
     def test_what_is_outside_the_markers_stays_and_what_is_inside_is_checked(self):
         self.make_table()
-        path = self.root / "docs/checking.md"
+        path = self.root / "docs/who_finds_what.md"
         path.write_text("Before.\n" + self.document() + "After.\n")
         self.run_script("table", "--check")
         path.write_text(self.document().replace("| race |", "| deadlock |"))

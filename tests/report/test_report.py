@@ -608,6 +608,57 @@ class Sums(PublicCalls):
         self.assertAlmostEqual((ours[0][1] - ours[2][1]) / (ours[0][1] - ours[1][1]), 2, delta=.02)
         self.assertEqual([point[1] for point in cub[1:]], [point[1] for point in ours[:2]])
 
+    def test_the_picture_has_a_panel_for_each_size_of_elements(self):
+        self.result("a", [self.sums(of_type, size, 1 << power, 20, cub=40, memcpy=10)
+                          for of_type, size, powers in (("f32", 4, (16, 28)), ("i32", 4, (16,)), ("i8", 1, (16, 20))) for power in powers])
+        self.run_report()
+        picture = self.read("docs/pictures/scan_share.svg")
+        for expected in ("1 byte per element: i8<", "4 bytes per element: f32 (faint: i32)<"):
+            self.assertIn(expected, picture)
+        self.assertEqual(picture.count("<polyline"), 6)  # ours and CUB's of three types
+        self.assertEqual(picture.count('opacity="0.4"'), 4)  # a line and a point of i32, ours and CUB's
+        lines = self.points("scan_share.svg")
+        of_bytes, of_floats = lines[1], lines[5]  # ours; the panels are side by side and have the same axes
+        self.assertEqual(of_bytes[0][1], of_floats[0][1])
+        self.assertAlmostEqual((of_floats[1][0] - of_floats[0][0]) / (of_bytes[1][0] - of_bytes[0][0]), 3, delta=.01)  # twelve doublings, four
+
+    def test_rates_of_floats(self):
+        self.write("docs/rates.md", "<!-- table float_sums -->\n<!-- table end -->\n")
+        self.result("a", [self.sums("f32", 4, 1 << 28, 520, cub=650, memcpy=507), self.sums("f32", 4, 1 << 10, 2), self.sums("i32", 4, 1 << 28, 9)])
+        self.run_report()
+        rows = [line for line in self.read("docs/rates.md").splitlines() if line.startswith("|")]
+        self.assertEqual(rows, ["| elements | `scan` | CUB | device copy | of CUB | of the copy |", "| --- | --: | --: | --: | --: | --: |",
+                                "| 2²⁸ | 4130 | 3304 | 4236 | 1.25× | 97.5 % |"])
+
+
+class Places(ReportTest):
+    """Documents in folders, and the ladders in one of them."""
+
+    def test_the_ladders_may_stand_in_a_document(self):
+        self.result("a", [self.gemm("naive", 5)])
+        self.write("README.md", "# A project\n")
+        self.write("docs/learn/ladder.md", README)
+        self.run_report()
+        self.assertIn("| `naive` |", self.read("docs/learn/ladder.md"))
+        self.assertIn("](../pictures/ladder_gemm.svg)", self.read("docs/learn/ladder.md"))
+        self.assertEqual(self.read("README.md"), "# A project\n")
+        self.run_report("--check")
+
+    def test_the_ladders_stand_in_one_place_only(self):
+        self.result("a", [self.gemm("naive", 5)])
+        self.write("docs/learn.md", README)
+        self.assertIn("expected one line <!-- ladder:begin -->", self.run_report(code=1))
+
+    def test_documents_in_folders_have_programs_tables_and_figures(self):
+        self.result("a", [self.gemm("naive", 5), self.product("fp32", 220, 4096)])
+        self.write("examples/a.cpp", "int main() {}\n")
+        self.write("docs/design/gemm.md", "<!-- program examples/a.cpp -->\n```cpp\n```\n<!-- table speed -->\n<!-- table end -->\n<!-- rate gemm naive 4096 -->1<!-- end -->\n")
+        self.assertIn("docs/design/gemm.md does not agree", self.run_report("--check", code=1))
+        self.run_report()
+        text = self.read("docs/design/gemm.md")
+        for expected in ("```cpp\nint main() {}\n```", "](../pictures/gemm_ratio.svg)", "<!-- rate gemm naive 4096 -->5.00<!-- end -->"):
+            self.assertIn(expected, text)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -33,7 +33,7 @@ template <class T> class range_rule {
   bool in_range() const {
     return adds_ ? above_ <= most_sum<T> && below_ <= most_sum<T> : above_ <= most_product<T> && below_ >= least_product<T>;
   }
-  // Within the bound of docs/scan.md.
+  // Within the bound of docs/accuracy.md.
   bool holds(const T& result) const {
     const long double unit = in_double<T> ? 0x1p-53L : 0x1p-24L, found = real_of(result);
     const long double error =

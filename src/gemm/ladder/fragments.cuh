@@ -119,7 +119,7 @@ template <policy P> struct accumulator {
 
  private:
   // There and back again along the shorter side: an operand then stays in the register file's operand cache from one multiply-add to the
-  // next, and most read only two registers. An FFMA that reads three takes more than one cycle to issue (docs/architecture.md, decisions).
+  // next, and most read only two registers. An FFMA that reads three takes more than one cycle to issue (docs/design/gemm.md).
   AP_DEV void multiply(int k) {
     constexpr bool short_rows = P.thread.n < P.thread.m;
     constexpr int turns = short_rows ? P.thread.m : P.thread.n, length = short_rows ? P.thread.n : P.thread.m;

@@ -109,7 +109,7 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
   return std::nullopt;
 }
 
-// Measured on an H200 (docs/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at most; in
+// Measured on an H200 (docs/notebook/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at most; in
 // one wave, since its blocks do not stay for another tile.
 bool splits_inside_by_itself(const context& where, const problem& p) {
   constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 1024;

@@ -59,7 +59,7 @@ template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t ti
   for (int i = 0; i < words; ++i) store_relaxed(states + std::uint64_t{tile} * words + i, std::uint64_t{tag} << 32 | part[i]);
 }
 // How a lane reads the totals that it looks for: with branches around those that it has already, which may keep the words of several apart,
-// or without. Which is faster depends on the type (docs/scan.md).
+// or without. Which is faster depends on the type (docs/notebook/scan.md).
 enum class reading { one_by_one, together };
 
 // Whether it is there. Read together, it is there only if it is wanted; one by one, nobody asks for what is not.

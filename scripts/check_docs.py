@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Fails on links of the documents that lead nowhere, on long lines, and on comments that name a document which does not exist.
+
+    check_docs.py [ROOT]
+
+Documents are README.md, CHANGELOG.md, CONTRIBUTING.md, all .md below docs, examples and bench. Of each relative link the file must exist, and of
+a link to a place (#like-this) that heading. Lines of running text have at most 120 characters, without the targets of links and comments;
+tables, code, headings, pictures and what scripts write between comments may be longer. Comments of sources name documents as docs/NAME.md. Exit status: 0 fine, 1 something was found, 2 usage.
+"""
+import pathlib
+import re
+import sys
+
+LONGEST = 120
+LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()\s>]+)>?\s*\)")
+HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+FENCE = re.compile(r"^\s*(```+|~~~+)")
+NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
+WRITTEN = re.compile(r"<!-- (?:(?P<end>table end|(?:ladder|mutants):end)|table \w+|(?:ladder|mutants):begin) -->")
+SOURCES = {".hpp", ".cuh", ".h", ".cpp", ".cu", ".py", ".cmake", ".txt", ".in", ""}
+# Made-up documents of the tests of scripts.
+INVENTED = {"tests/report/test_report.py", "tests/docs/test_check_docs.py", "scripts/check_docs.py"}
+
+
+def documents(root):
+    return [path for path in [*(root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+                              *sorted(path for folder in ("docs", "examples", "bench") for path in (root / folder).rglob("*.md"))] if path.exists()]
+
+
+def lines_outside_code(text):
+    """Number and content of every line that is no code."""
+    fence = None
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and line.strip() == mark[1]:
+                fence = None
+        elif mark:
+            fence = mark[1]
+        else:
+            yield number, line
+
+
+def anchor_of(heading):
+    """The name that a heading has as the target of a link, as GitHub makes it."""
+    words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "").strip().lower()
+    return "".join("-" if c == " " else c for c in words if c.isalnum() or c in " -_")
+
+
+def anchors(text):
+    found = {}
+    for _, line in lines_outside_code(text):
+        heading = HEADING.match(line)
+        if heading:
+            name = anchor_of(heading[2])
+            count = found.get(name, 0)
+            found[name] = count + 1
+            if count:
+                found[f"{name}-{count}"] = 1
+    return set(found)
+
+
+def paragraphs(text):
+    """Text outside of code, with the number of its first line: a link may be broken over lines."""
+    block, first = [], 0
+    for number, line in lines_outside_code(text):
+        if not line.strip():
+            if block:
+                yield first, "\n".join(block)
+            block = []
+            continue
+        if not block:
+            first = number
+        block.append(line)
+    if block:
+        yield first, "\n".join(block)
+
+
+def bad_links(root, path):
+    for first, text in paragraphs(path.read_text()):
+        text = re.sub(r"`[^`]*`", lambda code: " " * len(code[0]), text)
+        for link in LINK.finditer(text):
+            target, number = link[1], first + text.count("\n", 0, link.start())
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, place = target.partition("#")
+            aimed = (path.parent / name).resolve() if name else path
+            if not aimed.exists():
+                yield number, f"the link to {target} leads nowhere"
+            elif place and (aimed.suffix != ".md" or place not in anchors(aimed.read_text())):
+                yield number, f"the link to {target}: there is no such heading"
+            elif root.resolve() not in [aimed.resolve(), *aimed.resolve().parents]:
+                yield number, f"the link to {target} leads out of the project"
+
+
+def long_lines(path):
+    written = False  # by a script
+    for number, line in lines_outside_code(path.read_text()):
+        if WRITTEN.match(line):
+            written = not WRITTEN.match(line)["end"]
+        if written or line.startswith(("|", "#", "!", "    ")):
+            continue
+        shown = re.sub(r"\]\([^)]*\)", "]", re.sub(r"<!--.*?-->", "", line))
+        if len(shown) > LONGEST:
+            yield number, f"{len(shown)} characters: expected at most {LONGEST}"
+
+
+def missing_documents(root):
+    """Documents that sources name."""
+    for folder in ("include", "src", "tool", "tests", "scripts", "examples", "cmake", "bench", "run"):
+        top = root / folder
+        for path in [top] if top.is_file() else sorted(top.rglob("*")):
+            name = str(path.relative_to(root))
+            if not path.is_file() or path.suffix not in SOURCES or name in INVENTED or "/corpus/" in name:
+                continue
+            try:
+                text = path.read_text()
+            except UnicodeDecodeError:
+                continue
+            for number, line in enumerate(text.splitlines(), 1):
+                for named in NAMED.findall(line):
+                    if not (root / named).exists():
+                        yield f"{name}:{number}: {named} does not exist"
+
+
+def main(arguments):
+    if len(arguments) > 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).resolve().parent.parent
+    pages = documents(root)
+    if not pages:
+        print(f"check_docs.py: {root}: there is no document", file=sys.stderr)
+        return 1
+    faults = [f"{path.relative_to(root)}:{number}: {what}" for path in pages for number, what in (*bad_links(root, path), *long_lines(path))]
+    faults += missing_documents(root)
+    for fault in faults:
+        print(fault)
+    if not faults:
+        print(f"{len(pages)} documents: all links lead somewhere, all lines are short")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

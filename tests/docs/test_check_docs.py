@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""check_docs.py on made-up documents: every fault is found, with its place, and nothing else is."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(sys.argv.pop())
+
+
+class CheckDocs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write("README.md", "# A project\n\nSee [the use](docs/use.md), [a part](docs/use.md#a-part-of-it) and [the web](https://example.com/x.md).\n")
+        self.write("docs/use.md", "# Use\n\nBack [to the start](../README.md#a-project), [down](#a-part-of-it).\n\n## A `part` of it\n\nEnd.\n")
+        self.write("src/a.cpp", "// See docs/use.md.\n")
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def add(self, text):
+        self.write("docs/use.md", (self.root / "docs/use.md").read_text() + text)
+
+    def found(self, code=1):
+        done = subprocess.run([sys.executable, SCRIPT, self.root], capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout.splitlines()
+
+    def test_good_documents(self):
+        self.assertEqual(self.found(0), ["2 documents: all links lead somewhere, all lines are short"])
+
+    def test_a_link_to_no_file(self):
+        self.add("\nA [link](design/none.md) there.\n")
+        self.assertEqual(self.found(), ["docs/use.md:9: the link to design/none.md leads nowhere"])
+
+    def test_a_link_broken_over_lines(self):
+        self.add("\nA [link\nof two lines](none.md) there.\n")
+        self.assertEqual(self.found(), ["docs/use.md:9: the link to none.md leads nowhere"])
+
+    def test_a_link_in_a_table_and_behind_code_with_brackets(self):
+        self.add("\n| `a[i]` | [x](none.md) | `f(x)[` [`y`](gone.md) |\n")
+        self.assertEqual(self.found(), ["docs/use.md:9: the link to none.md leads nowhere", "docs/use.md:9: the link to gone.md leads nowhere"])
+
+    def test_links_to_headings(self):
+        self.add("\n[here](#use) [there](../README.md#no-project) [and](#part)\n")
+        self.assertEqual(self.found(), ["docs/use.md:9: the link to ../README.md#no-project: there is no such heading",
+                                        "docs/use.md:9: the link to #part: there is no such heading"])
+
+    def test_headings_of_one_name_are_counted(self):
+        self.add("\n## Twice\n\n## Twice\n\n[one](#twice) [two](#twice-1) [three](#twice-2)\n")
+        self.assertEqual(self.found(), ["docs/use.md:13: the link to #twice-2: there is no such heading"])
+
+    def test_headings_in_code_are_none(self):
+        self.add("\n```sh\n# Not a heading\n```\n\n[x](#not-a-heading)\n")
+        self.assertEqual(self.found(), ["docs/use.md:13: the link to #not-a-heading: there is no such heading"])
+
+    def test_pictures_are_links(self):
+        self.add("\n![A picture](pictures/none.svg)\n")
+        self.assertEqual(self.found(), ["docs/use.md:9: the link to pictures/none.svg leads nowhere"])
+
+    def test_links_out_of_the_project(self):
+        self.add("\n[out](../../)\n")
+        self.assertEqual(self.found(), ["docs/use.md:9: the link to ../../ leads out of the project"])
+
+    def test_what_looks_like_a_link_in_code_is_none(self):
+        self.add("\n`[a](none.md)`\n\n```cpp\nmap[a](none.md);\n```\n")
+        self.found(0)
+
+    def test_long_lines(self):
+        self.add("\n" + "x" * 120 + "\n" + "y" * 121 + "\n")
+        self.assertEqual(self.found(), ["docs/use.md:10: 121 characters: expected at most 120"])
+
+    def test_lines_that_may_be_long(self):
+        word = "x" * 130
+        self.add(f"\n| {word} |\n\n```\n{word}\n```\n\n![{word}](../README.md)\n\n<!-- rate gemm {word} -->1<!-- end -->\n\n"
+                 f"<!-- table speed -->\n{word}\n<!-- table end -->\n\n[short](https://example.com/{word})\n")
+        self.found(0)
+        self.add(word + "\n")  # behind the table
+        self.assertEqual(self.found(), ["docs/use.md:24: 130 characters: expected at most 120"])
+
+    def test_sources_name_documents_that_exist(self):
+        self.write("src/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")
+        self.assertEqual(self.found(), ["src/gemm/b.cuh:2: docs/design/none.md does not exist"])
+
+    def test_a_folder_without_documents_is_refused(self):
+        (self.root / "README.md").unlink()
+        (self.root / "docs/use.md").unlink()
+        self.assertEqual(self.found(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
