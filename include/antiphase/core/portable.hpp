@@ -26,9 +26,12 @@
 #define AP_ON_GPU 0
 #endif
 
-// Full unrolling with a count that depends on template parameters; both compilers take the pragma.
+// Full unrolling with a count that depends on template parameters; both compilers take the pragma. GCC warns of each loop that it does not
+// unroll, as none is without optimisation.
 #if defined(__CUDACC__)
 #define AP_UNROLL _Pragma("unroll")
+#elif !defined(__OPTIMIZE__)
+#define AP_UNROLL
 #else
 #define AP_UNROLL _Pragma("GCC unroll 64")
 #endif
