@@ -8,7 +8,6 @@
 #include "src/gemm/tensor_core_tile.cuh"
 #include "src/gemm/split/split_epilogue.cuh"
 #include "src/gemm/split/split_product.hpp"
-#include "src/gemm/split/tile_walk.cuh"
 #include <utility>
 
 namespace antiphase::gemms {
@@ -19,7 +18,7 @@ inline namespace AP_TARGET {
 //   slot:  copy | multiply | copy | multiply ...     a slot is a step of 32 k, hi and lo parts of both operands
 // The ring goes on from tile to tile: the next tile's copies run during the epilogue of this one. Two steps make a chunk, whose main product
 // hi hi is then added to the sum in FP32 registers, as in split_product.cuh.
-template <product_policy P, class Ring = async_copies<P.stages>> struct split_mma_product : private tile_walk<int, 1> {
+template <product_policy P, class Ring = async_copies<P.stages>> struct split_mma_product {
   static_assert(valid(P) && P.by == multiplier::split_mma);
   static_assert(P.stages <= 3, "copies that run further ahead would need lines of a third tile");
   static constexpr int threads = recompute_shape::threads;
@@ -48,8 +47,10 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
   using sums = float[down * across][4];
 
  private:
-  using walk = tile_walk<int, 1>;
-  using walk::first_tile, walk::tile_step, walk::tiles_of;
+  // The block's tiles: the first and then one a grid further each time. In 32 bits: registers are scarce.
+  AP_DEV static int first_tile(const params& p) { return p.first + static_cast<int>(block_index().x); }
+  AP_DEV static int tile_step() { return static_cast<int>(grid_extent().x); }
+  AP_DEV static grouped_tiles tiles_of(const params& p) { return {p.rows, p.columns, tile_group}; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
   // 32 k of a tile's lines.

@@ -13,7 +13,6 @@
 #include "src/gemm/split/split_epilogue.cuh"
 #include "src/gemm/split/split_product.hpp"
 #include "src/gemm/split/split_warpgroup.cuh"
-#include "src/gemm/split/tile_walk.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -38,7 +37,7 @@ template <product_policy P> struct product_waits {
   AP_DEV static void main_product() { wgmma_wait<1>(); }  // and all of the chunk before
 };
 
-template <product_policy P, class Waits = product_waits<P>> struct split_product : private tile_walk<std::int64_t, P.cluster> {
+template <product_policy P, class Waits = product_waits<P>> struct split_product {
   static_assert(P.stages >= 4, "a chunk is let go while the next one is multiplied, so the ring needs room for both");
   static_assert(valid(P));
   static constexpr int threads = 3 * warpgroup_size, computing_warps = Waits::computing_warps;
@@ -75,8 +74,11 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   using sums = split_sums;
 
  private:
-  using walk = tile_walk<std::int64_t, P.cluster>;
-  using walk::first_tile, walk::tile_step, walk::tiles_of;
+  // The block's tiles: the first and then one a grid further each time. Of a cluster of more than one block there is only the first, or a
+  // block could write over what another one still reads.
+  AP_DEV static std::int64_t first_tile(const params& p) { return p.first + block_index().x / P.cluster; }
+  AP_DEV static std::int64_t tile_step() { return grid_extent().x / P.cluster; }
+  AP_DEV static grouped_tiles tiles_of(const params& p) { return {p.rows, p.columns, tile_group}; }
   // The list of the tile's uncertain outputs.
   AP_DEV static std::int64_t list_of(const params& p, std::int64_t tile) {
     return P.cluster == 1 ? tile - p.first : (tile - p.first) * P.cluster + cluster_rank();

@@ -1,4 +1,4 @@
-// The kernels of kernels_split_mutants.cuh, kernels_split_warp_mutants.cuh and kernels_converting_mutants.cuh: products of split operands
+// The kernels of kernels_split_mutants.cuh, kernels_split_mma_mutants.cuh and kernels_split_inside_mutants.cuh: products of split operands
 // with one fault each.
 #pragma once
 #include "src/gemm/split/split_product.hpp"
