@@ -199,7 +199,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   }
   template <order O> AP_DEV static void find_marks(const params& p, std::uint32_t tile_number, int warp, std::uint32_t (&marks)[rows]) {
     const auto offset_of = [&](int r) { return chunk_in_tile<O>(p, chunk_number(warp, r)) * chunk; };
-    Elements::find_marks(p, extent_of(p, tile_number), slot_cursor, marks, reverse<O>(p));
+    Elements::find_marks(p, extent_of(p, tile_number), offset_of, marks, reverse<O>(p));
   }
 
   template <order O> AP_DEV static void reduce(const params& p, storage& s, int warp) {
