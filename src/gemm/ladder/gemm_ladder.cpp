@@ -20,8 +20,8 @@ namespace antiphase::gemms {
 
 namespace {
 
-// Whether an operand has the layout that a variant of a kernel assumes: contiguous along one index, aligned if its copies are wide, its tiles
-// less than 4 GiB across.
+// Whether an operand has the layout that a variant of a kernel assumes: contiguous along one index, aligned if its copies are wide, its
+// tiles less than 4 GiB across.
 bool matches_layout(const operand_policy& how, extent2 tile, const float* data, std::int64_t outer_stride, std::int64_t k_stride) {
   if (how.along == contiguous::neither) return true;
   const bool along_k = how.along == contiguous::k;
@@ -43,8 +43,8 @@ std::int64_t tiles_of(const policy& how, const problem& p) {
 
 bool is_of(const instance& i, const step& how, parts run) { return std::string_view(i.step) == how.name && i.how.run == run; }
 
-// The number of slices that an output's sum is split into: that of the variant with the largest tiles of which C has enough. It depends on the
-// size of C alone, so that the bits do not depend on the operands' layout.
+// The number of slices that an output's sum is split into: that of the variant with the largest tiles of which C has enough. It depends on
+// the size of C alone, so that the bits do not depend on the operands' layout.
 int slices_of(target where, const step& how, const problem& p, parts run) {
   std::pair<int, int> best{-1, 1};  // tiles that it takes, slices
   for (const instance& i : instances(where))

@@ -171,8 +171,8 @@ AP_DEV void recompute_by_all(const problem& p, std::int64_t top, std::int64_t le
   named_barrier_sync(shape::barrier, shape::threads);
 }
 
-// A thread's share of a list: the outputs `first`, `first` + 256 ..., and of each every k that is `lane` modulo `lanes`, in order. A tree adds
-// up the lanes' sums.
+// A thread's share of a list: the outputs `first`, `first` + 256 ..., and of each every k that is `lane` modulo `lanes`, in order. A tree
+// adds up the lanes' sums.
 struct list_share {
   int lanes, lane, first;
 

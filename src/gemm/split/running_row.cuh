@@ -44,8 +44,8 @@ struct row_memory {
   }
 };
 
-// Summary of a row's elements in a chunk: the largest magnitude, NaN if any is; the smallest; the sum of |x * scale|, each rounded up, unless
-// the elements are too large for that scale.
+// Summary of a row's elements in a chunk: the largest magnitude, NaN if any is; the smallest; the sum of |x * scale|, each rounded up,
+// unless the elements are too large for that scale.
 class chunk_summary {
  public:
   AP_DEV void add(const row_piece& x, float scale) {
@@ -76,8 +76,8 @@ template <class Rules> struct running_row {
   // allowed: an output that is still certified is so large that such sums do not matter.
   static constexpr int largest_growth = 24;
 
-  // A row's scale is one float. Rows with smaller elements, which would need two factors, have the largest such scale; elements that FP16 cannot
-  // hold then count as tiny.
+  // A row's scale is one float. Rows with smaller elements, which would need two factors, have the largest such scale; elements that FP16
+  // cannot hold then count as tiny.
   static constexpr std::uint32_t least_top = static_cast<std::uint32_t>(top_exponent) << 23;
 
   AP_DEV std::uint32_t larger(float magnitude) const {
@@ -86,7 +86,8 @@ template <class Rules> struct running_row {
   }
   // Whether the exponent of `largest` differs from that of the largest element so far.
   AP_DEV bool outgrows(std::uint32_t largest) const { return (largest ^ facts.largest) >> 23 != 0; }
-  // Takes a new largest element: rescales the row and its facts. Returns the growth in powers of two, no_scale if there was no scale before.
+  // Takes a new largest element: rescales the row and its facts. Returns the growth in powers of two, no_scale if there was no scale
+  // before.
   AP_DEV int grow(std::uint32_t largest) {
     const std::uint32_t before = facts.largest;
     facts.largest = largest;

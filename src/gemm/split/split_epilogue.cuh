@@ -93,8 +93,8 @@ template <output_layout L> struct split_epilogue {
     return two;
   }
   AP_DEV float row_factor(int half) const { return std::fabs(lines.row_scale[row() + 8 * half]); }
-  // Where a row begins at an odd multiple of 4 bytes, an aligned pair is an output of this lane and the row's next output, which another lane
-  // has. Stores of single outputs would take half as long again as the whole product (measured at K = 1024).
+  // Where a row begins at an odd multiple of 4 bytes, an aligned pair is an output of this lane and the row's next output, which another
+  // lane has. Stores of single outputs would take half as long again as the whole product (measured at K = 1024).
   AP_DEV void store_realigned(const sums& sum) const {
     const matrix_view<float>& c = p.what.c;
     float* const mine = &c(lines.top + row(), lines.left + column());
@@ -152,8 +152,9 @@ template <output_layout L> struct split_epilogue {
   }
   AP_DEV static int within(std::int64_t left) { return static_cast<int>(left < split_tile ? left : split_tile); }
 
-  // The certificate (docs/accuracy.md): an output is as exact as promised if its scaled magnitude reaches a bound that follows from the number
-  // of tiny elements in its lines. The sums of a line that is not finite are 0 or NaN and never reach their bound, which is positive.
+  // The certificate (docs/accuracy.md): an output is as exact as promised if its scaled magnitude reaches a bound that follows from the
+  // number of tiny elements in its lines. The sums of a line that is not finite are 0 or NaN and never reach their bound, which is
+  // positive.
   AP_DEV static bool certified(float sum, const split_line& a, const split_line& b) {
     return std::fabs(sum) >= 1.01f * (std::fmin(a.tiny, b.norm) + std::fmin(b.tiny, a.norm));
   }

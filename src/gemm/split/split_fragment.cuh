@@ -14,8 +14,8 @@ inline namespace AP_TARGET {
 // A lane's elements of 16 k, in the order of the fragment's registers, two to each.
 using fragment_values = float[8];
 
-// Reads a lane's elements from a tile of FP32 in 128-byte swizzle: from two of its warp's 16 rows, eight rows apart. The halves of a warp read
-// one after the other, without bank conflicts if the rows of one half are all even and those of the other all odd.
+// Reads a lane's elements from a tile of FP32 in 128-byte swizzle: from two of its warp's 16 rows, eight rows apart. The halves of a warp
+// read one after the other, without bank conflicts if the rows of one half are all even and those of the other all odd.
 struct fragment_reader {
   int start;  // bytes from the beginning of the tile to the lane's first element
   // `row`: the first one, in the tile.

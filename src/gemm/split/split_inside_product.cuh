@@ -21,18 +21,18 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A kernel with warp specialisation: a block has one tile of C, or a part of K of it (split-K). Warpgroup 0 counts, warpgroups 1 and 2 compute,
-// 64 x 128 outputs each, with A from registers. One thread of warpgroup 3 is the producer: a counting warp would load too late.
+// A kernel with warp specialisation: a block has one tile of C, or a part of K of it (split-K). Warpgroup 0 counts, warpgroups 1 and 2
+// compute, 64 x 128 outputs each, with A from registers. One thread of warpgroup 3 is the producer: a counting warp would load too late.
 //   slot:  load | count (4 warps) | split, multiply (8 warps) | load ...     a stage of 32 k: A in FP32, and the parts of B
-// A row's largest element is not known before all of the row has been read. So its scale is that of the largest element so far, and both stages
-// of a chunk have the same: all of a chunk has to be read before any of it is split. A counting thread reads one row. When the row outgrows
-// its scale, the thread marks the chunk; before the warpgroups multiply the chunk, they multiply all sums of that row by 2^-d, which is exact,
-// and take the new scale. The first chunks do that a few times, later ones hardly ever. The counting threads also collect what the certificate
-// needs of their rows (docs/accuracy.md). At the end of K they store it where the epilogue reads it, for the block or for all blocks of the
-// cluster that shares the tile.
+// A row's largest element is not known before all of the row has been read. So its scale is that of the largest element so far, and both
+// stages of a chunk have the same: all of a chunk has to be read before any of it is split. A counting thread reads one row. When the row
+// outgrows its scale, the thread marks the chunk; before the warpgroups multiply the chunk, they multiply all sums of that row by 2^-d,
+// which is exact, and take the new scale. The first chunks do that a few times, later ones hardly ever. The counting threads also collect
+// what the certificate needs of their rows (docs/accuracy.md). At the end of K they store it where the epilogue reads it, for the block or
+// for all blocks of the cluster that shares the tile.
 //
-// A computing warp splits 16 k of A while the 16 k before are multiplied, into one of two fragments by turns. The last main product of a chunk
-// is in an earlier group than the mixed products, and its sum is promoted while those run.
+// A computing warp splits 16 k of A while the 16 k before are multiplied, into one of two fragments by turns. The last main product of a
+// chunk is in an earlier group than the mixed products, and its sum is promoted while those run.
 //
 // Every sum has its terms in the order of split_product: where no scale changes, the bits are the same.
 
@@ -275,8 +275,8 @@ template <product_policy P, class Steps = split_inside_steps<P>> struct split_in
       Steps::before_release();
       if (used) s.ring.release(slot, by_warp{});
     };
-    // Only Tensor Cores may write the sums while a product runs; otherwise the compiler makes every product wait for the one before. Hence the
-    // inner loop, which goes on as long as no scale changes.
+    // Only Tensor Cores may write the sums while a product runs; otherwise the compiler makes every product wait for the one before. Hence
+    // the inner loop, which goes on as long as no scale changes.
     for (int chunk = 0; chunk < chunks;) {
       wait_for_chunk(s, at);
       if (any_outgrown(s, chunk, group)) rescale(s, chunk, group, rows, sum, mixed);

@@ -16,8 +16,8 @@ inline namespace AP_TARGET {
 // plan --------------------------------------------------------------------------------------------------------------------------
 // A persistent kernel: one block per multiprocessor walks over tiles of C. All of its eight warps load, and compute 32 x 64 outputs each:
 //   slot:  copy | multiply | copy | multiply ...     a slot is a step of 32 k, hi and lo parts of both operands
-// The ring goes on from tile to tile: the next tile's copies run during the epilogue of this one. Two steps make a chunk, whose main product
-// hi hi is then added to the sum in FP32 registers, as in split_product.cuh.
+// The ring goes on from tile to tile: the next tile's copies run during the epilogue of this one. Two steps make a chunk, whose main
+// product hi hi is then added to the sum in FP32 registers, as in split_product.cuh.
 template <product_policy P, class Ring = async_copies<P.stages>> struct split_mma_product {
   static_assert(valid(P) && P.by == multiplier::split_mma);
   static_assert(P.stages <= 3, "copies that run further ahead would need lines of a third tile");

@@ -8,7 +8,8 @@
 
 namespace antiphase::gemms {
 
-// A line is a row of A or a column of B: every element of it belongs to another k. Element (l, k) lies at data[l * line_stride + k * k_stride].
+// A line is a row of A or a column of B: every element of it belongs to another k. Element (l, k) lies at data[l * line_stride + k *
+// k_stride].
 struct operand_lines {
   const float* data;
   std::int64_t lines, k;

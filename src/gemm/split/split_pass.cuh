@@ -21,8 +21,8 @@ inline namespace AP_TARGET {
 // What a thread has read stays in its registers while all threads of a line agree, on the largest element and, once they know the scale, on
 // how many are tiny and how large their sum is:
 //   load | find | agree | measure | gather | split, store
-// Whatever the strides, a thread holds pieces of eight neighbours along k, which fill half of the 64 bytes of a line's 16 k. Another lane of
-// the warp has the other half, so that stores fill sectors.
+// Whatever the strides, a thread holds pieces of eight neighbours along k, which fill half of the 64 bytes of a line's 16 k. Another lane
+// of the warp has the other half, so that stores fill sectors.
 //   along k       k_stride 1: neighbouring lanes have neighbouring pieces
 //   along lines   otherwise: neighbouring lanes have neighbouring lines; right for all strides, fast for line_stride 1
 // Maxima and sums are those of integers, so that they do not depend on the order.

@@ -18,15 +18,15 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A persistent kernel with warp specialisation: one block per multiprocessor walks over tiles of C. One thread of warpgroup 0 is the producer,
-// warpgroups 1 and 2 compute, 64 x 128 outputs each:
+// A persistent kernel with warp specialisation: one block per multiprocessor walks over tiles of C. One thread of warpgroup 0 is the
+// producer, warpgroups 1 and 2 compute, 64 x 128 outputs each:
 //   slot:  load | multiply (8 warps) | load ...                    a stage of 32 k, hi and lo parts of both operands
 // Two stages make a chunk. Its main product hi hi goes into a fresh accumulator and is then added to the sum in FP32 registers (promotion),
 // because Tensor Cores truncate; the mixed products hi lo + lo hi, kept 2^11 times as large, are so small that they need no such care. The
 // promotion runs while the mixed products of the same chunk do, so stages are released one chunk late.
 // A second ring of two slots loads what the epilogue of a tile needs, while the tile before is still computed.
-// Where there are fewer tiles than multiprocessors, a cluster of blocks shares a tile (split-K): each block computes a part of K and then adds up
-// its share of the columns, which the others write into its shared memory.
+// Where there are fewer tiles than multiprocessors, a cluster of blocks shares a tile (split-K): each block computes a part of K and then
+// adds up its share of the columns, which the others write into its shared memory.
 enum split_event { full, empty };
 
 // How the parts of a block wait for each other. A parameter, so that tests can take one wait away.

@@ -36,8 +36,8 @@ AP_DEV void multiply_mixed(split_sums& sum, const f16 (*a)[2 * split_step], cons
 // Split-K over the blocks of a cluster that shares a tile: each block computes a part of K, and then adds up its share of the columns.
 template <int Blocks> struct shared_tile {
   static constexpr int share = sums_of_a_thread / Blocks, width = split_tile / Blocks;  // of a block: sums of a thread, columns
-  // Each of two blocks keeps its own sums in registers, which leaves room for one more stage. With more blocks, selecting them from registers
-  // takes longer than the way through memory (measured).
+  // Each of two blocks keeps its own sums in registers, which leaves room for one more stage. With more blocks, selecting them from
+  // registers takes longer than the way through memory (measured).
   static constexpr bool keeps_own = Blocks == 2;
   using exchange = float[keeps_own ? 1 : Blocks][share][2 * warpgroup_size];  // by block of the cluster
 

@@ -12,9 +12,9 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0 publishes the tile's total. Every warp
-// then does its own look-back (look_back.cuh) while its rows' scans run, so that there is no second barrier. A block waits only for blocks of
-// lower index, which have started before it. The order in which totals are folded depends on the tile's number alone.
+// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0 publishes the tile's total. Every
+// warp then does its own look-back (look_back.cuh) while its rows' scans run, so that there is no second barrier. A block waits only for
+// blocks of lower index, which have started before it. The order in which totals are folded depends on the tile's number alone.
 template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static_assert(valid(P) && sizeof(T) <= 8);
   static constexpr int threads = P.threads();
@@ -61,8 +61,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   AP_DEV static bool is_aligned(const void* array) { return reinterpret_cast<std::uintptr_t>(array) % 16 == 0; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  // Loads a lane's chunks in scan order; missing elements become neutral. A whole tile has no branch per row, so that all loads are in flight at
-  // once.
+  // Loads a lane's chunks in scan order; missing elements become neutral. A whole tile has no branch per row, so that all loads are in
+  // flight at once.
   AP_DEV static void load(const params& p, const part& here, int warp, elements (&v)[P.rows]) {
     const T* from = static_cast<const T*>(p.in) + here.first;
     const bool aligned = is_aligned(p.in);

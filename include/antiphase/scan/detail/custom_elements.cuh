@@ -14,9 +14,9 @@
 
 namespace antiphase::scans {
 
-// How many elements of `size` bytes a lane has next to each other. The more of them, the fewer times the operator is applied between lanes, but
-// each takes a register, however narrow. They are whole words, if possible an odd multiple of 16 bytes, so that the lanes access different
-// banks.
+// How many elements of `size` bytes a lane has next to each other. The more of them, the fewer times the operator is applied between lanes,
+// but each takes a register, however narrow. They are whole words, if possible an odd multiple of 16 bytes, so that the lanes access
+// different banks.
 constexpr int custom_chunk_of(int size) {
   constexpr int most_elements = 16;
   const int most_bytes = size <= 8 ? 112 : 96;
@@ -29,8 +29,8 @@ constexpr int custom_chunk_of(int size) {
   }
   return best;
 }
-// The larger an element the longer a look-back takes, so tiles of large elements are larger where there is room. The ring is as long as shared
-// memory allows.
+// The larger an element the longer a look-back takes, so tiles of large elements are larger where there is room. The ring is as long as
+// shared memory allows.
 constexpr ring_policy custom_ring_of(int size, tile_mover mover = tile_mover::copy_engine) {
   const bool engine = mover == tile_mover::copy_engine;
   ring_policy p = engine ? ring_scan_policy : by_threads(ring_scan_policy);
@@ -93,9 +93,9 @@ template <class Op, class T> struct neutral_of<if_there<Op>, maybe<T>> {
   AP_DEV static maybe<T> value() { return maybe<T>::none(); }
 };
 
-// The same as the functions of look_back.cuh, with one vote instead of shuffles of the mark. The votes of the lanes that each operand covers say
-// whether it is none: the operator is not called for none.
-// As totals of tiles, the values are there in the first lanes and none in the others:
+// The same as the functions of look_back.cuh, with one vote instead of shuffles of the mark. The votes of the lanes that each operand
+// covers say whether it is none: the operator is not called for none. As totals of tiles, the values are there in the first lanes and none
+// in the others:
 template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value)[N], if_there<Op>) {
   std::uint32_t up[N];  // from this lane on
   AP_UNROLL

@@ -1,5 +1,5 @@
-// Decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016): blocks of a single-pass scan
-// publish the totals of their tiles and fold those of the tiles before their own.
+// Decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016): blocks of a single-pass
+// scan publish the totals of their tiles and fold those of the tiles before their own.
 #pragma once
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/scan/detail/carried.cuh>
@@ -26,8 +26,8 @@ template <scannable T, operator_on<T> Op, int N> AP_DEV void warp_fold_first(T (
   }
 }
 
-// Whether the operands may come in any order: it changes no bit of the result, or only the rounding of a sum, whose order is fixed elsewhere.
-// The minimum of 0 and -0 is the left one, so minima of floats depend on the order.
+// Whether the operands may come in any order: it changes no bit of the result, or only the rounding of a sum, whose order is fixed
+// elsewhere. The minimum of 0 and -0 is the left one, so minima of floats depend on the order.
 template <class Op, class T> constexpr bool any_order = std::is_same_v<Op, sum> || std::is_same_v<Op, product> || std::is_integral_v<T>;
 
 // Scans several rows over the lanes, side by side: `before` becomes the fold of the lanes before this one, `value` the row's total.
@@ -59,8 +59,8 @@ template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t ti
   AP_UNROLL
   for (int i = 0; i < words; ++i) store_relaxed(states + std::uint64_t{tile} * words + i, std::uint64_t{tag} << 32 | part[i]);
 }
-// How a lane polls several totals: with a branch around each that it has already, which may keep their loads apart, or with predicated loads.
-// Which is faster depends on the type (docs/scan.md).
+// How a lane polls several totals: with a branch around each that it has already, which may keep their loads apart, or with predicated
+// loads. Which is faster depends on the type (docs/scan.md).
 enum class reading { branching, predicated };
 
 // Reads a total and returns whether it has been published. A predicated load of a total that is not wanted returns false.
@@ -93,8 +93,8 @@ struct tagged_words {
   }
 };
 
-// Called by one thread when every tile of the launch has been published. Tags repeat after 2^32 - 1 launches. Each launch clears one word that
-// it does not use itself; the workspace has fewer words than that, so by then every word has been cleared or written again.
+// Called by one thread when every tile of the launch has been published. Tags repeat after 2^32 - 1 launches. Each launch clears one word
+// that it does not use itself; the workspace has fewer words than that, so by then every word has been cleared or written again.
 template <class T>
 AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64_t words, std::uint64_t epoch, std::uint32_t tiles) {
   const std::uint64_t old = epoch % words;
@@ -102,9 +102,9 @@ AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64
   store_relaxed(control + epoch_word, epoch + 1);
 }
 
-// A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes of the warp call. Unlike in the paper, blocks
-// publish totals only and no prefixes. Totals are folded in whole batches of 32, batch after batch, so that the order depends on the tile's
-// number alone and results are the same bits in every run. Sums of floats are carried in double.
+// A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes of the warp call. Unlike in the paper,
+// blocks publish totals only and no prefixes. Totals are folded in whole batches of 32, batch after batch, so that the order depends on the
+// tile's number alone and results are the same bits in every run. Sums of floats are carried in double.
 template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6, reading How = reading::branching>
 class look_back {
  public:
@@ -143,7 +143,8 @@ class look_back {
       value[u] = exact_identity<Op, T>();
       got[u] = first + u * warp_size >= tile;
     }
-    // Each lane polls on its own: a warp-wide step in every round would count as progress on the CPU executor and keep other threads waiting.
+    // Each lane polls on its own: a warp-wide step in every round would count as progress on the CPU executor and keep other threads
+    // waiting.
     poll([&] {
       bool all = true;
       AP_UNROLL

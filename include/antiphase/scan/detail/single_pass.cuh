@@ -1,4 +1,5 @@
-// The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks exchange totals by decoupled look-back.
+// The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks exchange totals by decoupled
+// look-back.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -19,8 +20,8 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A persistent kernel with warp specialisation. Blocks draw tiles from a counter, in order, so that a warp that waits for a tile's total waits
-// for a block that runs. A tile passes
+// A persistent kernel with warp specialisation. Blocks draw tiles from a counter, in order, so that a warp that waits for a tile's total
+// waits for a block that runs. A tile passes
 //   load | reduce (W warps; the scanning warps read it too) | look back | scan in place (W warps) | store | load ...
 // through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look back and store. Only totals are
 // published, and the prefix of a tile is folded in an order that depends on its number alone: results are the same bits in every run.
@@ -126,9 +127,9 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     return Elements::in_bytes != Elements::out_bytes || shift_of(p.in) != 0 || shift_of(p.out) != 0;
   }
 
-  // Three forms of the code: for arrays at multiples of 16 bytes, forward and reverse, and for all arrays. One loop for all would not fit the
-  // instruction cache. The CPU executor has only the general form, and so have kernels whose tiles threads move: three forms of each would
-  // take three times as long to compile.
+  // Three forms of the code: for arrays at multiples of 16 bytes, forward and reverse, and for all arrays. One loop for all would not fit
+  // the instruction cache. The CPU executor has only the general form, and so have kernels whose tiles threads move: three forms of each
+  // would take three times as long to compile.
   enum class order { forward, reverse, any };
   static constexpr bool has_forms = has_small_instruction_cache && P.mover == tile_mover::copy_engine;
   template <order O> AP_DEV static bool reverse(const params& p) {
