@@ -70,12 +70,12 @@ function(antiphase_kernels target name)
   cmake_parse_arguments(arg "UNCHECKED" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
   # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
   # times as long. Checks of pointers that AddressSanitizer makes of every access once more would take as long as all others. With
-  # ThreadSanitizer hardly any kernel runs; there GCC would warn of each loop that it does not unroll.
+  # ThreadSanitizer hardly any kernel runs.
   set(stub_options "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
   if(ANTIPHASE_SANITIZE STREQUAL "address")
     set(stub_options -fno-sanitize=null,object-size,pointer-overflow)
   elseif(ANTIPHASE_SANITIZE STREQUAL "thread")
-    set(stub_options -O0 -w)
+    set(stub_options -O0)
   endif()
   foreach(source ${arg_SOURCES})
     cmake_path(REMOVE_EXTENSION source OUTPUT_VARIABLE stub)

@@ -100,8 +100,8 @@ template <class T> void require_sensible(const context& where, const scans::argu
 template <class T> constexpr bool is_for_one_pass = sizeof(T) <= 16;
 using scans::tile_mover;
 template <class T, class Op, tile_mover M> struct ring_scan
-    : scans::single_pass<scans::custom_elements<T, Op, scans::own_ring_of(sizeof(T), M)>> {
-  using all = scans::single_pass<scans::custom_elements<T, Op, scans::own_ring_of(sizeof(T), M)>>;
+    : scans::single_pass<scans::custom_elements<T, Op, scans::custom_ring_of(sizeof(T), M)>> {
+  using all = scans::single_pass<scans::custom_elements<T, Op, scans::custom_ring_of(sizeof(T), M)>>;
   AP_DEV void operator()(const typename all::params& p) const {
     // Nobody calls it by threads where there are bulk copies, so it is not compiled there; the CPU executor simulates both.
     if constexpr (M == tile_mover::copy_engine || !has_bulk_copies || AP_ON_GPU == 0) all::operator()(p);
@@ -127,7 +127,7 @@ template <class T, class Op, tile_mover M> launch_counts in_one_pass(const conte
   const std::int64_t tiles = tiles_of<T, Op, M>(all.over);
   const scratch_in_use workspace(runs, single_pass_bytes(sizeof(T), static_cast<std::uint64_t>(tiles)), on);
   const tile_words words = words_in(workspace.memory());
-  own_arguments<T> p{{}, all.initial};
+  custom_arguments<T> p{{}, all.initial};
   p.in = all.in;
   p.out = all.out;
   p.length = all.over.length;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "accessor.hpp"
 #include "places.hpp"
-#include "who.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -61,12 +61,12 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   if (address >= stack_low && address < stack_high) return;
   if (kind == access_kind::write) wrote(p);
-  const who w{.thread = *current_, .kind = kind, .place = number_of_code(code), .bytes = bytes};
+  const accessor w{.thread = *current_, .kind = kind, .place = number_of_code(code), .bytes = bytes};
   if (reachable(w, p, bytes)) visit(w, p, bytes);
 }
 
 // Memory of the device goes on to visit(); of the host's, some may be used.
-bool model::reachable(const who& w, const void* p, std::size_t bytes) {
+bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   if (address - memory_.lowest() < memory_.size() && bytes <= memory_.size() - (address - memory_.lowest())) return true;
   if (address >= stack_low && address < stack_high) return false;
@@ -78,7 +78,7 @@ bool model::reachable(const who& w, const void* p, std::size_t bytes) {
   return false;
 }
 
-void model::visit(const who& w, const void* p, std::size_t bytes) {
+void model::visit(const accessor& w, const void* p, std::size_t bytes) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
   if (offset >= memory_.size() || bytes > memory_.size() - offset) {  // an asynchronous copy's, or a barrier's
     reachable(w, p, bytes);
@@ -144,14 +144,14 @@ bool model::strong(scope a, block_number block_a, scope b, block_number block_b)
 }
 
 // The engines behind bulk copies and Tensor Cores see ordinary writes, which threads and cp.async do, through a fence only.
-bool model::needs_fence(const who& w, const cell& c) const {
+bool model::needs_fence(const accessor& w, const cell& c) const {
   if (!w.behind_proxy() || c.block == 0) return false;
   const block_record& r = blocks_[c.block];
   const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
   return ordinary && !knows_fenced(w.thread, c.block, c.writer, c.time);
 }
 
-void model::read_cell(const who& w, cell& c, std::size_t offset) {
+void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
   if (c.state == cell_state::uninitialised) {
     report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
@@ -169,7 +169,7 @@ void model::read_cell(const who& w, cell& c, std::size_t offset) {
   add_reader(w, c);
 }
 
-void model::check_readers(const who& w, cell& c, std::size_t offset) {
+void model::check_readers(const accessor& w, cell& c, std::size_t offset) {
   thread_model& t = w.thread;
   if (surely_knows_readers(t, c)) return;
   const auto check = [&](const reader& r) {
@@ -182,7 +182,7 @@ void model::check_readers(const who& w, cell& c, std::size_t offset) {
   each_reader(c, check);
 }
 
-void model::write_cell(const who& w, cell& c, std::size_t offset) {
+void model::write_cell(const accessor& w, cell& c, std::size_t offset) {
   thread_model& t = w.thread;
   check_readers(w, c, offset);
   if (c.state == cell_state::written || c.state == cell_state::copied) {
@@ -208,7 +208,7 @@ void model::write_cell(const who& w, cell& c, std::size_t offset) {
 // Who is ordered behind an ordinary write is behind all that came before it, and who is not races with it. Not so with an atomic write,
 // about to happen: others may reach it unordered, and race with what came before. All of that is remembered, but for what whoever reaches
 // the write reaches too.
-void model::cover(const who& w, cell& c) {
+void model::cover(const accessor& w, cell& c) {
   const thread_model& t = w.thread;
   const auto hidden = [&](const reader& r) {
     return r.block < first_pending_ || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
@@ -255,7 +255,7 @@ reader model::warp_reader(const thread_model& t, place_number place) const {
 }
 
 // Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one is behind them too.
-void model::add_reader(const who& w, cell& c) {
+void model::add_reader(const accessor& w, cell& c) {
   const thread_model& t = w.thread;
   reader r = warp_reader(t, w.place);
   r.scope = static_cast<std::uint8_t>(w.reach);
@@ -329,7 +329,7 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
   t.lane = 1;
   t.time = &time;
   learn(t, start);
-  who w{.thread = t, .kind = kind, .place = number_of(source::current()), .bytes = bytes};
+  accessor w{.thread = t, .kind = kind, .place = number_of(source::current()), .bytes = bytes};
   w.what = what;
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
   const bool exists = offset < memory_.size() && bytes <= memory_.size() - offset;
@@ -387,7 +387,7 @@ std::string ordered_by(scope reach) { return reach == scope{} ? "" : "atomic "; 
 
 }  // namespace
 
-finding_side model::side_of(const who& w) const {
+finding_side model::side_of(const accessor& w) const {
   const block_record& r = blocks_[w.thread.block];
   finding_side side{.action = {}, .at = {}, .through = {}, .block = r.index, .thread = w.thread.index, .when = {}};
   if (!w.what.empty())
@@ -431,7 +431,7 @@ finding_side model::side_of_reader(const reader& r) const {
   return side;
 }
 
-std::string model::missing_edge(const who& w, const cell* write, const reader* read) const {
+std::string model::missing_edge(const accessor& w, const cell* write, const reader* read) const {
   const thread_model& t = w.thread;
   const block_number other = write != nullptr ? write->block : read->block;
   const block_record& r = blocks_[other];
@@ -468,7 +468,7 @@ std::string model::missing_edge(const who& w, const cell* write, const reader* r
   return "a block barrier, or another barrier that both take part in, between the two";
 }
 
-std::string model::describe_memory(const who& w, std::size_t offset) const {
+std::string model::describe_memory(const accessor& w, std::size_t offset) const {
   if (offset == ~std::size_t{0}) return {};
   const block_record& own = blocks_[w.thread.block];
   if (offset < shadow::shared_bytes) {
@@ -486,7 +486,7 @@ std::string model::describe_memory(const who& w, std::size_t offset) const {
   return fmt::format("global memory, {} bytes behind the end of {} allocated", from - bytes, bytes);
 }
 
-void model::report(const who& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
+void model::report(const accessor& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
                    std::string missing) {
   const bool has_earlier = earlier_write != nullptr || earlier_reader != nullptr;
   const place_number earlier = earlier_write != nullptr ? earlier_write->place : earlier_reader != nullptr ? earlier_reader->place : 0;

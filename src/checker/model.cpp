@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "who.hpp"
+#include "accessor.hpp"
 
 namespace antiphase::checker_detail {
 
@@ -369,7 +369,7 @@ void model::wait_groups(own_actor& a, int groups_left) {
 
 void model::issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at) {
   const stamp group = open_group(t, t.copies, actor_kind::copies, at);
-  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
+  accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::copies, t.copies.number, group);
   if (bytes_read > 0) visit(w, from, bytes_read);
   w.kind = access_kind::write;
@@ -381,7 +381,7 @@ void model::wait_copies(thread_model& t, int groups_left) { wait_groups(t.copies
 void model::issue_store(thread_model& t, const void* to, const void* from, std::size_t bytes, place_number at) {
   const stamp group = open_group(t, t.stores_read, actor_kind::stores_reading, at);
   open_group(t, t.stores_written, actor_kind::stores_writing, at);
-  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
+  accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::stores_reading, t.stores_read.number, group);
   visit(w, from, bytes);
   w.kind = access_kind::write;
@@ -421,7 +421,7 @@ void model::issue_matrix(std::span<thread_model* const> warp, ranges from, place
     join_warpgroup(*t);
     open_group(*t, t->matrix, actor_kind::matrix, at);
   }
-  who w{.thread = first, .kind = access_kind::read, .place = at, .bytes = total(from)};
+  accessor w{.thread = first, .kind = access_kind::read, .place = at, .bytes = total(from)};
   w.become(actor_kind::matrix, first.matrix.number, first.matrix.last_used);
   for (const auto& r : from) visit(w, r.data(), r.size());
 }
@@ -443,7 +443,7 @@ model::mbarrier_model& model::barrier(const void* word) {
 }
 
 void model::init_barrier(thread_model& t, const void* word, place_number at) {
-  who w{.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)};
+  accessor w{.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)};
   visit(w, word, sizeof(std::uint64_t));
   mbarrier_model& b = barrier(word);
   const actor loads = b.loads;
@@ -455,7 +455,7 @@ void model::init_barrier(thread_model& t, const void* word, place_number at) {
 
 // The barrier's own word: initialised, and that is known to whoever uses it. Its users do not disturb each other.
 void model::touch_barrier(thread_model& t, const void* word, place_number at) {
-  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = sizeof(std::uint64_t), .reach = scope::block};
+  accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = sizeof(std::uint64_t), .reach = scope::block};
   w.what = "use of an mbarrier";
   visit(w, word, sizeof(std::uint64_t));
 }
@@ -487,7 +487,7 @@ void model::issue_load(thread_model& t, const void* to, std::size_t bytes, range
     const auto offset = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - memory_.lowest()) - r.lowest;
     r.actors.push_back({actor_kind::loads, t.index, offset});
   }
-  who w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
+  accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::loads, b.loads, b.phase + 1);
   w.what = "use of an mbarrier by the copy engine";
   visit(w, word, sizeof(std::uint64_t));
@@ -511,7 +511,7 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   thread_model& t = *current_;
-  who w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
+  accessor w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
   if (!reachable(w, p, bytes)) return;
 
   // Whom it reaches: the threads of its block and, by its scope, those of its cluster and all.

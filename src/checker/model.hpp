@@ -193,13 +193,13 @@ class model {
     block_number first, last;
     stream on;
   };
-  struct who;  // somebody about to access memory
+  struct accessor;  // the thread or engine that is about to access memory
 
   block_record& record(block_number b) { return blocks_[b]; }
   bool is_followed(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - memory_.lowest() < memory_.size(); }
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
-  bool needs_fence(const who& w, const cell& c) const;
+  bool needs_fence(const accessor& w, const cell& c) const;
   bool knows(const thread_model& t, const reader& r) const;
   // Cheap answers for what happens most; false: ask knows().
   [[gnu::always_inline]] bool surely_knows_writer(const thread_model& t, const cell& c) const {
@@ -229,26 +229,26 @@ class model {
   static void wait_groups(own_actor& a, int groups_left);
   void join_warpgroup(thread_model& t);
 
-  void visit(const who& w, const void* p, std::size_t bytes);
-  void read_cell(const who& w, cell& c, std::size_t offset);
-  void write_cell(const who& w, cell& c, std::size_t offset);
-  void add_reader(const who& w, cell& c);
-  void check_readers(const who& w, cell& c, std::size_t offset);
-  void cover(const who& w, cell& c);
+  void visit(const accessor& w, const void* p, std::size_t bytes);
+  void read_cell(const accessor& w, cell& c, std::size_t offset);
+  void write_cell(const accessor& w, cell& c, std::size_t offset);
+  void add_reader(const accessor& w, cell& c);
+  void check_readers(const accessor& w, cell& c, std::size_t offset);
+  void cover(const accessor& w, cell& c);
   bool strong(scope a, block_number block_a, scope b, block_number block_b) const;
   const block_record* owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
-  bool reachable(const who& w, const void* p, std::size_t bytes);
+  bool reachable(const accessor& w, const void* p, std::size_t bytes);
   template <class Do> void each_reader(const cell& c, Do f);
   mbarrier_model& barrier(const void* word);
   reader warp_reader(const thread_model& t, place_number place) const;
 
-  void report(const who& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
+  void report(const accessor& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
               std::string missing);
-  std::string missing_edge(const who& w, const cell* write, const reader* read) const;
-  std::string describe_memory(const who& w, std::size_t offset) const;
+  std::string missing_edge(const accessor& w, const cell* write, const reader* read) const;
+  std::string describe_memory(const accessor& w, std::size_t offset) const;
   finding_side side_of_write(const cell& c) const;
   finding_side side_of_reader(const reader& r) const;
-  finding_side side_of(const who& w) const;
+  finding_side side_of(const accessor& w) const;
   found& entry(finding_kind kind, place_number at, place_number earlier, bool has_earlier, bool& fresh);
 
   shadow memory_;

@@ -125,7 +125,7 @@ def missing_packets(kernel, code):
 
 
 MAIN_LOOP = 240  # instructions at most: 12 of the Tensor Cores, 64 additions, 2 waits, 2 releases, addresses
-CONVERTED = 170  # more, where A is split on the way: 16 pairs of 10, reads, waits
+SPLITTING = 170  # more, where A is split on the way: 16 pairs of 10, reads, waits
 SPILLED_SUMS = 18  # accesses to local memory there: a few of the 64 sums wait in it, since another warpgroup that loads has registers too
 TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever runs, may use
 COUNTING_MEMORY = 32  # more, where warps that count have 40 registers and those that compute 224
@@ -142,16 +142,16 @@ def product_faults(code):
             if i > multiplies[-1] and places.get(target.zfill(4), i) < multiplies[0]]
     first, last = min(back, key=lambda loop: loop[1] - loop[0])
     loop = [text for _, text in lines[first:last + 1]]
-    converting = "split_inside_product" in code.split("\n", 1)[0]
-    most = MAIN_LOOP + (CONVERTED if converting else 0)
+    inside = "split_inside_product" in code.split("\n", 1)[0]
+    most = MAIN_LOOP + (SPLITTING if inside else 0)
     if len(loop) > most:
         yield f"{len(loop)} instructions in the main loop, expected at most {most}"
     local = sum(re.search(r"\b(LDL|STL)\b", text) is not None for text in loop)
-    if local > (SPILLED_SUMS if converting else 0):
-        yield f"{local} accesses to local memory in the main loop, expected at most {SPILLED_SUMS if converting else 0}"
+    if local > (SPILLED_SUMS if inside else 0):
+        yield f"{local} accesses to local memory in the main loop, expected at most {SPILLED_SUMS if inside else 0}"
     waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
-    if waits != (5 if converting else 1):  # one for each fragment of A, and that for the main product
-        yield f"{waits} waits for the Tensor Cores in the main loop, expected {5 if converting else 1}"
+    if waits != (5 if inside else 1):  # one for each fragment of A, and that for the main product
+        yield f"{waits} waits for the Tensor Cores in the main loop, expected {5 if inside else 1}"
     shared_by = int(re.search(r"product_policy\{\d+, (\d+)", code.split("\n", 1)[0])[1])
     pairs = sum("STG.E.64" in text for _, text in lines)
     if pairs < 31 // shared_by:
@@ -159,7 +159,7 @@ def product_faults(code):
 
 
 def of_split_operands(kernel):
-    return "split_product" in kernel.name or "split_inside_product" in kernel.name
+    return re.search(r"split_(mma_|inside_)?product", kernel.name) is not None
 
 
 def allowed_memory(kernel):

@@ -61,7 +61,7 @@ RC_GTEST_PROP(tile, grouped_tiles_visit_every_tile_once, ()) {
       .rows = *rc::gen::inRange<int64_t>(0, 40), .columns = *rc::gen::inRange<int64_t>(0, 40), .group = *rc::gen::inRange<int64_t>(1, 50)};
   std::set<std::pair<int64_t, int64_t>> seen;
   for (int64_t i = 0; i < grid.count(); ++i) {
-    const tile_place place = grid.at(i);
+    const tile_position place = grid.at(i);
     RC_ASSERT(place.row >= 0 && place.row < grid.rows);
     RC_ASSERT(place.column >= 0 && place.column < grid.columns);
     RC_ASSERT(seen.emplace(place.row, place.column).second);

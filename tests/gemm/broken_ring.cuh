@@ -23,23 +23,23 @@ enum class slip {
 
 // `Ring`, a channel of mbarriers, with those faults that are a ring's.
 template <slip F, class Ring> struct broken_ring : Ring {
-  using place = typename Ring::place;
-  AP_DEV void acquire(place at) {
+  using slot_cursor = typename Ring::slot_cursor;
+  AP_DEV void acquire(slot_cursor at) {
     if constexpr (F == slip::empty_wait_does_not_flip) at.parity = 0;
     if constexpr (F == slip::one_stage_too_few) ++at;  // as if the slot after this one had to be free
     if constexpr (F != slip::no_empty_wait) Ring::acquire(at);
   }
-  AP_DEV void commit(place at, int event, bytes n) {
+  AP_DEV void commit(slot_cursor at, int event, bytes n) {
     if constexpr (F == slip::bytes_too_few) n.count -= 16;
     if constexpr (F == slip::bytes_too_many) n.count += 16;
     Ring::commit(at, event, n);
   }
-  AP_DEV void wait(place at, int event) {
+  AP_DEV void wait(slot_cursor at, int event) {
     if constexpr (F == slip::full_wait_does_not_flip) at.parity = 0;
     if constexpr (F != slip::no_full_wait) Ring::wait(at, event);
     if constexpr (F == slip::released_before_use) Ring::release(at, by_warp{});
   }
-  AP_DEV void release(place at, by_warp how) {
+  AP_DEV void release(slot_cursor at, by_warp how) {
     if constexpr (F != slip::released_before_use) Ring::release(at, how);
   }
 };

@@ -39,7 +39,7 @@ struct alone_kernel {
   int tile, groups;
 };
 // A call of the scans with types and operators of one's own.
-struct own_scan {
+struct custom_scan {
   carried type;
   launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over, scan_kind kind, const void* initial);
 };

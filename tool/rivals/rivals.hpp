@@ -35,8 +35,8 @@ rival cub_sums(const context& where, element type, const void* in, void* out, st
 // The same sums, of f32 and f64, as CUB has them since CCCL 3.5: with the same bits in every run. Not there, and without a reason why not,
 // in other cases: integers are the same anyway.
 rival cub_sums_run_to_run(const context& where, element type, const void* in, void* out, std::int64_t count);
-// Inclusive scans of the elements of own_scan.hpp, likewise.
-rival cub_own_scan(const context& where, int size, const void* in, void* out, std::int64_t count);
+// Inclusive scans of the elements of custom_scan.hpp, likewise.
+rival cub_custom_scan(const context& where, int size, const void* in, void* out, std::int64_t count);
 // The same sums for the segments that 32-bit keys tell apart, of f32, f64, i32 and i64.
 rival cub_sums_by_key(const context& where, element type, const std::int32_t* keys, const void* in, void* out, std::int64_t count);
 

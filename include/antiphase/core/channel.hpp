@@ -33,7 +33,7 @@ template <phase_barrier Barrier, int N, int... Parties> struct channel {
   static_assert(sizeof...(Parties) > 0, "a slot needs at least one event");
   static_assert(((Parties > 0) && ...), "an event nobody commits never happens");
 
-  using place = cursor<N>;
+  using slot_cursor = cursor<N>;
   static constexpr int stages = N;
   static constexpr int events = sizeof...(Parties);
   static constexpr int first = 0;
@@ -51,19 +51,19 @@ template <phase_barrier Barrier, int N, int... Parties> struct channel {
   }
 
   // Own the slot from here: the event before `event` has happened (for the first one, the last of the round before).
-  AP_RELAY void acquire(place at, int event = first, auto... who) {
+  AP_RELAY void acquire(slot_cursor at, int event = first, auto... who) {
     barrier[event > first ? event - 1 : last][at.index].wait(event > first ? at.parity : at.parity ^ 1, who...);
   }
   // Whether acquire() of the first event would pass at once; of barriers that can be asked: ended(parity).
-  AP_RELAY bool is_free(place at) const { return barrier[last][at.index].ended(at.parity ^ 1); }
+  AP_RELAY bool is_free(slot_cursor at) const { return barrier[last][at.index].ended(at.parity ^ 1); }
   // One party's share of an event is done.
-  AP_RELAY void commit(place at, int event = first, auto... how) { barrier[event][at.index].arrive(how...); }
+  AP_RELAY void commit(slot_cursor at, int event = first, auto... how) { barrier[event][at.index].arrive(how...); }
   // The event has happened in this round: what its parties wrote can be seen.
-  AP_RELAY void wait(place at, int event = first, auto... who) { barrier[event][at.index].wait(at.parity, who...); }
+  AP_RELAY void wait(slot_cursor at, int event = first, auto... who) { barrier[event][at.index].wait(at.parity, who...); }
   // Commit the last event.
-  AP_RELAY void release(place at, auto... how) { commit(at, last, how...); }
+  AP_RELAY void release(slot_cursor at, auto... how) { commit(at, last, how...); }
   // Every slot has been given back: nobody will touch this channel any more. `at` is where the first event would go on.
-  AP_RELAY void finish(place at, auto... who) {
+  AP_RELAY void finish(slot_cursor at, auto... who) {
     for (int i = 0; i < N; ++i, ++at) acquire(at, first, who...);
   }
 };

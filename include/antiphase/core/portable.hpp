@@ -26,9 +26,12 @@
 #define AP_ON_GPU 0
 #endif
 
-// Full unrolling with a count that depends on template parameters; both compilers take the pragma.
+// Full unrolling with a count that depends on template parameters; both compilers take the pragma. GCC warns of each loop that it does not
+// unroll, as none is without optimisation.
 #if defined(__CUDACC__)
 #define AP_UNROLL _Pragma("unroll")
+#elif !defined(__OPTIMIZE__)
+#define AP_UNROLL
 #else
 #define AP_UNROLL _Pragma("GCC unroll 64")
 #endif
@@ -47,7 +50,8 @@
 
 namespace antiphase {
 
-// The bits of a value as another type. std::bit_cast is for the host: nvcc lets kernels call it only under --expt-relaxed-constexpr, which a user's build need not have.
+// The bits of a value as another type. std::bit_cast is for the host: nvcc lets kernels call it only under --expt-relaxed-constexpr, which
+// a user's build need not have.
 template <class To, class From> AP_FN constexpr To bit_cast(const From& from) {
   static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To> && std::is_trivially_copyable_v<From>);
   return __builtin_bit_cast(To, from);

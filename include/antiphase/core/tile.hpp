@@ -20,21 +20,22 @@ struct tiling {
   }
 };
 
-// A place in a two-dimensional grid of tiles.
-struct tile_place {
+// A tile's position in a two-dimensional grid of tiles.
+struct tile_position {
   std::int64_t row;
   std::int64_t column;
 };
 
 // The tiles of a grid in an order that keeps `group` rows of tiles together, so that concurrently running blocks share operands in
 // the L2 cache. Every tile appears once; the last group may be lower.
+constexpr int tile_group = 8;  // rows of tiles in a group, for all products
 struct grouped_tiles {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t group;
 
   AP_FN constexpr std::int64_t count() const { return rows * columns; }
-  AP_FN constexpr tile_place at(std::int64_t index) const {
+  AP_FN constexpr tile_position at(std::int64_t index) const {
     const std::int64_t width = group * columns;
     const std::int64_t top = index / width * group;
     const std::int64_t height = rows - top < group ? rows - top : group;

@@ -96,7 +96,7 @@ constexpr policy strict_policy(contiguous a, contiguous b) {
   p.warp = {64, 64};
   p.unroll = 8;
   p.blocks = 1;
-  p.least = 100;
+  p.min_tiles = 100;
   return p;
 }
 constexpr policy strict_medium_policy(contiguous a, contiguous b) {
@@ -105,7 +105,7 @@ constexpr policy strict_medium_policy(contiguous a, contiguous b) {
   p.thread = {8, 8};
   p.warp = {32, 64};
   p.slices = 2;
-  p.least = 66;
+  p.min_tiles = 66;
   return p;
 }
 constexpr policy strict_small_policy(contiguous a, contiguous b) {
@@ -113,7 +113,7 @@ constexpr policy strict_small_policy(contiguous a, contiguous b) {
   p.tile = {32, 64};
   p.tile_k = 64;
   p.slices = 8;
-  p.least = 0;
+  p.min_tiles = 0;
   return p;
 }
 

@@ -49,7 +49,7 @@ struct policy {
   int blocks = 1;  // per multiprocessor, that the compiler leaves registers for
   int unroll = 0;  // values of k that the code of a tile is written out for; 0: all
   int slices = 1;  // of every tile along k, each multiplied by threads of its own, which makes an output the sum of so many sums
-  int least = 0;   // tiles of C without which a variant with smaller ones is the better choice
+  int min_tiles = 0;  // tiles of C without which a variant with smaller ones is the better choice
   parts run = parts::all;
 
   constexpr bool operator==(const policy&) const = default;

@@ -75,12 +75,12 @@ template <policy P> struct accumulator {
   AP_DEV accumulator() : sum{}, a{}, b{} {}
 
   AP_DEV void multiply(tile_a<P>& ta, tile_b<P>& tb) {
-    constexpr int together = P.unrolled(), slice_k = P.slice_k();
+    constexpr int unrolled = P.unrolled(), slice_k = P.slice_k();
     const int slice = P.slices > 1 ? thread_index() / P.slice_threads() * slice_k : 0;
     AP_ROLLED
-    for (int first = slice; first < slice + slice_k; first += together) {
+    for (int first = slice; first < slice + slice_k; first += unrolled) {
       AP_UNROLL
-      for (int k = 0; k < together; ++k) {
+      for (int k = 0; k < unrolled; ++k) {
         a.read(ta, outputs.row, first, k);
         b.read(tb, outputs.column, first, k);
         multiply(lag ? k + 1 : k);  // lagging, before the very first step: zeros

@@ -20,9 +20,9 @@ namespace antiphase::gemms {
 
 namespace {
 
-// Whether an operand lies as a variant of a kernel takes it for granted: contiguous along one index, aligned if its copies are wide, its
+// Whether an operand has the layout that a variant of a kernel assumes: contiguous along one index, aligned if its copies are wide, its
 // tiles less than 4 GiB across.
-bool lies(const operand_policy& how, extent2 tile, const float* data, std::int64_t outer_stride, std::int64_t k_stride) {
+bool matches_layout(const operand_policy& how, extent2 tile, const float* data, std::int64_t outer_stride, std::int64_t k_stride) {
   if (how.along == contiguous::neither) return true;
   const bool along_k = how.along == contiguous::k;
   const std::int64_t along = along_k ? k_stride : outer_stride, across = along_k ? outer_stride : k_stride;
@@ -31,10 +31,10 @@ bool lies(const operand_policy& how, extent2 tile, const float* data, std::int64
   return how.copy_width == 1 || (across % how.copy_width == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0);
 }
 
-// How much a variant takes for granted, then how large its tiles are: the more, the faster it is.
+// How much a variant assumes, then how many tiles it needs: the more of either, the faster it is.
 std::pair<int, int> rank(const policy& how) {
   return {(how.a.along != contiguous::neither) + (how.b.along != contiguous::neither) + (how.a.copy_width > 1) + (how.b.copy_width > 1),
-          how.least};
+          how.min_tiles};
 }
 
 std::int64_t tiles_of(const policy& how, const problem& p) {
@@ -43,12 +43,12 @@ std::int64_t tiles_of(const policy& how, const problem& p) {
 
 bool is_of(const instance& i, const step& how, parts run) { return std::string_view(i.step) == how.name && i.how.run == run; }
 
-// Of how many sums an output is one: of the variants that there are enough tiles for, what the one with the largest tiles has. It is a
-// matter of the size of C alone, so that the bits are none of how the operands lie.
+// The number of slices that an output's sum is split into: that of the variant with the largest tiles of which C has enough. It depends on
+// the size of C alone, so that the bits do not depend on the operands' layout.
 int slices_of(target where, const step& how, const problem& p, parts run) {
   std::pair<int, int> best{-1, 1};  // tiles that it takes, slices
   for (const instance& i : instances(where))
-    if (is_of(i, how, run) && tiles_of(i.how, p) >= i.how.least) best = std::max(best, {i.how.least, i.how.slices});
+    if (is_of(i, how, run) && tiles_of(i.how, p) >= i.how.min_tiles) best = std::max(best, {i.how.min_tiles, i.how.slices});
   return best.second;
 }
 
@@ -63,8 +63,8 @@ const step& find_step(std::string_view name) {
 }
 
 bool takes(const instance& variant, const problem& p) {
-  return lies(variant.how.a, variant.how.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&
-         lies(variant.how.b, variant.how.tile, p.b.data, p.b.column_stride, p.b.row_stride);
+  return matches_layout(variant.how.a, variant.how.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&
+         matches_layout(variant.how.b, variant.how.tile, p.b.data, p.b.column_stride, p.b.row_stride);
 }
 
 plan prepare(target where, const step& how, const problem& p, parts run) {
@@ -73,7 +73,7 @@ plan prepare(target where, const step& how, const problem& p, parts run) {
   const int slices = slices_of(where, how, p, run);
   for (const instance& candidate : instances(where)) {
     if (!is_of(candidate, how, run) || candidate.how.slices != slices) continue;
-    if (!takes(candidate, p) || tiles_of(candidate.how, p) < candidate.how.least) continue;
+    if (!takes(candidate, p) || tiles_of(candidate.how, p) < candidate.how.min_tiles) continue;
     if (best == nullptr || rank(candidate.how) > rank(best->how)) best = &candidate;
   }
   if (best == nullptr)

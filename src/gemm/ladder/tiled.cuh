@@ -16,8 +16,7 @@ inline namespace AP_TARGET {
 // plan --------------------------------------------------------------------------------------------------------------------------
 // A block computes one tile of C. All its threads load the tiles of A and B along K into a ring of slots and multiply from there:
 //   slot:  load | multiply | load | multiply ...      with S stages, the load runs S - 1 steps ahead
-// Tiles are numbered down groups of `tile_group` rows, so that blocks that run together share operands in the L2 cache.
-constexpr int tile_group = 8;
+// Tiles are numbered down groups of `tile_group` rows, so that concurrently running blocks share operands in the L2 cache.
 
 template <policy P> struct tiled {
   static_assert(valid(P));
@@ -49,7 +48,7 @@ template <policy P> struct tiled {
   template <class Recorder> AP_DEV static void run(const params& p, Recorder& recorder) {
     storage& s = antiphase::shared<storage, P.shared>();
     const grouped_tiles tiles{ceil_div<std::int64_t>(p.m(), P.tile.m), ceil_div<std::int64_t>(p.n(), P.tile.n), tile_group};
-    const tile_place tile = tiles.at(block_index().x);
+    const tile_position tile = tiles.at(block_index().x);
     const std::int64_t top = tile.row * P.tile.m, left = tile.column * P.tile.n;
     const int steps = static_cast<int>(ceil_div<std::int64_t>(p.k(), P.tile_k));
 

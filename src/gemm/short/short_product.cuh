@@ -10,10 +10,10 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A block computes a tile of C, a thread 4 x 8 of its outputs. All of k fits into shared memory, so there is nothing to take turns:
-//   load | look | multiply | store
-// Products of FP32 are exact in FP64 and none overflows. The threads look whether a line, a row of A or column of B, has three or four
-// elements that are not zero: its sums keep what FP64 cuts off. With fewer nothing is cut off that shows, with more nothing is promised.
+// A block computes a tile of C, a thread 4 x 8 of its outputs. All of k fits into shared memory, so no ring is needed:
+//   load | classify lines | multiply | store
+// Products of FP32 are exact in FP64 and none overflows. A line, a row of A or a column of B, is sparse if it has three or four nonzeros:
+// exact_sum then keeps the digits that FP64 cuts off. With fewer nonzeros nothing visible is cut off, with more nothing is promised.
 struct short_product {
   static constexpr int threads = 256, blocks_wanted = 2;
   static constexpr int tile_rows = short_tile.m, tile_columns = short_tile.n;
@@ -24,7 +24,7 @@ struct short_product {
   using params = problem;
 
   // storage ---------------------------------------------------------------------------------------------------------------------
-  enum class line_kind : std::uint8_t { ordinary, few, infinite };
+  enum class line_kind : std::uint8_t { ordinary, sparse, infinite };
   template <int Lines> struct operand {
     alignas(16) double element[short_k][Lines + 2];  // padded: lines are written side by side in k, too
     line_kind kind[Lines];
@@ -35,7 +35,7 @@ struct short_product {
   };
 
  private:
-  // load, look ------------------------------------------------------------------------------------------------------------------
+  // load, classify lines -------------------------------------------------------------------------------------------------------
   // Zeros beyond the end. Neighbouring threads read neighbours in memory.
   template <int Lines> AP_DEV static void load(operand<Lines>& to, const operand_lines& from, std::int64_t first) {
     const int k = static_cast<int>(from.k);
@@ -46,7 +46,7 @@ struct short_product {
       to.element[at][line] = l < from.lines ? from.data[l * from.line_stride + at * from.k_stride] : 0;
     }
   }
-  template <int Lines> AP_DEV static void look(operand<Lines>& o, int k, int line) {
+  template <int Lines> AP_DEV static void classify_line(operand<Lines>& o, int k, int line) {
     int nonzeros = 0;
     bool finite = true;
     for (int at = 0; at < k; ++at) {
@@ -54,11 +54,11 @@ struct short_product {
       nonzeros += x != 0;
       finite = finite && x - x == 0;
     }
-    o.kind[line] = !finite ? line_kind::infinite : nonzeros == 3 || nonzeros == 4 ? line_kind::few : line_kind::ordinary;
+    o.kind[line] = !finite ? line_kind::infinite : nonzeros == 3 || nonzeros == 4 ? line_kind::sparse : line_kind::ordinary;
   }
 
   // multiply, store -------------------------------------------------------------------------------------------------------------
-  // A thread's lines are 4 from 4 t on, and 4 more half a tile further: packets of C, and no bank conflicts.
+  // Thread t has 4 lines from 4 t on, and 4 more half a tile further: packets of C, and no bank conflicts.
   AP_DEV static int line_of(int thread, int i) { return 4 * thread + i % 4 + i / 4 * 4 * across; }
   template <int N> AP_DEV static void read(double (&to)[N], const double* line, int thread) {
     AP_UNROLL
@@ -106,18 +106,18 @@ struct short_product {
     }
   }
 
-  // Outputs that lines of few elements may have part in, one by one.
-  AP_DEV static bool any_few(const storage& s, int y, int x) {
+  // Whether any of the thread's lines is sparse. Its outputs are then computed one by one.
+  AP_DEV static bool any_sparse(const storage& s, int y, int x) {
     bool any = false;
     AP_UNROLL
-    for (int i = 0; i < rows; ++i) any = any || s.a.kind[line_of(y, i)] == line_kind::few;
+    for (int i = 0; i < rows; ++i) any = any || s.a.kind[line_of(y, i)] == line_kind::sparse;
     AP_UNROLL
-    for (int j = 0; j < columns; ++j) any = any || s.b.kind[line_of(x, j)] == line_kind::few;
+    for (int j = 0; j < columns; ++j) any = any || s.b.kind[line_of(x, j)] == line_kind::sparse;
     return any;
   }
   AP_DEV static double sum_of(const storage& s, int k, int row, int column) {
     const line_kind a = s.a.kind[row], b = s.b.kind[column];
-    if ((a == line_kind::few || b == line_kind::few) && a != line_kind::infinite && b != line_kind::infinite) {
+    if ((a == line_kind::sparse || b == line_kind::sparse) && a != line_kind::infinite && b != line_kind::infinite) {
       exact_sum sum;
       for (int at = 0; at < k; ++at) sum.add(s.a.element[at][row] * s.b.element[at][column]);
       return sum.value + sum.cut;
@@ -137,10 +137,10 @@ struct short_product {
     load(s.a, rows_of_a(p), top);
     load(s.b, columns_of_b(p), left);
     block_barrier();
-    if (thread < tile_rows) look(s.a, k, thread);
-    if (thread >= threads - tile_columns) look(s.b, k, thread - (threads - tile_columns));
+    if (thread < tile_rows) classify_line(s.a, k, thread);
+    if (thread >= threads - tile_columns) classify_line(s.b, k, thread - (threads - tile_columns));
     block_barrier();
-    if (!any_few(s, y, x)) {
+    if (!any_sparse(s, y, x)) {
       sums sum = {};
       multiply(sum, s, k, y, x);
       store(p, sum, top, left, y, x);

@@ -1,4 +1,4 @@
-// The kernels of products of split operands (sm_90a).
+// The kernels of policy split: products of split operands (sm_90a).
 #include "src/gemm/split/split_product.cuh"
 #include <vector>
 

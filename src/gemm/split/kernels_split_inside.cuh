@@ -1,4 +1,4 @@
-// The kernels of products that split A themselves (sm_90a).
+// The kernels of policy split-inside: products that split A themselves (sm_90a).
 #include "src/gemm/split/split_inside_product.cuh"
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The kernel of products of split operands for devices without warpgroup operations (sm_80).
+// The kernel of policy split-mma: products of split operands for devices without warpgroup operations (sm_80).
 #include "src/gemm/split/split_mma_product.cuh"
 #include <vector>
 

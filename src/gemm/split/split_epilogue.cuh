@@ -1,4 +1,4 @@
-// From the sums of a split product to C: scales undone, results certified, what is not certified left to FP64.
+// The epilogue of a split product: undoes the scales, certifies and stores the outputs, and lists the uncertain ones for FP64.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -14,22 +14,22 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// What the epilogue looks at, of a tile.
+// What the epilogue reads of a tile's lines: line_scale of each.
 struct tile_lines {
   alignas(16) float row_scale[split_tile];
   alignas(16) float column_scale[split_tile];
   int top, left;
 };
-// How many outputs of a tile are not certified: of three tiles by turns, so that one is counted while the one before is still looked at and
-// the one to come is cleared.
-struct uncertain_count {
+// The block's count of uncertain outputs, in shared memory. Three tiles have theirs by turns: while one is counted, the one before is still
+// read and the next one is cleared.
+struct uncertain_tally {
   static constexpr int turns = 3;
-  std::uint32_t of[turns];
-  std::uint32_t noted;  // whether any tile has some, or lines of few nonzeros
+  std::uint32_t packed[turns];  // as uncertain_count
+  std::uint32_t any;            // whether any tile so far has uncertain outputs or sparse lines
 };
 
-// How the eight warps that compute hold the 128 x width outputs of a tile that they store: in fragments of 16 x 8, as mma() and wgmma()
-// leave them. A warp has `down` rows of fragments, and so many warps lie side by side: one has 16 whole rows, or 32 half rows ...
+// The layout of the 128 x width outputs of a tile in the registers of the eight computing warps: fragments of 16 x 8, as mma() and wgmma()
+// leave them. A warp has `down` rows of fragments, and `down` warps lie side by side: a warp has 16 whole rows, or 32 half rows ...
 struct output_layout {
   int width = split_tile;
   int down = 1;
@@ -39,8 +39,8 @@ struct output_layout {
   constexpr int across() const { return width / (8 * down); }  // fragments of a warp, side by side
 };
 
-// Stores 128 x width outputs of a tile, from column `first` of it on. Of a thread's, sum[4 (i across + j) + 2 h + e] is the one of row
-// 16 i + lane / 4 + 8 h and column 8 j + 2 (lane % 4) + e of its warp's.
+// Stores 128 x width outputs of a tile, from its column `first` on. A thread's sum[4 (i across + j) + 2 h + e] is the output in row
+// 16 i + lane / 4 + 8 h and column 8 j + 2 (lane % 4) + e of its warp's part.
 template <output_layout L> struct split_epilogue {
   static constexpr int computing_threads = recompute_shape::threads, barrier = recompute_shape::barrier;
   static constexpr int registers = L.width / 2, across = L.across();
@@ -59,18 +59,18 @@ template <output_layout L> struct split_epilogue {
   AP_DEV int row_of(int e) const { return row() + e / (4 * across) * 16 + e / 2 % 2 * 8; }
   AP_DEV int column_of(int e) const { return column() + 8 * (e / 4 % across) + e % 2; }
 
-  // What the tile's lines ask for: nothing but to undo the scales, a certificate for every output, or a look at the lines as well. Every
-  // warp asks for all of them, so that all get the same answer.
+  // What the tile's lines need: undoing the scales alone, a certificate for every output, or reading their split_lines as well. Every warp
+  // reads the scales of all lines, so that all warps get the same answer.
   enum class care { none, certificate, lines };
-  AP_DEV care asked_for() const {
-    bool positive = true, known = true;
+  AP_DEV care needed_care() const {
+    bool simple = true, complete = true;
     AP_UNROLL
     for (int i = 0; i < split_tile; i += warp_size) {
-      const float of_row = lines.row_scale[i + lane_index()], of_column = lines.column_scale[i + lane_index()];
-      positive = positive && of_row > 0 && of_column > 0;
-      known = known && of_row != 0 && of_column != 0;
+      const float row_scale = lines.row_scale[i + lane_index()], column_scale = lines.column_scale[i + lane_index()];
+      simple = simple && row_scale > 0 && column_scale > 0;
+      complete = complete && row_scale != line_scale::in_split_line && column_scale != line_scale::in_split_line;
     }
-    return ballot(positive) == all_lanes ? care::none : ballot(known) == all_lanes ? care::certificate : care::lines;
+    return ballot(simple) == all_lanes ? care::none : ballot(complete) == all_lanes ? care::certificate : care::lines;
   }
 
   // A tile inside of C with nothing but the product to store: pairs of outputs, and hardly any arithmetic.
@@ -83,35 +83,35 @@ template <output_layout L> struct split_epilogue {
     const matrix_view<float>& c = p.what.c;
     return c.row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
   }
-  // Two neighbours of the row that has this scale.
-  AP_DEV pack<float, 2> pair(const sums& sum, int half, int j, float of_row) const {
-    const pack<float, 2> of_column = load_pack<2>(lines.column_scale + column() + 8 * j);
+  // Two neighbouring outputs of a row, with the scales undone.
+  AP_DEV pack<float, 2> pair(const sums& sum, int half, int j, float row_factor) const {
+    const pack<float, 2> column_scale = load_pack<2>(lines.column_scale + column() + 8 * j);
     pack<float, 2> two;
     AP_UNROLL
     for (int e = 0; e < 2; ++e)
-      two.element[e] = sum[4 * (half / 2 * across + j) + 2 * (half % 2) + e] * of_row * std::fabs(of_column.element[e]);
+      two.element[e] = sum[4 * (half / 2 * across + j) + 2 * (half % 2) + e] * row_factor * std::fabs(column_scale.element[e]);
     return two;
   }
-  AP_DEV float scale_of_row(int half) const { return std::fabs(lines.row_scale[row() + 8 * half]); }
-  // Where rows begin at odd multiples of 4 bytes, the pairs that are aligned are an output of this lane and the next one of the row, which
-  // another lane has. One by one, outputs would take half as long again as the whole product (measured at K = 1024).
+  AP_DEV float row_factor(int half) const { return std::fabs(lines.row_scale[row() + 8 * half]); }
+  // Where a row begins at an odd multiple of 4 bytes, an aligned pair is an output of this lane and the row's next output, which another
+  // lane has. Stores of single outputs would take half as long again as the whole product (measured at K = 1024).
   AP_DEV void store_realigned(const sums& sum) const {
     const matrix_view<float>& c = p.what.c;
     float* const mine = &c(lines.top + row(), lines.left + column());
     int lane = lane_index();
-    rematerialise(lane);  // or what is computed of it waits in local memory during the whole product
+    rematerialise(lane);  // otherwise values computed from it wait in local memory during the whole product
     const int next_lane = lane / 4 * 4 + (lane + 1) % 4;
     const bool leads = lane % 4 == 0, trails = lane % 4 == 3;
     AP_UNROLL
     for (int half = 0; half < 2 * L.down; ++half) {
       float* const out = mine + 8 * half * c.row_stride;
-      const float of_row = scale_of_row(half);
+      const float factor = row_factor(half);
       const bool aligned = reinterpret_cast<std::uintptr_t>(out) % 8 == 0;
-      pack<float, 2> two = pair(sum, half, 0, of_row);
+      pack<float, 2> two = pair(sum, half, 0, factor);
       if (!aligned && leads) out[0] = two.element[0];
       AP_UNROLL
       for (int j = 0; j < across; ++j) {
-        const pack<float, 2> next = j + 1 < across ? pair(sum, half, j + 1, of_row) : pack<float, 2>{};
+        const pack<float, 2> next = j + 1 < across ? pair(sum, half, j + 1, factor) : pack<float, 2>{};
         const float after = shuffle(leads ? next.element[0] : two.element[0], next_lane);
         if (aligned) {
           store_pack<2>(out + 8 * j, two);
@@ -133,10 +133,10 @@ template <output_layout L> struct split_epilogue {
     AP_UNROLL
     for (int half = 0; half < 2 * L.down; ++half) {
       float* const out = mine + 8 * half * c.row_stride;
-      const float of_row = scale_of_row(half);
+      const float factor = row_factor(half);
       AP_UNROLL
       for (int j = 0; j < across; ++j) {
-        const pack<float, 2> two = pair(sum, half, j, of_row);
+        const pack<float, 2> two = pair(sum, half, j, factor);
         if (direct) {
           store_pack<2>(out + 8 * j, two);
           continue;
@@ -152,12 +152,13 @@ template <output_layout L> struct split_epilogue {
   }
   AP_DEV static int within(std::int64_t left) { return static_cast<int>(left < split_tile ? left : split_tile); }
 
-  // The certificate (docs/accuracy.md): an output is as exact as promised if its magnitude, scaled, reaches a bound made of how many tiny
-  // elements its lines have. A line that is not finite has bounds that its sum, zero, never reaches.
+  // The certificate (docs/accuracy.md): an output is as exact as promised if its scaled magnitude reaches a bound that follows from the
+  // number of tiny elements in its lines. The sums of a line that is not finite are 0 or NaN and never reach their bound, which is
+  // positive.
   AP_DEV static bool certified(float sum, const split_line& a, const split_line& b) {
     return std::fabs(sum) >= 1.01f * (std::fmin(a.tiny, b.norm) + std::fmin(b.tiny, a.norm));
   }
-  // sum * 2^exponent with one rounding: the first factor leaves a normal number, or the result does not.
+  // sum * 2^exponent with one rounding: the first factor leaves a normal number unless the result is none anyway.
   AP_DEV static float scaled(float sum, int exponent) {
     const int one = exponent < -67 ? -67 : exponent > 127 ? 127 : exponent, rest = exponent - one;
     const int two = rest < -149 ? -149 : rest > 127 ? 127 : rest;
@@ -169,28 +170,29 @@ template <output_layout L> struct split_epilogue {
   }
   AP_DEV static split_line line_of(const split_operand& o, int at) { return at < static_cast<int>(o.lines) ? o.line[at] : split_line{}; }
 
-  // Gives use(e, i, j, a, b) the lines of each of the thread's outputs, those of several columns read at a time.
+  // Calls use(e, i, j, a, b) with the lines of each of the thread's outputs. The lines of `at_once` columns are read at a time.
   template <class Use> AP_DEV void each_with_lines(Use use) const {
-    constexpr int together = across < 4 ? across : 4;
+    constexpr int at_once = across < 4 ? across : 4;
     split_line a[2 * L.down];
     AP_UNROLL
-    for (int half = 0; half < 2 * L.down; ++half) a[half] = line_of(p.left, lines.top + row() + 8 * half);
+    for (int half = 0; half < 2 * L.down; ++half) a[half] = line_of(p.split_a, lines.top + row() + 8 * half);
     AP_UNROLL
-    for (int from = 0; from < across; from += together) {
-      split_line b[together][2];
+    for (int from = 0; from < across; from += at_once) {
+      split_line b[at_once][2];
       AP_UNROLL
-      for (int j = 0; j < 2 * together; ++j) b[j / 2][j % 2] = line_of(p.right, lines.left + column() + 8 * (from + j / 2) + j % 2);
+      for (int j = 0; j < 2 * at_once; ++j) b[j / 2][j % 2] = line_of(p.split_b, lines.left + column() + 8 * (from + j / 2) + j % 2);
       AP_UNROLL
       for (int i = 0; i < L.down; ++i) {
         AP_UNROLL
-        for (int n = 0; n < 4 * together; ++n) {
+        for (int n = 0; n < 4 * at_once; ++n) {
           const int e = 4 * (i * across + from) + n;
           use(e, row_of(e), column_of(e), a[2 * i + n / 2 % 2], b[n / 4][n % 2]);
         }
       }
     }
   }
-  // Lines that are not there have nothing tiny: what is computed from them counts as certified.
+  // Padding has no tiny elements, so its outputs count as certified. Nearly all tiles end here; only the others pay for a bit per output
+  // (find_uncertain), which has to ask again.
   AP_DEV bool all_certified(const sums& sum) const {
     bool all = true;
     each_with_lines([&](int e, int, int, const split_line& a, const split_line& b) { all = certified(sum[e], a, b) && all; });
@@ -198,47 +200,48 @@ template <output_layout L> struct split_epilogue {
   }
   // A bit for each of the thread's outputs.
   struct findings {
-    std::uint64_t uncertain = 0, of_few = 0;
+    std::uint64_t uncertain = 0, sparse = 0;
   };
-  AP_DEV findings look(const sums& sum) const {
+  AP_DEV findings find_uncertain(const sums& sum) const {
     findings found;
     each_with_lines([&](int e, int i, int j, const split_line& a, const split_line& b) {
       if (!inside(i, j)) return;
       const std::uint64_t bit = std::uint64_t{1} << e;
-      if (meet_few(a, b))
-        found.of_few |= bit;
+      if (is_sparse_output(a, b))
+        found.sparse |= bit;
       else if (!certified(sum[e], a, b))
         found.uncertain |= bit;
     });
     return found;
   }
-  // Counts what is uncertain and says how many outputs there are, before any is stored: if there are too many to be noted, all of the tile
-  // is computed again, and C must still be what it was.
+  // Counts the tile's uncertain outputs before any output is stored: if the list has no room for them, all of the tile is recomputed, and C
+  // must still have its old values.
   struct counted {
-    std::uint32_t all, before;  // of the tile, and of other threads' outputs
+    std::uint32_t all;     // uncertain_count of the tile
+    std::uint32_t before;  // uncertain outputs of other threads, which come before this thread's in the list
   };
-  AP_DEV counted count(const findings& found, uncertain_count& tally, cursor<uncertain_count::turns>& turn, std::int64_t tile) const {
+  AP_DEV counted count(const findings& found, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn, std::int64_t list) const {
     std::uint32_t mine = 0, before = 0;
     AP_UNROLL
     for (int e = 0; e < registers; ++e) mine += static_cast<std::uint32_t>(found.uncertain >> e & 1);
-    if (found.of_few != 0) mine += product_notes::few_thread;
-    if (mine > 0) before = atomic_add<scope::block>(&tally.of[turn.index], mine);
-    if (member() == 0) tally.of[(turn.index + 1) % uncertain_count::turns] = 0;
+    if (found.sparse != 0) mine += uncertain_count::sparse_thread;
+    if (mine > 0) before = atomic_add<scope::block>(&tally.packed[turn.index], mine);
+    if (member() == 0) tally.packed[(turn.index + 1) % uncertain_tally::turns] = 0;
     named_barrier_sync(barrier, computing_threads);
-    const std::uint32_t all = tally.of[turn++.index];
+    const std::uint32_t all = tally.packed[turn++.index];
     if (member() == 0) {
-      if (all > 0) tally.noted = 1;
-      p.notes.count[tile] = all;
+      if (all > 0) tally.any = 1;
+      p.uncertain.count[list] = all;
     }
-    return {all, before % product_notes::few_thread};
+    return {all, before % uncertain_count::sparse_thread};
   }
-  AP_DEV void store_certified(const sums& sum, const findings& found, std::uint16_t* place) const {
+  AP_DEV void store_certified(const sums& sum, const findings& found, std::uint16_t* listed) const {
     AP_UNROLL
     for (int e = 0; e < registers; ++e) {
       const int i = row_of(e), j = column_of(e);
-      if (!inside(i, j) || (found.of_few >> e & 1) != 0) continue;
+      if (!inside(i, j) || (found.sparse >> e & 1) != 0) continue;
       if ((found.uncertain >> e & 1) != 0) {
-        *place++ = static_cast<std::uint16_t>(i * split_tile + j);
+        *listed++ = static_cast<std::uint16_t>(i * split_tile + j);
       } else {
         float* const out = &p.what.c(lines.top + i, lines.left + j);
         *out = blend(p.what, unscaled(sum[e], i, j), out);
@@ -246,42 +249,42 @@ template <output_layout L> struct split_epilogue {
     }
   }
   AP_DEV float unscaled(float sum, int i, int j) const {
-    const float of_row = std::fabs(lines.row_scale[i]), of_column = std::fabs(lines.column_scale[j]);
-    if (of_row != 0 && of_column != 0) return sum * of_row * of_column;
-    return scaled(sum, -(p.left.line[lines.top + i].exponent + p.right.line[lines.left + j].exponent));
+    const float row_factor = std::fabs(lines.row_scale[i]), column_factor = std::fabs(lines.column_scale[j]);
+    if (row_factor != line_scale::in_split_line && column_factor != line_scale::in_split_line) return sum * row_factor * column_factor;
+    return scaled(sum, -(p.split_a.line[lines.top + i].exponent + p.split_b.line[lines.left + j].exponent));
   }
 
-  // `tile`: where its notes are.
-  AP_DEV void store(const sums& sum, uncertain_count& tally, cursor<uncertain_count::turns>& turn, std::int64_t tile) const {
-    const care how = asked_for();
+  // `list`: the number of the tile's list of uncertain outputs.
+  AP_DEV void store(const sums& sum, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn, std::int64_t list) const {
+    const care how = needed_care();
     counted outputs{0, 0};
     findings found;
     if (how == care::none) {
-      if (member() == 0) p.notes.count[tile] = 0;
+      if (member() == 0) p.uncertain.count[list] = 0;
     } else {
-      if (how == care::lines || !all_certified(sum)) found = look(sum);
-      outputs = count(found, tally, turn, tile);
+      if (how == care::lines || !all_certified(sum)) found = find_uncertain(sum);
+      outputs = count(found, tally, turn, list);
     }
     if (outputs.all == 0 && how != care::lines)
       store_all(sum);
-    else if (outputs.all % product_notes::few_thread <= note_capacity)
-      store_certified(sum, found, p.notes.place + tile * note_capacity + outputs.before);
+    else if (outputs.all % uncertain_count::sparse_thread <= uncertain_limit)
+      store_certified(sum, found, p.uncertain.output + list * uncertain_limit + outputs.before);
   }
-  // What was noted of a tile, by all computing threads together. Lines of few nonzeros have been left alone throughout.
-  AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t tile, recompute_storage& memory) {
-    const std::uint32_t all = p.notes.count[tile], uncertain = all % product_notes::few_thread;
+  // Recomputes the uncertain outputs of a tile and those in sparse lines, which store() never touches. All computing threads call.
+  AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t list, recompute_storage& memory) {
+    const std::uint32_t all = p.uncertain.count[list], uncertain = all % uncertain_count::sparse_thread;
     if (all == 0) return;
     int thread = member();
-    rematerialise(thread);   // or what is computed of it waits in local memory from tile to tile
-    problem mine = p.what;  // as far as the columns that these threads store
+    rematerialise(thread);   // otherwise values computed from it wait in local memory from tile to tile
+    problem mine = p.what;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
-    if (uncertain > note_capacity)
+    if (uncertain > uncertain_limit)
       recompute_tile(mine, top, left, memory, thread,
-                     [&](std::int64_t row, std::int64_t column) { return !meet_few(p.left.line[row], p.right.line[column]); });
+                     [&](std::int64_t row, std::int64_t column) { return !is_sparse_output(p.split_a.line[row], p.split_b.line[column]); });
     else if (uncertain > 0)
-      recompute_list(mine, top, left - left % split_tile, p.notes.place + tile * note_capacity, static_cast<int>(uncertain), memory,
+      recompute_list(mine, top, left - left % split_tile, p.uncertain.output + list * uncertain_limit, static_cast<int>(uncertain), memory,
                      thread);
-    if (p.notes.count[tile] >= product_notes::few_thread) recompute_few(mine, top, left, p.left, p.right, thread);
+    if (p.uncertain.count[list] >= uncertain_count::sparse_thread) recompute_sparse(mine, top, left, p.split_a, p.split_b, thread);
     if (p.recomputed != nullptr && uncertain > 0 && thread == 0) atomic_add(p.recomputed, std::uint64_t{uncertain});
   }
 };

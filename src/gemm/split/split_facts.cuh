@@ -1,4 +1,4 @@
-// What is found out about a line, a row of A or a column of B, while it is split.
+// The facts about a line, a row of A or a column of B, that splitting it needs or finds.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include "src/gemm/split/split_operand.hpp"
@@ -15,7 +15,7 @@ struct line_range {
     nonzeros += other.nonzeros;
   }
 };
-// What follows from its range.
+// What follows from a line's range.
 struct line_facts {
   static constexpr std::uint32_t infinite = 0x7F800000;
   bool finite;
@@ -31,7 +31,7 @@ struct line_facts {
     second = second_factor(exponent);
     not_tiny = first * (floor >= -126 ? power_of_two(floor) : bit_cast<float>(floor >= -149 ? 1u << (floor + 149) : 1u));
   }
-  // What a certificate and an epilogue read of it: how many elements are tiny, and the sum of |scaled|, each rounded up.
+  // The split_line of a line with so many tiny elements and this sum of |scaled|, each rounded up.
   AP_DEV split_line line(std::uint64_t tiny, std::uint64_t size) const {
     const float infinity = bit_cast<float>(infinite);
     return {.tiny = finite ? rounded_up(tiny) : infinity,
@@ -39,11 +39,12 @@ struct line_facts {
             .exponent = exponent,
             .nonzeros = nonzeros};
   }
+  // As line_scale says.
   AP_DEV float scale_back(bool any_tiny) const {
     const bool far = exponent > plain_exponent || exponent < -plain_exponent;
-    return far || !finite || few() ? 0 : any_tiny ? -power_of_two(-exponent) : power_of_two(-exponent);
+    return far || !finite || is_sparse() ? 0 : any_tiny ? -power_of_two(-exponent) : power_of_two(-exponent);
   }
-  AP_DEV bool few() const { return nonzeros <= few_nonzeros; }
+  AP_DEV bool is_sparse() const { return nonzeros <= sparse_nonzeros; }
   AP_DEV static float first_factor(int exponent) { return exponent > 127 ? 0x1p64f : 1.f; }
   AP_DEV static float second_factor(int exponent) { return power_of_two(exponent > 127 ? exponent - 64 : exponent); }
   AP_DEV static float power_of_two(int n) { return bit_cast<float>(static_cast<std::uint32_t>(n + 127) << 23); }

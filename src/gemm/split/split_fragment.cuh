@@ -1,4 +1,4 @@
-// Fragments of A that a warp splits in its registers, on their way from FP32 tiles in shared memory to the Tensor Cores (sm_90a).
+// Fragments of A: read as FP32 from a tile in shared memory, split in registers, multiplied by the Tensor Cores (sm_90a).
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <antiphase/device/math.cuh>
@@ -11,24 +11,24 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// What a lane reads of 16 k, in the order of the fragment's registers, two to each.
+// A lane's elements of 16 k, in the order of the fragment's registers, two to each.
 using fragment_values = float[8];
 
-// Where a lane finds them in a tile of FP32 in 128-byte swizzle: in two rows of its warp's 16, eight rows apart. The halves of a warp read
-// one after the other, and find theirs in different banks if the rows of one half are all even, those of the other all odd.
-struct fragment_place {
+// Reads a lane's elements from a tile of FP32 in 128-byte swizzle: from two of its warp's 16 rows, eight rows apart. The halves of a warp
+// read one after the other, without bank conflicts if the rows of one half are all even and those of the other all odd.
+struct fragment_reader {
   int start;  // bytes from the beginning of the tile to the lane's first element
   // `row`: the first one, in the tile.
-  AP_DEV explicit fragment_place(int row) : start(row * 128 + (lane_index() / 2 % 2 ^ row % 8) * 16 + lane_index() % 2 * 8) {}
+  AP_DEV explicit fragment_reader(int row) : start(row * split_row_bytes + (lane_index() / 2 % 2 ^ row % 8) * 16 + lane_index() % 2 * 8) {}
   AP_DEV void read(fragment_values& x, const split_part& tile, int k) const {
     AP_UNROLL
     for (int part = 0; part < 2; ++part) {  // 8 k each
       int from = start;
-      rematerialise(from);  // or every sum of these has a register of its own
+      rematerialise(from);  // otherwise every such address has a register of its own
       const std::byte* const at = reinterpret_cast<const std::byte*>(&tile[0][0]) + (from ^ (4 * k + 32 * part));
       AP_UNROLL
       for (int row = 0; row < 2; ++row) {
-        const auto two = load_pack<2>(reinterpret_cast<const float*>(at + row * 8 * 128));
+        const auto two = load_pack<2>(reinterpret_cast<const float*>(at + row * 8 * split_row_bytes));
         x[4 * part + 2 * row] = two.element[0], x[4 * part + 2 * row + 1] = two.element[1];
       }
     }
@@ -37,7 +37,7 @@ struct fragment_place {
 
 struct split_fragment {
   std::uint32_t hi[4], lo[4];
-  // As the split pass does it. `scale`: of the two rows.
+  // Splits as the split pass does. `scale`: of the two rows.
   AP_DEV void split(const fragment_values& x, const float (&scale)[2]) {
     constexpr float up = 1 << lo_exponent;
     AP_UNROLL
@@ -49,7 +49,7 @@ struct split_fragment {
   }
 };
 
-// As multiply_main and multiply_mixed with A in shared memory, for 16 k. What is added to a sum comes in the same order.
+// As multiply_main and multiply_mixed with A in shared memory, for 16 k, with the terms of a sum in the same order.
 AP_DEV void multiply_main(split_sums& sum, const split_fragment& a, const split_part& b, int k, bool fresh) {
   wgmma<major::k>(sum, a.hi, hi_parts(b, k), !fresh);
 }

@@ -21,23 +21,23 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A block has one tile of C, or a part of K of it. Warpgroup 0 counts, warpgroups 1 and 2 compute, 64 x 128 outputs each, with A from
-// registers, and one thread of warpgroup 3 loads, as soon as a slot is free: whoever counts would come to it too late.
+// A kernel with warp specialisation: a block has one tile of C, or a part of K of it (split-K). Warpgroup 0 counts, warpgroups 1 and 2
+// compute, 64 x 128 outputs each, with A from registers. One thread of warpgroup 3 is the producer: a counting warp would load too late.
 //   slot:  load | count (4 warps) | split, multiply (8 warps) | load ...     a stage of 32 k: A in FP32, and the parts of B
-// A row's largest element is not known before all of the row has been seen. Its scale is that of the largest so far, and the same for both
-// stages of a chunk, so somebody has to look at all of a chunk before any of it is split. A counting thread looks at one row. When it
-// outgrows its scale, the chunk says so, and before the warpgroups multiply it they multiply all sums of that row by 2^-d, which is exact,
-// and go over to the new scale. The first chunks do that a few times, later ones hardly ever. What the certificate needs of a row is
-// collected on the way (docs/accuracy.md), and lies where the epilogue looks for it when the block, or the cluster of blocks that share a
-// tile, has come to the end of K.
+// A row's largest element is not known before all of the row has been read. So its scale is that of the largest element so far, and both
+// stages of a chunk have the same: all of a chunk has to be read before any of it is split. A counting thread reads one row. When the row
+// outgrows its scale, the thread marks the chunk; before the warpgroups multiply the chunk, they multiply all sums of that row by 2^-d,
+// which is exact, and take the new scale. The first chunks do that a few times, later ones hardly ever. The counting threads also collect
+// what the certificate needs of their rows (docs/accuracy.md). At the end of K they store it where the epilogue reads it, for the block or
+// for all blocks of the cluster that shares the tile.
 //
-// A computing warp splits 16 k of A while those before are multiplied, into one of two fragments by turns. The last of a chunk's main
-// products is in a group before that of the mixed ones, and its sum is promoted under those.
+// A computing warp splits 16 k of A while the 16 k before are multiplied, into one of two fragments by turns. The last main product of a
+// chunk is in an earlier group than the mixed products, and its sum is promoted while those run.
 //
 // Every sum has its terms in the order of split_product: where no scale changes, the bits are the same.
 
-// How the parts of a block wait for each other, and what they owe each other. A parameter, so that tests can take one away.
-template <product_policy P> struct converting_steps {
+// How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
+template <product_policy P> struct split_inside_steps {
   static constexpr int computing_warps = 8, counting_warps = 4;
   using ring = channel<mbarrier, P.stages, threads(1), warps(counting_warps), warps(computing_warps)>;
   AP_DEV static void barriers_made() { fence_mbarrier_init(); }
@@ -45,10 +45,10 @@ template <product_policy P> struct converting_steps {
   template <class Ring, class Place> AP_DEV static void wait_for_counts(Ring& ring, Place at, int counted) { ring.wait(at, counted); }
   AP_DEV static void before_release() { wgmma_wait<1>(); }  // all products but those issued last
   AP_DEV static float of_mixed(float factor) { return factor; }
-  AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.nonzeros; }
+  AP_DEV static std::uint32_t tiny_when_outgrown(const row_facts& row) { return row.nonzeros; }
 };
 
-template <product_policy P, class Steps = converting_steps<P>> struct split_inside_product {
+template <product_policy P, class Steps = split_inside_steps<P>> struct split_inside_product {
   static_assert(valid(P) && P.by == multiplier::split_inside);
   static constexpr int threads = 4 * warpgroup_size, computing_warps = Steps::computing_warps;
   static constexpr shared_kind shared = shared_kind::dynamic;
@@ -63,7 +63,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
   static constexpr output_layout output{.width = shared_by_cluster::width, .first_thread = warpgroup_size, .even_rows_first = true};
   using epilogue = split_epilogue<output>;
   static constexpr int end_barrier = epilogue::barrier + 1;
-  // Chunks of which anybody may still look at what was found out: those in the ring, and the one that is counted.
+  // Chunks whose entries below may still be read: those in the ring, and the one that is counted.
   static constexpr int chunks_in_sight = 4;
   static_assert(P.stages < 2 * chunks_in_sight);
   struct slot {
@@ -77,12 +77,12 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
     };
     tile_lines lines;
     typename Steps::ring ring;
-    uncertain_count uncertain;
-    alignas(16) std::uint32_t outgrown[chunks_in_sight][Steps::counting_warps];  // whether any row of the warp has
+    uncertain_tally uncertain;
+    alignas(16) std::uint32_t outgrown[chunks_in_sight][Steps::counting_warps];  // whether any row of the warp outgrew its scale
     std::int16_t top_of[chunks_in_sight][split_tile];                            // the rows' tops from that chunk on, if so
-    std::int16_t top[split_tile];  // as far as chunks have been multiplied; at the end, for the cluster's other blocks
+    std::int16_t top[split_tile];  // of the chunks multiplied so far; at the end the cluster's other blocks read it
   };
-  using place = cursor<P.stages>;
+  using slot_cursor = cursor<P.stages>;
   using sums = split_sums;
 
  private:
@@ -93,118 +93,118 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
   AP_DEV static int first_chunk(const params& p, int block) {
     return P.cluster == 1 ? block * p.chunks : shared_by_cluster::first_chunk(block, p.chunks);
   }
-  AP_DEV static row_facts& facts_of(const params& p) { return p.rows_of[block_index().x]; }
+  AP_DEV static block_facts& facts_of(const params& p) { return p.facts[block_index().x]; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
   // The block's part of K. One thread.
   AP_DEV static void load(const params& p, storage& s) {
     const int end = 2 * first_chunk(p, rank() + 1);
-    place at;
+    slot_cursor at;
     for (int step = 2 * first_chunk(p, rank()); step < end; ++step, ++at) {
       auto& [a, b] = s.slots[at.index];
       s.ring.acquire(at);
-      tensor_load(a, p.a, s.ring.barrier[arrived][at.index], split_step * step, s.lines.top);
-      tensor_load(b, p.b, s.ring.barrier[arrived][at.index], 2 * split_step * step, s.lines.left);
+      tensor_load(a, p.tensor_a, s.ring.barrier[arrived][at.index], split_step * step, s.lines.top);
+      tensor_load(b, p.tensor_b, s.ring.barrier[arrived][at.index], 2 * split_step * step, s.lines.left);
       s.ring.commit(at, arrived, bytes{sizeof a + sizeof b});
     }
   }
 
   // count -----------------------------------------------------------------------------------------------------------------------
-  AP_DEV static few_places& list_of(const params& p) {
-    row_facts& facts = facts_of(p);
-    return P.cluster == 1 ? facts.few[thread_index()] : facts.few_of_part[thread_index()];
+  AP_DEV static sparse_indices& list_of(const params& p) {
+    block_facts& facts = facts_of(p);
+    return P.cluster == 1 ? facts.sparse[thread_index()] : facts.sparse_of_part[thread_index()];
   }
   template <class Each> AP_DEV static void for_pieces(const split_part& a, Each each) {
     const row_memory from(a, thread_index());
-    AP_ROLLED  // or the code of all warps does not fit the instruction cache
-        for (int i = 0; i < split_step / looked_at; ++i) {
+    AP_ROLLED  // otherwise the code of all warps does not fit the instruction cache
+        for (int i = 0; i < split_step / piece_length; ++i) {
       row_piece x;
       from.read(x, i);
       each(x);
     }
   }
-  AP_DEV static void look(glance& all, const split_part& a, float scale) {
+  AP_DEV static void summarise(chunk_summary& all, const split_part& a, float scale) {
     for_pieces(a, [&](const row_piece& x) { all.add(x, scale); });
   }
-  // The places of the row's first elements that are not zero: `listed` are already.
+  // Adds the k of nonzero elements to the row's list, which has `listed` already.
   AP_DEV static void list(const params& p, const split_part& a, int k, std::uint32_t& listed) {
     for_pieces(a, [&](const row_piece& x) {
-      for (int e = 0; e < looked_at; ++e, ++k)
+      for (int e = 0; e < piece_length; ++e, ++k)
         if (x[e] != 0) list_of(p).k[listed++] = k;
     });
   }
-  AP_DEV static void look_again(const params& p, row& mine, const split_part& a, const split_part& b, int chunk) {
-    std::uint32_t listed = mine.is.nonzeros;
-    typename row::second_look all(mine);
+  AP_DEV static void count_exactly(const params& p, row& mine, const split_part& a, const split_part& b, int chunk) {
+    std::uint32_t listed = mine.facts.nonzeros;
+    typename row::exact_count all(mine);
     for_pieces(a, [&](const row_piece& x) { all.add(x); });
     for_pieces(b, [&](const row_piece& x) { all.add(x); });
     mine.count(all);
-    if (!mine.few()) return;
+    if (!mine.is_sparse()) return;
     list(p, a, split_chunk * chunk, listed);
     list(p, b, split_chunk * chunk + split_step, listed);
   }
-  AP_DEV static row_part count(const params& p, storage& s) {
+  AP_DEV static row_facts count(const params& p, storage& s) {
     const int number = thread_index(), begin = uniform(first_chunk(p, rank())), end = uniform(first_chunk(p, rank() + 1));
     row mine;
-    place at;
+    slot_cursor at;
     for (int chunk = begin; chunk < end; ++chunk) {
-      const place one = at++, two = at++;
+      const slot_cursor one = at++, two = at++;
       const split_part &a = s.slots[one.index].a, &b = s.slots[two.index].a;
-      glance all;
+      chunk_summary all;
       s.ring.wait(one, arrived);
-      look(all, a, mine.scale);
+      summarise(all, a, mine.scale);
       Steps::wait_for_second_stage(s.ring, two, arrived);
-      look(all, b, mine.scale);
+      summarise(all, b, mine.scale);
       const std::uint32_t largest = mine.larger(all.largest());
       const bool grows = mine.outgrows(largest);
       const int growth = grows ? mine.grow(largest) : 0;
-      mine.is.largest = largest;
+      mine.facts.largest = largest;
       const int entry = (chunk - begin) % chunks_in_sight;
       const unsigned any = ballot(grows);
-      if (any != 0) s.top_of[entry][number] = static_cast<std::int16_t>(row_top::of(mine.is));
+      if (any != 0) s.top_of[entry][number] = static_cast<std::int16_t>(row_top::of(mine.facts));
       if (lane_index() == 0) s.outgrown[entry][number / warp_size] = any;
-      if (mine.told_by(all, growth)) {
+      if (mine.covered_by(all, growth)) {
         mine.count(all, growth);
-      } else if (all.largest() != 0 && largest < line_facts::infinite) {  // otherwise there is nothing to tell
-        look_again(p, mine, a, b, chunk);
+      } else if (all.largest() != 0 && largest < line_facts::infinite) {  // otherwise there is nothing to count
+        count_exactly(p, mine, a, b, chunk);
       }
       s.ring.commit(one, counted, by_warp{});
       s.ring.commit(two, counted, by_warp{});
     }
-    return mine.is;
+    return mine.facts;
   }
 
   // At the end of K, for the epilogue.
-  AP_DEV static void fill(few_places& few, std::uint32_t nonzeros) {
-    for (std::uint32_t i = nonzeros; i < few_nonzeros; ++i) few.k[i] = -1;
+  AP_DEV static void fill(sparse_indices& indices, std::uint32_t nonzeros) {
+    for (std::uint32_t i = nonzeros; i < sparse_nonzeros; ++i) indices.k[i] = -1;
   }
-  AP_DEV static void tell(const params& p, storage& s, const row_part& is) {
+  AP_DEV static void store_facts(const params& p, storage& s, const row_facts& facts) {
     const int number = thread_index();
-    const line_facts by({is.largest, is.nonzeros}, static_cast<int>(p.what.k()));
-    row_facts& facts = facts_of(p);
-    s.lines.row_scale[number] = s.lines.top + number < p.left.lines ? by.scale_back(is.tiny > 0) : 1;
-    const split_line line = by.line(is.tiny, is.size);
-    facts.line[number] = line;
-    fill(facts.few[number], is.nonzeros);
+    const line_facts by({facts.largest, facts.nonzeros}, static_cast<int>(p.what.k()));
+    block_facts& block = facts_of(p);
+    s.lines.row_scale[number] = s.lines.top + number < p.split_a.lines ? by.scale_back(facts.tiny > 0) : line_scale::padding;
+    const split_line line = by.line(facts.tiny, facts.size);
+    block.line[number] = line;
+    fill(block.sparse[number], facts.nonzeros);
   }
-  // What all blocks of the cluster have found, together. Their parts of K are in order.
-  AP_DEV static row_part merged(const params& p) {
+  // Merges what all blocks of the cluster have found out about the row. Their parts of K are in order.
+  AP_DEV static row_facts merged(const params& p) {
     const int number = thread_index();
-    row_facts& mine = facts_of(p);
-    const row_facts* const all = &mine - rank();
-    row_part whole = {};
+    block_facts& mine = facts_of(p);
+    const block_facts* const all = &mine - rank();
+    row_facts whole = {};
     for (int i = 0; i < P.cluster; ++i) {
       const std::uint32_t largest = all[i].part[number].largest;
       whole.largest = whole.largest > largest ? whole.largest : largest;
     }
     if (whole.largest >= line_facts::infinite) return whole;
     for (int i = 0; i < P.cluster; ++i) {
-      row_part part = all[i].part[number];
+      row_facts part = all[i].part[number];
       if (part.largest == 0) continue;
       const int top = line_facts::exponent_of(whole.largest);
       part.size = row::rescaled(part.size, top - line_facts::exponent_of(part.largest));
-      for (std::uint32_t n = 0; part.nonzeros <= few_nonzeros && n < part.nonzeros; ++n)
-        if (whole.nonzeros + n < few_nonzeros) mine.few[number].k[whole.nonzeros + n] = all[i].few_of_part[number].k[n];
+      for (std::uint32_t n = 0; part.nonzeros <= sparse_nonzeros && n < part.nonzeros; ++n)
+        if (whole.nonzeros + n < sparse_nonzeros) mine.sparse[number].k[whole.nonzeros + n] = all[i].sparse_of_part[number].k[n];
       whole.nonzeros += part.nonzeros;
       whole.tiny += top - part.first_top > row::largest_growth ? part.nonzeros : part.tiny;
       whole.size += part.size;
@@ -213,9 +213,9 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
   }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
-  // The two rows that a thread has outputs and elements of. Their tops are looked at so rarely that they have no registers.
+  // The two rows of a thread's outputs and elements. Their tops are read so rarely that they have no registers.
   struct row_pair {
-    float scale[2] = {1, 1};  // 0 of rows that are not finite: the elements which say so make the sums NaN, which is never certified
+    float scale[2] = {1, 1};  // 0 for rows that are not finite: infinity or NaN times 0 makes the sums NaN, which is never certified
 
     // The rows' tops become `now`. `factor`: what sums of the scales before are multiplied by.
     AP_DEV void grow(std::int16_t* top, const std::int16_t* now, float (&factor)[2]) {
@@ -238,15 +238,15 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
   }
   AP_DEV static int first_row(int group) {
     int thread = thread_index();
-    rematerialise(thread);  // no register for it all the time
+    rematerialise(thread);  // otherwise it has a register all the time
     return 64 * group + 16 * (thread / warp_size % 4) + epilogue::row_of_lane(thread % warp_size);
   }
   AP_DEV static bool any_outgrown(const storage& s, int chunk, int group) {
     const std::uint32_t* const of = s.outgrown[chunk % chunks_in_sight];
     return (of[2 * group] | of[2 * group + 1]) != 0;
   }
-  // Of rows whose counting warp has told their tops then.
-  AP_DEV static void outgrown(storage& s, int chunk, int group, row_pair& rows, sums& sum, sums& mixed) {
+  // Goes over to the tops that the rows' counting warp has stored for that chunk, if it has.
+  AP_DEV static void rescale(storage& s, int chunk, int group, row_pair& rows, sums& sum, sums& mixed) {
     const int entry = chunk % chunks_in_sight, row = first_row(group);
     if (s.outgrown[entry][row / warp_size] == 0) return;
     float factor[2];
@@ -255,37 +255,37 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
     factor[0] = Steps::of_mixed(factor[0]), factor[1] = Steps::of_mixed(factor[1]);
     multiply_rows(mixed, factor);
   }
-  AP_DEV static void wait_for_chunk(storage& s, place at) {
+  AP_DEV static void wait_for_chunk(storage& s, slot_cursor at) {
     for (int stage = 0; stage < split_chunk / split_step; ++stage, ++at) Steps::wait_for_counts(s.ring, at, counted);  // B came with A
   }
   AP_DEV static void compute(storage& s, int group, int chunks, sums& sum) {
-    const fragment_place mine(first_row(group));
+    const fragment_reader mine(first_row(group));
     if (lane_index() % 4 == 0) s.top[first_row(group)] = s.top[first_row(group) + 8] = row_top::zero;
     warp_sync();
-    const auto a = [&](place slot) -> const split_part& { return s.slots[slot.index].a; };
-    const auto b = [&](place slot) -> const split_part& { return s.slots[slot.index].b; };
+    const auto a = [&](slot_cursor slot) -> const split_part& { return s.slots[slot.index].a; };
+    const auto b = [&](slot_cursor slot) -> const split_part& { return s.slots[slot.index].b; };
     row_pair rows;
     split_fragment even, odd;  // of 16 k each
     sums main, mixed = {};
-    place at;
-    fragment_values x;  // of the fragment to come, read while the Tensor Cores still have its registers
-    const auto release_before = [&](place next, bool used) {
-      place slot;
+    slot_cursor at;
+    fragment_values x;  // of the next fragment, read while the Tensor Cores still use its registers
+    const auto release_before = [&](slot_cursor next, bool used) {
+      slot_cursor slot;
       slot.index = (next.index == 0 ? P.stages : next.index) - 1;
       Steps::before_release();
       if (used) s.ring.release(slot, by_warp{});
     };
-    // Nothing but Tensor Cores may write the sums while any product is under way, or the compiler lets them wait for each other all the
-    // time: hence a loop for as long as no scale changes.
+    // Only Tensor Cores may write the sums while a product runs; otherwise the compiler makes every product wait for the one before. Hence
+    // the inner loop, which goes on as long as no scale changes.
     for (int chunk = 0; chunk < chunks;) {
       wait_for_chunk(s, at);
-      if (any_outgrown(s, chunk, group)) outgrown(s, chunk, group, rows, sum, mixed);
+      if (any_outgrown(s, chunk, group)) rescale(s, chunk, group, rows, sum, mixed);
       mine.read(x, a(at), 0);
       even.split(x, rows.scale);
       bool same_scale;
       do {
-        const place one = at++, two = at++;
-        const auto multiply = [&](const split_fragment& fragment, place slot, int k, bool fresh) {
+        const slot_cursor one = at++, two = at++;
+        const auto multiply = [&](const split_fragment& fragment, slot_cursor slot, int k, bool fresh) {
           wgmma_fence();
           multiply_main(main, fragment, b(slot), k, fresh);
           multiply_mixed(mixed, fragment, b(slot), k);
@@ -329,7 +329,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
     AP_UNROLL
     for (int i = 0; i < sums_of_a_thread; ++i) sum[i] += mixed[i] * (1.f / (1 << lo_exponent));
   }
-  // To the largest scale of the cluster's blocks, which is exact.
+  // Rescales the sums to the largest top of the cluster's blocks, which is exact.
   AP_DEV static void to_shared_scale(storage& s, int group, sums& sum) {
     float factor[2];
     AP_UNROLL
@@ -347,16 +347,16 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
 
   // store -----------------------------------------------------------------------------------------------------------------------
   AP_DEV static int first_column() { return rank() * shared_by_cluster::width; }
-  // What is asked, with this block's facts where the epilogue looks for those of its rows.
+  // The problem with this block's facts where the epilogue reads those of A's rows.
   AP_DEV static product_problem with_own_facts(const params& p, const storage& s) {
     product_problem here = p;
-    here.left.line = facts_of(p).line - s.lines.top;
-    here.left.few = facts_of(p).few - s.lines.top;
+    here.split_a.line = facts_of(p).line - s.lines.top;
+    here.split_a.sparse = facts_of(p).sparse - s.lines.top;
     return here;
   }
   AP_DEV static void store(const params& p, storage& s, const float (&sum)[shared_by_cluster::share]) {
     const product_problem here = with_own_facts(p, s);
-    cursor<uncertain_count::turns> turn;
+    cursor<uncertain_tally::turns> turn;
     epilogue{here, s.lines, first_column()}.store(sum, s.uncertain, turn, block_index().x);
   }
 
@@ -368,7 +368,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
       s.ring.init();
       Steps::barriers_made();
       s.uncertain = {};
-      const tile_place at = grouped_tiles{p.rows, p.columns, 8}.at(p.first + block_index().x / P.cluster);
+      const tile_position at = grouped_tiles{p.rows, p.columns, tile_group}.at(p.first + block_index().x / P.cluster);
       s.lines.top = static_cast<int>(at.row) * split_tile;
       s.lines.left = static_cast<int>(at.column) * split_tile;
     }
@@ -378,18 +378,18 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
     if (warpgroup == 0) {
       release_registers<40>();
       const int number = thread_index();
-      s.lines.column_scale[number] = p.right.scale[s.lines.left + number];
-      const row_part is = count(p, s);
+      s.lines.column_scale[number] = p.split_b.scale[s.lines.left + number];
+      const row_facts facts = count(p, s);
       if constexpr (P.cluster > 1) {
-        facts_of(p).part[number] = is;
+        facts_of(p).part[number] = facts;
         warp_sync();
         cluster_barrier();
         warp_sync();
-        tell(p, s, merged(p));
+        store_facts(p, s, merged(p));
         warp_sync();
         cluster_barrier();
       } else {
-        tell(p, s, is);
+        store_facts(p, s, facts);
         warp_sync();
         named_barrier_arrive(end_barrier, 3 * warpgroup_size);
       }
@@ -421,7 +421,7 @@ template <product_policy P, class Steps = converting_steps<P>> struct split_insi
         }
       }
       named_barrier_sync(epilogue::barrier, epilogue::computing_threads);
-      if (s.uncertain.noted != 0)
+      if (s.uncertain.any != 0)
         epilogue::recompute(with_own_facts(p, s), s.lines.top, s.lines.left + first_column(), block_index().x, s.tail);
     }
   }

@@ -1,4 +1,4 @@
-// FP32-accurate products on Tensor Cores by whole warps: the same sums in the same order as by warpgroups (mma.sync and cp.async, sm_80).
+// FP32-accurate products on Tensor Cores by warps: the same sums in the same order as those of warpgroups (mma.sync and cp.async, sm_80).
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/core/tile.hpp>
@@ -14,10 +14,10 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// One block per multiprocessor walks over tiles of C. Its eight warps load together and compute 32 x 64 outputs each:
+// A persistent kernel: one block per multiprocessor walks over tiles of C. All of its eight warps load, and compute 32 x 64 outputs each:
 //   slot:  copy | multiply | copy | multiply ...     a slot is a step of 32 k, hi and lo parts of both operands
-// The ring goes on from tile to tile: the next tile's copies run under the epilogue of this one. Two steps make a chunk, whose main product
-// hi hi is then added to the sum in FP32 registers, as in split_product.cuh.
+// The ring goes on from tile to tile: the next tile's copies run during the epilogue of this one. Two steps make a chunk, whose main
+// product hi hi is then added to the sum in FP32 registers, as in split_product.cuh.
 template <product_policy P, class Ring = async_copies<P.stages>> struct split_mma_product {
   static_assert(valid(P) && P.by == multiplier::split_mma);
   static_assert(P.stages <= 3, "copies that run further ahead would need lines of a third tile");
@@ -41,15 +41,16 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
       recompute_storage tail;  // when there is nothing more to load
     };
     tile_lines lines[2];
-    uncertain_count uncertain;
+    uncertain_tally uncertain;
   };
-  using place = cursor<P.stages>;
+  using slot_cursor = cursor<P.stages>;
   using sums = float[down * across][4];
 
  private:
+  // The block's tiles: the first and then one a grid further each time. In 32 bits: registers are scarce.
   AP_DEV static int first_tile(const params& p) { return p.first + static_cast<int>(block_index().x); }
   AP_DEV static int tile_step() { return static_cast<int>(grid_extent().x); }
-  AP_DEV static grouped_tiles tiles_of(const params& p) { return {p.rows, p.columns, 8}; }
+  AP_DEV static grouped_tiles tiles_of(const params& p) { return {p.rows, p.columns, tile_group}; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
   // 32 k of a tile's lines.
@@ -57,15 +58,15 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
     const std::int64_t elements = split_layout{from.lines, from.k}.line_elements();
     load_tile<split_tile, 2 * split_step, threads>(to, {from.parts, from.lines, elements, elements, 1}, first_line, 2 * split_step * step);
   }
-  // Of a tile's first step also what its epilogue needs.
+  // With a tile's first step also what its epilogue needs.
   AP_DEV static void load_lines(const params& p, tile_lines& to, int top, int left) {
     const int i = thread_index() * 4;  // 16 bytes of the one or the other scale
-    if (i < split_tile) copy_async<16>(to.row_scale + i, p.left.scale + top + i, 16);
-    if (i >= split_tile && i < 2 * split_tile) copy_async<16>(to.column_scale + i - split_tile, p.right.scale + left + i - split_tile, 16);
+    if (i < split_tile) copy_async<16>(to.row_scale + i, p.split_a.scale + top + i, 16);
+    if (i >= split_tile && i < 2 * split_tile) copy_async<16>(to.column_scale + i - split_tile, p.split_b.scale + left + i - split_tile, 16);
     if (i == 0) to.top = top, to.left = left;
   }
 
-  // Where the loads have got to, ahead of the computation. Where the tile begins they keep in shared memory: registers are scarce.
+  // The position of the loads, ahead of the computation. The tile's top and left stay in shared memory: registers are scarce.
   struct loader {
     int tile, step = 0, lines = 0;  // lines: which of the two
 
@@ -73,28 +74,28 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
       tile_lines& here = s.lines[lines];
       int top, left;
       if (step == 0) {
-        const tile_place at = tiles_of(p).at(tile);
+        const tile_position at = tiles_of(p).at(tile);
         top = static_cast<int>(at.row) * split_tile, left = static_cast<int>(at.column) * split_tile;
         load_lines(p, here, top, left);
       } else {
         top = here.top, left = here.left;
       }
-      load_part(s.slots[slot].a, p.left, top, step);
-      load_part(s.slots[slot].b, p.right, left, step);
+      load_part(s.slots[slot].a, p.split_a, top, step);
+      load_part(s.slots[slot].b, p.split_b, left, step);
       if (++step == 2 * p.chunks) step = 0, tile += tile_step(), lines ^= 1;
     }
   };
 
   // compute ---------------------------------------------------------------------------------------------------------------------
-  // 16 lines x 16 k of the hi parts (0) or the lo parts (1): `lane` is where the lane's row of them lies in the first fragment, in bytes.
+  // Reads 16 lines x 16 k of the hi parts (0) or the lo parts (1). `lane`: the offset of the lane's row in the first fragment, in bytes.
   AP_DEV static void read(std::uint32_t (&to)[4], const part& from, std::uint32_t lane, int fragment, int k, int which) {
     ldmatrix(to, from.data + (lane ^ static_cast<std::uint32_t>(4 * k + 32 * which)) / 2 + fragment * 16 * 2 * split_step);
   }
   AP_DEV static void multiply(sums& main, sums& mixed, const part& a, const part& b) {
     const int lane = lane_index(), warp = epilogue::warp();
-    const auto place = [](int line, int k) { return swizzled(static_cast<std::uint32_t>((line * 2 * split_step + k) * 2), part::pattern); };
-    const std::uint32_t in_a = place(warp / down * 16 * down + lane % 16, lane / 16 * 8);
-    const std::uint32_t in_b = place(warp % down * 8 * across + lane / 16 * 8 + lane % 8, lane / 8 % 2 * 8);
+    const auto offset_of = [](int line, int k) { return swizzled(static_cast<std::uint32_t>((line * 2 * split_step + k) * 2), part::pattern); };
+    const std::uint32_t in_a = offset_of(warp / down * 16 * down + lane % 16, lane / 16 * 8);
+    const std::uint32_t in_b = offset_of(warp % down * 8 * across + lane / 16 * 8 + lane % 8, lane / 8 % 2 * 8);
     AP_UNROLL
     for (int k = 0; k < split_step; k += 16) {
       std::uint32_t a_hi[down][4], a_lo[down][4];
@@ -114,18 +115,18 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
       }
     }
   }
-  // To the sum in FP32 registers.
+  // Adds a product to the sum in FP32 registers, and clears it.
   AP_DEV static void promote(typename epilogue::sums& sum, sums& part, float scale) {
     AP_UNROLL
     for (int e = 0; e < epilogue::registers; ++e) sum[e] += std::exchange(part[e / 4][e % 4], 0.f) * scale;
   }
 
-  // What could not be certified, when all tiles are done: the ring is empty then, and its memory free.
+  // Recomputes the uncertain outputs of all the block's tiles, at the end: the ring is empty then, and its memory free.
   AP_DEV static void recompute(const params& p, storage& s) {
     block_barrier();
-    if (s.uncertain.noted == 0) return;
+    if (s.uncertain.any == 0) return;
     for (int i = first_tile(p); i < p.end; i += tile_step()) {
-      const tile_place here = tiles_of(p).at(i);
+      const tile_position here = tiles_of(p).at(i);
       epilogue::recompute(p, static_cast<int>(here.row) * split_tile, static_cast<int>(here.column) * split_tile, i, s.tail);
     }
   }
@@ -136,11 +137,11 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
     storage& s = antiphase::shared<storage, shared>();
     if (thread_index() == 0) s.uncertain = {};
     wait_for_previous_grid();
-    cursor<uncertain_count::turns> turn;
+    cursor<uncertain_tally::turns> turn;
     Ring ring;
-    place at, head;
+    slot_cursor at, head;
     loader loads{first_tile(p)};
-    const auto load_next = [&] {  // past the end an empty group: the ring counts them
+    const auto load_next = [&] {  // past the end it commits an empty group, since the ring counts groups
       ring.acquire(head);
       if (loads.tile < p.end) loads.load(p, s, head.index);
       ring.commit(head++);

@@ -8,7 +8,8 @@
 
 namespace antiphase::gemms {
 
-// A row of A or a column of B is a line: it meets all of k. Element (l, k) lies at data[l * line_stride + k * k_stride].
+// A line is a row of A or a column of B: every element of it belongs to another k. Element (l, k) lies at data[l * line_stride + k *
+// k_stride].
 struct operand_lines {
   const float* data;
   std::int64_t lines, k;
@@ -20,8 +21,13 @@ struct operand_lines {
 constexpr int top_exponent = 14;    // of a line's largest element, scaled
 constexpr int lo_exponent = 11;     // lo is kept that much larger
 constexpr int tiny_exponent = 27;   // elements further below the largest's exponent are tiny if they are not zero
-constexpr int few_nonzeros = 4;     // lines with no more are multiplied exactly
+constexpr int sparse_nonzeros = 4;  // a line with no more nonzeros is sparse: it is multiplied exactly
 constexpr int plain_exponent = 60;  // scales beyond are undone with care
+
+// Tiles of C are 128 x 128 outputs, whoever computes them: a product, its epilogue or the recomputation.
+constexpr int split_tile = 128;
+// Uncertain outputs of a tile that are recomputed as a list; of a tile with more, all outputs are recomputed.
+constexpr int uncertain_limit = 512;
 
 // What the certificate of a product needs of a line (docs/accuracy.md).
 struct alignas(16) split_line {
@@ -31,21 +37,26 @@ struct alignas(16) split_line {
   std::int32_t exponent;  // 0 for lines of zeros and lines with infinities or NaN
   std::int32_t nonzeros;  // that there are; lines with an infinity or NaN count as having all of them
 };
-struct alignas(16) few_places {
-  std::int32_t k[few_nonzeros];  // where the nonzero elements are, in order; -1: no more
+struct alignas(16) sparse_indices {
+  std::int32_t k[sparse_nonzeros];  // of the nonzero elements of a sparse line, in order; -1: no more
 };
 
-// Per line, in one float that an epilogue reads: how to undo the scale, 2^-exponent, if that is all there is to do; the same negative, if
-// results also need a certificate, because some elements are tiny; 0 if the split_line has to be looked at: few nonzeros or none, an
-// infinity or NaN, |exponent| > plain_exponent. Lines that are not there, up to a multiple of line_tile, have 1.
-constexpr int line_tile = 128;
+// What an epilogue reads first of a line, in one float:
+//   2^-exponent    undoes the scale, and there is nothing else to do
+//   -2^-exponent   undoes the scale; outputs need a certificate, because some elements are tiny
+//   0              the epilogue has to read the split_line: the line is sparse or not finite, or |exponent| > plain_exponent
+//   1              padding: there is no such line, up to a multiple of split_tile
+// So it needs no certificate if it is positive, it is complete if it is not in_split_line, and its magnitude undoes the scale.
+namespace line_scale {
+constexpr float in_split_line = 0, padding = 1;
+}
 
 // Memory for one split operand; all of it is written by the split pass.
 struct split_operand {
   f16* parts;        // a line after the other: per 16 k, hi[16] then lo[16]; zeros beyond K. The lines' stride is that of split_layout
-  float* scale;      // line_tile * ceil(lines / line_tile)
+  float* scale;      // as line_scale says; split_tile * ceil(lines / split_tile)
   split_line* line;  // lines
-  few_places* few;   // lines; only those with at most few_nonzeros nonzeros are written
+  sparse_indices* sparse;  // lines; only those of sparse lines are written
   std::int64_t lines, k;
 };
 
@@ -56,9 +67,9 @@ struct split_layout {
   AP_FN constexpr std::int64_t line_elements() const { return 2 * 16 * ceil_div<std::int64_t>(k, 16); }  // f16 from line to line
   AP_FN constexpr std::size_t parts() const { return 0; }
   AP_FN constexpr std::size_t scale() const { return parts() + padded(lines * line_elements() * 2); }
-  AP_FN constexpr std::size_t line() const { return scale() + padded(line_tile * ceil_div<std::int64_t>(lines, line_tile) * 4); }
-  AP_FN constexpr std::size_t few() const { return line() + padded(lines * 16); }
-  AP_FN constexpr std::size_t bytes() const { return few() + padded(lines * 16); }
+  AP_FN constexpr std::size_t line() const { return scale() + padded(split_tile * ceil_div<std::int64_t>(lines, split_tile) * 4); }
+  AP_FN constexpr std::size_t sparse() const { return line() + padded(lines * 16); }
+  AP_FN constexpr std::size_t bytes() const { return sparse() + padded(lines * 16); }
   AP_FN static constexpr std::size_t padded(std::int64_t bytes) {
     return static_cast<std::size_t>(ceil_div<std::int64_t>(bytes, 256) * 256);
   }
@@ -67,7 +78,7 @@ AP_FN split_operand lay_out_split(std::byte* memory, const split_layout& at) {
   return {reinterpret_cast<f16*>(memory + at.parts()),
           reinterpret_cast<float*>(memory + at.scale()),
           reinterpret_cast<split_line*>(memory + at.line()),
-          reinterpret_cast<few_places*>(memory + at.few()),
+          reinterpret_cast<sparse_indices*>(memory + at.sparse()),
           at.lines,
           at.k};
 }

@@ -19,13 +19,13 @@ inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
 // What a thread has read stays in its registers while all threads of a line agree, on the largest element and, once they know the scale, on
-// how many are tiny and how large all are together:
+// how many are tiny and how large their sum is:
 //   load | find | agree | measure | gather | split, store
-// Whatever the strides, a thread holds pieces of eight neighbours along k, half of the 64 bytes of a line's 16 k, and another lane of the
-// warp the other half, so that stores fill sectors.
+// Whatever the strides, a thread holds pieces of eight neighbours along k, which fill half of the 64 bytes of a line's 16 k. Another lane
+// of the warp has the other half, so that stores fill sectors.
 //   along k       k_stride 1: neighbouring lanes have neighbouring pieces
 //   along lines   otherwise: neighbouring lanes have neighbouring lines; right for all strides, fast for line_stride 1
-// Maxima and sums are of integers, so that they do not depend on who adds when.
+// Maxima and sums are those of integers, so that they do not depend on the order.
 
 // What the threads of a line tell each other, beside its range.
 template <class T> struct line_sums {
@@ -55,19 +55,19 @@ template <split_policy P> struct split_pass {
     line_sums<std::uint64_t> sums_of_warp[warps][16];
     // In the first block of a cluster:
     line_sums<std::uint64_t> sums_of_block[most_blocks][P.strip];
-    std::int32_t found[slots], few[slots][few_nonzeros];  // where the nonzero elements of lines with few of them are, in any order
+    std::int32_t found[slots], sparse[slots][sparse_nonzeros];  // the k of sparse lines' nonzero elements, in any order
   };
 
  private:
   template <int N> using values = float[N][8];
 
-  // Which line a thread works on, and where: pieces at first, first + step ... and again `chunk` further, `chunks` times.
+  // A thread's line and its pieces of it: at first, first + step ..., and again `chunk` further, `chunks` times.
   struct work {
     AP_DEV work(const operand_lines& source, const split_operand& result) : from(source), to(result) {}
     const operand_lines& from;
     const split_operand& to;
     bool along_k, wide;      // wide: 16 bytes at a time
-    bool together;           // with the other blocks of the cluster
+    bool clustered;          // the blocks of the cluster share their lines
     int rank;                // of the block among them
     int slots, slot;         // lines of the block, and the thread's among them
     int line_warps;          // along k
@@ -83,7 +83,7 @@ template <split_policy P> struct split_pass {
     const int thread = thread_index(), warp = warp_index(), lane = lane_index(), blocks = in_cluster::extent();
     work w{p.from[second], p.to[second]};
     w.along_k = AlongK;
-    w.wide = w.together = false;
+    w.wide = w.clustered = false;
     w.rank = in_cluster::rank();
     w.k = static_cast<int>(w.from.k);
     if (AlongK) {
@@ -96,7 +96,7 @@ template <split_policy P> struct split_pass {
       w.first = thread % p.line_threads * 8;
       w.step = p.line_threads * 8;
     } else {
-      w.together = blocks > 1;
+      w.clustered = blocks > 1;
       w.k_stride = w.from.k_stride;
       w.slots = P.strip;
       w.slot = warp % strip_warps * 16 + lane % 16;
@@ -105,7 +105,7 @@ template <split_policy P> struct split_pass {
       w.first = w.rank * N * w.step + warp / strip_warps * 16 + lane / 16 * 8;
     }
     w.line = w.top + w.slot;
-    w.chunk = w.step * N * (w.together ? blocks : 1);
+    w.chunk = w.step * N * (w.clustered ? blocks : 1);
     w.chunks = ceil_div(w.k, w.chunk);
     return w;
   }
@@ -129,7 +129,7 @@ template <split_policy P> struct split_pass {
     }
     template <class T> AP_DEV static T* map(const work& w, T* mine, int rank) {
       if constexpr (P.clusters)
-        if (w.together) return map_shared(mine, rank);
+        if (w.clustered) return map_shared(mine, rank);
       return mine;
     }
   };
@@ -199,9 +199,9 @@ template <split_policy P> struct split_pass {
     }
     sums.tiny += tiny;
   }
-  // Lines with few elements, which are rare: who has read one enters it in the list of the first block.
+  // For sparse lines, which are rare: a thread that has read a nonzero element adds it to the list in the cluster's first block.
   template <int N> AP_DEV static void list(storage& s, const values<N>& x, const work& w, const line_facts& by, int c) {
-    std::int32_t *found = in_cluster::map(w, &s.found[w.slot], 0), *few = in_cluster::map(w, &s.few[w.slot][0], 0);
+    std::int32_t *found = in_cluster::map(w, &s.found[w.slot], 0), *sparse = in_cluster::map(w, &s.sparse[w.slot][0], 0);
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
       bool any = !by.finite;
@@ -210,11 +210,11 @@ template <split_policy P> struct split_pass {
       const int begin = w.at(c) + i * w.step, end = w.k - begin < 8 ? w.k : begin + 8;
       for (int k = begin; any && w.present() && k < end; ++k) {
         const float again = w.from.data[w.line * w.from.line_stride + k * w.k_stride];
-        if (again != 0 || !by.finite) few[atomic_add(found, 1)] = k;
+        if (again != 0 || !by.finite) sparse[atomic_add(found, 1)] = k;
       }
     }
   }
-  // Nothing but x itself is to be in registers while threads wait for each other.
+  // Only x itself must be in registers while threads wait for each other.
   template <int N> AP_DEV static void keep(values<N>& x) {
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
@@ -222,7 +222,7 @@ template <split_policy P> struct split_pass {
       for (int e = 0; e < 8; ++e) rematerialise(x[i][e]);
     }
   }
-  // Rare as well: what is not finite becomes zero, what takes two factors takes the first.
+  // Rare as well: elements of a line that is not finite become zero; those of a line with two factors are multiplied by the first.
   template <int N> AP_DEV static void prepare(values<N>& x, const line_facts& by) {
     if (by.finite && by.first == 1) return;
     AP_UNROLL
@@ -259,7 +259,7 @@ template <split_policy P> struct split_pass {
     if (thread < slots) s.found[thread] = 0;
     tell_block(s.range_of_warp, w, mine);
     block_barrier();
-    if (!w.together) return of_block(s.range_of_warp, w, w.slot);
+    if (!w.clustered) return of_block(s.range_of_warp, w, w.slot);
     if (thread < P.strip) s.range_of_block[thread] = of_block(s.range_of_warp, w, thread);
     in_cluster::arrive(thread < warp_size);  // a warp arrives as one: if its lanes do so apart, the others wait for ever
     in_cluster::wait();
@@ -278,8 +278,8 @@ template <split_policy P> struct split_pass {
     const int thread = thread_index();
     tell_block(s.sums_of_warp, w, mine);
     block_barrier();
-    if (w.together && thread < P.strip) *in_cluster::map(w, &s.sums_of_block[w.rank][thread], 0) = of_block(s.sums_of_warp, w, thread);
-    if (w.together) in_cluster::arrive(thread < warp_size);
+    if (w.clustered && thread < P.strip) *in_cluster::map(w, &s.sums_of_block[w.rank][thread], 0) = of_block(s.sums_of_warp, w, thread);
+    if (w.clustered) in_cluster::arrive(thread < warp_size);
   }
 
   // split, store ----------------------------------------------------------------------------------------------------------------
@@ -310,25 +310,25 @@ template <split_policy P> struct split_pass {
     const std::int64_t line = w.top + slot;
     if (slot >= w.slots || line >= w.from.lines) return;
     line_sums<std::uint64_t> sums;
-    if (w.together)
+    if (w.clustered)
       for (int i = 0; i < in_cluster::extent(); ++i) sums.add(s.sums_of_block[i][slot]);
     else
       sums = of_block(s.sums_of_warp, w, slot);
-    const line_facts by(w.together ? s.range[slot] : of_block(s.range_of_warp, w, slot), w.k);
+    const line_facts by(w.clustered ? s.range[slot] : of_block(s.range_of_warp, w, slot), w.k);
     w.to.line[line] = by.line(sums.tiny, sums.size);
     w.to.scale[line] = by.scale_back(sums.tiny > 0);
-    if (!by.few()) return;
-    for (int i = 0; i < few_nonzeros; ++i) {
+    if (!by.is_sparse()) return;
+    for (int i = 0; i < sparse_nonzeros; ++i) {
       int before = i;
       if (i < by.nonzeros) before = 0;
-      for (int j = 0; i < by.nonzeros && j < by.nonzeros; ++j) before += s.few[slot][j] < s.few[slot][i];
-      w.to.few[line].k[before] = i < by.nonzeros ? s.few[slot][i] : -1;
+      for (int j = 0; i < by.nonzeros && j < by.nonzeros; ++j) before += s.sparse[slot][j] < s.sparse[slot][i];
+      w.to.sparse[line].k[before] = i < by.nonzeros ? s.sparse[slot][i] : -1;
     }
   }
-  // Lines that are not there.
+  // Padding lines.
   AP_DEV static void pad(const work& w) {
     const std::int64_t line = w.from.lines + thread_index();
-    if (line < ceil_div<std::int64_t>(w.from.lines, line_tile) * line_tile) w.to.scale[line] = 1;
+    if (line < ceil_div<std::int64_t>(w.from.lines, split_tile) * split_tile) w.to.scale[line] = line_scale::padding;
   }
 
   // kernel ----------------------------------------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ template <split_policy P> struct split_pass {
     line_sums<std::conditional_t<Resident, std::uint32_t, std::uint64_t>> sums;
     for (int c = last; c >= 0; --c) {
       if (c < last) load(x, w, c);  // the last chunk is still there
-      if (by.few()) list(s, x, w, by, c);
+      if (by.is_sparse()) list(s, x, w, by, c);
       prepare(x, by);
       measure(sums, x, by);
       if (c > 0) split(x, w, by, c);
@@ -358,8 +358,8 @@ template <split_policy P> struct split_pass {
     gather(s, w, sums);
     start_next_grid();
     split(x, w, by, 0);
-    if (w.together) in_cluster::wait();
-    if (!w.together || w.rank == 0) finish(s, w);
+    if (w.clustered) in_cluster::wait();
+    if (!w.clustered || w.rank == 0) finish(s, w);
     if (w.top == 0 && w.rank == 0) pad(w);
   }
 

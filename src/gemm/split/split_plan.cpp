@@ -81,7 +81,7 @@ bool loads_rows(const problem& p) {
          (p.m() == 1 || (p.a.row_stride % 4 == 0 && p.a.row_stride >= p.k() && p.a.row_stride < longest));
 }
 // A and B in the places in which A is the one that the product splits itself: rather the one with more lines.
-std::optional<problem> with_rows_to_convert(const problem& p) {
+std::optional<problem> with_rows_to_split(const problem& p) {
   const problem turned{transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
   const bool prefer_turned = p.n() > p.m();
   for (const problem& one : {prefer_turned ? turned : p, prefer_turned ? p : turned})
@@ -104,7 +104,7 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (p.m() > most - split_tile || p.n() > most - split_tile || tiles_along(p.m()) * tiles_along(p.n()) > most)
     return fmt::format("C is {} x {}: more than {} tiles", p.m(), p.n(), most);
-  if (by == multiplier::split_inside && !with_rows_to_convert(p))
+  if (by == multiplier::split_inside && !with_rows_to_split(p))
     return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
   return std::nullopt;
 }
@@ -115,15 +115,15 @@ bool splits_inside_by_itself(const context& where, const problem& p) {
   constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 1024;
   if (std::min(p.m(), p.n()) > most_columns || std::max(p.m(), p.n()) < least_rows || p.k() < least_k || p.k() > k_of_a_piece) return false;
   if (refuses_split(where, p, multiplier::split_inside)) return false;
-  const problem what = *with_rows_to_convert(p);
+  const problem what = *with_rows_to_split(p);
   const std::int64_t tiles = tiles_along(what.m()) * tiles_along(what.n()), chunks = ceil_div<std::int64_t>(what.k(), split_chunk);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
   return what.m() >= least_rows && tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
 }
 
 product_plan plan_product(const context& where, const problem& p, multiplier by) {
-  const bool converting = by == multiplier::split_inside;
-  const problem what = converting ? with_rows_to_convert(p).value_or(p) : with_rows_together(p);
+  const bool inside = by == multiplier::split_inside;
+  const problem what = inside ? with_rows_to_split(p).value_or(p) : with_rows_together(p);
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), k_of_a_piece);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
@@ -132,7 +132,7 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
   product_plan plan{what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors, {}};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
     const int cluster = by == multiplier::split_mma ? 1 : blocks_per_tile(end - first, chunks, multiprocessors);
-    const std::int64_t blocks = cluster > 1 || converting ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
+    const std::int64_t blocks = cluster > 1 || inside ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
     plan.waves.push_back({require_product(where.kind(), by, cluster),
                           static_cast<std::int32_t>(first),
                           static_cast<std::int32_t>(end),
@@ -144,9 +144,9 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
 }
 
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
-  std::byte* const of_right = workspace.data() + plan.of_left();
-  std::byte* const notes = of_right + plan.right().bytes();
-  const bool converting = plan.converting();
+  std::byte* const split_b_at = workspace.data() + plan.bytes_of_a();
+  std::byte* const uncertain = split_b_at + plan.split_b().bytes();
+  const bool inside = plan.splits_inside();
   launch_counts total;
   for (std::int64_t first = 0; first < plan.what.k(); first += plan.k_piece) {
     const std::int64_t k = std::min(plan.k_piece, plan.what.k() - first);
@@ -155,26 +155,26 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     piece.b = {&plan.what.b(first, 0), k, plan.what.n(), plan.what.b.row_stride, plan.what.b.column_stride};
     if (first > 0) piece.beta = 1;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
-    const split_operand a = lay_out_split(workspace.data(), left), b = lay_out_split(of_right, right);
+    const split_operand a = lay_out_split(workspace.data(), left), b = lay_out_split(split_b_at, right);
     const bool tensors = plan.waves.front().with.how.by != multiplier::split_mma;
-    product_problem arguments{.a = converting ? encode_rows(where, piece.a)
+    product_problem arguments{.tensor_a = inside ? encode_rows(where, piece.a)
                                    : tensors  ? encode_parts(where, a, left)
                                               : tensor_map{},
-                              .b = tensors ? encode_parts(where, b, right) : tensor_map{},
-                              .left = a,
-                              .right = b,
+                              .tensor_b = tensors ? encode_parts(where, b, right) : tensor_map{},
+                              .split_a = a,
+                              .split_b = b,
                               .what = piece,
                               .rows = plan.rows,
                               .columns = plan.columns,
                               .first = 0,
                               .end = 0,
                               .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
-                              .notes = {reinterpret_cast<std::uint32_t*>(notes), reinterpret_cast<std::uint16_t*>(notes + plan.counts())},
+                              .uncertain = {reinterpret_cast<std::uint32_t*>(uncertain), reinterpret_cast<std::uint16_t*>(uncertain + plan.count_bytes())},
                               .recomputed = recomputed,
-                              .rows_of = reinterpret_cast<row_facts*>(workspace.data())};
+                              .facts = reinterpret_cast<block_facts*>(workspace.data())};
     operand_lines rows{piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride};
     split_operand split_rows = a;
-    if (converting) rows = {nullptr, 0, k, 0, 1}, split_rows.lines = 0;  // B alone
+    if (inside) rows = {nullptr, 0, k, 0, 1}, split_rows.lines = 0;  // B alone
     const split_launch split = plan_split(where.kind(), rows, {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride},
                                           split_rows, b, where.limits().major >= 9);
     total += where.runs_on().launch(split.what, split.grid, &split.arguments, on);

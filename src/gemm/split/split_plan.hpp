@@ -26,20 +26,20 @@ struct product_plan {
   int multiprocessors;
   std::vector<product_wave> waves;
 
-  split_layout left() const { return {what.m(), k_piece}; }
-  split_layout right() const { return {what.n(), k_piece}; }
+  split_layout split_a() const { return {what.m(), k_piece}; }
+  split_layout split_b() const { return {what.n(), k_piece}; }
   // Of as many tiles as any launch has, or of the blocks that share its tiles, which are no more than there are multiprocessors.
-  std::size_t noters() const {
+  std::size_t lists() const {
     return std::max(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), static_cast<std::size_t>(multiprocessors));
   }
-  std::size_t counts() const { return split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(std::uint32_t))); }  // bytes
-  std::size_t places() const { return split_layout::padded(static_cast<std::int64_t>(noters() * note_capacity * sizeof(std::uint16_t))); }
-  bool converting() const { return waves.front().with.how.by == multiplier::split_inside; }
+  std::size_t count_bytes() const { return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(std::uint32_t))); }
+  std::size_t list_bytes() const { return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t))); }
+  bool splits_inside() const { return waves.front().with.how.by == multiplier::split_inside; }
   // A's parts, or what is known of its rows where the product splits them.
-  std::size_t of_left() const {
-    return converting() ? split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(row_facts))) : left().bytes();
+  std::size_t bytes_of_a() const {
+    return splits_inside() ? split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(block_facts))) : split_a().bytes();
   }
-  std::size_t workspace() const { return of_left() + right().bytes() + counts() + places(); }
+  std::size_t workspace() const { return bytes_of_a() + split_b().bytes() + count_bytes() + list_bytes(); }
 };
 
 // Why this product cannot be split there and multiplied so; nothing if it can.

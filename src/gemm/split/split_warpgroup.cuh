@@ -1,4 +1,4 @@
-// What a warpgroup does with tiles of split operands in shared memory: the three products, and adding up what a cluster's blocks have.
+// The three products of a warpgroup from tiles of split operands in shared memory, and the reduction of split-K over a cluster's blocks.
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/cluster.cuh>
@@ -10,10 +10,11 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 using split_part = f16[split_tile][2 * split_step];  // a line: hi[16] lo[16] hi[16] lo[16], in 128-byte swizzle
+constexpr int split_row_bytes = sizeof(f16[2 * split_step]);
 constexpr int sums_of_a_thread = 64;                 // for the 64 x 128 outputs of its warpgroup
 using split_sums = float[sums_of_a_thread];
 
-// From the first of 64 or more lines on: 16 k of the hi or the lo parts.
+// 16 k of the hi or the lo parts of 64 or more lines; `line` is the first.
 AP_DEV matrix_descriptor hi_parts(const f16 (*line)[2 * split_step], int k) {
   return describe(&line[0][2 * k], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
 }
@@ -32,20 +33,20 @@ AP_DEV void multiply_mixed(split_sums& sum, const f16 (*a)[2 * split_step], cons
   }
 }
 
-// The blocks of a cluster that share a tile: each computes a part of K, and then adds up its share of the columns.
+// Split-K over the blocks of a cluster that shares a tile: each block computes a part of K, and then adds up its share of the columns.
 template <int Blocks> struct shared_tile {
   static constexpr int share = sums_of_a_thread / Blocks, width = split_tile / Blocks;  // of a block: sums of a thread, columns
-  // Of two blocks each keeps its own sums in registers, which leaves room for a stage more; of more, picking them out of the registers
-  // takes longer than the way through memory (measured).
+  // Each of two blocks keeps its own sums in registers, which leaves room for one more stage. With more blocks, selecting them from
+  // registers takes longer than the way through memory (measured).
   static constexpr bool keeps_own = Blocks == 2;
   using exchange = float[keeps_own ? 1 : Blocks][share][2 * warpgroup_size];  // by block of the cluster
 
-  // Of `chunks`, the block with this number begins there.
+  // The first of `chunks` that the block with this number computes.
   AP_DEV static int first_chunk(int block, int chunks) {
     const int part = ceil_div(chunks, Blocks) * block;
     return part < chunks ? part : chunks;
   }
-  // What all blocks have summed up, in their order, for this block's share. `member`: of the computing threads.
+  // Adds up the sums of all blocks, in their order, for this block's share. `member`: of the computing threads.
   AP_DEV static void add_parts(exchange& parts, int member, const split_sums& part, float (&sum)[share]) {
     if constexpr (keeps_own) {
       const bool second = cluster_rank() == 1;

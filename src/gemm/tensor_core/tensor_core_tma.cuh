@@ -46,12 +46,12 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
     slot slots[P.stages];
     typename Waits::ring ring;
   };
-  using place = cursor<P.stages>;
+  using slot_cursor = cursor<P.stages>;
   using sums = float[P.columns / 2];  // of a thread
 
  private:
   AP_DEV static grouped_tiles tiles_of(const tensor_core_problem& p) {
-    return {ceil_div<std::int64_t>(p.m(), 128), ceil_div<std::int64_t>(p.n(), P.columns), 8};
+    return {ceil_div<std::int64_t>(p.m(), 128), ceil_div<std::int64_t>(p.n(), P.columns), tile_group};
   }
   AP_DEV static int steps_of(const tensor_core_problem& p) { return static_cast<int>(ceil_div<std::int64_t>(p.k(), depth)); }
 
@@ -59,7 +59,7 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
   AP_DEV static void load(const params& p, storage& s) {
     const grouped_tiles work = tiles_of(p.what);
     const int steps = steps_of(p.what);
-    place at;
+    slot_cursor at;
     for (std::int64_t tile = block_index().x; tile < work.count(); tile += grid_extent().x) {
       const int top = static_cast<int>(work.at(tile).row) * 128, left = static_cast<int>(work.at(tile).column) * P.columns;
       for (int step = 0; step < steps; ++step, ++at) {
@@ -82,19 +82,19 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
       wgmma<major::k, major::mn>(sum, describe(&s.a[64 * group][k], 16, sizeof(s.a[0]) * 8, pattern),
                                  describe(s.b[0][k], sizeof(s.b[0]), sizeof(s.b[0][0]) * 8, pattern), true);
   }
-  AP_DEV static void compute(storage& s, place& at, int group, int steps, sums& sum) {
-    place held = at;
+  AP_DEV static void compute(storage& s, slot_cursor& at, int group, int steps, sums& sum) {
+    slot_cursor to_release = at;
     for (int step = 0; step < steps; ++step) {
       s.ring.wait(at, full);
       wgmma_fence();
       multiply(sum, s.slots[at++.index], group);
       wgmma_commit();
       Waits::step_before();
-      if (step > 0) s.ring.release(held++, by_warp{});
+      if (step > 0) s.ring.release(to_release++, by_warp{});
     }
     wgmma_wait<0>();
     pin_registers(sum);
-    if (steps > 0) s.ring.release(held, by_warp{});
+    if (steps > 0) s.ring.release(to_release, by_warp{});
   }
 
  public:
@@ -113,7 +113,7 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
     } else {
       request_registers<240>();
       const grouped_tiles work = tiles_of(p.what);
-      place at;
+      slot_cursor at;
       for (std::int64_t tile = block_index().x; tile < work.count(); tile += grid_extent().x) {
         sums sum = {};
         compute(s, at, group, steps_of(p.what), sum);

@@ -12,10 +12,9 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0 publishes the tile's. Every warp
-// then looks for itself at what the tiles before have published, while its rows' scans run, so that there is no second barrier. A block
-// waits for blocks of lower index only, which have started before it. The order in which totals are folded depends on the tile's number
-// alone.
+// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0 publishes the tile's total. Every
+// warp then does its own look-back (look_back.cuh) while its rows' scans run, so that there is no second barrier. A block waits only for
+// blocks of lower index, which have started before it. The order in which totals are folded depends on the tile's number alone.
 template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static_assert(valid(P) && sizeof(T) <= 8);
   static constexpr int threads = P.threads();
@@ -34,13 +33,12 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     std::uint64_t epoch;
     total_type warp_total[P.warps];
   };
-  using elements = held<T, chunk>;
+  using elements = register_chunk<T, chunk>;
 
  private:
   AP_DEV static total_type neutral() { return exact_identity<Op, total_type>(); }
 
-  // Where the block's tile lies in memory, how much of it there is, and where its chunks are: a reverse scan takes tiles, chunks and
-  // elements from the other end.
+  // The block's tile in memory, and the offsets of its chunks. A reverse scan takes tiles, chunks and elements from the other end.
   struct part {
     std::int64_t first;
     int count, present;  // elements; chunks, the last of them perhaps not full
@@ -53,8 +51,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
       count = static_cast<int>(tiles.length(at));
       present = (count + chunk - 1) / chunk;
     }
-    // The first element of the chunk of a lane in a row, from `first`; not in 0 ... count - 1 where there is none.
-    AP_DEV int place(int warp, int row) const {
+    // From `first` to the first element of a lane's chunk in a row; outside of 0 ... count - 1 where there is no such chunk.
+    AP_DEV int offset(int warp, int row) const {
       const int number = (warp * P.rows + row) * warp_size + lane_index();
       return (reverse ? present - 1 - number : number) * chunk;
     }
@@ -63,16 +61,17 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   AP_DEV static bool is_aligned(const void* array) { return reinterpret_cast<std::uintptr_t>(array) % 16 == 0; }
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  // In scan order; what is not there becomes neutral. A whole tile takes no decision per row, so that all loads are under way at once.
+  // Loads a lane's chunks in scan order; missing elements become neutral. A whole tile has no branch per row, so that all loads are in
+  // flight at once.
   AP_DEV static void load(const params& p, const part& here, int warp, elements (&v)[P.rows]) {
     const T* from = static_cast<const T*>(p.in) + here.first;
     const bool aligned = is_aligned(p.in);
     if (aligned && here.count == tile) {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) v[r] = load_held<chunk>(from + here.place(warp, r));
+      for (int r = 0; r < P.rows; ++r) v[r] = load_aligned_chunk<chunk>(from + here.offset(warp, r));
     } else {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) v[r] = load_some(from, here, here.place(warp, r), aligned);
+      for (int r = 0; r < P.rows; ++r) v[r] = load_some(from, here, here.offset(warp, r), aligned);
     }
     if (here.reverse) {
       AP_UNROLL
@@ -80,12 +79,12 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     }
   }
   AP_DEV static elements load_some(const T* from, const part& here, int at, bool aligned) {
-    if (aligned && here.holds(at)) return load_held<chunk>(from + at);
+    if (aligned && here.holds(at)) return load_aligned_chunk<chunk>(from + at);
     return chunk_of<T, chunk>([&](int e) { return at >= 0 && at + e < here.count ? from[at + e] : static_cast<T>(neutral()); });
   }
 
   // exchange --------------------------------------------------------------------------------------------------------------------
-  // Of the warp's rows, in lane 0.
+  // The total of the warp's rows, in lane 0.
   AP_DEV static total_type warp_total(const total_type (&total)[P.rows]) {
     total_type all = any_order<Op, total_type> ? total[0] : warp_fold(total[0], Op{});
     AP_UNROLL
@@ -99,10 +98,10 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
       if (w < warps) total = Op{}(total, s.warp_total[w]);
     return total;
   }
-  // What lies before the tile, for every lane. The last tile counts the launch: all blocks have published, so they have read the epoch.
-  AP_DEV static total_type look(const params& p, std::uint64_t epoch, std::uint32_t number) {
-    look_back<total_type, Op, tagged_words, batches_at_once> others{p.states, tag_of(epoch)};
-    const total_type before = shuffle(others.before(number), 0);
+  // The prefix of the tile, for every lane. The last tile's block ends the epoch: all blocks have published, so they have read it.
+  AP_DEV static total_type fetch_prefix(const params& p, std::uint64_t epoch, std::uint32_t number) {
+    look_back<total_type, Op, tagged_words, batches_at_once> earlier{p.states, tag_of(epoch)};
+    const total_type before = shuffle(earlier.prefix_of(number), 0);
     if (number == p.tiles - 1 && thread_index() == 0) end_epoch<total_type>(p.control, p.states, p.state_words, epoch, p.tiles);
     return before;
   }
@@ -114,14 +113,14 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     const bool aligned = is_aligned(p.out);
     if (aligned && here.count == tile) {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) store_held<chunk>(to + here.place(warp, r), here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
+      for (int r = 0; r < P.rows; ++r) store_aligned_chunk<chunk>(to + here.offset(warp, r), here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
     } else {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) store_some(to, here, here.place(warp, r), aligned, here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
+      for (int r = 0; r < P.rows; ++r) store_some(to, here, here.offset(warp, r), aligned, here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
     }
   }
   AP_DEV static void store_some(T* to, const part& here, int at, bool aligned, const elements& v) {
-    if (aligned && here.holds(at)) return store_held<chunk>(to + at, v);
+    if (aligned && here.holds(at)) return store_aligned_chunk<chunk>(to + at, v);
     AP_UNROLL
     for (int e = 0; e < chunk; ++e)
       if (at >= 0 && at + e < here.count) to[at + e] = element_at<T, chunk>(v, e);
@@ -156,7 +155,7 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
 
     warp_scan_rows(total, before, Op{});
     const total_type warps_before = fold_warps(s, warp);
-    total_type base = exchanges ? look(p, epoch, number) : neutral();
+    total_type base = exchanges ? fetch_prefix(p, epoch, number) : neutral();
     const bool exclusive = p.kind == scan_kind::exclusive;
     T initial;
     memcpy(&initial, &p.initial, sizeof(T));

@@ -6,37 +6,30 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-enum class recomputed { list, tile, few };
+enum class recomputed { list, tile, sparse };
 
 template <recomputed What> struct recompute_all {
   using params = recompute_params;
-  struct storage {
-    recompute_storage memory;
-    std::uint16_t places[places_of_tile];
-  };
+  using storage = recompute_storage;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int threads = recompute_shape::threads + warp_size;
 
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
-    const std::int64_t top = std::int64_t{block_index().y} * recompute_tile_size,
-                       left = std::int64_t{block_index().x} * recompute_tile_size;
+    const std::int64_t top = std::int64_t{block_index().y} * split_tile,
+                       left = std::int64_t{block_index().x} * split_tile;
     const auto tile = block_index().y * grid_extent().x + block_index().x;
-    if constexpr (What == recomputed::list) {
-      for (int i = thread_index(); i < p.count[tile]; i += threads) s.places[i] = p.places[tile * places_of_tile + i];
-      block_barrier();
-    }
     const int member = thread_index();
     if (member >= recompute_shape::threads) return;
-    if constexpr (What == recomputed::list) recompute_list(p.p, top, left, s.places, p.count[tile], s.memory, member);
-    if constexpr (What == recomputed::tile) recompute_tile(p.p, top, left, s.memory, member);
-    if constexpr (What == recomputed::few) recompute_few(p.p, top, left, p.a, p.b, member);
+    if constexpr (What == recomputed::list) recompute_list(p.p, top, left, p.outputs + tile * uncertain_limit, p.count[tile], s, member);
+    if constexpr (What == recomputed::tile) recompute_tile(p.p, top, left, s, member);
+    if constexpr (What == recomputed::sparse) recompute_sparse(p.p, top, left, p.a, p.b, member);
   }
 };
 
 recompute_kernels kernels_of_recompute() {
   return {kernel_of<recompute_all<recomputed::list>>("recompute-list"), kernel_of<recompute_all<recomputed::tile>>("recompute-tile"),
-          kernel_of<recompute_all<recomputed::few>>("recompute-few")};
+          kernel_of<recompute_all<recomputed::sparse>>("recompute-sparse")};
 }
 
 }  // namespace AP_TARGET

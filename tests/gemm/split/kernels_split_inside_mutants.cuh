@@ -6,34 +6,34 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-using converting_whole = converting_steps<few_converting_stages>;
-struct no_wait_for_counts : converting_whole {
+using whole_steps = split_inside_steps<few_inside_stages>;
+struct no_wait_for_counts : whole_steps {
   template <class Ring, class Place> AP_DEV static void wait_for_counts(Ring&, Place, int) {}
 };
-struct no_wait_for_second_stage : converting_whole {
+struct no_wait_for_second_stage : whole_steps {
   template <class Ring, class Place> AP_DEV static void wait_for_second_stage(Ring&, Place, int) {}
 };
-struct released_too_soon : converting_whole {
+struct released_too_soon : whole_steps {
   AP_DEV static void before_release() {}
 };
-struct mixed_sum_keeps_its_scale : converting_whole {
+struct mixed_sum_keeps_its_scale : whole_steps {
   AP_DEV static float of_mixed(float) { return 1; }
 };
-struct outgrown_elements_not_counted : converting_whole {
-  AP_DEV static std::uint32_t tiny_when_outgrown(const row_part& row) { return row.tiny; }
+struct outgrown_elements_not_counted : whole_steps {
+  AP_DEV static std::uint32_t tiny_when_outgrown(const row_facts& row) { return row.tiny; }
 };
-struct waits_for_one_warp_more : converting_whole {
-  using ring = channel<mbarrier, few_converting_stages.stages, threads(1), warps(counting_warps), warps(computing_warps + 1)>;
+struct waits_for_one_warp_more : whole_steps {
+  using ring = channel<mbarrier, few_inside_stages.stages, threads(1), warps(counting_warps), warps(computing_warps + 1)>;
 };
 
 template <class Steps> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {kernel_of<split_inside_product<few_converting_stages, Steps>>(name), broken, by, says};
+  return {kernel_of<split_inside_product<few_inside_stages, Steps>>(name), broken, by, says};
 }
 
-std::vector<kernel_mutant> converting_mutants() {
+std::vector<kernel_mutant> split_inside_mutants() {
   using enum finding_kind;
   return {
-      made<converting_whole>("whole"),
+      made<whole_steps>("whole"),
       made<no_wait_for_counts>("no_wait_for_counts", "takes scales that nobody has told yet", race, ""),
       made<no_wait_for_second_stage>("no_wait_for_second_stage", "counts a stage that has not come", read_before_landing, "bulk load"),
       made<released_too_soon>("released_too_soon", "lets a chunk go that Tensor Cores still read", overwritten_in_use,

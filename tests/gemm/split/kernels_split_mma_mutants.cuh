@@ -10,8 +10,8 @@ enum class warp_slip { none, no_wait, short_wait, no_meeting };
 
 template <warp_slip F> struct broken_copies : async_copies<split_mma_policy.stages> {
   using whole = async_copies<split_mma_policy.stages>;
-  using place = cursor<split_mma_policy.stages>;
-  AP_DEV void wait(place at) {
+  using slot_cursor = cursor<split_mma_policy.stages>;
+  AP_DEV void wait(slot_cursor at) {
     if constexpr (F == warp_slip::no_wait)
       block_barrier();
     else if constexpr (F == warp_slip::no_meeting)
@@ -30,7 +30,7 @@ kernel_mutant warp_mutant(const char* name, const char* broken = nullptr, findin
   return {kernel_of<split_mma_product<split_mma_policy, broken_copies<F>>>(name), broken, by, says};
 }
 
-std::vector<kernel_mutant> split_warp_mutants() {
+std::vector<kernel_mutant> split_mma_mutants() {
   using enum finding_kind;
   return {
       warp_mutant<warp_slip::none>("whole"),

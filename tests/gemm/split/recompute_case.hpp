@@ -33,28 +33,28 @@ struct recompute_run {
   std::vector<int> count;
   std::vector<std::uint16_t> places;
   std::vector<gemms::split_line> row, column;
-  std::vector<gemms::few_places> row_few, column_few;
+  std::vector<gemms::sparse_indices> row_sparse, column_sparse;
 
   explicit recompute_run(const product& of) : p(&of) {
     const std::size_t tiles = static_cast<std::size_t>(tiles_m() * tiles_n());
     count.resize(tiles);
-    places.resize(tiles * gemms::places_of_tile);
+    places.resize(tiles * gemms::uncertain_limit);
   }
-  std::int64_t tiles_m() const { return (p->c.rows + gemms::recompute_tile_size - 1) / gemms::recompute_tile_size; }
-  std::int64_t tiles_n() const { return (p->c.columns + gemms::recompute_tile_size - 1) / gemms::recompute_tile_size; }
+  std::int64_t tiles_m() const { return (p->c.rows + gemms::split_tile - 1) / gemms::split_tile; }
+  std::int64_t tiles_n() const { return (p->c.columns + gemms::split_tile - 1) / gemms::split_tile; }
 
   dense operator()(const context& where, const kernel& what) const {
     matrix a(where, p->a, p->place_a), b(where, p->b, p->place_b), c(where, p->c, p->place_c);
     const device_array<int> counts(where, std::span<const int>(count));
     const device_array<std::uint16_t> all_places(where, std::span<const std::uint16_t>(places));
     device_array<gemms::split_line> rows(where, std::span<const gemms::split_line>(row)), columns(where, std::span<const gemms::split_line>(column));
-    device_array<gemms::few_places> few_rows(where, std::span<const gemms::few_places>(row_few)),
-        few_columns(where, std::span<const gemms::few_places>(column_few));
+    device_array<gemms::sparse_indices> sparse_rows(where, std::span<const gemms::sparse_indices>(row_sparse)),
+        sparse_columns(where, std::span<const gemms::sparse_indices>(column_sparse));
     const gemms::recompute_params params{{a.view(), b.view(), c.view(), p->alpha, p->beta},
                                       counts.data(),
                                       all_places.data(),
-                                      {nullptr, nullptr, rows.data(), few_rows.data(), p->a.rows, p->a.columns},
-                                      {nullptr, nullptr, columns.data(), few_columns.data(), p->b.columns, p->b.rows}};
+                                      {nullptr, nullptr, rows.data(), sparse_rows.data(), p->a.rows, p->a.columns},
+                                      {nullptr, nullptr, columns.data(), sparse_columns.data(), p->b.columns, p->b.rows}};
     where.runs_on().launch(what, {static_cast<unsigned>(tiles_n()), static_cast<unsigned>(tiles_m()), 1}, &params, nullptr);
     where.runs_on().synchronize(nullptr);
     EXPECT_TRUE(same_bits(a.read(), p->a)) << "A was changed";
@@ -67,54 +67,54 @@ struct recompute_run {
   marks list(int wanted, int turn = 0) {
     marks marked(p->c.value.size());
     for (std::int64_t t = 0; t < tiles_m() * tiles_n(); ++t) {
-      const std::int64_t top = t / tiles_n() * gemms::recompute_tile_size, left = t % tiles_n() * gemms::recompute_tile_size;
-      const std::int64_t rows = std::min<std::int64_t>(p->c.rows - top, gemms::recompute_tile_size);
-      const std::int64_t columns = std::min<std::int64_t>(p->c.columns - left, gemms::recompute_tile_size);
+      const std::int64_t top = t / tiles_n() * gemms::split_tile, left = t % tiles_n() * gemms::split_tile;
+      const std::int64_t rows = std::min<std::int64_t>(p->c.rows - top, gemms::split_tile);
+      const std::int64_t columns = std::min<std::int64_t>(p->c.columns - left, gemms::split_tile);
       const int n = static_cast<int>(std::min<std::int64_t>(wanted, rows * columns));
       count[static_cast<std::size_t>(t)] = n;
       for (int i = 0; i < n; ++i) {
         // 7919 is prime: no place comes twice.
         const std::int64_t place = rows * columns % 7919 == 0 ? i : (i * std::int64_t{7919} + t * 31) % (rows * columns);
         const std::int64_t row_in = place / columns, column_in = place % columns;
-        const std::size_t slot = static_cast<std::size_t>(t * gemms::places_of_tile + (i + turn) % n);
-        places[slot] = static_cast<std::uint16_t>(row_in * gemms::recompute_tile_size + column_in);
+        const std::size_t slot = static_cast<std::size_t>(t * gemms::uncertain_limit + (i + turn) % n);
+        places[slot] = static_cast<std::uint16_t>(row_in * gemms::split_tile + column_in);
         marked[static_cast<std::size_t>((top + row_in) * p->c.columns + left + column_in)] = true;
       }
     }
     return marked;
   }
-  // What the split pass finds, as far as recompute_few looks.
-  marks few() {
-    const auto look = [](std::int64_t lines, std::int64_t k, auto at, auto& line, auto& where_few) {
+  // What the split pass finds, as far as recompute_sparse looks.
+  marks sparse() {
+    const auto look = [](std::int64_t lines, std::int64_t k, auto at, auto& line, auto& indices) {
       line.assign(static_cast<std::size_t>(lines), {});
-      where_few.assign(static_cast<std::size_t>(lines), {{-7, -7, -7, -7}});  // not looked at for lines that are not few
+      indices.assign(static_cast<std::size_t>(lines), {{-7, -7, -7, -7}});  // not looked at for lines that are not few
       for (std::int64_t l = 0; l < lines; ++l) {
         auto& found = line[static_cast<std::size_t>(l)];
-        gemms::few_places at_k{{-1, -1, -1, -1}};
+        gemms::sparse_indices at_k{{-1, -1, -1, -1}};
         bool finite = true;
         int n = 0;
         for (std::int64_t i = 0; i < k; ++i) {
           const float x = at(l, i);
           finite &= std::isfinite(x);
           if (x == 0) continue;
-          if (n < gemms::few_nonzeros) at_k.k[n] = static_cast<std::int32_t>(i);
+          if (n < gemms::sparse_nonzeros) at_k.k[n] = static_cast<std::int32_t>(i);
           ++n;
         }
         found.nonzeros = finite ? n : static_cast<std::int32_t>(k);
         found.tiny = found.norm = finite ? 3 : std::numeric_limits<float>::infinity();
-        if (finite && n <= gemms::few_nonzeros) where_few[static_cast<std::size_t>(l)] = at_k;
+        if (finite && n <= gemms::sparse_nonzeros) indices[static_cast<std::size_t>(l)] = at_k;
       }
     };
     look(
-        p->a.rows, p->a.columns, [&](auto l, auto k) { return p->a(l, k); }, row, row_few);
+        p->a.rows, p->a.columns, [&](auto l, auto k) { return p->a(l, k); }, row, row_sparse);
     look(
-        p->b.columns, p->b.rows, [&](auto l, auto k) { return p->b(k, l); }, column, column_few);
+        p->b.columns, p->b.rows, [&](auto l, auto k) { return p->b(k, l); }, column, column_sparse);
     marks marked(p->c.value.size());
     const auto finite = [](const gemms::split_line& l) { return !std::isinf(l.tiny); };
     for (std::size_t i = 0; i < row.size(); ++i)
       for (std::size_t j = 0; j < column.size(); ++j)
         marked[i * column.size() + j] =
-            finite(row[i]) && finite(column[j]) && (row[i].nonzeros <= gemms::few_nonzeros || column[j].nonzeros <= gemms::few_nonzeros);
+            finite(row[i]) && finite(column[j]) && (row[i].nonzeros <= gemms::sparse_nonzeros || column[j].nonzeros <= gemms::sparse_nonzeros);
     return marked;
   }
 };

@@ -7,16 +7,14 @@
 
 namespace antiphase::gemms {
 
-constexpr int recompute_tile_size = 128, places_of_tile = 512;
-
 struct recompute_params {
   problem p;
-  const int* count;             // of each tile, row by row; list only
-  const std::uint16_t* places;  // places_of_tile of each
-  split_operand a, b;           // few only
+  const int* count;              // of each tile, row by row; list only
+  const std::uint16_t* outputs;  // uncertain_limit of each, as recompute_list takes them; in global memory, as those of a product
+  split_operand a, b;            // sparse only
 };
 struct recompute_kernels {
-  kernel list, tile, few;
+  kernel list, tile, sparse;
 };
 namespace cpu {
 recompute_kernels kernels_of_recompute();

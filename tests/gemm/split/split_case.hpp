@@ -84,7 +84,7 @@ inline std::vector<unsigned char> expected_split(const operand_lines& host) {
     const bool scales = finite && largest > 0;
     const int exponent = scales ? 14 - std::ilogb(largest) : 0;
     std::uint64_t size = 0, tiny = 0;
-    few_places few{{-1, -1, -1, -1}};
+    sparse_indices indices{{-1, -1, -1, -1}};
     int nonzeros = 0;
     for (std::int64_t k = 0; k < k16; ++k) {
       const double scaled = std::ldexp(static_cast<double>(x(k)), exponent);
@@ -94,7 +94,7 @@ inline std::vector<unsigned char> expected_split(const operand_lines& host) {
       put(to, finite ? hi : f16{0});
       put(to + 32, finite ? lo : f16{0});
       if (k >= host.k || (finite && x(k) == 0)) continue;
-      if (nonzeros < few_nonzeros) few.k[nonzeros] = static_cast<std::int32_t>(k);
+      if (nonzeros < sparse_nonzeros) indices.k[nonzeros] = static_cast<std::int32_t>(k);
       ++nonzeros;
       if (!finite) continue;
       size += static_cast<std::uint64_t>(std::ceil(std::abs(scaled)));
@@ -104,11 +104,11 @@ inline std::vector<unsigned char> expected_split(const operand_lines& host) {
     const split_line line{finite ? not_below(tiny) : infinite, finite ? not_below(size > 0 ? size : 1) / 32768 : infinite, exponent,
                           nonzeros};
     put(at.line() + static_cast<std::size_t>(l) * sizeof line, line);
-    if (nonzeros <= few_nonzeros) put(at.few() + static_cast<std::size_t>(l) * sizeof few, few);
-    const bool looked_at = !finite || nonzeros <= few_nonzeros || std::abs(exponent) > 60;
-    put(at.scale() + static_cast<std::size_t>(l) * 4, looked_at ? 0.f : std::ldexp(tiny == 0 ? 1.f : -1.f, -exponent));
+    if (nonzeros <= sparse_nonzeros) put(at.sparse() + static_cast<std::size_t>(l) * sizeof indices, indices);
+    const bool in_line = !finite || nonzeros <= sparse_nonzeros || std::abs(exponent) > 60;
+    put(at.scale() + static_cast<std::size_t>(l) * 4, in_line ? 0.f : std::ldexp(tiny == 0 ? 1.f : -1.f, -exponent));
   }
-  for (std::int64_t l = host.lines; l % line_tile != 0; ++l) put(at.scale() + static_cast<std::size_t>(l) * 4, 1.f);
+  for (std::int64_t l = host.lines; l % split_tile != 0; ++l) put(at.scale() + static_cast<std::size_t>(l) * 4, 1.f);
   return image;
 }
 
@@ -162,14 +162,14 @@ template <class Plan> std::string wrong_split(const context& where, const split_
     const split_layout at{host.lines, host.k};
     const auto byte = differ.first - expected.begin() - static_cast<std::ptrdiff_t>(split_guard);
     const auto beyond = [&](std::size_t part) { return byte >= static_cast<std::ptrdiff_t>(part); };
-    const std::int64_t per_line = beyond(at.few()) || beyond(at.line()) ? 16
+    const std::int64_t per_line = beyond(at.sparse()) || beyond(at.line()) ? 16
                                   : beyond(at.scale())                  ? 4
                                                                         : std::max<std::int64_t>(1, at.line_elements() * 2);
-    const std::size_t part = beyond(at.few()) ? at.few() : beyond(at.line()) ? at.line() : beyond(at.scale()) ? at.scale() : 0;
+    const std::size_t part = beyond(at.sparse()) ? at.sparse() : beyond(at.line()) ? at.line() : beyond(at.scale()) ? at.scale() : 0;
     const std::int64_t in_part = byte - static_cast<std::int64_t>(part);
     return std::string(l.what.name) + ", cluster " + std::to_string(l.what.cluster) + ", " + to_text(c) + ": " + (&s == sides ? "A" : "B") +
            ", " +
-           (beyond(at.few())     ? "few"
+           (beyond(at.sparse())     ? "sparse"
             : beyond(at.line())  ? "line"
             : beyond(at.scale()) ? "scale"
                                  : "parts") +

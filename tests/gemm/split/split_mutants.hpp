@@ -1,4 +1,4 @@
-// The kernels of kernels_split_mutants.cuh, kernels_split_warp_mutants.cuh and kernels_converting_mutants.cuh: products of split operands
+// The kernels of kernels_split_mutants.cuh, kernels_split_mma_mutants.cuh and kernels_split_inside_mutants.cuh: products of split operands
 // with one fault each.
 #pragma once
 #include "src/gemm/split/split_product.hpp"
@@ -8,12 +8,12 @@
 namespace antiphase::gemms {
 
 constexpr product_policy few_stages{.stages = 4};
-constexpr product_policy few_converting_stages{.stages = 5, .by = multiplier::split_inside};
+constexpr product_policy few_inside_stages{.stages = 5, .by = multiplier::split_inside};
 
 namespace checked {
 std::vector<kernel_mutant> split_mutants();
-std::vector<kernel_mutant> split_warp_mutants();
-std::vector<kernel_mutant> converting_mutants();
+std::vector<kernel_mutant> split_mma_mutants();
+std::vector<kernel_mutant> split_inside_mutants();
 }  // namespace checked
 
 }  // namespace antiphase::gemms

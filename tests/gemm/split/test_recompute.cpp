@@ -27,11 +27,11 @@ class recompute : public on_device {
       }
     }
   }
-  void expect_few(const product& p) const {
+  void expect_sparse(const product& p) const {
     for (const context& where : several()) {
       recompute_run run(p);
-      const marks marked = run.few();
-      EXPECT_EQ(first_wrong(p, run(where, kernels().few), marked), "");
+      const marks marked = run.sparse();
+      EXPECT_EQ(first_wrong(p, run(where, kernels().sparse), marked), "");
     }
   }
 };
@@ -79,7 +79,7 @@ TEST_P(recompute, blends) {
       expect_right(p, {9, 300});
       for (std::int64_t i = 0; i < 35; i += 3)
         for (std::int64_t k = 0; k < 33; ++k) p.a(i, k) = k == i % 33 ? 3.f : 0;
-      expect_few(p);
+      expect_sparse(p);
     }
 }
 // Sums of infinities and NaN are those of IEEE, and ranges that would overflow or vanish in FP32 do not.
@@ -94,7 +94,7 @@ TEST_P(recompute, has_the_values_of_ieee) {
     p.a(19, k) = 0;
   }
   expect_right(p, {1, 400, 512});
-  expect_few(p);
+  expect_sparse(p);
 }
 // Lists of every number of lanes to an output.
 constexpr int lengths[] = {3, 7, 12, 30, 60, 100, 300};
@@ -142,9 +142,9 @@ TEST_P(recompute, finds_lines_of_few) {
       for (std::int64_t l = 0; l < k; ++l)
         if (j % 7 > 3 && (l * 11 + j * 3) % k >= j % 6) p.b(l, j) = 0;
     if (k > 4) p.a(4, 2) = infinity, p.b(3, 5) = nan;
-    expect_few(p);
+    expect_sparse(p);
     p.place_a = placed(major::column, p.a, 1, 3), p.place_b = placed(major::column, p.b, 2, 1), p.place_c = placed(major::column, p.c, 3);
-    expect_few(p);
+    expect_sparse(p);
   }
 }
 TEST_P(recompute, multiplies_permutations_exactly) {
@@ -157,8 +157,8 @@ TEST_P(recompute, multiplies_permutations_exactly) {
     for (std::int64_t j = 0; j < size; ++j) rows(i, j) = values((i * 50 + 7) % size, j), columns(j, (i * 50 + 7) % size) = values(j, i);
   for (const auto& [p, right] : {std::pair{product_of(turned, values), rows}, {product_of(values, turned), columns}}) {
     recompute_run run(p);
-    run.few();
-    EXPECT_TRUE(same(run(any(), kernels().few), right)) << "few";
+    run.sparse();
+    EXPECT_TRUE(same(run(any(), kernels().sparse), right)) << "few";
     EXPECT_TRUE(same(run(any(), kernels().tile), right)) << "whole tiles";
   }
 }
@@ -173,8 +173,8 @@ TEST_P(recompute, adds_four_products_as_if_with_twice_the_digits) {
     for (std::int64_t j = 0; j < 140; ++j)
       p.b(k, j) = k == 4 || k >= 7 ? 1 + static_cast<float>(j) * 0x1p-7f : static_cast<float>(j + k * 140);
   recompute_run run(p);
-  run.few();
-  const dense out = run(any(), kernels().few);
+  run.sparse();
+  const dense out = run(any(), kernels().sparse);
   for (std::int64_t i = 0; i < 9; ++i)
     for (std::int64_t j = 0; j < 140; ++j) EXPECT_EQ(out(i, j), 3 * p.b(i % 3, j) + 0.5f * p.b(6, j)) << i << ' ' << j;
 }

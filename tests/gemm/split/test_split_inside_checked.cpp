@@ -80,11 +80,11 @@ void multiply(const context& where, const gemms::product_instance& with) {
   const judged j = judge(c.read(), p);
   if (!(j.worst <= 1)) throw device_error("C(" + std::to_string(j.row) + ", " + std::to_string(j.column) + ") is wrong");
 }
-class converting_mutants : public testing::TestWithParam<gemms::kernel_mutant> {};
-TEST_P(converting_mutants, are_found) {
-  gemms::expect_found(GetParam(), [](const context& where) { multiply(where, {gemms::few_converting_stages, GetParam().code}); });
+class split_inside_mutants : public testing::TestWithParam<gemms::kernel_mutant> {};
+TEST_P(split_inside_mutants, are_found) {
+  gemms::expect_found(GetParam(), [](const context& where) { multiply(where, {gemms::few_inside_stages, GetParam().code}); });
 }
-INSTANTIATE_TEST_SUITE_P(all, converting_mutants, testing::ValuesIn(gemms::checked::converting_mutants()), gemms::name_of);
+INSTANTIATE_TEST_SUITE_P(all, split_inside_mutants, testing::ValuesIn(gemms::checked::split_inside_mutants()), gemms::name_of);
 
 }  // namespace
 }  // namespace antiphase::gemm_test

@@ -41,11 +41,11 @@ TEST_P(split_mutants, are_found) {
 }
 INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()), name_of);
 
-class split_warp_mutants : public testing::TestWithParam<kernel_mutant> {};
-TEST_P(split_warp_mutants, are_found) {
+class split_mma_mutants : public testing::TestWithParam<kernel_mutant> {};
+TEST_P(split_mma_mutants, are_found) {
   expect_found(GetParam(), [](const context& where) { multiply(where, {split_mma_policy, GetParam().code}); });
 }
-INSTANTIATE_TEST_SUITE_P(all, split_warp_mutants, testing::ValuesIn(checked::split_warp_mutants()), name_of);
+INSTANTIATE_TEST_SUITE_P(all, split_mma_mutants, testing::ValuesIn(checked::split_mma_mutants()), name_of);
 
 }  // namespace
 }  // namespace antiphase::gemms

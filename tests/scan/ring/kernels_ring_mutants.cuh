@@ -72,7 +72,7 @@ template <slip F, class Whole> struct broken_engine : Whole {
   AP_DEV static void results_written() {
     if constexpr (F != slip::no_proxy_fence) Whole::results_written();
   }
-  template <class Ring> AP_DEV void release(Ring& ring, typename Whole::place at) {
+  template <class Ring> AP_DEV void release(Ring& ring, typename Whole::slot_cursor at) {
     if constexpr (F == slip::released_before_read)
       ring.release(at, by_warp{});
     else
@@ -80,8 +80,8 @@ template <slip F, class Whole> struct broken_engine : Whole {
   }
 };
 template <slip F, class Whole> struct broken_threads : Whole {
-  using place = typename Whole::place;
-  template <class Ring> AP_DEV void commit(Ring& ring, place at, std::uint32_t bytes) {
+  using slot_cursor = typename Whole::slot_cursor;
+  template <class Ring> AP_DEV void commit(Ring& ring, slot_cursor at, std::uint32_t bytes) {
     constexpr int in_flight = small_async_ring.in_flight;
     if constexpr (F != slip::one_copy_too_few && F != slip::group_left_open) return Whole::commit(ring, at, bytes);
     if constexpr (F != slip::group_left_open) copy_async_commit();
@@ -89,11 +89,11 @@ template <slip F, class Whole> struct broken_threads : Whole {
     copy_async_wait<F == slip::one_copy_too_few ? in_flight : in_flight - 1>();
     this->commit_oldest(ring);
   }
-  template <class Ring> AP_DEV void acquire(Ring& ring, place at) {
+  template <class Ring> AP_DEV void acquire(Ring& ring, slot_cursor at) {
     if (F == slip::full_ring_not_waited && ballot(ring.is_free(at)) != all_lanes) commit_all(ring);
     Whole::acquire(ring, at);
   }
-  template <class Ring> AP_DEV void finish(Ring& ring, place at) {
+  template <class Ring> AP_DEV void finish(Ring& ring, slot_cursor at) {
     if constexpr (F != slip::end_not_waited) return Whole::finish(ring, at);
     commit_all(ring);
     ring.commit(at, scans::loaded, by_warp{});
@@ -102,7 +102,7 @@ template <slip F, class Whole> struct broken_threads : Whole {
     to_ = to, from_ = from, bytes_ = bytes;
     if constexpr (F != slip::given_back_before_read) Whole::store(to, from, bytes);
   }
-  template <class Ring> AP_DEV void release(Ring& ring, place at) {
+  template <class Ring> AP_DEV void release(Ring& ring, slot_cursor at) {
     Whole::release(ring, at);
     if constexpr (F == slip::given_back_before_read) Whole::store(to_, from_, bytes_);
   }
@@ -127,18 +127,18 @@ template <slip F, scans::ring_policy P> struct broken_rules : single_pass_rules<
 
   struct ring : whole::ring {
     using all = typename whole::ring;
-    using place = typename all::place;
-    AP_DEV void acquire(place at) {
+    using slot_cursor = typename all::slot_cursor;
+    AP_DEV void acquire(slot_cursor at) {
       if constexpr (F != slip::no_wait_for_slot) all::acquire(at);
     }
-    AP_DEV void wait(place at, int event) {
+    AP_DEV void wait(slot_cursor at, int event) {
       if (F == slip::no_wait_for_prefix && event == scans::prefixed) return;
       if (F == slip::no_wait_for_totals && event == scans::reduced) return;
       all::wait(at, event);
     }
   };
   struct readers : whole::readers {
-    AP_DEV void wait(typename whole::readers::place at) {
+    AP_DEV void wait(typename whole::readers::slot_cursor at) {
       if constexpr (F != slip::no_wait_for_others) whole::readers::wait(at);
     }
   };

@@ -269,9 +269,9 @@ struct contents {
 };
 std::vector<contents> contents_of(const scan_request& r) {
   std::vector<contents> all;
-  for (const int size : own_sizes_of(r)) {
+  for (const int size : custom_sizes_of(r)) {
     const std::string type = fmt::format("{} bytes", size);
-    all.push_back({type, type, [=](const context& where, std::int64_t count) { return own_scan_of(where, size, count); }});
+    all.push_back({type, type, [=](const context& where, std::int64_t count) { return custom_scan_of(where, size, count); }});
   }
   if (!all.empty()) return all;
   for (const element type : types_of(r))

@@ -36,8 +36,8 @@ class scan_subject {
 // Sums of an array as the request asks for. Throws bad_request for what is not measured; neither reference may end before the subject.
 std::unique_ptr<scan_subject> sums_of(const scan_request& r, const context& where, element type, std::int64_t count);
 // A scan of elements of `size` bytes with an operator of their own.
-std::unique_ptr<scan_subject> own_scan_of(const context& where, int size, std::int64_t count);
+std::unique_ptr<scan_subject> custom_scan_of(const context& where, int size, std::int64_t count);
 
-std::vector<int> own_sizes_of(const scan_request& r);
+std::vector<int> custom_sizes_of(const scan_request& r);
 
 }  // namespace antiphase::tool

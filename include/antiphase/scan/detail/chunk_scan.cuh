@@ -13,7 +13,7 @@ inline namespace AP_TARGET {
 template <class Op, class T> constexpr bool sums_words = std::is_same_v<Op, sum>&& std::is_integral_v<T>&& is_narrow<T>;
 template <class Op, class T> using computed_as = std::conditional_t<sums_words<Op, T>, std::uint32_t, T>;
 
-template <class Op, class T, int N> AP_DEV computed_as<Op, T> total_of_chunk(const held<T, N>& v) {
+template <class Op, class T, int N> AP_DEV computed_as<Op, T> total_of_chunk(const register_chunk<T, N>& v) {
   if constexpr (sums_words<Op, T>) {
     return sum_of_elements<T, N>(v);
   } else {
@@ -25,11 +25,11 @@ template <class Op, class T, int N> AP_DEV computed_as<Op, T> total_of_chunk(con
 }
 
 // The results from what lies before the chunk.
-template <class Op, class T, int N> AP_DEV held<T, N> scan_chunk(const computed_as<Op, T>& before, const held<T, N>& v, bool exclusive) {
+template <class Op, class T, int N> AP_DEV register_chunk<T, N> scan_chunk(const computed_as<Op, T>& before, const register_chunk<T, N>& v, bool exclusive) {
   if constexpr (sums_words<Op, T>) {
     return sums_up_to<T, N>(before, v, exclusive);
   } else {
-    held<T, N> result;
+    register_chunk<T, N> result;
     T left = before;
     T through = v.element[0];
     AP_UNROLL

@@ -14,10 +14,10 @@
 
 namespace antiphase::scans {
 
-// Of elements of `size` bytes. The more elements a lane has next to each other, the fewer times the operator is applied between lanes, but
-// each takes a register, however narrow. They are whole words, if possible 16 bytes times an odd number, so that accesses of the lanes hit
+// How many elements of `size` bytes a lane has next to each other. The more of them, the fewer times the operator is applied between lanes,
+// but each takes a register, however narrow. They are whole words, if possible an odd multiple of 16 bytes, so that the lanes access
 // different banks.
-constexpr int own_chunk_of(int size) {
+constexpr int custom_chunk_of(int size) {
   constexpr int most_elements = 16;
   const int most_bytes = size <= 8 ? 112 : 96;
   int best = 0;
@@ -29,12 +29,12 @@ constexpr int own_chunk_of(int size) {
   }
   return best;
 }
-// The larger an element the longer it takes to look ahead, so tiles of large ones are larger where there is room. The ring is as long as
+// The larger an element the longer a look-back takes, so tiles of large elements are larger where there is room. The ring is as long as
 // shared memory allows.
-constexpr ring_policy own_ring_of(int size, tile_mover mover = tile_mover::copy_engine) {
+constexpr ring_policy custom_ring_of(int size, tile_mover mover = tile_mover::copy_engine) {
   const bool engine = mover == tile_mover::copy_engine;
   ring_policy p = engine ? ring_scan_policy : by_threads(ring_scan_policy);
-  const int row_bytes = p.warps * 32 * own_chunk_of(size) * size;
+  const int row_bytes = p.warps * 32 * custom_chunk_of(size) * size;
   const int wanted = size <= 8 || !engine ? ring_scan_policy.tile_bytes() : 40 << 10, room = engine ? 200 << 10 : 96 << 10;
   p.rows = std::max(1, wanted / row_bytes);
   p.stages = std::min(p.stages, room / (p.rows * row_bytes));
@@ -42,38 +42,38 @@ constexpr ring_policy own_ring_of(int size, tile_mover mover = tile_mover::copy_
   return p;
 }
 
-// Of a scan of T: what an exclusive one begins with does not fit 8 bytes.
-template <class T> struct own_arguments : single_pass_arguments { T first; };
+// The arguments of a scan of T. The initial value of an exclusive scan need not fit the 8 bytes of single_pass_arguments.
+template <class T> struct custom_arguments : single_pass_arguments { T first; };
 
 inline namespace AP_TARGET {
 
-// Bytes that are moved in one access; any object may lie there.
+// A piece of memory that one access moves, whatever object lies there.
 template <int Bytes> using piece = std::conditional_t<Bytes % 4 == 0, pack<std::uint32_t, Bytes / 4>,
                                                       std::conditional_t<Bytes == 2, pack<std::uint16_t, 1>, pack<std::uint8_t, 1>>>;
 
-// A value, or none: what an operator without an identity makes of no elements.
+// A value, or none. None is the fold of no elements, where the operator has no identity.
 template <class T> struct maybe {
-  values<T, 1> held;
+  values<T, 1> content;
   std::uint32_t there;
 
   AP_DEV maybe() {}
-  AP_DEV maybe(const T& x, std::uint32_t is_there) : there(is_there) { held.at[0] = x; }
-  AP_DEV const T& value() const { return held.at[0]; }
+  AP_DEV maybe(const T& x, std::uint32_t is_there) : there(is_there) { content.at[0] = x; }
+  AP_DEV const T& value() const { return content.at[0]; }
   AP_DEV static maybe none() {
     maybe m;
-    memset(static_cast<void*>(&m.held), 0, sizeof m.held);
+    memset(static_cast<void*>(&m.content), 0, sizeof m.content);
     m.there = 0;
     return m;
   }
 };
-// A tile has elements: that its total is there goes without saying.
+// The total of a tile is never none: a tile has elements. So only its value is published.
 template <class T> constexpr std::size_t state_size<maybe<T>> = sizeof(T);
 template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const maybe<T>& total) {
   put_state(states, tile, tag, total.value());
 }
 template <reading How, class T>
 AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, maybe<T>& total, bool wanted) {
-  const bool got = get_state<How>(states, tile, tag, total.held.at[0], wanted);
+  const bool got = get_state<How>(states, tile, tag, total.content.at[0], wanted);
   if (got) total.there = 1;  // not a branch, which would keep the loads of several totals apart
   return got;
 }
@@ -82,8 +82,8 @@ template <class Op> struct if_there {
   template <class T> AP_DEV maybe<T> operator()(const maybe<T>& a, const maybe<T>& b) const {
     maybe<T> result = b;  // value by value: a choice between two objects would need them in memory
     if (a.there != 0) {
-      result.held.at[0] = a.value();
-      if (b.there != 0) result.held.at[0] = Op{}(a.value(), b.value());
+      result.content.at[0] = a.value();
+      if (b.there != 0) result.content.at[0] = Op{}(a.value(), b.value());
       result.there = 1;
     }
     return result;
@@ -93,9 +93,9 @@ template <class Op, class T> struct neutral_of<if_there<Op>, maybe<T>> {
   AP_DEV static maybe<T> value() { return maybe<T>::none(); }
 };
 
-// What the functions of look_back.cuh do, with one vote instead of shuffles of the mark. The votes of the `by` lanes that a value has come
-// from, and of those that the other one has come from, say what is there: the operator is not called for what is not.
-// Of values that are there in the first lanes, as totals of tiles are:
+// The same as the functions of look_back.cuh, with one vote instead of shuffles of the mark. The votes of the lanes that each operand
+// covers say whether it is none: the operator is not called for none. As totals of tiles, the values are there in the first lanes and none
+// in the others:
 template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value)[N], if_there<Op>) {
   std::uint32_t up[N];  // from this lane on
   AP_UNROLL
@@ -104,7 +104,7 @@ template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value
   for (int by = 1; by < warp_size; by *= 2) {
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
-      T& mine = value[i].held.at[0];
+      T& mine = value[i].content.at[0];
       const T other = shuffle_down(mine, by);
       if (up[i] >> by != 0) mine = Op{}(mine, other);
     }
@@ -134,7 +134,7 @@ template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&val
   for (int by = 1; by < warp_size; by *= 2) {
     AP_UNROLL
     for (int r = 0; r < Rows; ++r) {
-      T& mine = value[r].held.at[0];
+      T& mine = value[r].content.at[0];
       T other = shuffle_up(mine, by);
       const bool other_is = down[r] << by >> (warp_size - by) != 0;
       if (other_is && down[r] >> (warp_size - by) != 0) other = Op{}(other, mine);
@@ -148,10 +148,10 @@ template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&val
   }
 }
 
-// A chunk's mark has a bit for each of its elements, in scan order: whether it is there.
-template <scannable T, operator_on<T> Op, ring_policy Ring = own_ring_of(sizeof(T)), int Chunk = own_chunk_of(sizeof(T))>
+// A chunk's mark has a bit for each of its elements, in scan order: whether the element exists.
+template <scannable T, operator_on<T> Op, ring_policy Ring = custom_ring_of(sizeof(T)), int Chunk = custom_chunk_of(sizeof(T))>
 struct custom_elements {
-  using params = own_arguments<T>;
+  using params = custom_arguments<T>;
   static constexpr ring_policy ring = Ring;
   static constexpr int chunk = Chunk;
   static constexpr int tile = ring.warps * ring.rows * warp_size * chunk;
@@ -164,7 +164,7 @@ struct custom_elements {
   using total_type = maybe<T>;
   using combine = if_there<Op>;
   static constexpr int batches_at_once = sizeof(T) <= 8 ? 6 : 5;  // of totals, in registers
-  static constexpr reading reads = sizeof(T) <= 8 ? reading::together : reading::one_by_one;
+  static constexpr reading reads = sizeof(T) <= 8 ? reading::predicated : reading::branching;
   // A lane's chunk.
   struct elements {
     static constexpr int bytes = chunk * static_cast<int>(sizeof(T));
@@ -203,10 +203,10 @@ struct custom_elements {
     }
   }
 
-  // There is nothing that a tile could be filled up with: marks tell what of it is there.
+  // There is no neutral element to fill a tile up with: marks say which of its elements exist.
   AP_DEV static void complete(const params&, unsigned char*, int, int) {}
-  template <int Rows, class Place>
-  AP_DEV static void find_marks(const params&, const tile_extent& here, Place place, std::uint32_t (&marks)[Rows], bool reverse) {
+  template <int Rows, class Offset>
+  AP_DEV static void find_marks(const params&, const tile_extent& here, Offset offset_of, std::uint32_t (&marks)[Rows], bool reverse) {
     if (here.count == tile) {
       AP_UNROLL
       for (std::uint32_t& mark : marks) mark = whole;
@@ -214,7 +214,7 @@ struct custom_elements {
     }
     AP_UNROLL
     for (int r = 0; r < Rows; ++r) {
-      const int left = here.count - place(r), present = left < 0 ? 0 : left < chunk ? left : chunk;
+      const int left = here.count - offset_of(r), present = left < 0 ? 0 : left < chunk ? left : chunk;
       marks[r] = in_scan_order<chunk>((1u << present) - 1, reverse);
     }
   }

@@ -38,14 +38,14 @@ template <class Op, class Value, class In> AP_DEV Value value_of(const In& x, st
 }
 
 // Results as they are written.
-template <class Out, class Value, int N> AP_DEV held<Out, N> results_of(const pack<Value, N>& v) {
+template <class Out, class Value, int N> AP_DEV register_chunk<Out, N> results_of(const pack<Value, N>& v) {
   if constexpr (std::is_same_v<Out, Value>) {
     return v;
   } else if constexpr (std::is_integral_v<Out>) {
     return chunk_of<Out, N>([&](int e) { return static_cast<Out>(v.element[e]); });
   } else {
     static_assert(sizeof(Out) == 2 && N % 2 == 0);
-    held<Out, N> result;
+    register_chunk<Out, N> result;
     AP_UNROLL
     for (int i = 0; i < N / 2; ++i)
       result.element[i] =

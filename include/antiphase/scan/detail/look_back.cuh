@@ -1,4 +1,5 @@
-// How the blocks of a single-pass scan exchange the totals of their tiles.
+// Decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016): blocks of a single-pass
+// scan publish the totals of their tiles and fold those of the tiles before their own.
 #pragma once
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/scan/detail/carried.cuh>
@@ -10,13 +11,13 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The fold over the lanes, left to right, to lane 0; the others get something of no meaning.
+// Folds the lanes' values, left to right, into lane 0. The results of other lanes have no meaning.
 template <scannable T, operator_on<T> Op> AP_DEV T warp_fold(T mine, Op op) {
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) mine = op(mine, shuffle_down(mine, by));
   return mine;
 }
-// Several folds side by side, of values that are there in the first lanes and neutral in the others.
+// Several folds side by side. The first lanes have values, the others neutral ones.
 template <scannable T, operator_on<T> Op, int N> AP_DEV void warp_fold_first(T (&value)[N], Op op) {
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) {
@@ -25,11 +26,11 @@ template <scannable T, operator_on<T> Op, int N> AP_DEV void warp_fold_first(T (
   }
 }
 
-// Whether the order of operands shows in no bit of the result, or only in the rounding of a sum, which is then fixed another way. The
-// smaller of 0 and -0 is the left one, so floats are different.
+// Whether the operands may come in any order: it changes no bit of the result, or only the rounding of a sum, whose order is fixed
+// elsewhere. The minimum of 0 and -0 is the left one, so minima of floats depend on the order.
 template <class Op, class T> constexpr bool any_order = std::is_same_v<Op, sum> || std::is_same_v<Op, product> || std::is_integral_v<T>;
 
-// Scans of several rows over the lanes, side by side: `before` becomes what lies before the lane in the row, `value` the row's total.
+// Scans several rows over the lanes, side by side: `before` becomes the fold of the lanes before this one, `value` the row's total.
 template <scannable T, operator_on<T> Op, int Rows> AP_DEV void warp_scan_rows(T (&value)[Rows], T (&before)[Rows], Op op) {
   const int lane = lane_index();
   AP_UNROLL
@@ -48,7 +49,7 @@ template <scannable T, operator_on<T> Op, int Rows> AP_DEV void warp_scan_rows(T
   }
 }
 
-// A tile's total travels in words of which one half is the launch's tag: who reads the tag has read the value.
+// A tile's total is published in words of which one half is the launch's tag: a reader that finds the tag has the value.
 AP_DEV std::uint32_t tag_of(std::uint64_t epoch) { return static_cast<std::uint32_t>(epoch % 0xFFFFFFFFu) + 1; }  // never 0
 
 template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& value) {
@@ -58,11 +59,11 @@ template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t ti
   AP_UNROLL
   for (int i = 0; i < words; ++i) store_relaxed(states + std::uint64_t{tile} * words + i, std::uint64_t{tag} << 32 | part[i]);
 }
-// How a lane reads the totals that it looks for: with branches around those that it has already, which may keep the words of several apart,
-// or without. Which is faster depends on the type (docs/notebook/scan.md).
-enum class reading { one_by_one, together };
+// How a lane polls several totals: with a branch around each that it has already, which may keep their loads apart, or with predicated
+// loads. Which is faster depends on the type (docs/notebook/scan.md).
+enum class reading { branching, predicated };
 
-// Whether it is there. Read together, it is there only if it is wanted; one by one, nobody asks for what is not.
+// Reads a total and returns whether it has been published. A predicated load of a total that is not wanted returns false.
 template <reading How, class T>
 AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& value, bool wanted) {
   constexpr int words = state_words_of(sizeof(T));
@@ -71,7 +72,7 @@ AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint
   AP_UNROLL
   for (int i = 0; i < words; ++i) {
     const std::uint64_t* const at = states + std::uint64_t{tile} * words + i;
-    const std::uint64_t word = How == reading::together ? load_relaxed_if(wanted, at) : load_relaxed(at);
+    const std::uint64_t word = How == reading::predicated ? load_relaxed_if(wanted, at) : load_relaxed(at);
     part[i] = static_cast<std::uint32_t>(word);
     all &= static_cast<std::uint32_t>(word >> 32) == tag;
   }
@@ -81,7 +82,7 @@ AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint
 
 template <class T> constexpr std::size_t state_size = sizeof(T);
 
-// How a total gets from the block that has it to those that look for it.
+// The exchange of totals between blocks; tests replace it by faulty ones.
 struct tagged_words {
   template <class T> AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
     put_state(states, tile, tag, total);
@@ -92,8 +93,8 @@ struct tagged_words {
   }
 };
 
-// One thread, when every tile of the launch has been published. Tags come back after 2^32 - 1 launches; until then each launch has cleared
-// one word that it does not use itself, and so every word of the workspace, of which there are fewer, has been cleared or written anew.
+// Called by one thread when every tile of the launch has been published. Tags repeat after 2^32 - 1 launches. Each launch clears one word
+// that it does not use itself; the workspace has fewer words than that, so by then every word has been cleared or written again.
 template <class T>
 AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64_t words, std::uint64_t epoch, std::uint32_t tiles) {
   const std::uint64_t old = epoch % words;
@@ -101,18 +102,19 @@ AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64
   store_relaxed(control + epoch_word, epoch + 1);
 }
 
-// What lies before a tile, for tiles in ascending order; all lanes of a warp call. Totals are folded in whole batches of 32, the batches
-// one after the other: the order depends on the tile's number alone. Sums of floats are carried in double.
-template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6, reading How = reading::one_by_one>
+// A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes of the warp call. Unlike in the paper,
+// blocks publish totals only and no prefixes. Totals are folded in whole batches of 32, batch after batch, so that the order depends on the
+// tile's number alone and results are the same bits in every run. Sums of floats are carried in double.
+template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6, reading How = reading::branching>
 class look_back {
  public:
   AP_DEV look_back(const std::uint64_t* states, std::uint32_t tag) : states_(states), tag_(tag) {}
 
-  AP_DEV T before(std::uint32_t tile) {
+  AP_DEV T prefix_of(std::uint32_t tile) {
     const std::uint32_t last = tile / warp_size;
     for (;;) {
       T value[AtOnce];
-      fetch(value, tile);
+      wait_for_totals(value, tile);
       warp_fold_first(value, Op{});
       T partial = exact_identity<Op, T>();
       AP_UNROLL
@@ -132,8 +134,8 @@ class look_back {
   static constexpr std::uint32_t at_once = AtOnce;  // batches: 6 are as many tiles as blocks on most GPUs
   using carry = typename carried_as<Op, T>::type;
 
-  // The totals of the batches from batch_ on, as far as they lie before the tile; waits until they are there.
-  AP_DEV void fetch(T (&value)[AtOnce], std::uint32_t tile) const {
+  // Waits for the totals of at_once batches from batch_ on. Tiles from `tile` on count as neutral.
+  AP_DEV void wait_for_totals(T (&value)[AtOnce], std::uint32_t tile) const {
     const std::uint32_t first = batch_ * warp_size + static_cast<std::uint32_t>(lane_index());
     bool got[at_once];
     AP_UNROLL
@@ -141,12 +143,13 @@ class look_back {
       value[u] = exact_identity<Op, T>();
       got[u] = first + u * warp_size >= tile;
     }
-    // Each lane on its own: lanes that meet in every round would count as going on, and keep others from running on the CPU executor.
+    // Each lane polls on its own: a warp-wide step in every round would count as progress on the CPU executor and keep other threads
+    // waiting.
     poll([&] {
       bool all = true;
       AP_UNROLL
       for (std::uint32_t u = 0; u < at_once; ++u) {
-        if (How == reading::together || !got[u])
+        if (How == reading::predicated || !got[u])
           got[u] |= Exchange::template get<How>(states_, first + u * warp_size, tag_, value[u], !got[u]);
         all &= got[u];
       }

@@ -14,13 +14,13 @@ inline namespace AP_TARGET {
 // only moves (nvcc copies an array of bytes byte by byte).
 template <class T> constexpr bool is_narrow = sizeof(T) < 4;
 template <class T> constexpr int in_a_word = 4 / sizeof(T);
-template <class T, int N> using held =
+template <class T, int N> using register_chunk =
     std::conditional_t<is_narrow<T>, pack<std::uint32_t, (static_cast<int>(sizeof(T)) * N + 3) / 4>, pack<T, N>>;
 
-template <int N, class T> AP_DEV held<T, N> load_held(const T* from) { return *reinterpret_cast<const held<T, N>*>(from); }
-template <int N, class T> AP_DEV void store_held(T* to, const held<T, N>& v) { *reinterpret_cast<held<T, N>*>(to) = v; }
+template <int N, class T> AP_DEV register_chunk<T, N> load_aligned_chunk(const T* from) { return *reinterpret_cast<const register_chunk<T, N>*>(from); }
+template <int N, class T> AP_DEV void store_aligned_chunk(T* to, const register_chunk<T, N>& v) { *reinterpret_cast<register_chunk<T, N>*>(to) = v; }
 
-template <class T, int N> AP_DEV T element_at(const held<T, N>& v, int e) {
+template <class T, int N> AP_DEV T element_at(const register_chunk<T, N>& v, int e) {
   if constexpr (is_narrow<T>) {
     using bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
     const auto narrow = static_cast<bits>(v.element[e / in_a_word<T>] >> (e % in_a_word<T> * 8 * sizeof(T)));
@@ -32,8 +32,8 @@ template <class T, int N> AP_DEV T element_at(const held<T, N>& v, int e) {
   }
 }
 // A chunk of the elements that `make(e)` gives.
-template <class T, int N, class Make> AP_DEV held<T, N> chunk_of(Make make) {
-  held<T, N> v{};
+template <class T, int N, class Make> AP_DEV register_chunk<T, N> chunk_of(Make make) {
+  register_chunk<T, N> v{};
   AP_UNROLL
   for (int e = 0; e < N; ++e) {
     const T x = make(e);
@@ -48,9 +48,9 @@ template <class T, int N, class Make> AP_DEV held<T, N> chunk_of(Make make) {
   return v;
 }
 
-template <class T, int N> AP_DEV held<T, N> reversed(const held<T, N>& v) {
+template <class T, int N> AP_DEV register_chunk<T, N> reversed(const register_chunk<T, N>& v) {
   constexpr int last = static_cast<int>(sizeof v / sizeof v.element[0]) - 1;
-  held<T, N> w;
+  register_chunk<T, N> w;
   AP_UNROLL
   for (int i = 0; i <= last; ++i) {
     if constexpr (is_narrow<T>)
@@ -66,20 +66,20 @@ template <class T> AP_DEV std::uint32_t in_every_element(std::uint64_t mask) {
   return static_cast<std::uint32_t>(mask) * (sizeof(T) == 1 ? 0x01010101u : sizeof(T) == 2 ? 0x00010001u : 1u);
 }
 // The same bits of every element flipped.
-template <class T, int N> AP_DEV held<T, N> flipped(const held<T, N>& v, std::uint64_t flip) {
+template <class T, int N> AP_DEV register_chunk<T, N> flipped(const register_chunk<T, N>& v, std::uint64_t flip) {
   using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   word part[sizeof v / sizeof(word)];
   memcpy(part, &v, sizeof v);
   const word mask = sizeof(T) == 8 ? static_cast<word>(flip) : in_every_element<T>(flip);
   AP_UNROLL
   for (word& w : part) w ^= mask;
-  held<T, N> result;
+  register_chunk<T, N> result;
   memcpy(&result, part, sizeof result);
   return result;
 }
 
 // Narrow elements, taken apart anew from here on: each would otherwise stay in a register of its own from its first use to its last.
-template <class T, int N> AP_DEV void keep_together(held<T, N>& v) {
+template <class T, int N> AP_DEV void keep_packed(register_chunk<T, N>& v) {
   if constexpr (is_narrow<T>) {
     AP_UNROLL
     for (std::uint32_t& w : v.element) rematerialise(w);

@@ -20,7 +20,7 @@ struct ring_policy {
   tile_mover mover = tile_mover::copy_engine;
 
   constexpr bool operator==(const ring_policy&) const = default;
-  constexpr int threads() const { return (2 * warps + 4) * 32; }  // one warp each loads, publishes, looks ahead and stores
+  constexpr int threads() const { return (2 * warps + 4) * 32; }  // one warp each loads, publishes, looks back and stores
   constexpr int tile_bytes() const { return warps * rows * 512; }
   // Elements of a tile: of the larger type, in or out, it has tile_bytes().
   constexpr int tile_of(std::size_t in, std::size_t out) const { return tile_bytes() / static_cast<int>(std::max(in, out)); }

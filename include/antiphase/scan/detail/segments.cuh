@@ -88,8 +88,8 @@ struct row_ends {
     }
   }
   template <int Chunk> AP_DEV std::uint32_t operator()(int at) const {
-    const std::uint32_t place = static_cast<std::uint32_t>(at) + phase;
-    std::uint32_t into = place - static_cast<std::uint32_t>(std::uint64_t{place} * inverse >> 32) * period, bits = 0;
+    const std::uint32_t position = static_cast<std::uint32_t>(at) + phase;
+    std::uint32_t into = position - static_cast<std::uint32_t>(std::uint64_t{position} * inverse >> 32) * period, bits = 0;
     if (into >= period) into -= period;
     AP_UNROLL
     for (int e = 0; e < Chunk; ++e) {

@@ -1,4 +1,5 @@
-// The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks tell each other their tiles' totals.
+// The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks exchange totals by decoupled
+// look-back.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -13,18 +14,20 @@
 #include <antiphase/scan/detail/tile_copies.cuh>
 #include <antiphase/scan/detail/tile_shape.cuh>
 #include <antiphase/scan/detail/typed_elements.cuh>
+#include <concepts>
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// Blocks draw tiles from a counter, in order, so that whoever waits for a tile's total waits for a block that runs. A tile passes
-//   load | reduce (W warps; the scanning warps read it too) | look ahead | scan in place (W warps) | store | load ...
-// through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look ahead and store. Only totals are
-// published, and what lies before a tile is folded in an order that its number alone decides: results are the same bits in every run.
+// A persistent kernel with warp specialisation. Blocks draw tiles from a counter, in order, so that a warp that waits for a tile's total
+// waits for a block that runs. A tile passes
+//   load | reduce (W warps; the scanning warps read it too) | look back | scan in place (W warps) | store | load ...
+// through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look back and store. Only totals are
+// published, and the prefix of a tile is folded in an order that depends on its number alone: results are the same bits in every run.
 // A reverse scan takes tiles, chunks and elements from the other end.
 
-// What the roles owe each other; the tests replace one piece at a time by a faulty one.
+// How the roles synchronise; the tests replace one piece at a time by a faulty one.
 template <ring_policy P> struct single_pass_rules {
   using tiles = tile_copies<P>;
   using ring = channel<mbarrier, P.stages, tiles::loaders, warps(P.warps), warps(1), warps(P.warps), warps(2)>;
@@ -34,8 +37,48 @@ template <ring_policy P> struct single_pass_rules {
   AP_DEV static int present(int count) { return count; }
 };
 
-// Elements: what they are, and what is computed with them (typed_elements.cuh, custom_elements.cuh).
+// What passes through the ring and how it is computed: typed_elements.cuh, custom_elements.cuh. The functions run in one lane each.
+//   params                      the kernel's arguments: single_pass_arguments, or what derives from them
+//   ring, tile, chunk           the ring's policy; elements of a tile, and of a lane's chunk: neighbours in memory
+//   in_unit, out_unit, units    what the lanes move at a tile's ends, and how many of them make an element
+//   in_bytes, out_bytes         of an element in memory
+//   elements, results           a lane's chunk in registers, before and after the scan
+//   total_type, combine         the total of several elements, and the operator on totals
+//   has_marks, keeps_marks      whether chunks have marks, a bit for each element; whether scanning warps get them from reducing warps
+//   batches_at_once, reads      how totals are read (look_back.cuh)
+//   load, store                 a chunk between registers and its slot, which may be aligned to 16 bytes
+//   ordered, back_in_memory     a chunk from the order in memory to that of the scan, and back
+//   keep(v)                     the chunk stays as it is in registers
+//   complete(p, slot, shift, n) fills a tile of n elements up, behind them and up to whole words around it
+//   find_marks                  the marks of a warp's chunks; offset_of(row) is where a chunk begins in the tile
+//   total_of                    the total of a chunk with these marks
+//   with_initial                the prefix of a tile with the call's initial value before it
+//   from                        the results of a chunk from the total before it
+template <class E>
+concept ring_elements =
+    std::same_as<decltype(E::ring), const ring_policy> && std::derived_from<typename E::params, single_pass_arguments> &&
+    requires(const typename E::params& p, unsigned char* slot, const tile_extent& here, typename E::elements v, typename E::results r,
+             typename E::total_type total, int (*offset_of)(int), std::uint32_t (&marks)[1], int n, bool yes) {
+      typename E::in_unit;
+      typename E::out_unit;
+      typename E::combine;
+      { E::tile + E::chunk + E::units + E::in_bytes + E::out_bytes + E::batches_at_once } -> std::same_as<int>;
+      { E::has_marks && E::keeps_marks } -> std::same_as<bool>;
+      { reading(E::reads) } -> std::same_as<reading>;
+      { E::load(slot, yes) } -> std::same_as<typename E::elements>;
+      { E::store(slot, r, yes) } -> std::same_as<void>;
+      { E::ordered(p, v, yes) } -> std::same_as<typename E::elements>;
+      { E::back_in_memory(p, r, yes) } -> std::same_as<typename E::results>;
+      { E::keep(v) } -> std::same_as<void>;
+      { E::complete(p, slot, n, n) } -> std::same_as<void>;
+      { E::find_marks(p, here, offset_of, marks, yes) } -> std::same_as<void>;
+      { E::total_of(p, v, marks[0]) } -> std::same_as<typename E::total_type>;
+      { E::with_initial(p, total) } -> std::same_as<typename E::total_type>;
+      { E::from(p, total, v, marks[0]) } -> std::same_as<typename E::results>;
+    };
+
 template <class Elements, class Rules = single_pass_rules<Elements::ring>> struct single_pass {
+  static_assert(ring_elements<Elements>);
   static constexpr ring_policy P = Elements::ring;
   static constexpr int threads = P.threads();
   static constexpr shared_kind shared = shared_kind::dynamic;
@@ -64,7 +107,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     unsigned char marks[Elements::keeps_marks ? P.stages : 1][Elements::keeps_marks ? tile_chunks : 1];
   };
   static_assert(P.mover == tile_mover::copy_engine || sizeof(storage) <= most_shared_by_threads);
-  using place = cursor<P.stages>;
+  using slot_cursor = cursor<P.stages>;
 
  private:
   AP_DEV static tile_extent extent_of(const params& p, std::uint32_t number) {
@@ -79,14 +122,14 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   template <class Unit> AP_DEV static const Unit* units_of(const void* array, std::int64_t element) {
     return static_cast<const Unit*>(array) + element * Elements::units;
   }
-  // Whether results come to lie on elements of other warps, which must have been read before.
+  // Whether results overwrite elements of other warps, which must have been read before.
   AP_DEV static bool apart(const params& p) {
     return Elements::in_bytes != Elements::out_bytes || shift_of(p.in) != 0 || shift_of(p.out) != 0;
   }
 
-  // There is code for arrays that begin at multiples of 16 bytes, one way and the other, and for all arrays: in one loop, both would not
-  // fit the instruction cache. The CPU executor has only the latter, and so have kernels whose tiles threads move: three forms of each take
-  // three times as long to compile.
+  // Three forms of the code: for arrays at multiples of 16 bytes, forward and reverse, and for all arrays. One loop for all would not fit
+  // the instruction cache. The CPU executor has only the general form, and so have kernels whose tiles threads move: three forms of each
+  // would take three times as long to compile.
   enum class order { forward, reverse, any };
   static constexpr bool has_forms = has_small_instruction_cache && P.mover == tile_mover::copy_engine;
   template <order O> AP_DEV static bool reverse(const params& p) {
@@ -97,7 +140,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
 
   // Every role walks over the block's tiles, in the order in which they were drawn.
   template <class Role> AP_DEV static void each_tile(storage& s, Role role) {
-    for (place at;; ++at) {
+    for (slot_cursor at;; ++at) {
       s.ring.wait(at, loaded);
       const std::uint32_t number = s.number[at.index];
       if (number == none) return;
@@ -110,7 +153,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     const bool leads = lane_index() == 0;
     std::uint64_t drawn = leads ? draw(p) : 0;
     typename Rules::tiles tiles;
-    place at;
+    slot_cursor at;
     for (;; ++at) {
       tiles.acquire(s.ring, at);
       const std::uint64_t number = shuffle(drawn, 0);
@@ -123,7 +166,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     tiles.finish(s.ring, at);
   }
   // Returns how many bytes are on their way.
-  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles, place at, const tile_extent& here) {
+  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles, slot_cursor at, const tile_extent& here) {
     const int lane = lane_index(), shift = shift_of(p.in), count = Rules::present(here.count);
     using unit = typename Elements::in_unit;
     const moved_in_bulk<unit> part(shift, count * Elements::units);
@@ -144,24 +187,24 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     return drawn;
   }
 
-  // reduce, publish, look ahead ---------------------------------------------------------------------------------------------------
+  // reduce, publish, look back -------------------------------------------------------------------------------------------------
   AP_DEV static int chunk_number(int warp, int row) { return (warp * rows + row) * row_chunks + lane_index(); }
   // Where chunk `number` in scan order lies in its tile.
-  template <order O> AP_DEV static int place_of(const params& p, int number) { return reverse<O>(p) ? tile_chunks - 1 - number : number; }
+  template <order O> AP_DEV static int chunk_in_tile(const params& p, int number) { return reverse<O>(p) ? tile_chunks - 1 - number : number; }
 
   // A chunk's elements in scan order.
   template <order O> AP_DEV static auto read_chunk(const params& p, const unsigned char* slot, int number) {
     constexpr int size = chunk * Elements::in_bytes;
     const int shift = shift_in<O>(p.in);
-    return Elements::ordered(p, Elements::load(slot + shift + place_of<O>(p, number) * size, shift == 0), reverse<O>(p));
+    return Elements::ordered(p, Elements::load(slot + shift + chunk_in_tile<O>(p, number) * size, shift == 0), reverse<O>(p));
   }
   template <order O> AP_DEV static void find_marks(const params& p, std::uint32_t tile_number, int warp, std::uint32_t (&marks)[rows]) {
-    const auto place = [&](int r) { return place_of<O>(p, chunk_number(warp, r)) * chunk; };
-    Elements::find_marks(p, extent_of(p, tile_number), place, marks, reverse<O>(p));
+    const auto offset_of = [&](int r) { return chunk_in_tile<O>(p, chunk_number(warp, r)) * chunk; };
+    Elements::find_marks(p, extent_of(p, tile_number), offset_of, marks, reverse<O>(p));
   }
 
   template <order O> AP_DEV static void reduce(const params& p, storage& s, int warp) {
-    each_tile(s, [&](place at, std::uint32_t number) {
+    each_tile(s, [&](slot_cursor at, std::uint32_t number) {
       std::uint32_t marks[rows] = {};
       if constexpr (Elements::has_marks) find_marks<O>(p, number, warp, marks);
       total_type total = neutral();
@@ -177,7 +220,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       s.ring.commit(at, reduced, by_warp{});
     });
   }
-  AP_DEV static total_type fold_warps(storage& s, place at, int warps) {
+  AP_DEV static total_type fold_warps(storage& s, slot_cursor at, int warps) {
     total_type total = neutral();
     AP_UNROLL
     for (int w = 0; w < P.warps; ++w)
@@ -189,22 +232,22 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     if (lane_index() == 0) s.epoch = epoch;
     s.epoch_read.commit({}, 0, by_warp{});
     const std::uint32_t tag = Rules::tag(epoch);
-    each_tile(s, [&](place at, std::uint32_t number) {
+    each_tile(s, [&](slot_cursor at, std::uint32_t number) {
       s.ring.wait(at, reduced);
       if (lane_index() == 0) Rules::exchange::put(p.states, number, tag, fold_warps(s, at, P.warps));
       s.ring.commit(at, stored, by_warp{});
     });
   }
-  AP_DEV static void look(const params& p, storage& s) {
+  AP_DEV static void fetch_prefixes(const params& p, storage& s) {
     s.epoch_read.wait({});
     const std::uint64_t epoch = s.epoch;
-    look_back<total_type, combine, typename Rules::exchange, Elements::batches_at_once, Elements::reads> others{p.states,
+    look_back<total_type, combine, typename Rules::exchange, Elements::batches_at_once, Elements::reads> earlier{p.states,
                                                                                                                  Rules::tag(epoch)};
-    each_tile(s, [&](place at, std::uint32_t number) {
-      const total_type before = others.before(number);
+    each_tile(s, [&](slot_cursor at, std::uint32_t number) {
+      const total_type before = earlier.prefix_of(number);
       if (lane_index() == 0) {
         s.before[at.index] = before;
-        // Every block that has a tile has published it, so it has read the epoch.
+        // Every block that has a tile has published it, and has read the epoch before.
         if (number == p.tiles - 1) end_epoch<total_type>(p.control, p.states, p.state_words, epoch, p.tiles);
       }
       s.ring.commit(at, prefixed, by_warp{});
@@ -214,7 +257,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   // scan, store -------------------------------------------------------------------------------------------------------------------
   template <order O> AP_DEV static void scan(const params& p, storage& s, int warp) {
     const bool moves = apart(p);
-    each_tile(s, [&](place at, [[maybe_unused]] std::uint32_t number) {
+    each_tile(s, [&](slot_cursor at, [[maybe_unused]] std::uint32_t number) {
       unsigned char* slot = s.slot[at.index];
       typename Elements::elements v[rows];
       std::uint32_t marks[rows] = {};
@@ -249,12 +292,12 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   template <order O> AP_DEV static void write_chunk(const params& p, unsigned char* slot, int number, const typename Elements::results& v) {
     constexpr int size = chunk * Elements::out_bytes;
     const int shift = shift_in<O>(p.out);
-    Elements::store(slot + shift + place_of<O>(p, number) * size, Elements::back_in_memory(p, v, reverse<O>(p)), shift == 0);
+    Elements::store(slot + shift + chunk_in_tile<O>(p, number) * size, Elements::back_in_memory(p, v, reverse<O>(p)), shift == 0);
   }
   AP_DEV static void store(const params& p, storage& s) {
     const int lane = lane_index(), shift = shift_of(p.out);
     typename Rules::tiles tiles;
-    each_tile(s, [&](place at, std::uint32_t number) {
+    each_tile(s, [&](slot_cursor at, std::uint32_t number) {
       const tile_extent here = extent_of(p, number);
       const int count = Rules::present(here.count);
       using unit = typename Elements::out_unit;
@@ -305,7 +348,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     } else if (warp == 2 * P.warps + 1) {
       publish(p, s);
     } else if (warp == 2 * P.warps + 2) {
-      look(p, s);
+      fetch_prefixes(p, s);
     } else {
       store(p, s);
     }

@@ -42,11 +42,11 @@ template <class T> struct moved_in_bulk {
 };
 
 // A chunk of N elements at any byte of shared memory: from the words around it, where it is not aligned.
-template <int N, class T> AP_DEV held<T, N> load_chunk(const unsigned char* at, bool aligned) {
+template <int N, class T> AP_DEV register_chunk<T, N> load_chunk(const unsigned char* at, bool aligned) {
   using word = pack<std::uint32_t, 1>;
   constexpr int words = sizeof(T) * N / 4;
   static_assert(sizeof(T) * N % 4 == 0);
-  if (aligned) return *reinterpret_cast<const held<T, N>*>(at);
+  if (aligned) return *reinterpret_cast<const register_chunk<T, N>*>(at);
   const auto behind = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(at) % 4);
   const word* from = reinterpret_cast<const word*>(at - behind);
   std::uint32_t part[words + 1];
@@ -56,13 +56,13 @@ template <int N, class T> AP_DEV held<T, N> load_chunk(const unsigned char* at, 
     AP_UNROLL
     for (int i = 0; i < words; ++i) part[i] = static_cast<std::uint32_t>((std::uint64_t{part[i + 1]} << 32 | part[i]) >> (8 * behind));
   }
-  held<T, N> chunk;
+  register_chunk<T, N> chunk;
   memcpy(&chunk, part, sizeof chunk);
   return chunk;
 }
-template <int N, class T> AP_DEV void store_chunk(unsigned char* at, const held<T, N>& v, bool aligned) {
+template <int N, class T> AP_DEV void store_chunk(unsigned char* at, const register_chunk<T, N>& v, bool aligned) {
   if (aligned) {
-    *reinterpret_cast<held<T, N>*>(at) = v;
+    *reinterpret_cast<register_chunk<T, N>*>(at) = v;
     return;
   }
   AP_UNROLL

@@ -33,28 +33,28 @@ enum tile_event { loaded, reduced, prefixed, scanned, stored };
 
 template <ring_policy P> class copies_by_engine {
  public:
-  using place = cursor<P.stages>;
+  using slot_cursor = cursor<P.stages>;
   static constexpr bool compiled = has_bulk_copies;
   static constexpr int loaders = antiphase::threads(1);
 
   AP_DEV static void initialised() { fence_mbarrier_init(); }
   AP_DEV static void results_written() { fence_async(); }
 
-  template <class Ring> AP_DEV void acquire(Ring& ring, place at) {
+  template <class Ring> AP_DEV void acquire(Ring& ring, slot_cursor at) {
     ring.acquire(at);
     if (started_++ >= P.in_flight) ring.wait(landed_++, loaded);
   }
-  template <class Ring> AP_DEV void load(Ring& ring, place at, void* to, const void* from, std::uint32_t bytes) {
+  template <class Ring> AP_DEV void load(Ring& ring, slot_cursor at, void* to, const void* from, std::uint32_t bytes) {
     if (lane_index() == 0 && bytes > 0) bulk_load(to, from, bytes, ring.barrier[loaded][at.index]);
   }
   AP_DEV static void filled_by_lanes() {
     fence_async();  // before the slot's next load
     warp_sync();
   }
-  template <class Ring> AP_DEV void commit(Ring& ring, place at, std::uint32_t size) {
+  template <class Ring> AP_DEV void commit(Ring& ring, slot_cursor at, std::uint32_t size) {
     if (lane_index() == 0) ring.commit(at, loaded, bytes{static_cast<int>(size)});
   }
-  template <class Ring> AP_DEV void finish(Ring& ring, place at) {
+  template <class Ring> AP_DEV void finish(Ring& ring, slot_cursor at) {
     if (lane_index() == 0) ring.commit(at, loaded);
   }
 
@@ -63,7 +63,7 @@ template <ring_policy P> class copies_by_engine {
     if (bytes > 0) bulk_store(to, from, bytes);
     bulk_commit();
   }
-  template <class Ring> AP_DEV void release(Ring& ring, place at) {
+  template <class Ring> AP_DEV void release(Ring& ring, slot_cursor at) {
     if (lane_index() == 0) bulk_wait_read<0>();
     ring.release(at, by_warp{});
   }
@@ -73,7 +73,7 @@ template <ring_policy P> class copies_by_engine {
 
  private:
   int started_ = 0;
-  place landed_;
+  slot_cursor landed_;
 };
 
 // A tile is a group of asynchronous copies of the loading warp, and nobody but that warp learns when it has landed: it commits `loaded` of
@@ -83,29 +83,29 @@ template <ring_policy P> class copies_by_engine {
 // the tiles before it are finished, and for nothing else but its copies.
 template <ring_policy P> class copies_by_threads {
  public:
-  using place = cursor<P.stages>;
+  using slot_cursor = cursor<P.stages>;
   static constexpr bool compiled = has_async_copies;
   static constexpr int loaders = warps(1);
 
   AP_DEV static void initialised() {}
   AP_DEV static void results_written() {}
 
-  template <class Ring> AP_DEV void acquire(Ring& ring, place at) {
+  template <class Ring> AP_DEV void acquire(Ring& ring, slot_cursor at) {
     if (open_ > 0 && ballot(ring.is_free(at)) != all_lanes) land_all(ring);
     ring.acquire(at);
   }
-  template <class Ring> AP_DEV void load(Ring&, place, void* to, const void* from, std::uint32_t bytes) {
+  template <class Ring> AP_DEV void load(Ring&, slot_cursor, void* to, const void* from, std::uint32_t bytes) {
     for (std::uint32_t at = first(); at < bytes; at += step)
       copy_async<copy_unit>(moved<unsigned char>(to, at), moved<const unsigned char>(from, at), copy_unit);
   }
   AP_DEV static void filled_by_lanes() {}
-  template <class Ring> AP_DEV void commit(Ring& ring, place, std::uint32_t) {
+  template <class Ring> AP_DEV void commit(Ring& ring, slot_cursor, std::uint32_t) {
     copy_async_commit();
     if (++open_ < P.in_flight) return;
     copy_async_wait<P.in_flight - 1>();
     commit_oldest(ring);
   }
-  template <class Ring> AP_DEV void finish(Ring& ring, place at) {
+  template <class Ring> AP_DEV void finish(Ring& ring, slot_cursor at) {
     land_all(ring);
     ring.commit(at, loaded, by_warp{});
   }
@@ -122,7 +122,7 @@ template <ring_policy P> class copies_by_threads {
     }
     for (; at < bytes; at += step) *moved<unit>(to, at) = *moved<const unit>(from, at);
   }
-  template <class Ring> AP_DEV void release(Ring& ring, place at) { ring.release(at, by_warp{}); }
+  template <class Ring> AP_DEV void release(Ring& ring, slot_cursor at) { ring.release(at, by_warp{}); }
   AP_DEV static void finish_stores() {}
 
  protected:  // the tests have faulty ones
@@ -145,7 +145,7 @@ template <ring_policy P> class copies_by_threads {
   }
 
   int open_ = 0;  // tiles that have been started and not committed
-  place oldest_;
+  slot_cursor oldest_;
 };
 
 template <ring_policy P> using tile_copies =

@@ -30,10 +30,10 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   using total_type = std::conditional_t<many, flagged<Value>, Value>;
   using combine = std::conditional_t<many, segmented<Op>, Op>;
   static constexpr int batches_at_once = 6;  // of totals: as many tiles as blocks on most GPUs
-  static constexpr reading reads = reading::one_by_one;
+  static constexpr reading reads = reading::branching;
   // A lane's chunk.
-  using elements = held<In, chunk>;
-  using results = held<Out, chunk>;
+  using elements = register_chunk<In, chunk>;
+  using results = register_chunk<Out, chunk>;
 
   AP_DEV static elements load(const unsigned char* at, bool aligned) { return load_chunk<chunk, In>(at, aligned); }
   AP_DEV static void store(unsigned char* at, const results& v, bool aligned) { store_chunk<chunk, Out>(at, v, aligned); }
@@ -41,11 +41,11 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   AP_DEV static elements ordered(const params& p, const elements& v, bool reverse) { return turned<In>(p, v, reverse); }
   AP_DEV static results back_in_memory(const params& p, const results& v, bool reverse) {
     results w = turned<Out>(p, v, reverse);
-    keep_together<Out, chunk>(w);
+    keep_packed<Out, chunk>(w);
     return w;
   }
   // Between two uses.
-  AP_DEV static void keep(elements& v) { keep_together<In, chunk>(v); }
+  AP_DEV static void keep(elements& v) { keep_packed<In, chunk>(v); }
 
   // A tile that is not full is filled up with neutral elements, from `count` on; the bytes up to a multiple of 16 one by one. And before
   // the first, as chunks are read by words.
@@ -64,13 +64,13 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
       *reinterpret_cast<pack<In, in_copy>*>(slot + b) = unit;
   }
 
-  // Of the chunks of a warp's lanes; `place(row)` is where in the tile such a chunk lies, in elements.
-  template <int Rows, class Place>
-  AP_DEV static void find_marks(const params& p, const tile_extent& here, Place place, std::uint32_t (&marks)[Rows], bool reverse) {
+  // Of the chunks of a warp's lanes; `offset_of(row)` is where in the tile such a chunk lies, in elements.
+  template <int Rows, class Offset>
+  AP_DEV static void find_marks(const params& p, const tile_extent& here, Offset offset_of, std::uint32_t (&marks)[Rows], bool reverse) {
     const segment_arguments& by = p.segments;
     const auto each_row = [&](auto boundaries) {
       AP_UNROLL
-      for (int r = 0; r < Rows; ++r) marks[r] = in_scan_order<chunk>(boundaries(place(r)), reverse);
+      for (int r = 0; r < Rows; ++r) marks[r] = in_scan_order<chunk>(boundaries(offset_of(r)), reverse);
     };
     const std::int64_t first = here.first + (reverse ? 1 : 0);
     if (by.from == segment_source::rows)
@@ -147,7 +147,7 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
     for (int e = 0; e < chunk; ++e) w.element[e] = value_of<Op, Value>(element_at<In, chunk>(v, e), p.flip);
     return w;
   }
-  template <class T> AP_DEV static held<T, chunk> turned(const params& p, held<T, chunk> v, bool reverse) {
+  template <class T> AP_DEV static register_chunk<T, chunk> turned(const params& p, register_chunk<T, chunk> v, bool reverse) {
     if constexpr (flips_order<Op>) v = flipped<T, chunk>(v, p.flip);
     return reverse ? reversed<T, chunk>(v) : v;
   }

@@ -15,7 +15,7 @@ template <class T> AP_DEV std::uint32_t plus_first(std::uint32_t before, int cou
 template <class T> AP_DEV std::uint32_t plus_all(std::uint32_t before, std::uint32_t word) {
   return plus_first<T>(before, in_a_word<T>, word);
 }
-template <class T, int N> AP_DEV std::uint32_t sum_of_elements(const held<T, N>& v) {
+template <class T, int N> AP_DEV std::uint32_t sum_of_elements(const register_chunk<T, N>& v) {
   std::uint32_t total = 0;
   AP_UNROLL
   for (const std::uint32_t w : v.element) total = plus_all<T>(total, w);
@@ -23,7 +23,7 @@ template <class T, int N> AP_DEV std::uint32_t sum_of_elements(const held<T, N>&
 }
 
 // The sums up to each element, of the elements' own type, from what lies before them.
-template <class T, int N> AP_DEV held<T, N> sums_up_to(std::uint32_t before, held<T, N> v, bool exclusive) {
+template <class T, int N> AP_DEV register_chunk<T, N> sums_up_to(std::uint32_t before, register_chunk<T, N> v, bool exclusive) {
   AP_UNROLL
   for (std::uint32_t& w : v.element) {
     const std::uint32_t through = plus_all<T>(before, w);
@@ -45,15 +45,15 @@ template <class T, int N> AP_DEV held<T, N> sums_up_to(std::uint32_t before, hel
 
 // The same in a wider type, and the total alone. Signed elements come with their sign bit flipped (`flip`, in every element of a word),
 // which makes each of them `more` larger than it is.
-template <class Wide, class T, int N> AP_DEV Wide wide_total(const held<T, N>& v, std::uint32_t flip, std::uint32_t more) {
+template <class Wide, class T, int N> AP_DEV Wide wide_total(const register_chunk<T, N>& v, std::uint32_t flip, std::uint32_t more) {
   std::uint32_t total = 0u - static_cast<std::uint32_t>(N) * more;
   AP_UNROLL
   for (const std::uint32_t w : v.element) total = plus_all<T>(total, w ^ flip);
   return static_cast<Wide>(static_cast<std::int32_t>(total));
 }
 template <class Wide, class T, int N>
-AP_DEV held<Wide, N> wide_sums_up_to(Wide before, const held<T, N>& v, std::uint32_t flip, std::uint32_t more, bool exclusive) {
-  held<Wide, N> result;
+AP_DEV register_chunk<Wide, N> wide_sums_up_to(Wide before, const register_chunk<T, N>& v, std::uint32_t flip, std::uint32_t more, bool exclusive) {
+  register_chunk<Wide, N> result;
   Wide through = before;
   AP_UNROLL
   for (int e = 0; e < N; ++e) {

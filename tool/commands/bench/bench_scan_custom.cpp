@@ -9,18 +9,18 @@
 
 #include "tool/commands/bench/bench_scan.hpp"
 #include "tool/program/names.hpp"
-#include "tool/measure/own_scan.hpp"
+#include "tool/measure/custom_scan.hpp"
 #include "tool/base/parallel.hpp"
 
 namespace antiphase::tool {
 namespace {
 
-own_scan own_scan_on(target kind) {
+custom_scan custom_scan_on(target kind) {
 #if ANTIPHASE_HAS_CUDA
-  if (kind == target::cuda) return cuda::own_scan_here();
+  if (kind == target::cuda) return cuda::custom_scan_kernels();
 #endif
   static_cast<void>(kind);
-  return cpu::own_scan_here();
+  return cpu::custom_scan_kernels();
 }
 
 template <class Word, int N> turn<Word, N> random_element(turn<Word, N>, std::size_t position) {
@@ -31,9 +31,9 @@ template <class Word, int N> turn<Word, N> random_element(turn<Word, N>, std::si
   return element;
 }
 
-template <class T> class own_array final : public scan_subject {
+template <class T> class custom_array final : public scan_subject {
  public:
-  own_array(const context& where, std::int64_t count)
+  custom_array(const context& where, std::int64_t count)
       : where_(where), host_(static_cast<std::size_t>(count)), in_(where, host_.size()), out_(where, host_.size()) {
     in_parallel(host_.size(), [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) host_[i] = random_element(T{}, i);
@@ -41,16 +41,16 @@ template <class T> class own_array final : public scan_subject {
     in_.copy_from(host_);
   }
 
-  std::string policy() override { return own_scan_on(where_.kind()).policy(where_, sizeof(T), count()); }
+  std::string policy() override { return custom_scan_on(where_.kind()).policy(where_, sizeof(T), count()); }
   double bytes() const override { return 2. * sizeof(T) * static_cast<double>(host_.size()); }
-  launch_counts run(stream on) override { return own_scan_on(where_.kind()).run(where_, sizeof(T), input(), out_.data(), count(), on); }
+  launch_counts run(stream on) override { return custom_scan_on(where_.kind()).run(where_, sizeof(T), input(), out_.data(), count(), on); }
   verdict judge(const work& by) override {
     out_.copy_from(all_wrong());
     where_.runs_on().milliseconds(by, nullptr);
     const std::size_t wrong = wrong_elements(out_.to_host());
     return {.error = host_.empty() ? 0 : static_cast<double>(wrong) / static_cast<double>(host_.size()), .verified = wrong == 0};
   }
-  std::vector<rival> rivals() override { return {cub_own_scan(where_, sizeof(T), input(), out_.data(), count())}; }
+  std::vector<rival> rivals() override { return {cub_custom_scan(where_, sizeof(T), input(), out_.data(), count())}; }
   rival copy() override { return device_copy(where_, out_.data(), input(), host_.size() * sizeof(T)); }
 
  private:
@@ -79,21 +79,21 @@ template <class T> class own_array final : public scan_subject {
 
 }  // namespace
 
-std::unique_ptr<scan_subject> own_scan_of(const context& where, int size, std::int64_t count) {
-  return with_own_element(size, [&]<class T>() -> std::unique_ptr<scan_subject> { return std::make_unique<own_array<T>>(where, count); });
+std::unique_ptr<scan_subject> custom_scan_of(const context& where, int size, std::int64_t count) {
+  return with_custom_element(size, [&]<class T>() -> std::unique_ptr<scan_subject> { return std::make_unique<custom_array<T>>(where, count); });
 }
 
-std::vector<int> own_sizes_of(const scan_request& r) {
+std::vector<int> custom_sizes_of(const scan_request& r) {
   std::vector<int> sizes;
   for (const std::string& text : r.own) {
     if (text == "all") {
-      sizes.insert(sizes.end(), std::begin(own_sizes), std::end(own_sizes));
+      sizes.insert(sizes.end(), std::begin(custom_sizes), std::end(custom_sizes));
       continue;
     }
     std::vector<std::string> known;
-    for (const int size : own_sizes) known.push_back(std::to_string(size));
+    for (const int size : custom_sizes) known.push_back(std::to_string(size));
     known.emplace_back("all");
-    sizes.push_back(own_sizes[choice_of("--own", text, known)]);
+    sizes.push_back(custom_sizes[choice_of("--own", text, known)]);
   }
   return sizes;
 }

@@ -8,7 +8,7 @@ namespace antiphase::scan_test {
 inline namespace AP_TARGET {
 
 template <class T, class Op>
-launch_counts scan_own(const context& where, const void* from, void* to, const scans::lines& over, scan_kind kind, const void* initial) {
+launch_counts scan_custom(const context& where, const void* from, void* to, const scans::lines& over, scan_kind kind, const void* initial) {
   const T* in = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   const array_scan_options options{.outer = over.outer, .inner = over.inner, .direction = over.direction};
@@ -18,12 +18,12 @@ launch_counts scan_own(const context& where, const void* from, void* to, const s
     return exclusive_scan(where, in, out, over.length, *static_cast<const T*>(initial), Op{}, options);
 }
 
-std::vector<own_scan> own_scans() {
-  return {{carried::brackets, &scan_own<brackets, concatenated>},
-          {carried::nullable, &scan_own<nullable, last_present>},
-          {carried::triangle, &scan_own<triangle, triangles>},
-          {carried::step64, &scan_own<step64, steps64>},
-          {carried::matrix, &scan_own<matrix, times>}};
+std::vector<custom_scan> custom_scans() {
+  return {{carried::brackets, &scan_custom<brackets, concatenated>},
+          {carried::nullable, &scan_custom<nullable, last_present>},
+          {carried::triangle, &scan_custom<triangle, triangles>},
+          {carried::step64, &scan_custom<step64, steps64>},
+          {carried::matrix, &scan_custom<matrix, times>}};
 }
 
 }  // namespace AP_TARGET

@@ -12,10 +12,10 @@ namespace antiphase::scan_test {
 
 // The same list, compiled for each target.
 namespace cpu {
-std::vector<own_scan> own_scans();
+std::vector<custom_scan> custom_scans();
 }
 namespace cuda {
-std::vector<own_scan> own_scans();
+std::vector<custom_scan> custom_scans();
 }
 
 namespace {
@@ -29,7 +29,7 @@ struct placement {
 };
 
 template <class T, class Op>
-void expect_right(const context& where, const own_scan& call, const scans::lines& over, scan_kind kind, const placement& lies) {
+void expect_right(const context& where, const custom_scan& call, const scans::lines& over, scan_kind kind, const placement& lies) {
   std::vector<T> host;
   for (std::int64_t i = 0; i < over.count() * over.length; ++i) host.push_back(element_at<T>(i));
   const T initial = element_at<T>(123456);
@@ -44,17 +44,17 @@ void expect_right(const context& where, const own_scan& call, const scans::lines
   }
 }
 
-class own_scans : public on_device {
+class custom_scans : public on_device {
  protected:
-  std::vector<own_scan> calls() const {
+  std::vector<custom_scan> calls() const {
 #if ANTIPHASE_HAS_CUDA
-    return is_cuda() ? cuda::own_scans() : cpu::own_scans();
+    return is_cuda() ? cuda::custom_scans() : cpu::custom_scans();
 #else
-    return cpu::own_scans();
+    return cpu::custom_scans();
 #endif
   }
   void expect_all_right(const context& where, const scans::lines& over, scan_kind kind, const placement& lies) {
-    for (const own_scan& call : calls()) {
+    for (const custom_scan& call : calls()) {
       if (call.type == carried::brackets) expect_right<brackets, concatenated>(where, call, over, kind, lies);
       if (call.type == carried::nullable) expect_right<nullable, last_present>(where, call, over, kind, lies);
       if (call.type == carried::triangle) expect_right<triangle, triangles>(where, call, over, kind, lies);
@@ -64,9 +64,9 @@ class own_scans : public on_device {
     }
   }
 };
-AP_ON_BOTH_DEVICES(own_scans);
+AP_ON_BOTH_DEVICES(custom_scans);
 
-TEST_P(own_scans, of_any_length) {
+TEST_P(custom_scans, of_any_length) {
   int turn = 0;
   const std::vector<context> contexts = several();
   for (const std::int64_t length : {0, 1, 2, 511, 512, 513, 2047, 2049, 4097, 5119, 5121, 20011})
@@ -80,7 +80,7 @@ TEST_P(own_scans, of_any_length) {
   expect_all_right(any(), {1, 3 * 8192 + 5, 1, scan_direction::reverse}, scan_kind::inclusive, {0, 0, true});
 }
 
-TEST_P(own_scans, along_every_axis) {
+TEST_P(custom_scans, along_every_axis) {
   for (const scan_kind kind : {scan_kind::inclusive, scan_kind::exclusive})
     for (const scan_direction direction : {scan_direction::forward, scan_direction::reverse}) {
       if (test::sanitized && (kind == scan_kind::exclusive) != (direction == scan_direction::reverse)) continue;
@@ -91,11 +91,11 @@ TEST_P(own_scans, along_every_axis) {
 }
 
 // A line is read and written once, by the copy engine, where there is one; totals of 32 bytes would take too long.
-TEST_P(own_scans, move_a_line_once) {
+TEST_P(custom_scans, move_a_line_once) {
   if (is_cuda()) GTEST_SKIP() << "GPUs do not count";
   const context where = any();
   device_array<matrix> memory(where, std::vector<matrix>(20000, matrix{1, 1, 1, 1}));
-  for (const own_scan& call : calls())
+  for (const custom_scan& call : calls())
     for (const std::int64_t length : {10, 20000}) {
       const launch_counts counts = call.run(where, memory.data(), memory.data(), {1, length, 1}, scan_kind::inclusive, nullptr);
       const bool once = call.type != carried::matrix && length > 10;
@@ -103,8 +103,8 @@ TEST_P(own_scans, move_a_line_once) {
     }
 }
 
-// On GPUs of compute capability 8.x threads move the tiles; programs compiled for those alone do so everywhere (test_scan_own_async).
-TEST_P(own_scans, move_a_line_once_without_bulk_copies) {
+// On GPUs of compute capability 8.x threads move the tiles; programs compiled for those alone do so everywhere (test_scan_custom_async).
+TEST_P(custom_scans, move_a_line_once_without_bulk_copies) {
   if (is_cuda()) GTEST_SKIP() << "simulated";
   device_limits ampere = simulated_device();
   ampere.major = 8;
@@ -114,14 +114,14 @@ TEST_P(own_scans, move_a_line_once_without_bulk_copies) {
     expect_all_right(where, {1, 5 * 8192 + 5, 1}, scan_kind::inclusive, {1, 2, false});
     expect_all_right(where, {1, 20011, 1, scan_direction::reverse}, scan_kind::exclusive, {0, 0, true});
     device_array<matrix> memory(where, std::vector<matrix>(20000, matrix{1, 1, 1, 1}));
-    for (const own_scan& call : calls()) {
+    for (const custom_scan& call : calls()) {
       const launch_counts counts = call.run(where, memory.data(), memory.data(), {1, 20000, 1}, scan_kind::inclusive, nullptr);
       EXPECT_EQ(counts.copies > 0, call.type != carried::matrix) << static_cast<int>(call.type);
     }
   }
 }
 
-template <class Error> std::string refusal(const own_scan& call, const context& where, void* array, const scans::lines& over) {
+template <class Error> std::string refusal(const custom_scan& call, const context& where, void* array, const scans::lines& over) {
   try {
     call.run(where, array, array, over, scan_kind::inclusive, nullptr);
   } catch (const Error& e) {
@@ -130,8 +130,8 @@ template <class Error> std::string refusal(const own_scan& call, const context& 
   return {};
 }
 
-TEST_P(own_scans, say_what_makes_no_sense) {
-  const own_scan call = calls()[0];
+TEST_P(custom_scans, say_what_makes_no_sense) {
+  const custom_scan call = calls()[0];
   brackets here[1]{};
   EXPECT_THAT(refusal<bad_request>(call, any(), here, {1, -2, 1}), AllOf(HasSubstr("length is -2"), HasSubstr("0 or more")));
   EXPECT_THAT(refusal<bad_request>(call, any(), here, {-1, 2, 1}), HasSubstr("outer is -1"));
@@ -152,8 +152,8 @@ TEST_P(own_scans, say_what_makes_no_sense) {
 }
 
 #if ANTIPHASE_HAS_CUDA
-TEST_P(own_scans, run_only_where_they_were_compiled_for) {
-  const own_scan other = is_cuda() ? cpu::own_scans()[0] : cuda::own_scans()[0];
+TEST_P(custom_scans, run_only_where_they_were_compiled_for) {
+  const custom_scan other = is_cuda() ? cpu::custom_scans()[0] : cuda::custom_scans()[0];
   brackets here[1]{};
   EXPECT_THAT(refusal<not_supported>(other, any(), here, {1, 1, 1}), HasSubstr("was compiled for"));
 }

@@ -28,9 +28,9 @@ struct one_turn_after_the_other {
 };
 
 // Bytes of the elements there are.
-inline constexpr int own_sizes[] = {4, 8, 16, 24, 32};
-// What visit.operator()<T>() returns for the elements of `size` bytes, which is one of own_sizes.
-template <class Visit> auto with_own_element(int size, Visit visit) {
+inline constexpr int custom_sizes[] = {4, 8, 16, 24, 32};
+// What visit.operator()<T>() returns for the elements of `size` bytes, which is one of custom_sizes.
+template <class Visit> auto with_custom_element(int size, Visit visit) {
   switch (size) {
     case 4: return visit.template operator()<turn<std::uint16_t, 1>>();
     case 8: return visit.template operator()<turn<std::uint32_t, 1>>();
@@ -42,15 +42,15 @@ template <class Visit> auto with_own_element(int size, Visit visit) {
 
 // inclusive_scan of `count` elements of `size` bytes in the memory of `where`, for the CPU executor and for GPUs; and the policy of the
 // ladder that it follows.
-struct own_scan {
+struct custom_scan {
   launch_counts (*run)(const context& where, int size, const void* in, void* out, std::int64_t count, stream on);
   const char* (*policy)(const context& where, int size, std::int64_t count);
 };
 namespace cpu {
-own_scan own_scan_here();
+custom_scan custom_scan_kernels();
 }
 namespace cuda {
-own_scan own_scan_here();
+custom_scan custom_scan_kernels();
 }
 
 }  // namespace antiphase::tool

@@ -1,10 +1,10 @@
-// Somebody about to access memory.
+// The thread or engine that is about to access memory.
 #pragma once
 #include "model.hpp"
 
 namespace antiphase::checker_detail {
 
-struct model::who {
+struct model::accessor {
   thread_model& thread;
   access_kind kind;
   place_number place;

@@ -1,14 +1,14 @@
 // CUB's scans of the elements of `bench scan --own`, compiled in.
 #include <cub/device/device_scan.cuh>
 
-#include "tool/measure/own_scan.hpp"
+#include "tool/measure/custom_scan.hpp"
 #include "tool/rivals/cub.cuh"
 
 namespace antiphase::tool {
 
-rival cub_own_scan(const context& where, int size, const void* in, void* out, std::int64_t count) {
+rival cub_custom_scan(const context& where, int size, const void* in, void* out, std::int64_t count) {
   rival result = cub_as("DeviceScan::InclusiveScan, 64-bit size");
-  result.run = with_own_element(size, [&]<class T>() {
+  result.run = with_custom_element(size, [&]<class T>() {
     return with_workspace(where, [=](void* workspace, std::size_t& bytes, stream on) {
       return cub::DeviceScan::InclusiveScan(workspace, bytes, static_cast<const T*>(in), static_cast<T*>(out), one_turn_after_the_other{},
                                             count, on);
