@@ -50,9 +50,9 @@ std::vector<device_limits> devices() {
 
 std::int64_t up(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
 
-// Whether the copy engine can load the rows of A, or of B turned, that the long operand of a narrow product is made of.
-bool loads(std::int64_t rows, std::int64_t k, bool along_k, int offset) {
-  return (along_k || k == 1) && offset % 4 == 0 && (rows == 1 || (k % 4 == 0 && along_k) || (k == 1 && rows == 1));
+// Whether the copy engine can load lines of K as they are.
+bool loads(std::int64_t lines, std::int64_t k, bool along_k, int offset) {
+  return along_k && offset % 4 == 0 && (lines == 1 || k % 4 == 0);
 }
 
 // The rule in other words. An H200 and what has at least its shared memory runs `split`; with less, or before, `split-mma`; else the ladder.
@@ -66,18 +66,16 @@ std::string expected_of(const device_limits& d, const asked& q, precision accura
     if (fast_fp64 && q.k <= 12 && kib >= 16) return "short";
     if (hopper && kib >= 227) {
       const bool a_fits = loads(q.m, q.k, q.a == major::row, q.offset), b_fits = loads(q.n, q.k, q.b == major::column, 0);
-      const bool first = q.n > q.m ? b_fits : a_fits;  // B turned is the left operand
-      const bool turned = q.n > q.m ? b_fits : !a_fits;
+      const bool turned = q.n > q.m ? b_fits : !a_fits;  // B is the long operand
       const std::int64_t rows = turned ? q.n : q.m, columns = turned ? q.m : q.n, tiles = up(rows, 128) * up(columns, 128);
-      if ((first || a_fits || b_fits) && columns <= 256 && rows >= 4096 && q.k >= 1024 && q.k <= 65536 && tiles <= d.multiprocessors)
+      if ((a_fits || b_fits) && columns <= 256 && rows >= 4096 && q.k >= 1024 && q.k <= 65536 && tiles <= d.multiprocessors)
         return "split-inside";
       return "split";
     }
     if ((hopper || ampere) && kib >= 99) return "split-mma";
   }
   if (capability == "7.5") return "double-buffered";  // asynchronous copies begin with 8.0
-  // Of the small steps, what their tiles take; of `strict` what its variant does, which depends on the shape: other tests know.
-  return kib >= 227 ? "strict" : "";
+  return kib >= 227 ? "strict" : "";  // with less it depends on the variant, of which test_limits knows
 }
 
 TEST(gemm_table, auto_takes_what_the_rule_says) {
