@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws the include graph and fails on an arrow that points upwards, on a cycle, or on too long a chain of includes.
+"""Draws the include graph and fails on an arrow that points upwards, on a cycle, on too long a chain of includes, or on code that asks a device
+for its compute capability.
 
     check_layers.py [--dot] [ROOT]
 
@@ -13,7 +14,8 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
 The bridges: device sees the two headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
 other, because the family chooses among what its rooms offer. tool and bench see the library as its users do, without src and scan/detail;
 bench has kernels of its own, so also device. A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
-neither CUDA nor files.
+neither CUDA nor files. What depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are read there, and
+written where a device is described.
 
 Exit status: 0 the layers hold, 1 they do not, 2 usage.
 """
@@ -36,11 +38,17 @@ KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/
                    {"gemm": ("ladder", "tensor_core", "split", "short"), "scan": ("passes", "ring", "wave")}.items() for room in rooms]
 USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
+# Where .major and .minor may stand.
+CAPABILITIES = {LIBRARY + "executor/features.hpp", LIBRARY + "executor/limits.hpp", "src/executor/cpu/cpu_executor.cpp",
+                "src/executor/cuda/cuda_executor.cpp", "src/executor/published.cpp"}
+CAPABILITIES_FOR_NOW = {LIBRARY + "scan.cuh", "src/scan/scan_ladder.cpp", "src/scan/ring/ring_plan.cpp", "src/scan/wave/wave_plan.cpp"}
+CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
 LONGEST = 10  # files of a chain, the first included
 NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")
 SUFFIXES = {".hpp", ".cuh", ".h", ".cpp", ".cu"}
 
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # strings are kept
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
 
@@ -57,11 +65,14 @@ class Tree:
         self.arrows = collections.defaultdict(list)  # file: files of the project
         self.outside = collections.defaultdict(list)  # file: names of other headers
         self.faults = []
+        self.asks_capability = []  # files with .major or .minor
         for file in self.files:
             self.read(file)
 
     def read(self, file):
         text = COMMENT.sub(lambda match: match.group(1) or " ", (self.root / file).read_text())
+        if CAPABILITY.search(STRING.sub("", text)):
+            self.asks_capability.append(file)
         for bracket, name in INCLUDE.findall(text):
             target = self.resolve(file, name)
             if target:
@@ -157,6 +168,8 @@ def find_cycles(tree):
 
 def check(tree):
     faults = list(tree.faults)
+    faults += [f"{file} looks at a compute capability: expected a feature of include/antiphase/executor/features.hpp"
+               for file in tree.asks_capability if file not in CAPABILITIES | CAPABILITIES_FOR_NOW]
     homeless = {file for file in tree.files if room_of(file) not in LAYERS}
     faults += [f"{file} is in a folder that has no layer" for file in sorted(homeless)]
     for file in tree.files:

@@ -13,6 +13,9 @@
 
 namespace antiphase {
 
+// What is multiplied: {.a, .b, .c, .alpha = 1, .beta = 0}, three views of matrices and two factors.
+using gemm_problem = gemms::problem;
+
 // What an output may be off by: bound_of() says it in numbers, docs/accuracy.md what it rests on.
 enum class precision {
   fp32,    // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input, u = 2^-24, by Tensor Cores where there are any that do; on
@@ -27,6 +30,8 @@ std::string to_text(const gemm_bound& bound);
 // What to do if all that the device can run, or the policy that was asked for, has a weaker bound than the precision stands for.
 enum class weaker_bound { take, refuse };
 
+struct gemm_choice;
+
 struct gemm_options {
   precision accuracy = precision::fp32;
   std::string_view policy = "auto";  // auto: by accuracy, shape and device. split, split-inside, split-mma, short, or
@@ -36,6 +41,7 @@ struct gemm_options {
                                         // done; none: memory is allocated in the order of the stream
   std::uint64_t* recomputed = nullptr;  // of the device: the number of outputs whose sum was computed again, in FP64, is added to it
   weaker_bound if_weaker = weaker_bound::take;  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
+  gemm_choice* ran = nullptr;  // of the host: where gemm() writes what it runs, as explain() tells it
 };
 
 // C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, negative ones too, so that every combination of row-
@@ -49,26 +55,24 @@ struct gemm_options {
 //
 // The result is the same bits in every run, and does not depend on how the operands lie (what little does: docs/accuracy.md). Throws
 // bad_request naming the first argument that makes no sense, not_supported when a policy does not fit the device, with the numbers.
-launch_counts gemm(const context& where, const gemms::problem& p, const gemm_options& options = {});
+launch_counts gemm(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 // Bytes of workspace that the call takes; 0 if it needs none. It never shrinks when M, N or K grow.
-std::size_t gemm_workspace(const context& where, const gemms::problem& p, const gemm_options& options = {});
+std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 // What the call would run, and why.
 struct gemm_choice {
-  std::string kernel;  // split, split-inside, split-mma, short, or a ladder step
-  gemms::extent2 tile;    // outputs of a block
+  std::string kernel;   // split, split-inside, split-mma, short, or a ladder step
+  gemms::extent2 tile;  // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;
   int cluster = 1;  // blocks that share a tile, each a part of K
   std::size_t workspace = 0;
   gemm_bound bound;                       // what holds
   gemm_bound asked;                       // what the precision stands for on the device
+  double predicted = 0;                   // seconds that a GPU with such limits takes, roughly. Nothing is decided by it
   std::vector<std::string> why, refused;  // sentences
 };
-gemm_choice explain(const context& where, const gemms::problem& p, const gemm_options& options = {});
-
-// The step that the ladder offers for the device: its last one that there is room for.
-const gemms::step& select_step(const context& where, const gemms::problem& p);
+gemm_choice explain(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 }  // namespace antiphase

@@ -1,4 +1,4 @@
-// The names that gemm's policy may have, and what to say of one that does not exist.
+// The names of gemm's policies, and what to say of one that does not exist.
 #include <antiphase/gemm/policies.hpp>
 
 #include <fmt/format.h>
@@ -7,27 +7,38 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include <antiphase/gemm/ladder.hpp>
 
+#include "src/gemm/choose.hpp"
 #include "src/names.hpp"
 
 namespace antiphase::gemms {
 namespace {
 
-bool has(const auto& list, std::string_view name) {
-  return std::ranges::any_of(list, [&](const auto& item) { return item.name == name; });
+const policy_info* look_for(std::string_view name) {
+  const auto found = std::ranges::find(policies(), name, &policy_info::name);
+  return found == policies().end() ? nullptr : &*found;
 }
 
 // What a name of matrix products stands for; empty if it is none.
 std::string_view meaning(std::string_view name) {
   if (name == "auto") return "the choice among them that gemm makes by itself";
   if (name == async_one) return "a kernel that only trace has";
-  if (has(beside_the_ladder, name)) return "a policy of gemm beside its ladder";
-  if (has(tensor_core_steps, name)) return "a step that multiplies f16 operands, for ladder gemm only";
-  return has(steps, name) ? "a step of the GEMM ladder" : "";
+  if (const policy_info* const found = look_for(name))
+    return found->ladder != nullptr ? "a step of the GEMM ladder" : "a policy of gemm beside its ladder";
+  const bool f16 = std::ranges::any_of(tensor_core_steps, [&](const tensor_core_step& s) { return s.name == name; });
+  return f16 ? "a step that multiplies f16 operands, for ladder gemm only" : "";
 }
 
 }  // namespace
+
+std::span<const policy_info> policies() {
+  static const std::vector<policy_info> all = [] {
+    std::vector<policy_info> list;
+    for (const candidate& c : candidates()) list.push_back(c.is);
+    return list;
+  }();
+  return all;
+}
 
 void refuse_policy(std::string_view name, std::string_view what, const std::vector<std::string>& known) {
   const std::string_view other = meaning(name);
@@ -35,11 +46,11 @@ void refuse_policy(std::string_view name, std::string_view what, const std::vect
   throw bad_request(fmt::format("'{}' is {}, not a {}: expected {}", name, other, what, listed(known)));
 }
 
-void require_policy(std::string_view name) {
-  if (name == "auto" || has(beside_the_ladder, name) || has(steps, name)) return;
+const policy_info* find_policy(std::string_view name) {
+  if (name == "auto") return nullptr;
+  if (const policy_info* const found = look_for(name)) return found;
   std::vector<std::string> known{"auto"};
-  for (const std::vector<std::string>& names : {names_of(beside_the_ladder), names_of(steps)})
-    known.insert(known.end(), names.begin(), names.end());
+  for (const policy_info& p : policies()) known.emplace_back(p.name);
   refuse_policy(name, "GEMM policy", known);
 }
 

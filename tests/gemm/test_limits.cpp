@@ -84,7 +84,7 @@ TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers
                                     HasSubstr(where.limits().name), HasSubstr("shared memory")));
       }
     }
-    EXPECT_STREQ(select_step(where, placed_here.request).name, last) << "auto takes the last step that fits";
+    EXPECT_STREQ(gemms::select_step(where.runs_on(), placed_here.request).name, last) << "auto takes the last step that fits";
     EXPECT_TRUE(same(computed(where, "auto", p), right));
   });
 }
@@ -94,7 +94,7 @@ TEST(gemm_limits_choice, at_sizes_of_real_devices) {
     limits.shared_opt_in = kib * 1024;
     limits.shared_per_block = std::min(limits.shared_per_block, limits.shared_opt_in);
     const context where(make_cpu_executor({.limits = limits}));
-    return std::string(select_step(where, placed_product(where, small_product(operands::by_rows)).request).name);
+    return std::string(gemms::select_step(where.runs_on(), placed_product(where, small_product(operands::by_rows)).request).name);
   };
   EXPECT_EQ(chosen(4), "naive");
   EXPECT_EQ(chosen(8), "tiled");

@@ -78,6 +78,12 @@ class Layers(unittest.TestCase):
     def test_gemm_and_scan_do_not_meet(self):
         self.refused({"include/antiphase/scan/meets.cuh": "#include <antiphase/gemm/tiled.cuh>\n"}, "scan and gemm are of one layer")
 
+    def test_a_compute_capability_is_looked_at_in_one_place(self):
+        self.refused({"src/gemm/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"}, "src/gemm/asks.cpp looks at a compute capability")
+        self.refused({"tool/commands/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"}, "features.hpp")
+        clean = {"src/gemm/text.cpp": 'const char* text = "d.major";  // d.minor\n', "include/antiphase/executor/limits.hpp": "int m = d.major;\n"}
+        self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
+
     def test_the_bridge_from_device_is_narrow(self):
         self.refused({"include/antiphase/device/run.cuh": "#include <antiphase/executor/launch.hpp>\n"},
                      "device and executor are of one layer")

@@ -177,6 +177,53 @@ class Info(ToolTest):
         for word in ("cpu", "reference", "default: " + info["default"]["on"], info["version"], *info["gemm_policies"], *info["scan_policies"]):
             self.assertIn(word, text)
 
+    def there(self, capability):
+        told = json.loads(self.run_tool("info", "--for", capability, "--json").stdout)
+        self.assertEqual(told["for"], capability)
+        return (told, {one["policy"]: one for one in told["gemm"]}, {one["class"]: one for one in told["gemm_auto"]},
+                {one["policy"]: one for one in told["scan"]})
+
+    def test_what_runs_on_a_device_that_is_not_here(self):
+        info = json.loads(self.run_tool("info", "--json").stdout)
+        automatic = {"7.5": ("double-buffered",) * 2, "8.0": ("split-mma", "short"), "8.6": ("split-mma",) * 2, "8.9": ("split-mma",) * 2,
+                     "9.0": ("split", "short"), "10.0": ("strict", "short"), "12.0": ("warp-tile",) * 2}
+        for capability, (large, few_k) in automatic.items():
+            told, gemm, auto, scan = self.there(capability)
+            self.assertEqual((auto["large"]["kernel"], auto["few values of K"]["kernel"]), (large, few_k), capability)
+            self.assertEqual(set(gemm), set(info["gemm_policies"]))
+            self.assertEqual(set(scan), set(info["scan_policies"]))
+            for one in auto.values():
+                self.assertTrue(gemm[one["kernel"]]["runs"], (capability, one))
+            for one in (*gemm.values(), *scan.values(), *told["gemm_f16"]):
+                self.assertEqual(one["runs"], "why_not" not in one, one)
+                self.assertNotEqual(one.get("why_not"), "")
+
+    def test_why_a_policy_does_not_run_there(self):
+        told, gemm, auto, scan = self.there("8.0")
+        self.assertIn("9.0", gemm["split"]["why_not"])
+        self.assertIn("wgmma", {name for name, has in told["features"].items() if not has and "wgmma" in name}.pop())
+        self.assertEqual((told["tensor_core_sums"]["known"], auto["large"]["bound_kept"]), ("as published measurements say", True))
+        self.assertAlmostEqual(auto["large"]["bound"]["units"], 121 + 4096 / 55)
+        self.assertTrue(scan["single-pass-async"]["runs"])
+        self.assertFalse(scan["single-pass"]["runs"])
+        told, gemm, auto, scan = self.there("7.5")
+        self.assertIn("8.0", gemm["async-2"]["why_not"])
+        self.assertIn("8.0", scan["one-wave"]["why_not"])
+        self.assertIs(auto["large"]["bound_kept"], False)
+        self.assertEqual(self.there("12.0")[0]["tensor_core_sums"]["how"], "unknown")
+        told, gemm, auto, scan = self.there("9.0")
+        self.assertTrue(all(one["runs"] for one in (*gemm.values(), *scan.values())))
+        self.assertEqual((auto["narrow C"]["kernel"], told["tensor_core_sums"]["known"]), ("split-inside", "measured by this project"))
+
+    def test_a_device_in_words(self):
+        text = self.run_tool("info", "--for", "8.6").stdout.decode()
+        for word in ("compute capability 8.6", "RTX 3090", "split-mma", "does not run: it needs", "weaker than precision"):
+            self.assertIn(word, text.replace("\n", " "))
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
+        self.refused(2, ["'9.1'", "7.5, 8.0"], "info", "--for", "9.1")
+        self.refused(2, ["'H200'", "or 12.0"], "info", "--for", "H200")
+        self.refused(2, ["--for"], "info", "--for", "")
+
 
 class Ladder(ToolTest):
     def records(self, *arguments):

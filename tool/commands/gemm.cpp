@@ -67,6 +67,8 @@ struct request {
   common_options common;
 };
 
+float beta_of(const request& r) { return r.beta.value_or(r.c.empty() ? 0.f : 1.f); }
+
 std::string type_name(const npy_array& array) { return array.means == meaning::truths ? "b1" : numpy_name(array.type); }
 
 npy_array read_matrix(const request& r, const std::string& path, const char* operand) {
@@ -91,9 +93,8 @@ gemm_options options_of(const request& r) {
 
 void require_sensible(const request& r) {
   const bool strict = options_of(r).accuracy == precision::strict;
-  gemms::require_policy(r.policy);
-  const bool beside_the_ladder = std::ranges::any_of(gemms::beside_the_ladder, [&](const gemms::policy_name& p) { return r.policy == p.name; });
-  if (beside_the_ladder && strict)
+  const gemms::policy_info* const policy = gemms::find_policy(r.policy);
+  if (strict && policy != nullptr && policy->sums != gemm_sums::multiply_adds)
     throw bad_request(fmt::format(
         "--policy {} does not add up as --precision strict wants it, by IEEE FP32 multiply-adds: give one of the two", r.policy));
   if (r.place.on == "reference" && r.policy != "auto")
@@ -163,40 +164,40 @@ struct outcome {
 };
 
 outcome multiply(const place& at, const request& r, const npy_array& a, const npy_array& b, std::vector<float> c) {
-  const float beta = r.beta.value_or(r.c.empty() ? 0.f : 1.f);
   const std::int64_t m = a.shape[0], n = b.shape[1];
+  const float beta = beta_of(r);
   if (!at.where) {
-    const gemms::problem p{.a = view_of(a, a.values<float>().data()),
-                        .b = view_of(b, b.values<float>().data()),
-                        .c = row_major(c.data(), m, n),
-                        .alpha = r.alpha,
-                        .beta = beta};
-    reference_gemm(p);
+    reference_gemm({.a = view_of(a, a.values<float>().data()),
+                    .b = view_of(b, b.values<float>().data()),
+                    .c = row_major(c.data(), m, n),
+                    .alpha = r.alpha,
+                    .beta = beta});
     return {.c = std::move(c), .policy = "reference"};
   }
   const device_array<float> on_a(*at.where, a.values<float>()), on_b(*at.where, b.values<float>());
   device_array<float> on_c(*at.where, c.size());
   if (beta != 0) on_c.copy_from(c);
-  const gemms::problem p{
+  const gemm_problem p{
       .a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
-  const gemm_options options = options_of(r);
-  const gemm_choice chosen = explain(*at.where, p, options);
+  gemm_options options = options_of(r);
   warn_if_slow(r.common, *at.where, p, options, reference::offered);
+  gemm_choice ran;
+  options.ran = &ran;
   const launch_counts counts = gemm(*at.where, p, options);
-  if (!keeps(chosen.bound, chosen.asked)) say(r.common, fmt::format("{}: {}", chosen.kernel, bound_text(chosen, options.accuracy)));
+  if (!keeps(ran.bound, ran.asked)) say(r.common, fmt::format("{}: {}", ran.kernel, bound_text(ran, options.accuracy)));
   at.where->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
-  return {.c = std::move(c), .policy = chosen.kernel, .bounds = bound_json(chosen), .counts = counts};
+  return {.c = std::move(c), .policy = ran.kernel, .bounds = bound_json(ran), .counts = counts};
 }
 
 // What multiply() would run. Nothing is read of the matrices but their shapes: three addresses stand for what the device would allocate.
 void tell_choice(const request& r, const place& at, const npy_array& a, const npy_array& b) {
   const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
-  const gemms::problem p{.a = view_of(a, address(1)),
-                      .b = view_of(b, address(2)),
-                      .c = row_major(address(3), m, n),
-                      .alpha = r.alpha,
-                      .beta = r.beta.value_or(r.c.empty() ? 0.f : 1.f)};
+  const gemm_problem p{.a = view_of(a, address(1)),
+                       .b = view_of(b, address(2)),
+                       .c = row_major(address(3), m, n),
+                       .alpha = r.alpha,
+                       .beta = beta_of(r)};
   const gemm_choice chosen = antiphase::explain(*at.where, p, options_of(r));
   if (r.common.json) {
     json value{
@@ -205,8 +206,8 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
     print_json(value);
     return;
   }
-  std::string text = fmt::format("{} x {} with K = {} on {}\n  {}\n  bound: {}\n", m, n, k, at.name, choice_text(chosen),
-                                 bound_text(chosen, options_of(r).accuracy));
+  std::string text = fmt::format("{} x {} with K = {} on {}\n  {}\n  bound: {}\n  predicted: {}\n", m, n, k, at.name, choice_text(chosen),
+                                 bound_text(chosen, options_of(r).accuracy), predicted_text(chosen));
   for (const std::string& why : chosen.why) text += fmt::format("  why: {}\n", why);
   for (const std::string& refused : chosen.refused) text += fmt::format("  refused: {}\n", refused);
   print(text);
@@ -223,7 +224,7 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
              {"policy", result.policy},
              {"shape", to_json(extents{m, n, k})},
              {"alpha", r.alpha},
-             {"beta", r.beta.value_or(r.c.empty() ? 0.f : 1.f)},
+             {"beta", beta_of(r)},
              {"output", r.output}};
   if (r.cast) value["cast"] = casted.value;
   value.update(result.bounds);
@@ -256,6 +257,13 @@ void run(const request& r) {
   report(r, at, a, b, casted, result);
 }
 
+std::string names_beside_the_ladder() {
+  std::string text;
+  for (const gemms::policy_info& p : gemms::policies())
+    if (p.ladder == nullptr) text.append(text.empty() ? "" : ", ").append(p.name);
+  return text;
+}
+
 }  // namespace
 
 void add_gemm(arguments program) {
@@ -272,7 +280,7 @@ void add_gemm(arguments program) {
       .type_name("NAME");
   command
       .add_option("--policy", r->policy,
-                  "split, split-inside, split-mma, short, or a step of the ladder (default auto: by precision, shape and device)")
+                  names_beside_the_ladder() + ", or a step of the ladder (default auto: by precision, shape and device)")
       .type_name("NAME")
       .otherwise("--step")
       .otherwise("--kernel");

@@ -4,14 +4,18 @@
 #include <antiphase/core/names.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
-#include <antiphase/gemm/ladder.hpp>
+#include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/version.hpp>
+#include <algorithm>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "tool/commands/info_device.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/place.hpp"
@@ -33,13 +37,15 @@ constexpr const char* examples =
     "\n"
     "Examples:\n"
     "  antiphase info\n"
-    "  antiphase info --json | python3 -m json.tool";
+    "  antiphase info --json | python3 -m json.tool\n"
+    "  antiphase info --for 8.0\n"
+    "      what would run on an A100, and what would not";
 
 json to_json(const device& d) {
   const device_limits& l = d.limits;
   return {{"on", d.on},
           {"name", l.name},
-          {"compute_capability", fmt::format("{}.{}", l.major, l.minor)},
+          {"compute_capability", compute_capability(l)},
           {"multiprocessors", l.multiprocessors},
           {"threads_per_block", l.threads_per_block},
           {"threads_per_multiprocessor", l.threads_per_multiprocessor},
@@ -53,10 +59,10 @@ json to_json(const device& d) {
 std::string to_text(const device& d) {
   const device_limits& l = d.limits;
   return fmt::format(
-      "  {:<9}  {}, compute capability {}.{}, {} multiprocessors\n"
+      "  {:<9}  {}, compute capability {}, {} multiprocessors\n"
       "             per block: {} threads, {} KiB of shared memory ({} KiB if asked for)\n"
       "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n",
-      d.on, l.name, l.major, l.minor, l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024, l.shared_opt_in / 1024,
+      d.on, l.name, compute_capability(l), l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024, l.shared_opt_in / 1024,
       l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024);
 }
 
@@ -66,11 +72,24 @@ std::string list_of(const auto& steps) {
   return text;
 }
 
-json gemm_policies() {
-  json names = names_of(gemms::steps);
-  for (const gemms::policy_name& p : gemms::beside_the_ladder) names.push_back(p.name);
-  return names;
+// The steps of the ladder first.
+std::vector<gemms::policy_info> gemm_policies() {
+  const std::span<const gemms::policy_info> all = gemms::policies();
+  std::vector<gemms::policy_info> list(all.begin(), all.end());
+  std::ranges::stable_partition(list, [](const gemms::policy_info& p) { return p.ladder != nullptr; });
+  return list;
 }
+
+std::vector<std::string> known_capabilities() {
+  std::vector<std::string> known;
+  for (const device_limits& device : published_devices()) known.push_back(compute_capability(device));
+  return known;
+}
+
+struct request {
+  std::string of;  // compute capability; empty: what is here
+  common_options common;
+};
 
 void run(const common_options& options) {
   const build b = build_info();
@@ -91,7 +110,7 @@ void run(const common_options& options) {
                     {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
                     {"reference", reference_name()},
                     {"default", to_json(chosen)},
-                    {"gemm_policies", gemm_policies()},
+                    {"gemm_policies", names_of(gemm_policies())},
                     {"gemm_f16_steps", names_of(gemms::tensor_core_steps)},
                     {"scan_policies", names_of(scans::steps)},
                     {"scan_policies_for_short_lines", names_of(scans::short_line_steps)}});
@@ -105,7 +124,7 @@ void run(const common_options& options) {
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
   text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
   text += "\ngemm policies (--policy): the steps of the ladder, each with one idea more than the one before, and others\n" +
-          list_of(gemms::steps) + list_of(gemms::beside_the_ladder);
+          list_of(gemm_policies());
   text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" + list_of(gemms::tensor_core_steps);
   text += "\nscan policies: the steps of the scan ladder\n" + list_of(scans::steps);
   text += "\nfurther scan policies, for many short lines on the CPU executor\n" + list_of(scans::short_line_steps);
@@ -116,10 +135,15 @@ void run(const common_options& options) {
 
 void add_info(arguments program) {
   arguments command = program.add_subcommand("info", "Show devices, their limits, and which one is the default");
-  const auto options = std::make_shared<common_options>();
-  add_common_options(command, *options);
+  const auto r = std::make_shared<request>();
+  command
+      .add_option("--for", r->of,
+                  "What would run on a GPU of this compute capability, by published limits: " + listed(known_capabilities()))
+      .check(not_empty())
+      .type_name("CAPABILITY");
+  add_common_options(command, r->common);
   command.footer(examples);
-  command.runs([options] { run(*options); });
+  command.runs([r] { r->of.empty() ? run(r->common) : tell_device(r->of, r->common); });
 }
 
 }  // namespace antiphase::tool

@@ -44,25 +44,33 @@ scans::problem piece_of(const scans::problem& p, const scan_choice& chosen) {
 
 }  // namespace
 
-double estimated_seconds(const context& where, const gemms::problem& p, const gemm_options& how) {
-  if (where.kind() != target::cpu) return 0;
-  const gemm_choice chosen = explain(where, p, how);
+namespace {
+
+// The seconds that a choice takes on the CPU executor; 0 if it cannot be long.
+double seconds_of(const gemm_choice& chosen, const context& where, const gemm_problem& p, const gemm_options& how) {
   const double whole = work(chosen, p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
   if (whole < surely_quick) return 0;
   const std::int64_t m = std::min(p.m(), probe_extent), n = std::min(p.n(), probe_extent), k = std::min(p.k(), probe_extent);
   const std::vector<float> operand(static_cast<std::size_t>(probe_extent * probe_extent), 0.5f);
   const device_array<float> a(where, operand), b(where, operand);
   device_array<float> c(where, operand);
-  const gemms::problem probe{.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
+  const gemm_problem probe{.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
+  gemm_choice probed;
   const double milliseconds = where.runs_on().milliseconds(
-      [&](stream on) { gemm(where, probe, {.accuracy = how.accuracy, .policy = how.policy, .on = on}); }, nullptr);
-  return milliseconds / 1000 * whole / work(explain(where, probe, how), m, n, k);
+      [&](stream on) { gemm(where, probe, {.accuracy = how.accuracy, .policy = how.policy, .on = on, .ran = &probed}); }, nullptr);
+  return milliseconds / 1000 * whole / work(probed, m, n, k);
 }
 
-void warn_if_slow(const common_options& options, const context& where, const gemms::problem& p, const gemm_options& how, reference also) {
-  const double seconds = estimated_seconds(where, p, how);
-  if (seconds < worth_a_word) return;  // before asking for the kernel's name
-  say_if_slow(options, explain(where, p, how).kernel, seconds,
+}  // namespace
+
+double estimated_seconds(const context& where, const gemm_problem& p, const gemm_options& how) {
+  return where.kind() != target::cpu ? 0 : seconds_of(explain(where, p, how), where, p, how);
+}
+
+void warn_if_slow(const common_options& options, const context& where, const gemm_problem& p, const gemm_options& how, reference also) {
+  if (where.kind() != target::cpu) return;
+  const gemm_choice chosen = explain(where, p, how);
+  say_if_slow(options, chosen.kernel, seconds_of(chosen, where, p, how),
               also == reference::offered ? "; --on reference (OpenBLAS) takes a fraction of that" : "");
 }
 

@@ -54,11 +54,16 @@ std::string bound_text(const gemm_choice& chosen, precision asked) {
   return fmt::format("{}; precision {} stands for {}", holds, name(asked), to_text(chosen.asked));
 }
 
+std::string predicted_text(const gemm_choice& chosen) {
+  return fmt::format("about {:.2g} us on a GPU of this size, by its bytes and multiply-adds", chosen.predicted * 1e6);
+}
+
 json to_json(const gemm_choice& chosen) {
   json value{{"kernel", chosen.kernel},   {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
              {"stages", chosen.stages},   {"blocks", chosen.blocks},
              {"cluster", chosen.cluster}, {"workspace", chosen.workspace},
-             {"why", chosen.why},         {"refused", chosen.refused}};
+             {"why", chosen.why},         {"refused", chosen.refused},
+             {"predicted_us", chosen.predicted * 1e6}};
   value.update(bound_json(chosen));
   return value;
 }

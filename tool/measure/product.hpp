@@ -26,6 +26,7 @@ weaker_bound parse_weaker_bound(std::string_view text);  // of --if-weaker; thro
 json to_json(const gemm_choice& chosen);
 json bound_json(const gemm_choice& chosen);          // bound, asked_bound, bound_kept
 std::string choice_text(const gemm_choice& chosen);  // one line, without the reasons
+std::string predicted_text(const gemm_choice& chosen);
 // Which bound holds, and which one the precision stands for if that is another.
 std::string bound_text(const gemm_choice& chosen, precision asked);
 

@@ -18,13 +18,15 @@ enum class evidence {
   unknown,
 };
 
-// The features of a device, or those that a kernel needs. What a member stands for begins with the compute capability named.
+// The features of a device, or those that a kernel needs, each with the compute capability it begins with.
 struct device_features {
   bool cp_async = false;     // 8.0: asynchronous copies of a thread
   bool mma_sync = false;     // 8.0: Tensor Core operations of a warp on FP16 (m16n8k16) and FP64
   bool bulk_copies = false;  // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
   bool clusters = false;     // 9.0: blocks that see each other's shared memory
-  bool wgmma = false;        // 9.0 only: Tensor Core operations of a warpgroup; kernels with them are compiled for sm_90a
+  bool dependent_launch = false;  // 9.0: a kernel that may begin before the one before it in the stream has ended
+  bool wgmma = false;        // 9.0 only: Tensor Core operations of a warpgroup
+  bool sm_90a = false;       // 9.0 only: whether code that is compiled for sm_90a runs, which has no form for later devices
   bool fast_fp64 = false;    // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
 
   constexpr bool operator==(const device_features&) const = default;
@@ -35,7 +37,9 @@ constexpr device_features features_of(int major, int minor) {
           .mma_sync = major >= 8,
           .bulk_copies = major >= 9,
           .clusters = major >= 9,
+          .dependent_launch = major >= 9,
           .wgmma = major == 9 && minor == 0,
+          .sm_90a = major == 9 && minor == 0,
           .fast_fp64 = major >= 8 && major <= 10 && minor == 0};
 }
 // The sums of mma.sync and wgmma, and how they are known.
@@ -47,6 +51,18 @@ constexpr evidence evidence_for(tensor_core_sums sums) {
   return sums == tensor_core_sums::hopper ? evidence::measured : sums == tensor_core_sums::ampere ? evidence::published : evidence::unknown;
 }
 
+// What a multiprocessor does per clock, in multiply-adds, to predict times with. "Throughput of native arithmetic instructions" of NVIDIA's
+// CUDA C++ programming guide for FP32 and FP64; the architectures' whitepapers for dense FP16 on Tensor Cores added up in FP32.
+struct device_rates {
+  int fp32 = 128, fp64 = 2, tensor_fp16 = 512;
+};
+constexpr device_rates rates_of(int major, int minor) {
+  const bool datacenter = features_of(major, minor).fast_fp64;
+  return {.fp32 = major < 8 || (major == 8 && minor == 0) ? 64 : 128,
+          .fp64 = !datacenter ? 2 : major == 8 ? 32 : 64,
+          .tensor_fp16 = !datacenter ? 512 : major == 8 ? 1024 : major == 9 ? 2048 : 4096};
+}
+
 // A feature by its name, for tables and sentences.
 struct feature_name {
   bool device_features::* feature;
@@ -54,11 +70,13 @@ struct feature_name {
   std::string_view begins;  // compute capability
 };
 inline constexpr feature_name feature_names[] = {
-    {&device_features::cp_async, "asynchronous copies (cp.async)", "8.0"},
-    {&device_features::mma_sync, "Tensor Core operations of a warp (mma.sync)", "8.0"},
-    {&device_features::bulk_copies, "bulk copies (TMA)", "9.0"},
-    {&device_features::clusters, "clusters of blocks", "9.0"},
+    {&device_features::cp_async, "asynchronous copies (cp.async)", "8.0 or above"},
+    {&device_features::mma_sync, "Tensor Core operations of a warp (mma.sync)", "8.0 or above"},
+    {&device_features::bulk_copies, "bulk copies (TMA)", "9.0 or above"},
+    {&device_features::clusters, "clusters of blocks", "9.0 or above"},
+    {&device_features::dependent_launch, "launches that overlap the one before", "9.0 or above"},
     {&device_features::wgmma, "Tensor Core operations of a warpgroup (wgmma)", "9.0 alone"},
+    {&device_features::sm_90a, "code compiled for sm_90a", "9.0 alone"},
     {&device_features::fast_fp64, "FP64 at half the speed of FP32", "8.0, 9.0 and 10.0 alone"},
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <antiphase/executor/features.hpp>
 #include <antiphase/executor/kernel.hpp>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -36,37 +38,57 @@ constexpr int portable_cluster = 8, largest_cluster = 16;
 
 inline device_features features_of(const device_limits& device) { return features_of(device.major, device.minor); }
 inline tensor_core_sums tensor_core_sums_of(const device_limits& device) { return tensor_core_sums_of(device.major, device.minor); }
+inline device_rates rates_of(const device_limits& device) { return rates_of(device.major, device.minor); }
+inline std::string compute_capability(const device_limits& device) {  // "9.0"
+  return std::to_string(device.major) + "." + std::to_string(device.minor);
+}
+
 // Why a kernel with these needs cannot run on the device; nothing if it can.
 inline std::optional<std::string> lacks(const device_limits& device, const device_features& needs) {
   const feature_name* const missing = first_missing(features_of(device), needs);
   if (missing == nullptr) return std::nullopt;
   return "it needs " + std::string(missing->name) + " of compute capability " + std::string(missing->begins) + ", " + device.name + " has " +
-         std::to_string(device.major) + "." + std::to_string(device.minor);
+         compute_capability(device);
 }
 
-// Why a kernel with these needs cannot run on this device, with the numbers; nothing if it can.
+// What a device has too little of for a block of a kernel.
+enum class shortage { none, threads, shared_memory, cluster_size, clusters };
+inline std::size_t shared_limit(const device_limits& device, const kernel& k) {  // bytes per block
+  return k.shared == shared_kind::dynamic ? std::max(device.shared_opt_in, device.shared_per_block) : device.shared_per_block;
+}
+inline shortage shortage_of(const device_limits& device, const kernel& k) {
+  if (k.threads > device.threads_per_block) return shortage::threads;
+  if (k.shared_bytes > shared_limit(device, k)) return shortage::shared_memory;
+  if (k.cluster < 1 || k.cluster > largest_cluster) return shortage::cluster_size;
+  return k.cluster > 1 && !features_of(device).clusters ? shortage::clusters : shortage::none;
+}
+
+// Why the device cannot run a block of the kernel, with the numbers; nothing if it can.
 inline std::optional<std::string> refusal(const device_limits& device, const kernel& k) {
-  if (k.threads > device.threads_per_block)
-    return std::string(k.name) + " needs " + std::to_string(k.threads) + " threads per block, " + device.name + " allows " +
-           std::to_string(device.threads_per_block);
-  const std::size_t limit =
-      k.shared == shared_kind::dynamic ? std::max(device.shared_opt_in, device.shared_per_block) : device.shared_per_block;
-  if (k.shared_bytes > limit)
-    return std::string(k.name) + " needs " + std::to_string(k.shared_bytes) + " bytes of shared memory per block, " + device.name +
-           " allows " + std::to_string(limit);
-  if (k.cluster < 1 || k.cluster > largest_cluster)
-    return std::string(k.name) + " needs clusters of " + std::to_string(k.cluster) + " blocks: expected 1 to " +
-           std::to_string(largest_cluster);
-  if (k.cluster > 1 && !features_of(device).clusters)
-    return std::string(k.name) + " needs clusters of " + std::to_string(k.cluster) + " blocks, " + device.name +
-           " has compute capability " + std::to_string(device.major) + "." + std::to_string(device.minor) + " and they begin with 9.0";
+  const shortage of = shortage_of(device, k);
+  if (of == shortage::none) return std::nullopt;
+  const std::string needs = std::string(k.name) + " needs ";
+  switch (of) {
+    case shortage::none: break;
+    case shortage::threads:
+      return needs + std::to_string(k.threads) + " threads per block, " + device.name + " allows " + std::to_string(device.threads_per_block);
+    case shortage::shared_memory:
+      return needs + std::to_string(k.shared_bytes) + " bytes of shared memory per block, " + device.name + " allows " +
+             std::to_string(shared_limit(device, k));
+    case shortage::cluster_size:
+      return needs + "clusters of " + std::to_string(k.cluster) + " blocks: expected 1 to " + std::to_string(largest_cluster);
+    case shortage::clusters:
+      return needs + "clusters of " + std::to_string(k.cluster) + " blocks, " + device.name + " has compute capability " +
+             compute_capability(device) + " and they begin with 9.0";
+  }
   return std::nullopt;
 }
 
 // Why a grid has more blocks than can be counted, or is not made of whole clusters; nothing if it is fine.
 inline std::optional<std::string> misfit(const kernel& k, extent3 grid) {
-  std::int64_t blocks = 0;
-  if (__builtin_mul_overflow(std::int64_t{grid.x} * grid.y, grid.z, &blocks))
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::uint64_t plane = std::uint64_t{grid.x} * grid.y;  // of 32-bit numbers: no overflow
+  if (grid.z != 0 && plane > most / grid.z)
     return "kernel " + std::string(k.name) + ": a grid of " + std::to_string(grid.x) + " x " + std::to_string(grid.y) + " x " +
            std::to_string(grid.z) + " blocks: expected less than 2^63";
   if (grid.x % static_cast<unsigned>(k.cluster) == 0) return std::nullopt;

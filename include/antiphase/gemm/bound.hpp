@@ -1,6 +1,7 @@
 // How far an output of a matrix product may be from the exact one: the only home of these numbers. docs/accuracy.md says where they come
 // from.
 #pragma once
+#include <antiphase/executor/features.hpp>
 #include <cstdint>
 #include <limits>
 
@@ -37,11 +38,22 @@ enum class gemm_sums {
   unknown,        // or in a way that is not known
 };
 
+// What adds up products of split operands on Tensor Cores that round like that.
+constexpr gemm_sums sums_of(tensor_core_sums rounds) {
+  switch (rounds) {
+    case tensor_core_sums::hopper: return gemm_sums::hopper;
+    case tensor_core_sums::ampere: return gemm_sums::ampere;
+    case tensor_core_sums::unknown: break;
+  }
+  return gemm_sums::unknown;
+}
+
 // Products of split operands take K in pieces of so many: the norms that certify them are sums of integers below 2^15 in 32 bits, and half
 // as many as would fit keep K / 59 short.
 constexpr std::int64_t k_of_a_piece = 65536;
 
-// For any K from 0 on.
+// What is promised of products with that K, from 0 on: of those that Tensor Cores add up like compute capability 9.0 80 + K / 59 units, like
+// 8.x 121 + K / 55, and one more for each piece of K behind the first.
 constexpr gemm_bound bound_of(gemm_sums how, std::int64_t k) {
   if (k <= 0) return {};
   const auto depth = static_cast<double>(k);

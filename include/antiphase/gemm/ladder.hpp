@@ -1,11 +1,15 @@
 // The steps of the GEMM ladder: each adds one idea to the one before.
 #pragma once
+#include <antiphase/executor/features.hpp>
 #include <antiphase/gemm/policy.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <optional>
 #include <span>
 #include <string>
 
+namespace antiphase {
+class executor;
+}
 namespace antiphase::gemms {
 
 struct step {
@@ -141,6 +145,9 @@ constexpr step steps[] = {
      strict_policy(contiguous::k, contiguous::outer)},
 };
 
+// What a device must have for the step.
+constexpr device_features needs_of(const step& s) { return {.cp_async = s.how.copy == copy_kind::asynchronous}; }
+
 // A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most specialised is the one to use, and of
 // several such the one with the largest tiles.
 struct instance {
@@ -152,6 +159,9 @@ std::span<const instance> instances(target where);
 
 // The step of that name; throws bad_request, with the names there are.
 const step& find_step(std::string_view name);
+
+// The step that the ladder offers for the device: its last one that there is room for. Throws bad_request if the problem makes no sense.
+const step& select_step(const executor& where, const problem& p);
 
 // What run() would launch: the instance, and the blocks.
 struct plan {

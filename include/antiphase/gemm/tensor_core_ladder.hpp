@@ -32,6 +32,11 @@ constexpr tensor_core_step tensor_core_steps[] = {
     step_of("tensor-core-4", "4 stages", tensor_policy{.stages = 4}),
     step_of("tensor-core-tma", "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply", warpgroup_policy{}),
 };
+// What a device must have for the step.
+constexpr device_features needs_of(const tensor_core_step& s) {
+  if (s.by == feeding::engine) return {.bulk_copies = true, .wgmma = true, .sm_90a = true};
+  return {.cp_async = true, .mma_sync = true};
+}
 // The step of that name; throws bad_request, with the names there are.
 const tensor_core_step& find_tensor_core_step(std::string_view name);
 

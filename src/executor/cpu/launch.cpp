@@ -8,8 +8,6 @@
 #include <antiphase/core/tile.hpp>
 #include <thread>
 
-#include "src/executor/grid.hpp"
-
 namespace antiphase::cpu_detail {
 namespace {
 
@@ -41,7 +39,7 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
                                   observer* watch) {
   if (k.body == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
   if (const auto why = refusal(options.limits, k)) throw not_supported(*why);
-  if (const auto why = refuses_grid(k, grid)) throw bad_request(*why);
+  if (const auto why = misfit(k, grid)) throw bad_request(*why);
   if (grid.count() == 0) return {};
   const auto cluster = static_cast<unsigned>(k.cluster);
   launch_state launch{.what = k, .grid = grid, .params = params, .options = options, .watch = watch};

@@ -14,7 +14,6 @@
 #include <mutex>
 #include <thread>
 
-#include "src/executor/grid.hpp"
 #include "src/executor/scratch.hpp"
 #include "src/executor/tensor_layout.hpp"
 
@@ -150,7 +149,7 @@ CUtensorMapSwizzle swizzle_mode(swizzle s) {
 
 // A launch as the runtime wants to know it, with no attribute where there is nothing to say.
 struct launch_configuration {
-  launch_configuration(const kernel& k, extent3 grid, std::size_t dynamic_shared, stream on, int major) {
+  launch_configuration(const kernel& k, extent3 grid, std::size_t dynamic_shared, stream on, const device_features& has) {
     config.gridDim = dim3(grid.x, grid.y, grid.z);
     config.blockDim = dim3(static_cast<unsigned>(k.threads));
     config.dynamicSmemBytes = dynamic_shared;
@@ -162,7 +161,7 @@ struct launch_configuration {
       a.val.clusterDim.x = static_cast<unsigned>(k.cluster);
       a.val.clusterDim.y = a.val.clusterDim.z = 1;
     }
-    if (k.overlaps_previous && major >= 9) {
+    if (k.overlaps_previous && has.dependent_launch) {
       cudaLaunchAttribute& a = attributes[config.numAttrs++];
       a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
       a.val.programmaticStreamSerializationAllowed = 1;
@@ -185,7 +184,7 @@ class cuda_executor final : public executor {
     limits_ = devices[static_cast<std::size_t>(options.device)];
     if (limits_.major * 10 + limits_.minor < 75)
       throw not_supported(
-          fmt::format("{} has compute capability {}.{}: expected 7.5 or newer", limits_.name, limits_.major, limits_.minor));
+          fmt::format("{} has compute capability {}: expected 7.5 or newer", limits_.name, compute_capability(limits_)));
     if (options.shared_limit > 0) {
       limits_.shared_opt_in = std::min(limits_.shared_opt_in, options.shared_limit);
       limits_.shared_per_block = std::min(limits_.shared_per_block, options.shared_limit);
@@ -303,7 +302,7 @@ class cuda_executor final : public executor {
             "reading the occupancy of kernel {}", k.name);
       u.blocks_on_device = u.blocks_per_multiprocessor * limits_.multiprocessors;
       if (k.cluster > 1) {  // some multiprocessors may be left over: a cluster does not reach beyond a group of them
-        const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr, limits_.major);
+        const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr, features_of(limits_));
         int clusters = 0;
         check(cudaOccupancyMaxActiveClusters(&clusters, k.entry, &how.config), "reading the occupancy of kernel {} in clusters of {}",
               k.name, k.cluster);
@@ -317,13 +316,13 @@ class cuda_executor final : public executor {
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     entry(k);
     if (const auto why = refusal(limits_, k)) throw not_supported(*why);
-    if (const auto why = refuses_grid(k, grid)) throw bad_request(*why);
+    if (const auto why = misfit(k, grid)) throw bad_request(*why);
     if (grid.count() == 0) return {};
     if (grid.y > 65535 || grid.z > 65535)
       throw bad_request(fmt::format("kernel {}: a grid of {} x {} x {} blocks: at most 65535 in y and z", k.name, grid.x, grid.y, grid.z));
     const current_device use(device_);
     const std::size_t dynamic = prepare(k);
-    const launch_configuration how(k, grid, dynamic, on, limits_.major);
+    const launch_configuration how(k, grid, dynamic, on, features_of(limits_));
     void* arguments[] = {const_cast<void*>(params)};
     check(cudaLaunchKernelExC(&how.config, k.entry, arguments),
           "launching kernel {} ({} x {} x {} blocks of {} threads, {} bytes of shared memory, clusters of {})", k.name, grid.x, grid.y,

@@ -7,14 +7,17 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/core/tile.hpp>
+#include <antiphase/executor/executor.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
 
-#include "src/gemm/request.hpp"
+#include "src/gemm/ladder/ladder_plan.hpp"
 #include "src/gemm/registry.hpp"
+#include "src/gemm/request.hpp"
 
 namespace antiphase::gemms {
 
@@ -69,6 +72,10 @@ bool takes(const instance& variant, const problem& p) {
 
 plan prepare(target where, const step& how, const problem& p, parts run) {
   require_sensible(p);
+  return plan_step(where, how, p, run);
+}
+
+plan plan_step(target where, const step& how, const problem& p, parts run) {
   const instance* best = nullptr;
   const int slices = slices_of(where, how, p, run);
   for (const instance& candidate : instances(where)) {
@@ -80,6 +87,16 @@ plan prepare(target where, const step& how, const problem& p, parts run) {
     throw not_supported(
         fmt::format("this build has no kernel for GEMM policy {} on {}", how.name, where == target::cuda ? "CUDA" : "the CPU"));
   return prepare(*best, p);
+}
+
+const step& select_step(const executor& where, const problem& p) {
+  require_sensible(p);
+  const device_features has = features_of(where.limits());
+  for (auto s = std::rbegin(steps); s != std::rend(steps); ++s)
+    if (first_missing(has, needs_of(*s)) == nullptr &&
+        shortage_of(where.limits(), plan_step(where.kind(), *s, p).what.code) == shortage::none)
+      return *s;
+  return steps[0];
 }
 
 plan prepare(const instance& variant, const problem& p) {

@@ -2,9 +2,8 @@
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
+
 #include "src/gemm/short/short_product.hpp"
-#include <optional>
-#include <string>
 
 namespace antiphase::gemms {
 
@@ -14,9 +13,11 @@ struct short_plan {
   extent3 grid;
 };
 
-// Why this product is none of them there; nothing if it is.
-std::optional<std::string> refuses_short(const context& where, const problem& p);
-// For one that is.
-short_plan plan_short(const context& where, const problem& p);
+// The kernel; null if this build has none.
+const kernel* short_kernel(target where);
+// Whether its grid can be so large.
+bool short_tiles_fit(const problem& p);
+// For a product with K of up to short_k, where there is a kernel.
+short_plan plan_short(target where, const problem& p);
 
 }  // namespace antiphase::gemms

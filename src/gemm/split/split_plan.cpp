@@ -1,16 +1,16 @@
-#include "split_plan.hpp"
+#include "src/gemm/split/split_plan.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm/bound.hpp>
-#include "src/gemm/split/split_pass.hpp"
 #include <limits>
 #include <vector>
 
 #include "src/gemm/registry.hpp"
 #include "src/gemm/request.hpp"
+#include "src/gemm/split/split_pass.hpp"
 
 namespace antiphase::gemms {
 
@@ -80,7 +80,8 @@ bool loads_rows(const problem& p) {
   return (p.a.column_stride == 1 || p.k() == 1) && reinterpret_cast<std::uintptr_t>(p.a.data) % 16 == 0 &&
          (p.m() == 1 || (p.a.row_stride % 4 == 0 && p.a.row_stride >= p.k() && p.a.row_stride < longest));
 }
-// A and B in the places in which A is the one that the product splits itself: rather the one with more lines.
+}  // namespace
+
 std::optional<problem> with_rows_to_split(const problem& p) {
   const problem turned{transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
   const bool prefer_turned = p.n() > p.m();
@@ -89,41 +90,31 @@ std::optional<problem> with_rows_to_split(const problem& p) {
   return std::nullopt;
 }
 
-}  // namespace
+const kernel* product_kernel(target where, multiplier by) {
+  const product_instance* const found = find_product(where, by, 1);
+  return found == nullptr ? nullptr : &found->code;
+}
 
-std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by) {
-  if (p.m() == 0 || p.n() == 0 || p.k() == 0 || p.alpha == 0) return "there is nothing to multiply";
-  const device_limits& device = where.limits();
-  const bool warpgroups = by != multiplier::split_mma;
-  if (warpgroups ? device.major != 9 : device.major < 8)
-    return fmt::format("it needs the Tensor Core instructions of compute capability {}, {} has {}.{}", warpgroups ? "9.0" : "8.0 or above",
-                       device.name, device.major, device.minor);
-  const product_instance* const with = find_product(where.kind(), by, 1);
-  if (with == nullptr) return "this build has no kernels for it";
-  if (const auto why = refusal(device, with->code)) return why;
+bool product_tiles_fit(const problem& p) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (p.m() > most - split_tile || p.n() > most - split_tile || tiles_along(p.m()) * tiles_along(p.n()) > most)
-    return fmt::format("C is {} x {}: more than {} tiles", p.m(), p.n(), most);
-  if (by == multiplier::split_inside && !with_rows_to_split(p))
-    return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
-  return std::nullopt;
+  return p.m() <= most - split_tile && p.n() <= most - split_tile && tiles_along(p.m()) * tiles_along(p.n()) <= most;
 }
 
 // Measured on an H200 (docs/notebook/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at most; in
 // one wave, since its blocks do not stay for another tile.
-bool splits_inside_by_itself(const context& where, const problem& p) {
+bool splits_inside_by_itself(const device_limits& device, const problem& p) {
   constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 1024;
-  if (std::min(p.m(), p.n()) > most_columns || std::max(p.m(), p.n()) < least_rows || p.k() < least_k || p.k() > k_of_a_piece) return false;
-  if (refuses_split(where, p, multiplier::split_inside)) return false;
-  const problem what = *with_rows_to_split(p);
-  const std::int64_t tiles = tiles_along(what.m()) * tiles_along(what.n()), chunks = ceil_div<std::int64_t>(what.k(), split_chunk);
-  const int multiprocessors = std::max(1, where.limits().multiprocessors);
-  return what.m() >= least_rows && tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
+  if (p.n() > most_columns || p.m() < least_rows || p.k() < least_k || p.k() > k_of_a_piece || !product_tiles_fit(p)) return false;
+  const std::int64_t tiles = tiles_along(p.m()) * tiles_along(p.n()), chunks = ceil_div<std::int64_t>(p.k(), split_chunk);
+  const int multiprocessors = std::max(1, device.multiprocessors);
+  return tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
 }
 
 product_plan plan_product(const context& where, const problem& p, multiplier by) {
-  const bool inside = by == multiplier::split_inside;
-  const problem what = inside ? with_rows_to_split(p).value_or(p) : with_rows_together(p);
+  return plan_product_of(where, by == multiplier::split_inside ? with_rows_to_split(p).value_or(p) : with_rows_together(p), by);
+}
+
+product_plan plan_product_of(const context& where, const problem& what, multiplier by) {
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), k_of_a_piece);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
@@ -132,7 +123,8 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
   product_plan plan{what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors, {}};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
     const int cluster = by == multiplier::split_mma ? 1 : blocks_per_tile(end - first, chunks, multiprocessors);
-    const std::int64_t blocks = cluster > 1 || inside ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
+    const bool one_tile_each = cluster > 1 || by == multiplier::split_inside;
+    const std::int64_t blocks = one_tile_each ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
     plan.waves.push_back({require_product(where.kind(), by, cluster),
                           static_cast<std::int32_t>(first),
                           static_cast<std::int32_t>(end),
@@ -144,9 +136,10 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
 }
 
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
-  std::byte* const split_b_at = workspace.data() + plan.bytes_of_a();
+  const multiplier by = plan.by();
+  const bool inside = by == multiplier::split_inside, tensors = by != multiplier::split_mma;
+  std::byte* const split_b_at = workspace.data() + plan.bytes_of_a(by);
   std::byte* const uncertain = split_b_at + plan.split_b().bytes();
-  const bool inside = plan.splits_inside();
   launch_counts total;
   for (std::int64_t first = 0; first < plan.what.k(); first += plan.k_piece) {
     const std::int64_t k = std::min(plan.k_piece, plan.what.k() - first);
@@ -156,7 +149,6 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     if (first > 0) piece.beta = 1;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
     const split_operand a = lay_out_split(workspace.data(), left), b = lay_out_split(split_b_at, right);
-    const bool tensors = plan.waves.front().with.how.by != multiplier::split_mma;
     product_problem arguments{.tensor_a = inside ? encode_rows(where, piece.a)
                                    : tensors  ? encode_parts(where, a, left)
                                               : tensor_map{},
@@ -176,7 +168,7 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     split_operand split_rows = a;
     if (inside) rows = {nullptr, 0, k, 0, 1}, split_rows.lines = 0;  // B alone
     const split_launch split = plan_split(where.kind(), rows, {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride},
-                                          split_rows, b, where.limits().major >= 9);
+                                          split_rows, b, features_of(where.limits()).sm_90a);
     total += where.runs_on().launch(split.what, split.grid, &split.arguments, on);
     for (const product_wave& wave : plan.waves) {
       arguments.first = wave.first;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
-#include "src/gemm/split/split_product.hpp"
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "src/gemm/split/split_product.hpp"
 
 namespace antiphase::gemms {
 
@@ -34,20 +34,29 @@ struct product_plan {
   }
   std::size_t count_bytes() const { return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(std::uint32_t))); }
   std::size_t list_bytes() const { return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t))); }
-  bool splits_inside() const { return waves.front().with.how.by == multiplier::split_inside; }
-  // A's parts, or what is known of its rows where the product splits them.
-  std::size_t bytes_of_a() const {
-    return splits_inside() ? split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(block_facts))) : split_a().bytes();
+  multiplier by() const { return waves.front().with.how.by; }
+  // Bytes of A's parts, or of what is known of its rows where the product splits them.
+  std::size_t bytes_of_a(multiplier with) const {
+    return with == multiplier::split_inside ? split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(block_facts))) : split_a().bytes();
   }
-  std::size_t workspace() const { return bytes_of_a() + split_b().bytes() + count_bytes() + list_bytes(); }
+  std::size_t workspace(multiplier with) const { return bytes_of_a(with) + split_b().bytes() + count_bytes() + list_bytes(); }
+  std::size_t workspace() const { return workspace(by()); }
 };
 
-// Why this product cannot be split there and multiplied so; nothing if it can.
-std::optional<std::string> refuses_split(const context& where, const problem& p, multiplier by);
-// Whether the product that splits its larger operand itself is the fastest of those that can.
-bool splits_inside_by_itself(const context& where, const problem& p);
-// For one that can.
+// A and B in the places in which A is the one that the product can split itself: rather the one with more lines. None if it can split
+// neither, because the copy engine cannot load it as it lies.
+std::optional<problem> with_rows_to_split(const problem& p);
+// The kernel of blocks that do not share tiles; null if this build has none.
+const kernel* product_kernel(target where, multiplier by);
+// Whether a grid can be so large.
+bool product_tiles_fit(const problem& p);
+// Whether the product that splits its larger operand itself is the fastest of those that can, given with_rows_to_split().
+bool splits_inside_by_itself(const device_limits& device, const problem& rows_to_split);
+
+// For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has no such kernel.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);
+// The same where `what` is already as product_plan has it.
+product_plan plan_product_of(const context& where, const problem& what, multiplier by);
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 
 }  // namespace antiphase::gemms

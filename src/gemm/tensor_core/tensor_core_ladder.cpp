@@ -72,15 +72,10 @@ const kernel* code_of(target where, const tensor_core_step& how) {
 }  // namespace
 
 std::optional<std::string> refuses(const executor& where, const tensor_core_step& how) {
-  const device_limits& device = where.limits();
-  const auto lacks = [&](const char* what, const char* begins) {
-    return fmt::format("it needs {} of compute capability {}, {} has {}.{}", what, begins, device.name, device.major, device.minor);
-  };
-  if (how.by == feeding::engine && device.major != 9) return lacks("the copy engine and the Tensor Core instructions", "9.0");
-  if (device.major < 8) return lacks("the asynchronous copies and the Tensor Core instructions", "8.0 or above");
+  if (auto why = lacks(where.limits(), needs_of(how))) return why;
   const kernel* const code = code_of(where.kind(), how);
   if (code == nullptr) return "this build has no kernel for it";
-  return refusal(device, *code);
+  return refusal(where.limits(), *code);
 }
 
 tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const tensor_core_problem& p) {

@@ -1,0 +1,232 @@
+// The table of candidates, and the choice among them.
+#include "src/gemm/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "src/gemm/cost.hpp"
+#include "src/gemm/ladder/ladder_plan.hpp"
+#include "src/gemm/request.hpp"
+
+namespace antiphase::gemms {
+namespace {
+
+using reason = objection::reason;
+
+bool always(const candidate&, const request&) { return true; }
+
+double products_of(const request& r) {
+  return static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * static_cast<double>(r.k());
+}
+double bytes_of_operands(const request& r) {
+  return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n());
+}
+double bytes_of_c(const request& r) {
+  return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * (r.what.beta == 0 ? 1 : 2);
+}
+
+// Sums in FP64 --------------------------------------------------------------------------------------------------------------------------
+bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k_by_itself; }
+judged_plan plan_short_product(const candidate&, const request& r) {
+  if (r.what.k() > short_k) return objection{reason::long_k};
+  const kernel* const with = short_kernel(r.where.kind());
+  if (with == nullptr) return objection{reason::no_kernel};
+  if (shortage_of(r.device(), *with) != shortage::none) return objection{reason::does_not_fit, *with};
+  if (!short_tiles_fit(r.what)) return objection{reason::many_tiles};
+  return plan_short(r.where.kind(), r.what);
+}
+double cost_of_short(const candidate&, const request& r) {
+  return predicted({.fp64 = products_of(r), .bytes = bytes_of_operands(r) + bytes_of_c(r)}, r.device());
+}
+
+// Products of split operands --------------------------------------------------------------------------------------------------------------
+template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
+  const kernel* const with = product_kernel(r.where.kind(), By);
+  if (with == nullptr) return objection{reason::no_kernel};
+  if (shortage_of(r.device(), *with) != shortage::none) return objection{reason::does_not_fit, *with};
+  if (!product_tiles_fit(r.what)) return objection{reason::many_tiles};
+  if (By != multiplier::split_inside) return plan_product_of(r.where, with_rows_together(r.what), By);
+  if (!r.rows_to_split) return objection{reason::unaligned};
+  return plan_product_of(r.where, *r.rows_to_split, By);
+}
+bool narrow(const candidate&, const request& r) { return r.rows_to_split && splits_inside_by_itself(r.device(), *r.rows_to_split); }
+// The split pass reads operands and writes two halves of each element, which the product reads.
+template <multiplier By> double cost_of_split(const candidate&, const request& r) {
+  const double split_before = By == multiplier::split_inside ? 4. * static_cast<double>(r.k()) * static_cast<double>(std::min(r.what.m(), r.what.n()))
+                                                             : bytes_of_operands(r);
+  return predicted({.tensor_fp16 = 3 * products_of(r), .bytes = bytes_of_operands(r) + 2 * split_before + bytes_of_c(r), .launches = 2},
+                   r.device());
+}
+
+// The ladder ------------------------------------------------------------------------------------------------------------------------------
+judged_plan plan_ladder(const candidate& c, const request& r) {
+  plan made = plan_step(r.where.kind(), *c.is.ladder, r.what);
+  if (shortage_of(r.device(), made.what.code) != shortage::none) return objection{reason::does_not_fit, made.what.code};
+  return made;
+}
+double cost_of_ladder(const candidate& c, const request& r) {
+  const extent2 tile = c.is.ladder->how.tile;  // every block reads its rows of A and columns of B
+  const double again = 4. * products_of(r) * (1. / tile.m + 1. / tile.n);
+  return predicted({.fp32 = products_of(r), .bytes = std::max(again, bytes_of_operands(r)) + bytes_of_c(r)}, r.device());
+}
+
+constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
+constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
+
+constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
+    {.is = {.name = "short",
+            .adds = "sums in FP64, for a K of up to 16",
+            .needs = {.fast_fp64 = true},
+            .sums = gemm_sums::doubles},
+     .suits = few_values_of_k,
+     .cost = cost_of_short,
+     .plan = plan_short_product,
+     .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate"},
+    {.is = {.name = "split-inside",
+            .adds = "as split, but the product splits its larger operand itself; compute capability 9.0",
+            .needs = of_wgmma,
+            .sums = {}},
+     .suits = narrow,
+     .cost = cost_of_split<multiplier::split_inside>,
+     .plan = plan_split_product<multiplier::split_inside>,
+     .why = "three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way"},
+    {.is = {.name = "split",
+            .adds = "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0",
+            .needs = of_wgmma,
+            .sums = {}},
+     .suits = always,
+     .cost = cost_of_split<multiplier::split>,
+     .plan = plan_split_product<multiplier::split>,
+     .why = fastest},
+    {.is = {.name = "split-mma",
+            .adds = "the same through mma.sync; compute capability 8.0 and above",
+            .needs = {.cp_async = true, .mma_sync = true},
+            .sums = {}},
+     .suits = always,
+     .cost = cost_of_split<multiplier::split_mma>,
+     .plan = plan_split_product<multiplier::split_mma>,
+     .why = fastest},
+};
+
+const candidate* find_candidate(std::string_view name) {
+  const policy_info* const found = find_policy(name);
+  return found == nullptr ? nullptr : &candidates()[static_cast<std::size_t>(found - policies().data())];
+}
+
+// Throws bad_request of options that make no sense; returns the candidate that they ask for, null: none.
+const candidate* require_sensible(const gemm_options& options) {
+  if (options.accuracy != precision::fp32 && options.accuracy != precision::strict)
+    throw bad_request(fmt::format("accuracy is {}: expected precision::fp32 or precision::strict", static_cast<int>(options.accuracy)));
+  if (options.if_weaker != weaker_bound::take && options.if_weaker != weaker_bound::refuse)
+    throw bad_request(
+        fmt::format("if_weaker is {}: expected weaker_bound::take or weaker_bound::refuse", static_cast<int>(options.if_weaker)));
+  const candidate* const asked = find_candidate(options.policy);
+  const std::span<std::byte> w = options.workspace;
+  if (!w.empty() && w.data() == nullptr) throw bad_request(fmt::format("the workspace is a null pointer: expected {} bytes", w.size()));
+  if (const auto address = reinterpret_cast<std::uintptr_t>(w.data()); !w.empty() && address % 256 != 0)
+    throw bad_request(fmt::format("the workspace is at address {:#x}: expected a multiple of 256", address));
+  if (const auto address = reinterpret_cast<std::uintptr_t>(options.recomputed); address % alignof(std::uint64_t) != 0)
+    throw bad_request(fmt::format("recomputed is at address {:#x}: expected a multiple of {}", address, alignof(std::uint64_t)));
+  return asked;
+}
+
+judged_plan judge(const candidate& c, const request& r) {
+  if (first_missing(r.has, c.is.needs) != nullptr) return objection{reason::lacks_feature};
+  return c.plan(c, r);
+}
+
+void take(choice& c, const candidate& chosen, judged_plan&& judged) {
+  c.chosen = &chosen;
+  c.plan = std::get<any_plan>(std::move(judged));
+}
+
+void take_asked(choice& c, const candidate& asked) {
+  judged_plan judged = judge(asked, c.of);
+  if (const auto* why = std::get_if<objection>(&judged))
+    throw not_supported(fmt::format("policy {}: {}", asked.is.name, sentence(asked, *why, c.of)));
+  take(c, asked, std::move(judged));
+  c.by_name = true;
+}
+
+// The first that suits and can, of those beside the ladder; none for strict, whose order of additions they do not keep. One of which
+// nothing is promised runs only if asked for.
+void take_beside_the_ladder(choice& c) {
+  if (c.accuracy == precision::strict || !c.of.multiplies()) return;
+  for (const candidate& one : beside_the_ladder) {
+    if (!one.suits(one, c.of)) continue;
+    judged_plan judged = judge(one, c.of);
+    const auto* why = std::get_if<objection>(&judged);
+    if (why == nullptr && !std::isinf(one.is.promise(c.of.device(), 1).units)) return take(c, one, std::move(judged));
+    c.refusals[c.refusal_count++] = {&one, why != nullptr ? *why : objection{reason::unknown_sums}};
+  }
+}
+
+// The ladder's last step that the device has room for.
+void take_from_the_ladder(choice& c) {
+  const std::span<const candidate> all = candidates();
+  for (std::size_t i = all.size(); i-- > choice::beside_the_ladder;) {
+    judged_plan judged = judge(all[i], c.of);
+    if (std::holds_alternative<any_plan>(judged)) return take(c, all[i], std::move(judged));
+  }
+  take_asked(c, all[choice::beside_the_ladder]);  // says why even the first is refused
+}
+
+std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "strict"; }
+
+}  // namespace
+
+std::span<const candidate> candidates() {
+  static const std::vector<candidate> all = [] {
+    std::vector<candidate> list(std::begin(beside_the_ladder), std::end(beside_the_ladder));
+    for (const step& s : steps)
+      list.push_back({.is = {.name = s.name, .adds = s.adds, .needs = needs_of(s), .sums = gemm_sums::multiply_adds, .ladder = &s},
+                      .suits = always,
+                      .cost = cost_of_ladder,
+                      .plan = plan_ladder,
+                      .why = "the last step of the ladder that the device has room for"});
+    return list;
+  }();
+  return all;
+}
+
+request request_for(const context& where, const problem& p) {
+  const problem what = without_idle_strides(p);
+  return {where, features_of(where.limits()), what, with_rows_to_split(what)};
+}
+
+choice choose(const context& where, const problem& p, const gemm_options& options) {
+  const candidate* const asked = require_sensible(options);
+  require_sensible(p);
+  choice c{.of = request_for(where, p), .bound = {}, .asked = {}, .accuracy = options.accuracy, .refusals = {}};
+  if (asked != nullptr && (asked->is.ladder != nullptr || c.of.multiplies()))
+    take_asked(c, *asked);
+  else if (asked == nullptr)
+    take_beside_the_ladder(c);
+  if (c.chosen == nullptr) take_from_the_ladder(c);
+  c.bound = c.chosen->is.promise(where.limits(), c.of.k());
+  c.asked = bound_of(options.accuracy, where.limits(), c.of.k());
+  if (options.if_weaker == weaker_bound::refuse && !keeps(c.bound, c.asked))
+    throw not_supported(fmt::format("precision {} stands for |C - AB| <= {}, what would run on {} keeps {}: refused, as if_weaker says",
+                                    name(options.accuracy), to_text(c.asked), where.limits().name, to_text(c.bound)));
+  return c;
+}
+
+std::size_t choice::workspace() const {
+  const auto* const split = std::get_if<product_plan>(&plan);
+  return split != nullptr ? split->workspace() : 0;
+}
+
+// A narrow product that splits its long operand on its way is offered as much as its wider neighbours take.
+std::size_t choice::offers() const {
+  const auto* const split = std::get_if<product_plan>(&plan);
+  if (split == nullptr) return 0;
+  return by_name ? split->workspace() : std::max(split->workspace(), split->workspace(multiplier::split));
+}
+
+}  // namespace antiphase::gemms

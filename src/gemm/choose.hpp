@@ -1,0 +1,74 @@
+// What a matrix product may run, as one table, and the one judgement of a request.
+#pragma once
+#include <antiphase/gemm.hpp>
+#include <antiphase/gemm/policies.hpp>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "src/gemm/short/short_plan.hpp"
+#include "src/gemm/split/split_plan.hpp"
+
+namespace antiphase::gemms {
+
+// A sensible problem and the device that it is for, as all candidates are asked about it.
+struct request {
+  const context& where;
+  device_features has;
+  problem what;                          // its idle strides are small
+  std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
+
+  const device_limits& device() const { return where.limits(); }
+  bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0; }  // if not, C is only scaled
+  std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }  // values of it that are multiplied
+};
+request request_for(const context& where, const problem& p);  // p is sensible
+
+// Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read them.
+struct objection {
+  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, many_tiles, unaligned, unknown_sums };
+  reason why;
+  kernel code = {};  // that does not fit
+};
+
+using any_plan = std::variant<plan, product_plan, short_plan>;
+using judged_plan = std::variant<objection, any_plan>;
+
+// One entry of the table: a policy and how it is judged. The functions are also handed the entry.
+struct candidate {
+  policy_info is;                                                   // with its name, what it needs and what it promises
+  bool (*suits)(const candidate&, const request&);                  // whether auto considers it: by what was measured
+  double (*cost)(const candidate&, const request&);                 // predicted seconds. They decide nothing: explain() tells them
+  judged_plan (*plan)(const candidate&, const request&);            // on a device that has what it needs
+  std::string_view why;                                             // auto takes it
+};
+std::span<const candidate> candidates();  // in the order of policies()
+
+// A request, judged: all that gemm(), gemm_workspace() and explain() read.
+struct choice {
+  request of;
+  const candidate* chosen = nullptr;
+  any_plan plan = {};
+  gemm_bound bound, asked;  // what holds, what the precision stands for
+  precision accuracy = precision::fp32;
+  bool by_name = false;  // options.policy asked for it
+  struct refused {
+    const candidate* what;
+    objection why;
+  };
+  static constexpr std::size_t beside_the_ladder = 4;  // candidates
+  refused refusals[beside_the_ladder];                 // those that auto considered before, in order
+  std::size_t refusal_count = 0;
+
+  std::size_t workspace() const;  // bytes that the call takes
+  std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem
+};
+// Throws what gemm() throws of a request.
+choice choose(const context& where, const problem& p, const gemm_options& options);
+
+std::string sentence(const candidate& c, const objection& o, const request& r);  // "it needs ..."
+gemm_choice described(const choice& c);                                          // what explain() returns
+
+}  // namespace antiphase::gemms

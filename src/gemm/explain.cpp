@@ -1,0 +1,99 @@
+// What was chosen for a product, in words.
+#include <fmt/format.h>
+
+#include <antiphase/gemm.hpp>
+#include <cmath>
+#include <limits>
+
+#include "src/gemm/choose.hpp"
+
+namespace antiphase {
+namespace gemms {
+namespace {
+
+// What the plan launches, beside its name and workspace.
+void describe(gemm_choice& to, const product_plan& p) {
+  const product_wave &first = p.waves.front(), &last = p.waves.back();
+  to.tile = {split_tile, split_tile};
+  to.tile_k = split_step;
+  to.stages = first.with.how.stages;
+  to.blocks = first.grid.count();
+  to.cluster = first.with.how.cluster;
+  if (to.cluster > 1)
+    to.why.push_back(
+        fmt::format("C has fewer tiles than the device multiprocessors: {} blocks share each, a part of K for each block", to.cluster));
+  if (p.waves.size() > 1)
+    to.why.push_back(
+        fmt::format("{} tiles are left over after rounds of one for each multiprocessor: {} blocks share each, in a second launch",
+                    last.end - last.first, last.with.how.cluster));
+  if (p.k_piece < p.what.k()) to.why.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
+}
+void describe(gemm_choice& to, const short_plan& p) {
+  to.tile = short_tile;
+  to.tile_k = short_k;
+  to.stages = 1;
+  to.blocks = p.grid.count();
+}
+void describe(gemm_choice& to, const plan& p) {
+  to.tile = p.what.how.tile;
+  to.tile_k = p.what.how.tile_k;
+  to.stages = p.what.how.stages;
+  to.blocks = p.grid.count();
+}
+
+}  // namespace
+
+std::string sentence(const candidate& c, const objection& o, const request& r) {
+  switch (o.why) {
+    case objection::reason::lacks_feature: return lacks(r.device(), c.is.needs).value();
+    case objection::reason::no_kernel: return "this build has no kernel for it";
+    case objection::reason::does_not_fit: return refusal(r.device(), o.code).value();
+    case objection::reason::long_k: return fmt::format("it is for K up to {}, K is {}", short_k, r.what.k());
+    case objection::reason::many_tiles:
+      return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
+    case objection::reason::unaligned:
+      return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
+    case objection::reason::unknown_sums: break;
+  }
+  return fmt::format("nothing is promised of how the Tensor Cores of {} round, which has compute capability {}; it runs if asked for",
+                     r.device().name, compute_capability(r.device()));
+}
+
+gemm_choice described(const choice& c) {
+  gemm_choice to;
+  to.kernel = c.chosen->is.name;
+  to.workspace = c.workspace();
+  to.bound = c.bound;
+  to.asked = c.asked;
+  to.predicted = c.chosen->cost(*c.chosen, c.of);
+  if (c.by_name)
+    to.why.push_back(fmt::format("policy {} was asked for", c.chosen->is.name));
+  else if (c.chosen->is.ladder == nullptr)
+    to.why.push_back(fmt::format("precision fp32: {}", c.chosen->why));
+  else {
+    if (!c.of.multiplies()) to.why.emplace_back("there is nothing to multiply: C is scaled, if anything");
+    if (c.accuracy == precision::strict) to.why.emplace_back("precision strict: IEEE multiply-adds in the order of k");
+    to.why.emplace_back(c.chosen->why);
+  }
+  for (std::size_t i = 0; i < c.refusal_count; ++i) {
+    const choice::refused& r = c.refusals[i];
+    to.refused.push_back(fmt::format("{}: {}", r.what->is.name, sentence(*r.what, r.why, c.of)));
+  }
+  std::visit([&](const auto& plan) { describe(to, plan); }, c.plan);
+  return to;
+}
+
+}  // namespace gemms
+
+std::string to_text(const gemm_bound& bound) {
+  if (std::isinf(bound.units)) return "no known bound";
+  if (bound.units == 0 && bound.absolute == 0) return "0";
+  const double times = bound.absolute / gemm_bound::underflow;
+  return fmt::format("{:.7g} u |A||B| + {}2^-150", bound.units, times == 1 ? "" : fmt::format("{:.10g} x ", times));
+}
+
+gemm_choice explain(const context& where, const gemm_problem& p, const gemm_options& options) {
+  return described(choose(where, p, options));
+}
+
+}  // namespace antiphase

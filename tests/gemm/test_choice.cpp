@@ -1,0 +1,183 @@
+// Which policy auto takes for which shape on which device, against the same rule written out; what every policy needs is there wherever it runs.
+#include <antiphase/executor/published.hpp>
+#include <antiphase/gemm/policies.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "tests/gemm/support.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+using testing::HasSubstr;
+
+struct asked {
+  std::int64_t m, n, k;
+  major a = major::row, b = major::row, c = major::row;
+  int offset = 0;  // of A, in floats
+  float alpha = 1, beta = 0;
+};
+std::ostream& operator<<(std::ostream& to, const asked& q) {
+  return to << q.m << " x " << q.n << " x " << q.k << (q.a == major::row ? ", A by rows" : ", A by columns")
+            << (q.b == major::row ? ", B by rows" : ", B by columns") << (q.c == major::row ? ", C by rows" : ", C by columns") << ", offset "
+            << q.offset << ", " << q.alpha << " and " << q.beta;
+}
+
+// Operands at addresses that nobody reads.
+gemm_problem problem_of(const asked& q) {
+  const auto view = [](std::uintptr_t number, std::int64_t rows, std::int64_t columns, major by, int offset) {
+    float* const data = reinterpret_cast<float*>(number << 32) + offset;
+    return by == major::row ? row_major(data, rows, columns) : column_major(data, rows, columns);
+  };
+  const auto read = [](const matrix_view<float>& v) { return matrix_view<const float>{v.data, v.rows, v.columns, v.row_stride, v.column_stride}; };
+  return {read(view(1, q.m, q.k, q.a, q.offset)), read(view(2, q.k, q.n, q.b, 0)), view(3, q.m, q.n, q.c, 0), q.alpha, q.beta};
+}
+
+std::vector<device_limits> devices() {
+  std::vector<device_limits> all(published_devices().begin(), published_devices().end());
+  const device_limits h200 = published_device("9.0");
+  for (const std::size_t kib : {4, 16, 48, 99}) {
+    device_limits less = h200;
+    less.shared_opt_in = kib * 1024;
+    less.shared_per_block = std::min(less.shared_per_block, less.shared_opt_in);
+    all.push_back(less);
+  }
+  all.push_back(simulated_device());
+  all.push_back(h200);
+  all.back().threads_per_block = 512;
+  return all;
+}
+
+std::int64_t up(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
+
+// Whether the copy engine can load lines of K as they are.
+bool loads(std::int64_t lines, std::int64_t k, bool along_k, int offset) {
+  return along_k && offset % 4 == 0 && (lines == 1 || k % 4 == 0);
+}
+
+// The rule in other words. An H200 and what has at least its shared memory runs `split`; with less, or before, `split-mma`; else the ladder.
+std::string expected_of(const device_limits& d, const asked& q, precision accuracy) {
+  const std::string capability = compute_capability(d);
+  const std::size_t kib = d.shared_opt_in / 1024;
+  const bool ampere = capability[0] == '8', hopper = capability == "9.0";
+  const bool fast_fp64 = capability == "8.0" || hopper || capability == "10.0";
+  const bool something = q.m > 0 && q.n > 0 && q.k > 0 && q.alpha != 0;
+  if (something && accuracy == precision::fp32) {
+    if (fast_fp64 && q.k <= 12 && kib >= 16) return "short";
+    if (hopper && kib >= 227) {
+      const bool a_fits = loads(q.m, q.k, q.a == major::row, q.offset), b_fits = loads(q.n, q.k, q.b == major::column, 0);
+      const bool turned = q.n > q.m ? b_fits : !a_fits;  // B is the long operand
+      const std::int64_t rows = turned ? q.n : q.m, columns = turned ? q.m : q.n, tiles = up(rows, 128) * up(columns, 128);
+      if ((a_fits || b_fits) && columns <= 256 && rows >= 4096 && q.k >= 1024 && q.k <= 65536 && tiles <= d.multiprocessors)
+        return "split-inside";
+      return "split";
+    }
+    if ((hopper || ampere) && kib >= 99) return "split-mma";
+  }
+  if (capability == "7.5") return "double-buffered";  // asynchronous copies begin with 8.0
+  return kib >= 227 ? "strict" : "";  // with less it depends on the variant, of which test_limits knows
+}
+
+TEST(gemm_table, auto_takes_what_the_rule_says) {
+  int compared = 0;
+  for (const device_limits& d : devices()) {
+    if (d.shared_opt_in < 48 * 1024) continue;
+    const context where(make_cpu_executor({.limits = d}));
+    for (const std::int64_t m : {0, 1, 64, 257, 2048, 4096, 8448, 8576})
+      for (const std::int64_t n : {0, 1, 128, 256, 257, 4096, 5000})
+        for (const std::int64_t k : {0, 1, 12, 13, 17, 512, 1023, 1024, 7168, 65536, 65540})
+          for (const asked& q : {asked{m, n, k}, {m, n, k, major::column}, {m, n, k, major::row, major::column},
+                                 {m, n, k, major::column, major::row, major::column}, {.m = m, .n = n, .k = k, .offset = 1},
+                                 {.m = m, .n = n, .k = k, .alpha = 0, .beta = 0.5f}, {.m = m, .n = n, .k = k, .alpha = -1.5f, .beta = 2}})
+            for (const precision accuracy : {precision::fp32, precision::strict}) {
+              const std::string right = expected_of(d, q, accuracy);
+              const gemm_choice is = explain(where, problem_of(q), {.accuracy = accuracy});
+              if (!right.empty()) {
+                ++compared;
+                ASSERT_EQ(is.kernel, right) << q << " on " << d.name << " with " << d.shared_opt_in / 1024 << " KiB";
+              }
+              ASSERT_TRUE(std::isfinite(is.bound.units)) << q << " on " << d.name << ": auto runs what is promised alone";
+              ASSERT_TRUE(is.predicted > 0 && std::isfinite(is.predicted)) << q << " on " << d.name;
+            }
+  }
+  EXPECT_GT(compared, 50'000);
+}
+
+// What runs, by itself or asked for, has the features that it needs; what lacks one is refused by name and with the capability.
+TEST(gemm_table, needs_are_honoured_on_every_published_device) {
+  for (const device_limits& d : devices()) {
+    const context where(make_cpu_executor({.limits = d}));
+    const device_features has = features_of(d);
+    for (const gemms::policy_info& p : gemms::policies())
+      for (const asked& q : {asked{8192, 128, 4096}, {4096, 4096, 4096}, {300, 200, 8}}) {
+        SCOPED_TRACE(testing::Message() << p.name << " on " << d.name);
+        const feature_name* const missing = first_missing(has, p.needs);
+        try {
+          const gemm_choice chosen = explain(where, problem_of(q), {.policy = p.name});
+          EXPECT_EQ(missing, nullptr) << "it runs without " << missing->name;
+          EXPECT_EQ(chosen.kernel, p.name);
+          EXPECT_EQ(chosen.bound.units, p.promise(d, q.k).units);
+        } catch (const not_supported& e) {
+          if (missing == nullptr) continue;  // memory, or K
+          EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("policy " + std::string(p.name)), HasSubstr(std::string(missing->name)),
+                                               HasSubstr(std::string(missing->begins)), HasSubstr(compute_capability(d))));
+        }
+        if (d.shared_opt_in < 16 * 1024) continue;
+        for (const precision accuracy : {precision::fp32, precision::strict}) {
+          const gemm_choice chosen = explain(where, problem_of(q), {.accuracy = accuracy});
+          EXPECT_EQ(first_missing(has, gemms::find_policy(chosen.kernel)->needs), nullptr) << chosen.kernel;
+        }
+      }
+  }
+}
+TEST(gemm_table, every_policy_needs_what_its_kernels_are_compiled_for) {
+  for (const gemms::policy_info& p : gemms::policies()) {
+    const bool waits_for_copies = p.ladder != nullptr && p.ladder->how.copy == gemms::copy_kind::asynchronous;
+    const bool by_wgmma = p.name == "split" || p.name == "split-inside", by_mma = p.name == "split-mma";
+    EXPECT_EQ(p.needs.cp_async, waits_for_copies || by_mma) << p.name;
+    EXPECT_EQ(p.needs.mma_sync, by_mma) << p.name;
+    EXPECT_EQ(p.needs.wgmma, by_wgmma) << p.name;
+    EXPECT_EQ(p.needs.fast_fp64, p.name == "short") << p.name;
+    EXPECT_EQ(p.sums.has_value(), !by_wgmma && !by_mma) << p.name;
+  }
+}
+TEST(gemm_table, names_are_found_and_others_refused) {
+  EXPECT_EQ(gemms::find_policy("auto"), nullptr);
+  for (const gemms::policy_info& p : gemms::policies()) EXPECT_EQ(gemms::find_policy(p.name), &p);
+  EXPECT_THROW(gemms::find_policy("split_mma"), bad_request);
+  EXPECT_EQ(gemms::policies().size(), std::size(gemms::steps) + 4);
+}
+
+// What a call ran is what explain() tells of it.
+TEST(gemm_table, a_call_tells_what_it_ran) {
+  const context where = context::on("cpu");
+  const product p = product_of(random_reals(130, 20, 1), random_reals(20, 7, 2));
+  matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+  const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view()};
+  for (const char* policy : {"auto", "async-2", "split-mma"}) {
+    gemm_choice ran;
+    gemm(where, what, {.policy = policy, .ran = &ran});
+    const gemm_choice told = explain(where, what, {.policy = policy});
+    EXPECT_EQ(ran.kernel, told.kernel);
+    EXPECT_EQ(ran.why, told.why);
+    EXPECT_EQ(ran.blocks, told.blocks);
+    EXPECT_EQ(ran.bound.units, told.bound.units);
+  }
+}
+
+TEST(published, devices_are_known_by_their_capability) {
+  for (const device_limits& d : published_devices()) {
+    EXPECT_EQ(published_device(compute_capability(d)).name, d.name);
+    EXPECT_LE(d.shared_opt_in, d.shared_per_multiprocessor) << d.name;
+    EXPECT_GE(d.threads_per_multiprocessor, d.threads_per_block) << d.name;
+  }
+  try {
+    published_device("5.2");
+    ADD_FAILURE() << "not refused";
+  } catch (const bad_request& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("'5.2'"), HasSubstr("7.5, 8.0, 8.6"), HasSubstr("or 12.0")));
+  }
+}
+
+}  // namespace
+}  // namespace antiphase::gemm_test

@@ -1,0 +1,183 @@
+// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU executor with the device's limits is
+// asked, whose kernels need the same memory and threads.
+#include "tool/commands/info_device.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/published.hpp>
+#include <antiphase/gemm.hpp>
+#include <antiphase/gemm/policies.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <antiphase/scan.hpp>
+#include <antiphase/scan/ladder.hpp>
+#include <string>
+#include <vector>
+
+#include "tool/base/wrap.hpp"
+#include "tool/measure/product.hpp"
+#include "tool/program/console.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+// A policy there: whether it runs, or why not.
+struct row {
+  std::string name;
+  std::string why_not;  // empty: it runs
+  std::string bound;    // that holds, if any does
+
+  bool runs() const { return why_not.empty(); }
+};
+
+// What `ask` refuses, without the policy's name; empty if it does not.
+template <class F> std::string refusal_of(std::string_view policy, F ask) {
+  try {
+    ask();
+  } catch (const not_supported& e) {
+    const std::string_view said = e.what();
+    for (const std::string_view prefix : {fmt::format("policy {}: ", policy), fmt::format("scan policy {} does not take this problem: ", policy)})
+      if (said.starts_with(prefix)) return std::string(said.substr(prefix.size()));
+    return std::string(said);
+  }
+  return {};
+}
+
+// A product of matrices by rows that nobody reads: three addresses stand for what the device would allocate.
+gemm_problem product_of(const extents& e) {
+  const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
+  return {.a = row_major<const float>(address(1), e.m, e.k), .b = row_major<const float>(address(2), e.k, e.n), .c = row_major(address(3), e.m, e.n)};
+}
+
+constexpr extents large{4096, 4096, 4096}, few_k{2048, 2048, 8};
+
+std::vector<row> gemm_candidates(const context& where) {
+  std::vector<row> rows;
+  for (const gemms::policy_info& p : gemms::policies()) {
+    row r{.name = std::string(p.name), .why_not = {}, .bound = {}};
+    const extents asked = p.sums == gemm_sums::doubles ? few_k : large;
+    r.why_not = refusal_of(p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
+    rows.push_back(r);
+  }
+  return rows;
+}
+std::vector<row> f16_candidates(const context& where) {
+  std::vector<row> rows;
+  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
+    rows.push_back({.name = s.name, .why_not = gemms::refuses(where.runs_on(), s).value_or(""), .bound = {}});
+  return rows;
+}
+// The steps of the scan ladder. auto's choice among them is another on a GPU than on the executor that is asked here.
+std::vector<row> scan_candidates(const context& where) {
+  std::vector<row> rows;
+  void* const array = reinterpret_cast<void*>(std::uintptr_t{4096});
+  for (const scans::step& s : scans::steps)
+    rows.push_back({.name = s.name,
+                    .why_not = refusal_of(s.name, [&] { explain(where, scans::problem{.in = array, .out = array, .length = 1 << 20}, {.policy = s.name}); }),
+                    .bound = {}});
+  return rows;
+}
+
+// What auto takes by shape.
+struct shape_class {
+  const char* name;
+  extents shape;
+  precision accuracy = precision::fp32;
+};
+constexpr shape_class classes[] = {{"large", large},
+                                   {"small", {256, 256, 256}},
+                                   {"narrow C", {8192, 128, 4096}},
+                                   {"one column", {4096, 1, 4096}},
+                                   {"few values of K", few_k},
+                                   {"large, strict", large, precision::strict}};
+
+std::string_view words(evidence e) {
+  switch (e) {
+    case evidence::measured: return "measured by this project";
+    case evidence::published: return "as published measurements say";
+    case evidence::unknown: break;
+  }
+  return "unknown";
+}
+std::string_view words(tensor_core_sums s) {
+  switch (s) {
+    case tensor_core_sums::hopper: return "like compute capability 9.0";
+    case tensor_core_sums::ampere: return "like compute capability 8.x";
+    case tensor_core_sums::unknown: break;
+  }
+  return "unknown";
+}
+
+json rows_json(const std::vector<row>& rows) {
+  json list = json::array();
+  for (const row& r : rows) {
+    json one{{"policy", r.name}, {"runs", r.runs()}};
+    if (!r.runs()) one["why_not"] = r.why_not;
+    if (!r.bound.empty()) one["bound"] = r.bound;
+    list.push_back(one);
+  }
+  return list;
+}
+std::string rows_text(const std::vector<row>& rows) {
+  std::string text;
+  for (const row& r : rows) text += fmt::format("  {:<17}  {}\n", r.name, r.runs() ? "runs" : "does not run: " + r.why_not);
+  return text;
+}
+
+void tell_as_json(const device_limits& device, const context& where) {
+  const device_features has = features_of(device);
+  json features = json::object();
+  for (const feature_name& f : feature_names) features[std::string(f.name)] = has.*f.feature;
+  json automatic = json::array();
+  for (const shape_class& c : classes) {
+    json one{{"class", c.name}, {"shape", to_json(c.shape)}, {"precision", name(c.accuracy)}};
+    one.update(to_json(explain(where, product_of(c.shape), {.accuracy = c.accuracy})));
+    automatic.push_back(one);
+  }
+  const tensor_core_sums sums = tensor_core_sums_of(device);
+  print_json(json{{"schema", 1},
+              {"for", compute_capability(device)},
+              {"device", device.name},
+              {"multiprocessors", device.multiprocessors},
+              {"shared_opt_in", device.shared_opt_in},
+              {"features", features},
+              {"tensor_core_sums", {{"how", words(sums)}, {"known", words(evidence_for(sums))}}},
+              {"gemm", rows_json(gemm_candidates(where))},
+              {"gemm_auto", automatic},
+              {"gemm_f16", rows_json(f16_candidates(where))},
+              {"scan", rows_json(scan_candidates(where))}});
+}
+
+}  // namespace
+
+void tell_device(std::string_view asked, const common_options& options) {
+  const device_limits& device = published_device(asked);
+  const context where(make_cpu_executor({.limits = device}));
+  if (options.json) return tell_as_json(device, where);
+
+  const device_features has = features_of(device);
+  const tensor_core_sums sums = tensor_core_sums_of(device);
+  std::string text = fmt::format("compute capability {}, by the published limits of a {}\n\n", compute_capability(device), device.name);
+  text += fmt::format("  {} multiprocessors of {} threads, {} KiB of shared memory per block\n", device.multiprocessors,
+                      device.threads_per_multiprocessor, device.shared_opt_in / 1024);
+  for (const feature_name& f : feature_names) text += fmt::format("  {:<3}  {}\n", has.*f.feature ? "yes" : "no", f.name);
+  text += sums == tensor_core_sums::unknown
+              ? std::string("  how Tensor Cores add up FP16 products is unknown: no bound is promised of them\n")
+              : fmt::format("  Tensor Cores add up FP16 products {}: {}\n", words(sums), words(evidence_for(sums)));
+
+  text += "\ngemm: what auto takes\n";
+  for (const shape_class& c : classes) {
+    const gemm_choice chosen = explain(where, product_of(c.shape), {.accuracy = c.accuracy});
+    text += fmt::format("  {:<17}  {} ({} x {}, K = {}): |C - AB| <= {}{}\n", c.name, chosen.kernel, c.shape.m, c.shape.n, c.shape.k,
+                        to_text(chosen.bound),
+                        keeps(chosen.bound, chosen.asked) ? "" : fmt::format("; weaker than precision {}", name(c.accuracy)));
+  }
+  text += "\ngemm policies\n" + rows_text(gemm_candidates(where));
+  text += "\nladder gemm with f16 operands\n" + rows_text(f16_candidates(where));
+  text += "\nscan policies, of one line of 2^20 f32\n" + rows_text(scan_candidates(where));
+  print(wrapped(text));
+}
+
+}  // namespace antiphase::tool
