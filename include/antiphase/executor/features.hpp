@@ -25,6 +25,8 @@ struct device_features {
   bool bulk_copies = false;  // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
   bool clusters = false;     // 9.0: blocks that see each other's shared memory
   bool wgmma = false;        // 9.0 only: Tensor Core operations of a warpgroup; kernels with them are compiled for sm_90a
+  bool sm_80_code = false;   // 8.0: what is compiled for sm_80, by whatever instructions
+  bool sm_90a_code = false;  // 9.0 only: what is compiled for sm_90a and nothing else, as this library's kernels with bulk copies are
   bool fast_fp64 = false;    // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
 
   constexpr bool operator==(const device_features&) const = default;
@@ -36,6 +38,8 @@ constexpr device_features features_of(int major, int minor) {
           .bulk_copies = major >= 9,
           .clusters = major >= 9,
           .wgmma = major == 9 && minor == 0,
+          .sm_80_code = major >= 8,
+          .sm_90a_code = major == 9 && minor == 0,
           .fast_fp64 = major >= 8 && major <= 10 && minor == 0};
 }
 // The sums of mma.sync and wgmma, and how they are known.
@@ -59,6 +63,8 @@ inline constexpr feature_name feature_names[] = {
     {&device_features::bulk_copies, "bulk copies (TMA)", "9.0"},
     {&device_features::clusters, "clusters of blocks", "9.0"},
     {&device_features::wgmma, "Tensor Core operations of a warpgroup (wgmma)", "9.0 alone"},
+    {&device_features::sm_80_code, "code for sm_80", "8.0"},
+    {&device_features::sm_90a_code, "code for sm_90a", "9.0 alone"},
     {&device_features::fast_fp64, "FP64 at half the speed of FP32", "8.0, 9.0 and 10.0 alone"},
 };
 
