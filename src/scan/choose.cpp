@@ -131,22 +131,6 @@ std::vector<std::string> refusals(const request& r, const candidate* chosen) {
 }
 
 // Choices --------------------------------------------------------------------------------------------------------------------------------
-const candidate& cheapest(const request& r) {
-  const candidate *best = nullptr, *last = nullptr;
-  int least = 0;
-  for (const candidate& c : candidates()) {
-    const std::optional<int> cost = c.cost(c, r);
-    if (!cost) continue;
-    last = &c;
-    if ((best != nullptr && *cost >= least) || judge(c, r) != misfit::none) continue;
-    best = &c;
-    least = *cost;
-  }
-  if (best != nullptr) return *best;
-  if (r.empty()) return *last;  // which has nothing to do
-  throw not_supported(fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(r, nullptr), "; ")));
-}
-
 choice made(const request& r, const candidate& by, bool asked) {
   choice c{.of = r, .by = &by, .asked = asked};
   if (!r.empty()) c.runs = by.plan_for(*by.how, r);
@@ -170,6 +154,22 @@ misfit judge(const candidate& c, const request& r) {
   const misfit kernels = c.suits(*c.how, r);
   if (kernels == misfit::no_segments || r.empty()) return kernels;
   return lacks_feature(r, c.needs) ? misfit::feature : kernels;
+}
+
+const candidate& cheapest(const request& r) {
+  const candidate *best = nullptr, *last = nullptr;
+  int least = 0;
+  for (const candidate& c : candidates()) {
+    const std::optional<int> cost = c.cost(c, r);
+    if (!cost) continue;
+    last = &c;
+    if ((best != nullptr && *cost >= least) || judge(c, r) != misfit::none) continue;
+    best = &c;
+    least = *cost;
+  }
+  if (best != nullptr) return *best;
+  if (r.empty()) return *last;  // which has nothing to do
+  throw not_supported(fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(r, nullptr), "; ")));
 }
 
 choice choose(const executor& on, const problem& p, const scan_keys* keys, std::string_view policy) {

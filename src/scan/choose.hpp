@@ -34,6 +34,8 @@ const candidate& candidate_of(const step& how);
 
 // Why a candidate does not take the request, the needs of its kernels among them; none: it does.
 misfit judge(const candidate& c, const request& r);
+// What `auto` takes. Throws not_supported, with the reasons, where nothing takes the request. No kernel is looked for.
+const candidate& cheapest(const request& r);
 
 // What was chosen. It refers to the problem and the keys of the request.
 struct choice {
