@@ -87,6 +87,14 @@ TEST(scan_workspaces, are_not_needed_by_one_tile) {
   scan(context(runs), {.in = line.data(), .out = line.data(), .length = 50}, {.policy = "items"});
   EXPECT_THAT(runs->calls(), testing::ElementsAre("scan.items"));
 }
+TEST(scan_workspaces, belong_to_the_stream_where_they_keep_state) {
+  std::vector<float> line(9000, 1.0f);
+  for (const char* policy : {"single-pass", "one-wave"}) {
+    const auto runs = std::make_shared<test::written_down>();
+    scan(context(runs), {.in = line.data(), .out = line.data(), .length = 9000}, {.policy = policy});
+    EXPECT_THAT(runs->calls(), testing::ElementsAre("scratch", std::string("scan.") + policy));
+  }
+}
 TEST(scan_workspaces, go_back_when_a_launch_fails) {
   std::vector<float> line(5000, 1.0f);
   const auto runs = std::make_shared<test::written_down>(1);
