@@ -191,7 +191,8 @@ std::vector<std::string> why(const choice& c) {
   if (r.keys != nullptr) return {"segments are scanned in a single pass only"};
   if (r.empty()) return {"there is nothing to scan"};
   if (is_one_wave(how)) return {"the line is short enough for the registers of blocks that run all at once"};
-  if (is_single_pass(how)) return {passes_suit(find_step("items"), r) == misfit::none ? "it reads the array once" : "no other step has kernels for this"};
+  if (is_single_pass(how))
+    return {passes_suit(find_step("items"), r) == misfit::none ? "it reads the array once" : "no other step has kernels for this"};
   if (is_for_short_lines(how))
     return {fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} is enough for a line",
                         r.lines(), r.what.length, how.how.threads == 1 ? "one" : "a warp")};

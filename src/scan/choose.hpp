@@ -22,7 +22,7 @@ struct candidate {
   misfit (*suits)(const step& how, const request& r);  // needs aside
   // Among those that suit, `auto` takes the cheapest. Ranks, as measured (docs/scan.md); nothing: not by itself, and not worth a word.
   std::optional<int> (*cost)(const candidate& c, const request& r);
-  // Bytes of its working memory for a problem, and of one that also serves all problems that are shorter and otherwise the same.
+  // Bytes of its working memory for a problem, and of one that also serves all that are shorter and otherwise the same.
   std::size_t (*workspace)(const step& how, const problem& p, const scan_keys* keys);
   std::size_t (*lasting)(const step& how, const problem& p, const scan_keys* keys);
   plan (*plan_for)(const step& how, const request& r);  // of what suits

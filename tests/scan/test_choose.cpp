@@ -109,7 +109,8 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
     const element in = unsigned_of(p.type), out = unsigned_of(p.accumulate.value_or(p.type));
     const scan_operation least = p.operation == scan_operation::max ? scan_operation::min : p.operation;
     for (const single_pass_instance& i : single_pass_instances(target::cpu))
-      if (i.step == how.name && i.in == in && i.out == out && i.operation == least && (i.over == lines_kind::segments) == segments) return true;
+      if (i.step == how.name && i.in == in && i.out == out && i.operation == least && (i.over == lines_kind::segments) == segments)
+        return true;
     if (segments || in != out) return false;
     for (const instance& i : instances(target::cpu))
       if (i.step == std::string_view(how.name) && i.type == computed_as(p) && i.operation == p.operation) return true;
@@ -171,8 +172,9 @@ TEST(scan_table, says_what_every_policy_lacks_where_none_will_do) {
     choose(turing, placed({.accumulate = element::f64}, 1, 1000, 1), nullptr, "auto");
     FAIL() << "there is no such kernel";
   } catch (const not_supported& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("no scan policy takes this problem"), testing::HasSubstr("items: sum of f32 into f64"),
-                                         testing::HasSubstr("single-pass-async: it needs asynchronous copies (cp.async)")));
+    using testing::HasSubstr;
+    EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("no scan policy takes this problem"), HasSubstr("items: sum of f32 into f64"),
+                                         HasSubstr("single-pass-async: it needs asynchronous copies (cp.async)")));
   }
 }
 

@@ -38,7 +38,7 @@ class scratch_in_use {
 class borrowed {
  public:
   borrowed(const executor& from, std::size_t bytes, stream on)
-      : from_(from), on_(on), memory_(bytes == 0 ? std::span<std::byte>() : std::span(static_cast<std::byte*>(from.borrow(bytes, on)), bytes)) {}
+      : from_(from), on_(on), memory_(bytes == 0 ? nullptr : static_cast<std::byte*>(from.borrow(bytes, on)), bytes) {}
   borrowed(const borrowed&) = delete;
   borrowed& operator=(const borrowed&) = delete;
   ~borrowed() {
