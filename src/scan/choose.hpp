@@ -44,8 +44,8 @@ struct choice {
   bool asked = false;  // for, by name
   plan runs = {};      // nothing, where the problem has no elements
 };
-// By a policy: auto, or a step's name. Throws bad_request for a name that is none and a problem that makes no sense, not_supported, with the
-// reasons, if the step does not take it, or no step does. No sentence is made otherwise.
+// By a policy: auto, or a step's name. Throws bad_request for a name that is none and a problem that makes no sense; not_supported, with
+// the reasons, if the step does not take it, or no step does. No sentence is made otherwise.
 choice choose(const executor& on, const problem& p, const scan_keys* keys, std::string_view policy);
 // The same by a step.
 choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& how);
