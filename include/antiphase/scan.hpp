@@ -50,10 +50,10 @@ struct scan_options {
 // product, if the factors above 1 in magnitude multiply to at most 1e38 (FP64: 1e308), and those below 1, zeros aside, to at least 1e-37
 // (FP64: 1e-307); else it may also be 0. An output never depends on elements behind it, nor on other lines (docs/accuracy.md).
 //
-// Memory and stream. The call returns when all is queued on scan_options::on. single-pass and one-wave keep a few bytes per tile from call
-// to call: they belong to the executor and the stream, so the first call with a stream, or with a larger array, cannot be captured in a
-// graph; or they are the caller's (scan_workspace), and then calls with one workspace may not overlap. The other policies borrow memory in
-// the order of the stream where a line is longer than a tile, and may always be captured.
+// Memory and stream. The call returns when all is queued on scan_options::on. The single passes and one-wave keep a few bytes per tile from
+// call to call. These belong to the executor and the stream: the first call with a stream, or with a larger array, cannot be captured in a
+// graph. Or they are the caller's (scan_workspace): calls with one workspace may not overlap. The other policies borrow memory in the order
+// of the stream where a line is longer than a tile, and may always be captured.
 //
 // Errors. bad_request names the first argument that makes no sense; not_supported says why the policy, or every policy, does not take the
 // problem. Nothing is written then.
