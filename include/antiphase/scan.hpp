@@ -74,8 +74,8 @@ struct scan_choice {
   std::uint64_t blocks = 0;                         // of the largest launch
   int launches = 0;                                 // 0: there is nothing to scan
   std::size_t workspace = 0;                        // bytes that the call works in; scan_workspace() may ask for more
-  // A sum is at most so many half units in the last place of the sum of its terms' magnitudes away, in the type that it is computed in, which
-  // f16 and bf16 are rounded from. 0: results are exact. Infinity: a product, whose error is relative (docs/scan.md, precision).
+  // A sum is at most so many half units in the last place of the sum of its terms' magnitudes away, in the type that it is computed in;
+  // f16 and bf16 are rounded from that. 0: results are exact. Infinity: a product, whose error is relative (docs/scan.md, precision).
   double units = 0;
   std::vector<std::string> why = {}, refused = {};  // sentences
 };
