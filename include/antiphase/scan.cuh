@@ -70,24 +70,6 @@ template <class T, class Op> scans::kernel_pair kernels() {
   return {kernel_of<tile_totals<T, Op, how>>("scan.own.totals"), kernel_of<tile_scan<T, Op, how>>("scan.own"), how.tile(sizeof(T))};
 }
 
-// Memory of the stream, given back after what has been queued.
-class borrowed {
- public:
-  borrowed(const executor& from, std::size_t bytes, stream on)
-      : from_(from), on_(on), memory_(bytes == 0 ? nullptr : from.borrow(bytes, on)) {}
-  borrowed(const borrowed&) = delete;
-  borrowed& operator=(const borrowed&) = delete;
-  ~borrowed() {
-    if (memory_ != nullptr) from_.give_back(memory_, on_);
-  }
-  void* get() const { return memory_; }
-
- private:
-  const executor& from_;
-  stream on_;
-  void* memory_;
-};
-
 template <class T> void require_sensible(const context& where, const scans::arguments<T>& all) {
   scans::require_arrays(all.over, all.in, all.out, sizeof(T), alignof(T));
   if ((where.kind() == target::cuda) != (AP_ON_GPU != 0))
@@ -115,10 +97,11 @@ template <class T, class Op, tile_mover M> std::int64_t tiles_of(const scans::li
 }
 // Who moves the tiles of a scan in one pass; nothing where there is none.
 template <class T, class Op> std::optional<tile_mover> mover_for(const context& where, const scans::lines& over) {
-  if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || where.limits().major < 8) return std::nullopt;
+  const device_features has = features_of(where.limits());
+  if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || !has.cp_async) return std::nullopt;
   if (tiles_of<T, Op, tile_mover::threads>(over) > std::numeric_limits<int>::max()) return std::nullopt;  // which are the smaller ones
   static const int architecture = compiled_for(ring_kernel<T, Op, tile_mover::copy_engine>());
-  if (architecture >= 90 && where.limits().major >= 9) return tile_mover::copy_engine;
+  if (architecture >= 90 && has.bulk_copies) return tile_mover::copy_engine;
   return architecture >= 80 ? std::optional(tile_mover::threads) : std::nullopt;
 }
 template <class T, class Op, tile_mover M> launch_counts in_one_pass(const context& where, const scans::arguments<T>& all, stream on) {
@@ -153,7 +136,7 @@ template <class T, class Op> launch_counts run(const context& where, const scans
   const scans::kernel_pair by = kernels<T, Op>();
   const executor& runs = where.runs_on();
   const borrowed workspace(runs, scans::workspace_bytes<T>(by.tile, all.over), on);
-  for (const scans::launchable& l : scans::passes(by, all, workspace.get()))
+  for (const scans::launchable& l : scans::passes(by, all, workspace.memory().data()))
     counts += runs.launch(l.code, l.grid, l.arguments.data(), on);
   return counts;
 }

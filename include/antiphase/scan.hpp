@@ -21,38 +21,48 @@ struct scan_options {
   std::span<std::byte> workspace = {};
 };
 
-// Scans every (outer, inner) line of the problem. The memory must be reachable from `where` (device_array), addresses are multiples of the
-// elements' sizes.
+// Scans every (outer, inner) line of a problem. What each policy takes, and where; `auto` is the fastest of those that take the problem:
 //
-// Sums and products of floats are not taken in sequential order. An output is within the bounds of docs/accuracy.md if the positive elements up
-// to it, of its line or segment and with the initial value, add up to less than 3.4e38 (FP64: 1.79e308), and the negative ones likewise;
-// else it may be infinite or NaN although its elements are finite, and if it is finite it is right all the same. Of products: if the
-// factors above 1 in magnitude multiply to at most 1e38 (FP64: 1e308), and those below 1, zeros aside, to at least 1e-37 (FP64: 1e-307);
-// else it may also be 0. An output never depends on elements behind it, nor on other lines (docs/accuracy.md).
+//   policy                           operations   elements             lines, segments           runs on
+//   single-pass                      all          all; wider sums [1]  one; rows, segments [2]   sm_90, CPU executor
+//   single-pass-async                all          as single-pass       as single-pass            sm_80 and newer, CPU executor [3]
+//   one-wave                         sum          all but f16, bf16    one, of up to 16 MiB      sm_80 and newer, CPU executor
+//   items                            all          all but f16, bf16    any axis, no segments     everywhere
+//   items-thread, items-warp         all          all but f16, bf16    any axis, no segments     CPU executor
+//   two-barriers, double-buffer,     sum          f32, f64, i32, u32   any axis, no segments     everywhere
+//     warp-shuffle
+//   single-pass-1, -2, -3            sum          f32                  one                       sm_90, CPU executor
 //
-// Integers wrap around. min and max keep NaN from the first one on, as numpy's minimum.accumulate and maximum.accumulate do. An exclusive
-// scan starts from problem::initial, or else from the operator's identity: 0, 1, the largest value of the type for min and the lowest for
-// max (floats: +infinity and -infinity). Sums may be of a wider type than the elements (problem::accumulate). What runs in f16 and bf16 is
-// computed in FP32 and rounded where it is written; of FP32 sums, the running prefix between tiles is a double (docs/accuracy.md). Results do
-// not depend on the run, nor on where the arrays lie: the order of operations is fixed by the problem's shape and the policy.
+//   [1] scan_problem::accumulate, of one line.  [2] contiguous (inner = 1), of all elements but 8- and 16-bit integers.
+//   [3] There only f32 and elements of 8 bits.
 //
-// One line, and rows (inner = 1) of all but 8- and 16-bit integers, are scanned on a GPU from sm_80 on in a single kernel that reads them
-// once ("single-pass", by bulk copies, on sm_90; "single-pass-async", by cp.async, on the others), unless they are a few KiB; sums of one
-// line of up to 16 MiB (of 32-bit types; of others less) in one that keeps them in registers ("one-wave"). Their few bytes of working
-// memory per tile belong to the executor and the stream, or are the caller's: such calls with one workspace may not overlap. They return
-// when the kernel has been queued. Other lines that are longer than one block's tile take a workspace allocated in the call, which then
-// waits for the stream before it returns, or the caller's. A problem without elements launches nothing.
+// Inputs. The memory is reachable from `where` (device_array), addresses are multiples of the elements' sizes. The arrays hold outer x
+// length x inner elements; a problem without any launches nothing.
 //
-// Throws bad_request naming the first argument that makes no sense, not_supported when this build has no kernel for the type, operation and
-// policy: single-pass and single-pass-async have them all but inner > 1 (on the CPU executor the latter f32 and u8 only), one-wave sums of
-// one line, items those whose results have the type of the elements, but f16 and bf16; `auto` chooses; of the other steps the short rings
-// have sums of f32, the rest sums of f32, f64, i32 and u32. The steps for short lines have what items has, on the CPU executor only.
-launch_counts scan(const context& where, const scans::problem& p, const scan_options& options = {});
+// Results. Integers wrap around. min and max keep NaN from the first one on, as numpy's minimum.accumulate and maximum.accumulate do. An
+// exclusive scan starts from scan_problem::initial, or else from the operator's identity (scans::identity_of). What runs in f16 and bf16 is
+// computed in FP32 and rounded where it is written. The order of operations is fixed by the problem's shape and the policy: results depend
+// neither on the run nor on where the arrays lie.
+//
+// Bounds. Sums and products of floats are not taken in sequential order. A sum is within its bound (scan_choice::units) if the positive
+// elements up to it, of its line or segment and with the initial value, add up to less than 3.4e38 (FP64: 1.79e308), and the negative ones
+// likewise; else it may be infinite or NaN although its elements are finite, and if it is finite it is right all the same. Likewise a
+// product, if the factors above 1 in magnitude multiply to at most 1e38 (FP64: 1e308), and those below 1, zeros aside, to at least 1e-37
+// (FP64: 1e-307); else it may also be 0. An output never depends on elements behind it, nor on other lines (docs/accuracy.md).
+//
+// Memory and stream. The call returns when all is queued on scan_options::on. The single passes and one-wave keep a few bytes per tile from
+// call to call. These belong to the executor and the stream: the first call with a stream, or with a larger array, cannot be captured in a
+// graph. Or they are the caller's (scan_workspace): calls with one workspace may not overlap. The other policies borrow memory in the order
+// of the stream where a line is longer than a tile, and may always be captured.
+//
+// Errors. bad_request names the first argument that makes no sense; not_supported says why the policy, or every policy, does not take the
+// problem. Nothing is written then.
+launch_counts scan(const context& where, const scan_problem& p, const scan_options& options = {});
 
 // The same for the segments of one line (outer = inner = 1) that keys or flags tell apart: each is scanned on its own, an exclusive scan
-// begins at `initial` in each. A reverse scan runs through each segment from its end. Values of all types but 8- and 16-bit integers, keys
-// of any type but f16 and bf16. Policies single-pass and single-pass-async only: throws not_supported on a device before sm_80.
-launch_counts scan_by_key(const context& where, const scans::problem& p, const scans::scan_keys& keys, const scan_options& options = {});
+// begins at `initial` in each. A reverse scan runs through each segment from its end. Policies auto, single-pass and single-pass-async, on
+// sm_80 and newer and the CPU executor; keys of any type but f16 and bf16.
+launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys, const scan_options& options = {});
 
 // What the call would run, and why. Of the arrays only the addresses are looked at. Throws what the call would throw.
 struct scan_choice {
@@ -64,18 +74,21 @@ struct scan_choice {
   std::uint64_t blocks = 0;                         // of the largest launch
   int launches = 0;                                 // 0: there is nothing to scan
   std::size_t workspace = 0;                        // bytes that the call works in; scan_workspace() may ask for more
+  // A sum is at most so many half units in the last place of the sum of its terms' magnitudes away, in the type that it is computed in;
+  // f16 and bf16 are rounded from that. 0: results are exact. Infinity: a product, whose error is relative (docs/accuracy.md).
+  double units = 0;
   std::vector<std::string> why = {}, refused = {};  // sentences
 };
-scan_choice explain(const context& where, const scans::problem& p, const scan_options& options = {});
-scan_choice explain(const context& where, const scans::problem& p, const scans::scan_keys& keys, const scan_options& options = {});
+scan_choice explain(const context& where, const scan_problem& p, const scan_options& options = {});
+scan_choice explain(const context& where, const scan_problem& p, const scan_keys& keys, const scan_options& options = {});
 
 // A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes, enough for this problem and all
 // that are shorter and otherwise the same, by policies auto, one-wave, single-pass, single-pass-async and items, on any device.
 // initialise_scan_workspace() is called once before the first use, and again after work with it was broken off (a launch that failed, a
 // kernel that was stopped), since a scan waits for what a broken one has left half done, for ever; it waits for the stream. Then the
 // workspace serves scans of all types, sizes and policies, one after the other, always passed whole.
-std::size_t scan_workspace(const scans::problem& p);
-std::size_t scan_workspace(const scans::problem& p, const scans::scan_keys& keys);
+std::size_t scan_workspace(const scan_problem& p);
+std::size_t scan_workspace(const scan_problem& p, const scan_keys& keys);
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on = nullptr);
 
 }  // namespace antiphase

@@ -22,16 +22,6 @@ template <class T> std::uint64_t bits_of(const T& value) {
   return bits;
 }
 
-template <class T> T identity(scan_operation operation) {
-  switch (operation) {
-    case scan_operation::sum: return sum::identity<T>();
-    case scan_operation::product: return product::identity<T>();
-    case scan_operation::min: return minimum::identity<T>();
-    case scan_operation::max: break;
-  }
-  return maximum::identity<T>();
-}
-
 // The bits of a number in a type; nothing if an integer type does not have it, or a floating one only as infinity.
 template <class T> std::optional<T> exactly(const scan_value& value) {
   return value.visit([]<class From>(From x) -> std::optional<T> {
@@ -129,15 +119,12 @@ element unsigned_of(element type) {
   }
 }
 
+element computed_as(const problem& p) {
+  return p.operation == scan_operation::min || p.operation == scan_operation::max ? p.type : unsigned_of(p.type);
+}
+
 std::uint64_t identity_bits(element type, scan_operation operation) {
-  return with_stored_element(type, [&]<class T>() {
-    if constexpr (std::is_same_v<T, f16>)
-      return bits_of(to_f16(identity<float>(operation)));
-    else if constexpr (std::is_same_v<T, bf16>)
-      return bits_of(to_bf16(identity<float>(operation)));
-    else
-      return bits_of(identity<T>(operation));
-  });
+  return with_stored_element(type, [&]<class T>() { return bits_of(identity_of<T>(operation)); });
 }
 
 std::uint64_t first_of_exclusive(const problem& p) {
@@ -217,8 +204,10 @@ void require_sensible(const problem& p) {
   require_same_or_apart(in, bytes[0], out, bytes[1]);
 }
 
+namespace {
+
+// Of a sensible problem.
 void require_sensible(const problem& p, const scan_keys& keys) {
-  require_sensible(p);
   if (!is_empty(p) && p.outer * p.inner != 1)
     throw bad_request(fmt::format("outer x inner is {} x {}: expected 1 x 1, keys tell the segments of one line apart", p.outer, p.inner));
   const bool flags = keys.by == segments_by::head_flags;
@@ -233,6 +222,14 @@ void require_sensible(const problem& p, const scan_keys& keys) {
   if (at == 0) throw bad_request(fmt::format("{} are a null pointer: expected {} elements", what, p.length));
   require_memory(what, "are", at, bytes_of(p, type), type);
   if (overlap(at, bytes_of(p, type), out, bytes_of(p, result_type(p)))) throw bad_request(fmt::format("out overlaps the {}", what));
+}
+
+}  // namespace
+
+request judged(const executor& on, const problem& p, const scan_keys* keys) {
+  require_sensible(p);
+  if (keys != nullptr) require_sensible(p, *keys);
+  return {on, p, keys};
 }
 
 void require_workspace(std::span<std::byte> given, std::size_t bytes) {

@@ -1,23 +1,18 @@
 // The public scans.
 #include <antiphase/scan.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/scratch.hpp>
 #include <vector>
 
-#include "src/scan/choice.hpp"
-#include "src/scan/wave/wave_plan.hpp"
-#include "src/scan/request.hpp"
-#include "src/scan/ring/ring_plan.hpp"
+#include "src/scan/choose.hpp"
 
 namespace antiphase {
 namespace {
 
-using scans::launchable, scans::problem, scans::scan_keys, scans::step;
+using scans::choice, scans::launchable;
 
 launch_counts launch_all(const executor& runs, const std::vector<launchable>& launches, stream on) {
   launch_counts counts;
@@ -25,69 +20,78 @@ launch_counts launch_all(const executor& runs, const std::vector<launchable>& la
   return counts;
 }
 
-// Single-pass keeps its words in the first half of a caller's workspace, from call to call; the totals of several passes, which may look
-// like such words, go to the second.
+// What is kept from call to call lies in the first half of a caller's workspace; the totals of several passes, which may look like such
+// words, go to the second.
 constexpr std::size_t unit = 256;
 std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
-
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
-std::size_t workspace_for(const problem& p) {
-  return both_halves(std::max({scans::most_single_pass_workspace(p, nullptr), scans::most_one_wave_workspace(),
-                               scans::workspace_bytes(scans::find_step("items"), p)}));
+
+launch_counts run_in(std::span<std::byte> workspace, const choice& c, stream on) {
+  scans::require_workspace(workspace, both_halves(c.runs.workspace));
+  scans::require_own_memory(c.of.what, c.of.keys, workspace);
+  if (c.of.empty()) return {};
+  const std::size_t half = half_of(workspace.size());
+  return launch_all(c.of.on, c.runs.launches(c.runs.keeps_state ? workspace.first(half) : workspace.subspan(half)), on);
 }
 
-// One that is given; of a problem that was judged.
-void require_workspace(std::span<std::byte> given, std::size_t bytes, const problem& p, const scan_keys* keys) {
-  if (given.empty()) return;
-  scans::require_workspace(given, both_halves(bytes));
-  scans::require_own_memory(p, keys, given);
-}
-
-launch_counts single_pass(const executor& runs, const problem& p, const scan_keys* keys, const step& how, const scan_options& options) {
-  const auto prepare = [&](std::span<std::byte> workspace) {
-    return keys != nullptr ? scans::prepare_single_pass(runs, p, keys, workspace, how) : scans::prepare(runs, how, p, workspace);
-  };
-  if (!options.workspace.empty()) return launch_all(runs, prepare(options.workspace.first(half_of(options.workspace.size()))), options.on);
-  const std::size_t bytes = keys != nullptr ? scans::single_pass_workspace(p, keys, how) : scans::workspace_bytes(how, p);
-  const scratch_in_use workspace(runs, bytes, options.on);
-  const auto launches = prepare(workspace.memory());
+launch_counts run(const choice& c, const scan_options& options) {
+  const executor& runs = c.of.on;
+  if (!options.workspace.empty()) return run_in(options.workspace, c, options.on);
+  if (c.of.empty()) return {};
+  if (!c.runs.keeps_state) {
+    const borrowed workspace(runs, c.runs.workspace, options.on);
+    return launch_all(runs, c.runs.launches(workspace.memory()), options.on);
+  }
+  const scratch_in_use workspace(runs, c.runs.workspace, options.on);
+  const auto launches = c.runs.launches(workspace.memory());
   return workspace.work([&] { return launch_all(runs, launches, options.on); });
+}
+
+scan_choice described(const choice& c) {
+  scan_choice told{.kernel = std::string(c.by->name),
+                   .tile = c.runs.tile,
+                   .tiles = c.runs.tiles,
+                   .stages = c.runs.stages,
+                   .workspace = c.runs.workspace,
+                   .units = c.by->promise(c.of),
+                   .why = scans::why(c),
+                   .refused = scans::refused(c)};
+  if (c.of.empty()) return told;
+  // Any address will do: nothing runs, and a large problem's workspace would be large.
+  const std::span<std::byte> memory(reinterpret_cast<std::byte*>(std::uintptr_t{256}), c.runs.workspace);
+  const auto launches = c.runs.launches(memory);
+  for (const launchable& l : launches) {
+    if (const auto why = refusal(c.of.on.limits(), l.code)) throw not_supported(*why);
+    told.threads = l.code.threads;
+    told.blocks = std::max(told.blocks, l.grid.count());
+  }
+  told.launches = static_cast<int>(launches.size());
+  return told;
 }
 
 }  // namespace
 
-launch_counts scan(const context& where, const problem& p, const scan_options& options) {
-  const executor& runs = where.runs_on();
-  const step& how = options.policy == "auto" ? scans::select_step(runs, p) : scans::find_policy(options.policy);
-  scans::require_sensible(p);
-  require_workspace(options.workspace, scans::workspace_bytes(how, p), p, nullptr);
-  if (scans::is_single_pass(how)) return single_pass(runs, p, nullptr, how, options);
-  const std::size_t bytes = scans::workspace_bytes(how, p);
-  if (bytes == 0) return launch_all(runs, scans::prepare(runs, how, p, {}), options.on);
-  if (!options.workspace.empty())
-    return launch_all(runs, scans::prepare(runs, how, p, options.workspace.subspan(half_of(options.workspace.size()))), options.on);
-  device_array<std::byte> workspace(where, bytes);
-  const launch_counts counts = launch_all(runs, scans::prepare(runs, how, p, {workspace.data(), bytes}), options.on);
-  runs.synchronize(options.on);  // the workspace goes
-  return counts;
+launch_counts scan(const context& where, const scan_problem& p, const scan_options& options) {
+  return run(scans::choose(where.runs_on(), p, nullptr, options.policy), options);
+}
+launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys, const scan_options& options) {
+  return run(scans::choose(where.runs_on(), p, &keys, options.policy), options);
 }
 
-launch_counts scan_by_key(const context& where, const problem& p, const scan_keys& keys, const scan_options& options) {
-  const executor& runs = where.runs_on();
-  const step& how = options.policy == "auto" ? scans::select_single_pass(runs) : scans::find_policy(options.policy);
-  scans::require_has_segments(how);
-  scans::require_sensible(p, keys);
-  require_workspace(options.workspace, scans::single_pass_workspace(p, &keys, how), p, &keys);
-  return single_pass(runs, p, &keys, how, options);
+scan_choice explain(const context& where, const scan_problem& p, const scan_options& options) {
+  return described(scans::choose(where.runs_on(), p, nullptr, options.policy));
+}
+scan_choice explain(const context& where, const scan_problem& p, const scan_keys& keys, const scan_options& options) {
+  return described(scans::choose(where.runs_on(), p, &keys, options.policy));
 }
 
-std::size_t scan_workspace(const problem& p) {
+std::size_t scan_workspace(const scan_problem& p) {
   scans::require_sensible_sizes(p);
-  return workspace_for(p);
+  return both_halves(scans::lasting_workspace(p, nullptr));
 }
-std::size_t scan_workspace(const problem& p, const scan_keys& keys) {
+std::size_t scan_workspace(const scan_problem& p, const scan_keys& keys) {
   scans::require_sensible_sizes(p);
-  return both_halves(scans::most_single_pass_workspace(p, &keys));
+  return both_halves(scans::lasting_workspace(p, &keys));
 }
 
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on) {

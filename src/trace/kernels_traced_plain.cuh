@@ -7,9 +7,9 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 std::vector<instance> traced_plain_kernels() {
-  return {{"tiled", tiled_policy, kernel_of<traced<tiled_policy>>("gemm.tiled, recorded")},
-          {"padded", padded_policy, kernel_of<traced<padded_policy>>("gemm.padded, recorded")},
-          {"double-buffered", double_buffered_policy, kernel_of<traced<double_buffered_policy>>("gemm.double-buffered, recorded")}};
+  std::vector<instance> list;
+  add_traced_steps<copy_kind::registers>(list);
+  return list;
 }
 
 }  // namespace AP_TARGET

@@ -2,7 +2,15 @@
 #pragma once
 #include <antiphase/channel/recorder.cuh>
 #include "src/gemm/ladder/tiled.cuh"
+#include "src/joined_name.hpp"
 #include "src/trace/traced_problem.hpp"
+#include <antiphase/gemm/ladder.hpp>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -26,6 +34,18 @@ template <policy P> struct traced {
     spans.finish(p.log);
   }
 };
+
+template <std::size_t I> struct traced_name {
+  static constexpr std::array<std::string_view, 3> parts{"gemm.", steps[I].name, ", recorded"};
+};
+// The twins of the steps with one kernel for any strides whose tiles are copied that way.
+template <copy_kind Copy, std::size_t I> void add_traced_step(std::vector<instance>& list) {
+  if constexpr (is_general_step(steps[I]) && steps[I].how.copy == Copy)
+    list.push_back({steps[I].name, steps[I].how, kernel_of<traced<steps[I].how>>(joined<traced_name<I>>)});
+}
+template <copy_kind Copy> void add_traced_steps(std::vector<instance>& list) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_traced_step<Copy, I>(list), ...); }(std::make_index_sequence<std::size(steps)>());
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

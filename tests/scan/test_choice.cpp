@@ -3,6 +3,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan/ladder.hpp>
+#include <limits>
 
 #include "tests/scan/numbers.hpp"
 
@@ -133,6 +134,13 @@ TEST_P(scan_choices, say_why) {
   const scan_choice nothing = chosen({.length = 0});
   EXPECT_EQ(nothing.launches, 0);
   EXPECT_EQ(nothing.tiles, 0);
+}
+
+TEST_P(scan_choices, say_how_far_results_may_be_off) {
+  EXPECT_EQ(chosen({.length = 100}).units, 80);
+  EXPECT_EQ(chosen({.operation = scan_operation::max, .length = 100}).units, 0);
+  EXPECT_EQ(chosen({.type = element::u8, .operation = scan_operation::product, .length = 100}).units, 0);
+  EXPECT_EQ(chosen({.operation = scan_operation::product, .length = 100}).units, std::numeric_limits<double>::infinity());
 }
 
 TEST_P(scan_choices, of_segments) {

@@ -61,5 +61,36 @@ TEST(scan_graph, is_replayed_Cuda) {
   cudaStreamDestroy(on);
 }
 
+// Several passes borrow their memory from the stream, and a graph records that.
+TEST(scan_graph, needs_no_workspace_for_several_passes_Cuda) {
+  std::string why;
+  if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
+  const context where = context::on("cuda");
+  constexpr std::size_t size = 300'007;
+  device_array<std::uint32_t> in(where, size), sums(where, size);
+  const scan_problem add{.type = element::u32, .in = in.data(), .out = sums.data(), .length = size};
+  cudaStream_t on = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&on, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  scan(where, add, {.policy = "items", .on = on});
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(on, &graph), cudaSuccess);
+  cudaGraphExec_t ready = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+  for (std::uint64_t replay = 0; replay < 10; ++replay) {
+    std::vector<std::uint32_t> host(size);
+    for (std::size_t i = 0; i < size; ++i) host[i] = static_cast<std::uint32_t>(hash(i + replay * size));
+    in.copy_from(host);
+    ASSERT_EQ(cudaGraphLaunch(ready, on), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(on), cudaSuccess);
+    const auto added = sums.to_host();
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(added[i], sum += host[i]) << "replay " << replay << ", element " << i;
+  }
+  cudaGraphExecDestroy(ready);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(on);
+}
+
 }  // namespace
 }  // namespace antiphase::scan_test

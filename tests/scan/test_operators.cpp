@@ -66,6 +66,18 @@ TEST(scan_operators, identities_change_nothing) {
   EXPECT_EQ(maximum::identity<double>(), -std::numeric_limits<double>::infinity());
 }
 
+TEST(scan_operators, identities_by_operation) {
+  EXPECT_EQ(identity_of<std::int16_t>(scan_operation::sum), 0);
+  EXPECT_EQ(identity_of<double>(scan_operation::product), 1.0);
+  EXPECT_EQ(identity_of<std::int8_t>(scan_operation::min), 127);
+  EXPECT_EQ(identity_of<std::int8_t>(scan_operation::max), -128);
+  EXPECT_EQ(identity_of<std::uint64_t>(scan_operation::max), 0u);
+  EXPECT_EQ(identity_of<float>(scan_operation::max), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(identity_of<f16>(scan_operation::product).bits, 0x3C00);
+  EXPECT_EQ(identity_of<f16>(scan_operation::max).bits, 0xFC00);
+  EXPECT_EQ(identity_of<bf16>(scan_operation::min).bits, 0x7F80);
+}
+
 TEST(scan_operators, the_test_operators_are_associative_and_do_not_commute) {
   using namespace scan_test;
   const auto check = []<class T>(auto op, const T&) {

@@ -4,6 +4,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan/detail/single_pass.hpp>
 
+#include "tests/executor/elsewhere.hpp"
 #include "tests/scan/any_scan.hpp"
 
 namespace antiphase::scan_test {
@@ -70,6 +71,35 @@ TEST(scan_workspaces, are_refused_with_the_numbers) {
   EXPECT_THAT(refusal({reinterpret_cast<std::byte*>(array.data() + 4), scan_workspace(p)}), HasSubstr("overlaps in"));
   initialise_scan_workspace(where, {memory.data(), memory.size()});
   EXPECT_EQ(refusal({memory.data(), memory.size()}), "");
+}
+
+// Several passes borrow memory in the order of the stream; nothing is allocated, and nobody waits.
+TEST(scan_workspaces, are_borrowed_by_several_passes) {
+  std::vector<float> line(5000, 1.0f);
+  const auto runs = std::make_shared<test::written_down>();
+  scan(context(runs), {.in = line.data(), .out = line.data(), .length = 5000}, {.policy = "items"});
+  EXPECT_THAT(runs->calls(), testing::ElementsAre("borrow 256", "scan.items.totals", "scan.items", "scan.items", "give back"));
+  EXPECT_EQ(line[4999], 5000.0f);
+}
+TEST(scan_workspaces, are_not_needed_by_one_tile) {
+  std::vector<float> line(50, 1.0f);
+  const auto runs = std::make_shared<test::written_down>();
+  scan(context(runs), {.in = line.data(), .out = line.data(), .length = 50}, {.policy = "items"});
+  EXPECT_THAT(runs->calls(), testing::ElementsAre("scan.items"));
+}
+TEST(scan_workspaces, belong_to_the_stream_where_they_keep_state) {
+  std::vector<float> line(9000, 1.0f);
+  for (const char* policy : {"single-pass", "one-wave"}) {
+    const auto runs = std::make_shared<test::written_down>();
+    scan(context(runs), {.in = line.data(), .out = line.data(), .length = 9000}, {.policy = policy});
+    EXPECT_THAT(runs->calls(), testing::ElementsAre("scratch", std::string("scan.") + policy));
+  }
+}
+TEST(scan_workspaces, go_back_when_a_launch_fails) {
+  std::vector<float> line(5000, 1.0f);
+  const auto runs = std::make_shared<test::written_down>(1);
+  EXPECT_THROW(scan(context(runs), {.in = line.data(), .out = line.data(), .length = 5000}, {.policy = "items"}), device_error);
+  EXPECT_THAT(runs->calls(), testing::ElementsAre("borrow 256", "scan.items.totals", "give back"));
 }
 
 // Types, sizes, lines and policies in turn; those of several passes write where single-pass does not read.

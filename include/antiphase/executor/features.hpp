@@ -27,6 +27,7 @@ struct device_features {
   bool dependent_launch = false;  // 9.0: a kernel that may begin before the one before it in the stream has ended
   bool wgmma = false;        // 9.0 only: Tensor Core operations of a warpgroup
   bool sm_90a = false;       // 9.0 only: whether code that is compiled for sm_90a runs, which has no form for later devices
+  bool sm_80 = false;        // 8.0: whether code that is compiled for sm_80 runs, by whatever instructions
   bool fast_fp64 = false;    // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
 
   constexpr bool operator==(const device_features&) const = default;
@@ -40,6 +41,7 @@ constexpr device_features features_of(int major, int minor) {
           .dependent_launch = major >= 9,
           .wgmma = major == 9 && minor == 0,
           .sm_90a = major == 9 && minor == 0,
+          .sm_80 = major >= 8,
           .fast_fp64 = major >= 8 && major <= 10 && minor == 0};
 }
 // The sums of mma.sync and wgmma, and how they are known.
@@ -77,6 +79,7 @@ inline constexpr feature_name feature_names[] = {
     {&device_features::dependent_launch, "launches that overlap the one before", "9.0 or above"},
     {&device_features::wgmma, "Tensor Core operations of a warpgroup (wgmma)", "9.0 alone"},
     {&device_features::sm_90a, "code compiled for sm_90a", "9.0 alone"},
+    {&device_features::sm_80, "code compiled for sm_80", "8.0 or above"},
     {&device_features::fast_fp64, "FP64 at half the speed of FP32", "8.0, 9.0 and 10.0 alone"},
 };
 

@@ -1,4 +1,4 @@
-// Working in a stream's scratch memory: who may, and for how long.
+// Working memory of a stream: that it keeps from call to call, and that is borrowed for one.
 #pragma once
 #include <antiphase/executor/executor.hpp>
 #include <cstddef>
@@ -30,6 +30,25 @@ class scratch_in_use {
   const executor& of_;
   stream on_;
   std::unique_lock<std::recursive_mutex> held_;
+  std::span<std::byte> memory_;
+};
+
+// Memory for the work that is queued on the stream while the object lives, not initialised; it goes back behind that work, in the order of
+// the stream, and nobody waits. `bytes` 0: no memory.
+class borrowed {
+ public:
+  borrowed(const executor& from, std::size_t bytes, stream on)
+      : from_(from), on_(on), memory_(bytes == 0 ? nullptr : static_cast<std::byte*>(from.borrow(bytes, on)), bytes) {}
+  borrowed(const borrowed&) = delete;
+  borrowed& operator=(const borrowed&) = delete;
+  ~borrowed() {
+    if (!memory_.empty()) from_.give_back(memory_.data(), on_);
+  }
+  std::span<std::byte> memory() const { return memory_; }
+
+ private:
+  const executor& from_;
+  stream on_;
   std::span<std::byte> memory_;
 };
 

@@ -147,6 +147,11 @@ constexpr step steps[] = {
 
 // What a device must have for the step.
 constexpr device_features needs_of(const step& s) { return {.cp_async = s.how.copy == copy_kind::asynchronous}; }
+// Whether a step is one policy of the tiled kernel that takes any strides: not naive, and none of those with variants for how the operands
+// lie.
+constexpr bool is_general_step(const step& s) {
+  return s.how.tile_k > 1 && s.how.a.along == contiguous::neither && s.how.b.along == contiguous::neither;
+}
 
 // A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most specialised is the one to use, and of
 // several such the one with the largest tiles.

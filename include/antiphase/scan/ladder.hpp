@@ -53,22 +53,25 @@ inline constexpr step short_line_steps[] = {
      policy{.how = method::warp_shuffle, .threads = 32, .bytes = 64}},
 };
 
-// The first of them that takes each line of the problem as one tile; null where there are no several lines, where they are longer, and on
-// other executors.
-const step* select_short_lines(const executor& on, const problem& p);
-
 // The step of that name, of the ladder or for short lines; throws bad_request, with the names there are. find_policy()
 // speaks of what scan_options::policy may be, which is also `auto`.
 const step& find_step(std::string_view name);
 const step& find_policy(std::string_view name);
-// The fastest step that takes the problem on that device. Throws bad_request if the problem makes no sense.
-const step& select_step(const executor& on, const problem& p);
-// The step that reads the array once, in tiles, on that device: with bulk copies or, where it has none or its kernels are not compiled for
-// it, without. There is no other for segments by key.
-const step& select_single_pass(const executor& on);
+constexpr bool is_for_short_lines(const step& s) {
+  for (const step& small : short_line_steps)
+    if (s.how == small.how) return true;
+  return false;
+}
 // Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
 constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave; }
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }
+// The steps that measure rings of fewer stages than the library's own.
+constexpr bool is_short_ring(const step& s) {
+  return s.how.how == method::single_pass && s.ring.mover == tile_mover::copy_engine && s.ring != ring_scan_policy;
+}
+// The steps of several passes that have kernels of all types and operations. To bound what has to be compiled, the others have sums of f32,
+// f64, i32 and u32.
+constexpr bool has_all_types(const step& s) { return s.how == items_policy || is_for_short_lines(s); }
 // Elements of a tile, for elements of `size` bytes; of one-wave the tile of the shortest arrays.
 constexpr int tile_of(const step& s, std::size_t size) {
   if (is_one_wave(s)) return wave_choices[0].how.tile_bytes() / static_cast<int>(size);

@@ -1,6 +1,8 @@
 // The operators that arrays are scanned with, and what an operator has to be.
 #pragma once
+#include <antiphase/core/half.hpp>
 #include <antiphase/core/portable.hpp>
+#include <antiphase/scan/operation.hpp>
 #include <concepts>
 #include <limits>
 #include <type_traits>
@@ -53,5 +55,23 @@ struct maximum {
     return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
   }
 };
+
+// The element that changes nothing: 0 for sums, 1 for products, for minima the largest of the type and for maxima the lowest (floats:
+// infinity and -infinity). T: any type of an element, f16 and bf16 too.
+template <class T> constexpr T identity_of(scan_operation operation) {
+  if constexpr (std::is_same_v<T, f16>) {
+    return to_f16(identity_of<float>(operation));
+  } else if constexpr (std::is_same_v<T, bf16>) {
+    return to_bf16(identity_of<float>(operation));
+  } else {
+    switch (operation) {
+      case scan_operation::sum: return sum::identity<T>();
+      case scan_operation::product: return product::identity<T>();
+      case scan_operation::min: return minimum::identity<T>();
+      case scan_operation::max: break;
+    }
+    return maximum::identity<T>();
+  }
+}
 
 }  // namespace antiphase::scans

@@ -71,4 +71,9 @@ struct scan_keys {
 };
 
 }  // namespace scans
+
+// What the calls of scan.hpp take.
+using scan_problem = scans::problem;
+using scans::scan_keys, scans::scan_value, scans::segments_by;
+
 }  // namespace antiphase

@@ -9,11 +9,7 @@ inline namespace AP_TARGET {
 
 std::vector<instance> async_kernels() {
   std::vector<instance> list;
-  add_with_parts<async_policy(2)>(list, "async-2", "gemm.async-2");
-  add_with_parts<async_policy(3)>(list, "async-3", "gemm.async-3");
-  add_with_parts<async_policy(4)>(list, "async-4", "gemm.async-4");
-  add_with_parts<register_tile_policy>(list, "register-tile", "gemm.register-tile");
-  add_with_parts<fragments_policy>(list, "fragments", "gemm.fragments");
+  add_general_steps<copy_kind::asynchronous>(list);
   return list;
 }
 

@@ -10,9 +10,7 @@ inline namespace AP_TARGET {
 
 std::vector<instance> plain_kernels() {
   std::vector<instance> list{{"naive", steps[0].how, kernel_of<naive>("gemm.naive")}};
-  add_with_parts<tiled_policy>(list, "tiled", "gemm.tiled");
-  add_with_parts<padded_policy>(list, "padded", "gemm.padded");
-  add_with_parts<double_buffered_policy>(list, "double-buffered", "gemm.double-buffered");
+  add_general_steps<copy_kind::registers>(list);
   return list;
 }
 

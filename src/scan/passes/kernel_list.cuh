@@ -3,15 +3,28 @@
 #include <antiphase/core/element.hpp>
 #include <antiphase/scan/detail/device_wide.cuh>
 #include <antiphase/scan/ladder.hpp>
+#include <array>
+#include <string_view>
 #include <vector>
+
+#include "src/joined_name.hpp"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The names of a step's kernels, as literals.
+// A step and its kernels by name; the texts last.
 struct names {
   const char *step, *totals, *scan;
 };
+// Those of a step of a list, such as `steps`.
+template <const auto& Steps, std::size_t I> struct totals_name {
+  static constexpr std::array<std::string_view, 3> parts{"scan.", Steps[I].name, ".totals"};
+};
+template <const auto& Steps, std::size_t I> struct scan_name {
+  static constexpr std::array<std::string_view, 2> parts{"scan.", Steps[I].name};
+};
+template <const auto& Steps, std::size_t I>
+constexpr names names_of_kernels{Steps[I].name, joined<totals_name<Steps, I>>, joined<scan_name<Steps, I>>};
 
 template <class T, class Op, policy P> void add(std::vector<instance>& list, const names& called, scan_operation operation) {
   list.push_back(

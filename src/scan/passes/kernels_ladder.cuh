@@ -1,22 +1,24 @@
-// The kernels of the ladder's other steps: sums only, to bound what has to be compiled.
+// The kernels of the ladder's steps of several passes that have sums only, to bound what has to be compiled.
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include "kernel_list.cuh"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-template <policy P> void add_sums(std::vector<instance>& list, const names& called) {
-  add<float, sum, P>(list, called, scan_operation::sum);
-  add<double, sum, P>(list, called, scan_operation::sum);
-  add<std::uint32_t, sum, P>(list, called, scan_operation::sum);
+template <std::size_t I> void add_sums(std::vector<instance>& list) {
+  if constexpr (!is_single_pass(steps[I]) && !has_all_types(steps[I])) {
+    add<float, sum, steps[I].how>(list, names_of_kernels<steps, I>, scan_operation::sum);
+    add<double, sum, steps[I].how>(list, names_of_kernels<steps, I>, scan_operation::sum);
+    add<std::uint32_t, sum, steps[I].how>(list, names_of_kernels<steps, I>, scan_operation::sum);
+  }
 }
 
 std::vector<instance> ladder_kernels() {
   std::vector<instance> list;
-  add_sums<two_barriers_policy>(list, {"two-barriers", "scan.two-barriers.totals", "scan.two-barriers"});
-  add_sums<double_buffer_policy>(list, {"double-buffer", "scan.double-buffer.totals", "scan.double-buffer"});
-  add_sums<warp_shuffle_policy>(list, {"warp-shuffle", "scan.warp-shuffle.totals", "scan.warp-shuffle"});
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_sums<I>(list), ...); }(std::make_index_sequence<std::size(steps)>());
   return list;
 }
 

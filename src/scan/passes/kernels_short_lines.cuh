@@ -1,6 +1,8 @@
 // The kernels for many short lines, for the CPU executor. GPUs get an empty list: there idle threads of a block cost next to nothing.
 #include <antiphase/scan/ladder.hpp>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include "kernel_list.cuh"
 
@@ -22,8 +24,9 @@ template <policy P> void add_operations(std::vector<instance>& list, const names
 
 std::vector<instance> short_line_kernels() {
   std::vector<instance> list;
-  add_operations<short_line_steps[0].how>(list, {short_line_steps[0].name, "scan.items-thread.totals", "scan.items-thread"});
-  add_operations<short_line_steps[1].how>(list, {short_line_steps[1].name, "scan.items-warp.totals", "scan.items-warp"});
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (add_operations<short_line_steps[I].how>(list, names_of_kernels<short_line_steps, I>), ...);
+  }(std::make_index_sequence<std::size(short_line_steps)>());
   return list;
 }
 

@@ -1,18 +1,26 @@
 // The kernels of the single-pass scan (sm_90) of one line; its shorter rings for the ladder only.
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
 #include "single_pass_list.cuh"
+#include "src/joined_name.hpp"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-template <int Stages> void add_short_ring(std::vector<single_pass_instance>& list, const char* step, const char* called) {
-  add_ring<float, float, float, sum, lines_kind::one, with_stages(Stages)>(list, scan_operation::sum, step, called);
+template <std::size_t I> struct ring_name {
+  static constexpr std::array<std::string_view, 2> parts{"scan.", steps[I].name};
+};
+template <std::size_t I> void add_short_ring(std::vector<single_pass_instance>& list) {
+  if constexpr (is_short_ring(steps[I]))
+    add_ring<float, float, float, sum, lines_kind::one, steps[I].ring>(list, scan_operation::sum, steps[I].name, joined<ring_name<I>>);
 }
 
 std::vector<single_pass_instance> single_pass_kernels() {
   std::vector<single_pass_instance> list = kernels_of_one_line<tile_mover::copy_engine>();
-  add_short_ring<1>(list, "single-pass-1", "scan.single-pass-1");
-  add_short_ring<2>(list, "single-pass-2", "scan.single-pass-2");
-  add_short_ring<3>(list, "single-pass-3", "scan.single-pass-3");
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_short_ring<I>(list), ...); }(std::make_index_sequence<std::size(steps)>());
   return list;
 }
 

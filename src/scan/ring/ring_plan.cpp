@@ -11,7 +11,6 @@
 #include <cstring>
 #include <limits>
 
-#include "src/scan/choice.hpp"
 #include "src/scan/registry.hpp"
 #include "src/scan/request.hpp"
 
@@ -57,14 +56,42 @@ std::uint64_t initial_bits(const problem& p, element value) {
 
 std::int64_t elements_of(const problem& p) { return p.outer * p.length; }
 
-const single_pass_instance* find(std::span<const single_pass_instance> all, const problem& p, const scan_keys* keys,
-                                 std::string_view step) {
-  const lines_kind over = keys != nullptr || (p.outer > 1 && p.length > 0) ? lines_kind::segments : lines_kind::one;
+lines_kind over(const problem& p, const scan_keys* keys) {
+  return keys != nullptr || (p.outer > 1 && p.length > 0) ? lines_kind::segments : lines_kind::one;
+}
+
+// Whether the algorithm has kernels of such types and lines. Those of segments stay with types that fill a register, and halves, since a
+// chunk of narrower ones would have more marks than bits of a word.
+bool takes_types(const step& how, const problem& p, const scan_keys* keys) {
+  const element in = unsigned_of(p.type), out = unsigned_of(result_type(p));
+  const bool one_line = over(p, keys) == lines_kind::one;
+  if (is_short_ring(how)) return one_line && in == element::f32 && out == in && p.operation == scan_operation::sum;
+  return one_line || (in == out && (is_half(in) || size_of(in) >= 4));
+}
+
+// The numbers of the kernel that scans what takes_types().
+struct shape {
+  ring_policy ring;
+  element value;
+  int tile;
+  std::size_t total;  // bytes
+};
+shape shape_of(const step& how, const problem& p, const scan_keys* keys) {
+  const element in = unsigned_of(p.type), out = unsigned_of(result_type(p));
+  const ring_policy ring = ring_of(how, in, out, over(p, keys));
+  const element value = value_type(in, out);
+  return {ring, value, ring.tile_of(size_of(in), size_of(out)), total_bytes(value, over(p, keys))};
+}
+std::int64_t tiles_of(const shape& s, const problem& p) { return ceil_div<std::int64_t>(elements_of(p), s.tile); }
+
+const single_pass_instance& find_instance(const step& how, const request& r) {
+  const problem& p = r.what;
   const scan_operation operation = p.operation == scan_operation::max ? scan_operation::min : p.operation;
-  for (const single_pass_instance& i : all)
-    if (i.step == step && i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation && i.over == over)
-      return &i;
-  return nullptr;
+  for (const single_pass_instance& i : single_pass_instances(r.where()))
+    if (i.step == how.name && i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation &&
+        i.over == over(p, r.keys))
+      return i;
+  throw not_supported(fmt::format("this build has no kernel of scan policy {} for {}", how.name, r.text()));
 }
 
 segment_arguments segments_of(const problem& p, const scan_keys* keys, int tile) {
@@ -80,72 +107,63 @@ segment_arguments segments_of(const problem& p, const scan_keys* keys, int tile)
 
 }  // namespace
 
-bool has_single_pass(target where, element type, scan_operation operation, std::string_view step) {
-  return find(single_pass_instances(where), {.type = type, .operation = operation}, nullptr, step) != nullptr;
+misfit ring_suits(const step& how, const request& r) {
+  if (r.keys != nullptr && is_short_ring(how)) return misfit::no_segments;
+  if (r.empty()) return misfit::none;
+  if (r.what.inner != 1) return misfit::lines;
+  if (!takes_types(how, r.what, r.keys)) return misfit::types;
+  if (!is_listed(how.ring.mover, r.where() == target::cuda, unsigned_of(r.what.type))) return misfit::not_compiled;
+  const std::int64_t tiles = tiles_of(shape_of(how, r.what, r.keys), r.what);
+  return tiles > std::numeric_limits<int>::max() ? misfit::length : misfit::none;
 }
 
-std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys, const step& how) {
-  const device_limits& limits = on.limits();
-  if (how.ring.mover == tile_mover::threads) {
-    if (limits.major < 8) return fmt::format("{} has no asynchronous copies (compute capability 8.0)", limits.name);
-  } else {
-    if (limits.major < 9) return fmt::format("{} has no bulk copies (compute capability 9.0)", limits.name);
-    if (limits.major > 9) return fmt::format("{} is newer than what it is compiled for (compute capability 9.0)", limits.name);
-  }
-  if (p.inner != 1) return fmt::format("{} x {} lines: those that it scans are contiguous", p.outer, p.inner);
-  if (find(single_pass_instances(on.kind()), p, keys, how.name) == nullptr)
-    return fmt::format("{}: this build has no such kernel", description(p, keys));
-  return {};
+std::string ring_words(misfit why, const step& how, const request& r) {
+  const problem& p = r.what;
+  if (why == misfit::lines) return fmt::format("{} x {} lines: those that it scans are contiguous", p.outer, p.inner);
+  if (why == misfit::types && is_short_ring(how)) return fmt::format("{}: it is compiled for sums of one line of f32 only", r.text());
+  if (why == misfit::length)
+    return fmt::format("{} elements are {} tiles: it takes at most 2^31 - 1", elements_of(p), tiles_of(shape_of(how, p, r.keys), p));
+  return fmt::format("{}: this build has no such kernel", r.text());
 }
 
-tile_ring single_pass_ring(const executor& on, const problem& p, const scan_keys* keys, const step& how) {
-  const single_pass_instance& i = *find(single_pass_instances(on.kind()), p, keys, how.name);
-  const bool of_short_rings = how.ring != ring_scan_policy && how.ring.mover == tile_mover::copy_engine;
-  const ring_policy ring = ring_for(size_of(i.in), size_of(i.out), !is_floating(i.in), i.over, how.ring.mover);
-  return {i.tile, of_short_rings ? how.ring.stages : ring.stages};
+std::size_t ring_workspace(const step& how, const problem& p, const scan_keys* keys) {
+  if (is_empty(p) || !takes_types(how, p, keys)) return 0;
+  const shape s = shape_of(how, p, keys);
+  return single_pass_bytes(s.total, static_cast<std::uint64_t>(tiles_of(s, p)));
 }
 
-std::size_t single_pass_workspace(const problem& p, const scan_keys* keys, const step& how) {
-  // Totals are the same whoever moves the tiles, and the CPU executor has kernels for all of them whose tiles the copy engine moves.
-  const bool by_threads = how.ring.mover == tile_mover::threads;
-  const single_pass_instance* const i = find(single_pass_instances(target::cpu), p, keys, by_threads ? "single-pass" : how.name);
-  if (i == nullptr || is_empty(p)) return 0;
-  const std::size_t in = size_of(i->in), out = size_of(i->out);
-  const int tile = by_threads ? ring_for(in, out, !is_floating(i->in), i->over, how.ring.mover).tile_of(in, out) : i->tile;
-  return single_pass_bytes(i->total_bytes, static_cast<std::uint64_t>(ceil_div<std::int64_t>(elements_of(p), tile)));
-}
-std::size_t most_single_pass_workspace(const problem& p, const scan_keys* keys) {
-  return std::max(single_pass_workspace(p, keys, find_step("single-pass")), single_pass_workspace(p, keys, find_step("single-pass-async")));
-}
-
-std::vector<launchable> prepare_single_pass(const executor& on, const problem& p, const scan_keys* keys, std::span<std::byte> workspace,
-                                            const step& how) {
-  if (is_empty(p)) return {};
-  if (const std::string why = single_pass_refuses(on, p, keys, how); !why.empty())
-    throw not_supported(fmt::format("scan policy {} does not take this problem: {}", how.name, why));
-  const single_pass_instance& i = *find(single_pass_instances(on.kind()), p, keys, how.name);
-  const std::int64_t tiles = ceil_div<std::int64_t>(elements_of(p), i.tile);
-  if (tiles > std::numeric_limits<int>::max())
-    throw not_supported(fmt::format("{} elements are {} tiles: the single-pass scan takes at most 2^31 - 1", elements_of(p), tiles));
-  const tile_words words = words_in(workspace);
-  const single_pass_arguments all{.in = p.in,
-                                  .out = p.out,
-                                  .length = elements_of(p),
-                                  .tiles = static_cast<std::uint32_t>(tiles),
-                                  .kind = p.kind,
-                                  .direction = p.direction,
-                                  .neutral = neutral_bits(p.type, p.operation),
-                                  .initial = initial_bits(p, i.value),
-                                  .flip = flip_of(p),
-                                  .segments = segments_of(p, keys, i.tile),
-                                  .control = words.control,
-                                  .states = words.states,
-                                  .state_words = words.state_words};
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, on.limits().multiprocessors)));
-  launchable l{.code = i.code, .grid = {blocks, 1, 1}, .arguments = {}};
-  l.arguments.resize(sizeof all);
-  std::memcpy(l.arguments.data(), &all, sizeof all);
-  return {l};
+plan plan_ring(const step& how, const request& r) {
+  const single_pass_instance& i = find_instance(how, r);
+  const shape s = shape_of(how, r.what, r.keys);
+  const auto launches = [&i, s, r](std::span<std::byte> workspace) -> std::vector<launchable> {
+    const problem& p = r.what;
+    const std::int64_t tiles = tiles_of(s, p);
+    const tile_words words = words_in(workspace);
+    const single_pass_arguments all{.in = p.in,
+                                    .out = p.out,
+                                    .length = elements_of(p),
+                                    .tiles = static_cast<std::uint32_t>(tiles),
+                                    .kind = p.kind,
+                                    .direction = p.direction,
+                                    .neutral = neutral_bits(p.type, p.operation),
+                                    .initial = initial_bits(p, s.value),
+                                    .flip = flip_of(p),
+                                    .segments = segments_of(p, r.keys, s.tile),
+                                    .control = words.control,
+                                    .states = words.states,
+                                    .state_words = words.state_words};
+    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, r.on.limits().multiprocessors)));
+    launchable l{.code = i.code, .grid = {blocks, 1, 1}, .arguments = {}};
+    l.arguments.resize(sizeof all);
+    std::memcpy(l.arguments.data(), &all, sizeof all);
+    return {l};
+  };
+  return {.tile = s.tile,
+          .tiles = tiles_of(s, r.what),
+          .stages = s.ring.stages,
+          .workspace = ring_workspace(how, r.what, r.keys),
+          .keeps_state = true,
+          .launches = launches};
 }
 
 }  // namespace antiphase::scans

@@ -1,15 +1,20 @@
-// The compiled kernels of the single-pass scan, and what a problem becomes for them.
+// The compiled kernels of the single-pass scan, and what a request becomes for them.
 #pragma once
 #include <antiphase/executor/executor.hpp>
+#include <antiphase/scan/detail/launches.hpp>
+#include <antiphase/scan/detail/ring_policy.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/problem.hpp>
-#include <antiphase/scan/detail/ring_policy.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace antiphase::scans {
+
+struct request;
+struct plan;
+enum class misfit;
 
 // One kernel: the element types in memory and the operation, of which signed integers share those of unsigned ones, and maxima those of
 // minima.
@@ -19,22 +24,31 @@ struct single_pass_instance {
   scan_operation operation;
   lines_kind over;
   kernel code;
-  int tile;                 // elements
-  element value;            // what it computes with
-  std::size_t total_bytes;  // of what blocks tell each other of a tile
 };
 std::span<const single_pass_instance> single_pass_instances(target where);
-// Whether there is one for a line of that type.
-bool has_single_pass(target where, element type, scan_operation operation, std::string_view step);
 
-// Why the single-pass kernels of that step of the ladder cannot scan this; empty: they can. `keys` may be null: then the lines are those of
-// the problem.
-std::string single_pass_refuses(const executor& on, const problem& p, const scan_keys* keys, const step& how);
+// What the host knows of such a kernel without looking for it: the lists are checked against it where they are compiled.
+// Whether tiles that threads move are compiled for elements of a type. GPUs have them all. The CPU executor and the checker have floats and
+// bytes, which between them take every path of the code that is not the copy engine's; all types would take as long to compile as a second
+// single-pass.
+constexpr bool is_listed(tile_mover mover, bool on_gpu, element in) {
+  return mover == tile_mover::copy_engine || on_gpu || in == element::f32 || in == element::u8;
+}
+// The ring of a step for elements of unsigned or floating types.
+constexpr ring_policy ring_of(const step& how, element in, element out, lines_kind over) {
+  return is_short_ring(how) ? how.ring : ring_for(size_of(in), size_of(out), !is_floating(in), over, how.ring.mover);
+}
+// The type that it computes with, and bytes of what blocks tell each other of a tile: a value, of segments beside a mark.
+constexpr element value_type(element in, element out) {
+  if (in != out || size_of(in) >= 4) return out;
+  return is_floating(in) ? element::f32 : element::u32;
+}
+constexpr std::size_t total_bytes(element value, lines_kind over) { return size_of(value) * (over == lines_kind::segments ? 2 : 1); }
 
-// The workspace of a sensible problem, and what to launch. Throws not_supported if it is refused.
-std::size_t single_pass_workspace(const problem& p, const scan_keys* keys, const step& how);
-std::size_t most_single_pass_workspace(const problem& p, const scan_keys* keys);  // whatever the device
-std::vector<launchable> prepare_single_pass(const executor& on, const problem& p, const scan_keys* keys, std::span<std::byte> workspace,
-                                            const step& how);
+// The columns of the table (choose.hpp).
+misfit ring_suits(const step& how, const request& r);
+std::string ring_words(misfit why, const step& how, const request& r);
+std::size_t ring_workspace(const step& how, const problem& p, const scan_keys* keys);
+plan plan_ring(const step& how, const request& r);
 
 }  // namespace antiphase::scans

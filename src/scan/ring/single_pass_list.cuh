@@ -20,27 +20,22 @@ template <tile_mover M> constexpr single_pass_names names_by =
 template <class In, class Out, class Value, class Op, lines_kind L, ring_policy Ring>
 void add_ring(std::vector<single_pass_instance>& list, scan_operation operation, const char* step, const char* called) {
   using kernel_here = single_pass<typed_elements<In, Out, Value, Op, L, Ring>>;
+  static_assert(kernel_here::tile == Ring.tile_of(sizeof(In), sizeof(Out)));
+  static_assert(element_of<Value> == value_type(element_of<In>, element_of<Out>));
+  static_assert(sizeof(typename kernel_here::total_type) == total_bytes(element_of<Value>, L));
   list.push_back({.step = step,
                   .in = element_of<In>,
                   .out = element_of<Out>,
                   .operation = operation,
                   .over = L,
-                  .code = kernel_of<kernel_here>(called),
-                  .tile = kernel_here::tile,
-                  .value = element_of<Value>,
-                  .total_bytes = sizeof(typename kernel_here::total_type)});
+                  .code = kernel_of<kernel_here>(called)});
 }
-
-// What threads move is compiled for all types for GPUs only. The CPU executor and the checker have floats and bytes, which between them
-// take every path of the code that is not the copy engine's; all types would take as long to compile as a second single-pass.
-template <tile_mover M, class In> constexpr bool is_listed =
-    M == tile_mover::copy_engine || AP_ON_GPU != 0 || std::is_same_v<In, float> || std::is_same_v<In, std::uint8_t>;
 
 template <tile_mover M, class In, class Out, class Value, class Op, lines_kind L>
 void add_single_pass(std::vector<single_pass_instance>& list, scan_operation operation) {
   constexpr ring_policy ring = ring_for(sizeof(In), sizeof(Out), std::is_integral_v<In>, L, M);
   constexpr single_pass_names called = names_by<M>;
-  if constexpr (is_listed<M, In>)
+  if constexpr (is_listed(M, AP_ON_GPU != 0, element_of<In>))
     add_ring<In, Out, Value, Op, L, ring>(list, operation, called.step, L == lines_kind::one ? called.one_line : called.segments);
 }
 // What is computed with.

@@ -7,7 +7,6 @@
 #include <antiphase/scan/detail/single_pass.hpp>
 #include <cstring>
 
-#include "src/scan/choice.hpp"
 #include "src/scan/registry.hpp"
 #include "src/scan/request.hpp"
 
@@ -22,54 +21,65 @@ std::uint32_t tiles_of(const problem& p) {
   return static_cast<std::uint32_t>(ceil_div<std::int64_t>(bytes_of(p), wave_for(bytes_of(p)).tile_bytes()));
 }
 
-std::string refuses(const problem& p) {
-  if (p.outer != 1 || p.inner != 1) return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
-  if (p.operation != scan_operation::sum || is_half(p.type) || result_type(p) != p.type)
-    return fmt::format("{}: it is compiled for sums of the elements' own type, but f16 and bf16", description(p, nullptr));
-  if (bytes_of(p) > most_bytes_of_wave)
-    return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type), bytes_of(p), most_bytes_of_wave);
-  return {};
+misfit suits(const problem& p) {
+  if (p.outer != 1 || p.inner != 1) return misfit::lines;
+  if (p.operation != scan_operation::sum || is_half(p.type) || result_type(p) != p.type) return misfit::types;
+  return bytes_of(p) > most_bytes_of_wave ? misfit::length : misfit::none;
+}
+
+const wave_instance& find_instance(target where, const problem& p) {
+  for (const wave_instance& i : wave_instances(where))
+    if (i.type == computed_as(p) && i.operation == p.operation && i.how == wave_for(bytes_of(p))) return i;
+  throw not_supported(fmt::format("this build has no one-wave kernel for {}", description(p, nullptr)));
 }
 
 }  // namespace
 
-std::string one_wave_refuses(const executor& on, const problem& p) {
-  if (on.limits().major < 8) return fmt::format("{} is older than what it is compiled for (compute capability 8.0)", on.limits().name);
-  return refuses(p);
+misfit wave_suits(const step&, const request& r) {
+  if (r.keys != nullptr) return misfit::no_segments;
+  return r.empty() ? misfit::none : suits(r.what);
 }
 
-wave_tiles one_wave_tiles(const problem& p) {
-  return {wave_for(bytes_of(p)).tile_bytes() / static_cast<std::int64_t>(size_of(p.type)), tiles_of(p)};
+std::string wave_words(misfit why, const step&, const request& r) {
+  const problem& p = r.what;
+  if (why == misfit::lines) return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
+  if (why == misfit::types) return fmt::format("{}: it is compiled for sums of the elements' own type, but f16 and bf16", r.text());
+  return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type), bytes_of(p), most_bytes_of_wave);
 }
 
-std::size_t most_one_wave_workspace() { return single_pass_bytes(sizeof(std::uint64_t), most_tiles_of_wave); }
-std::size_t one_wave_workspace(const problem& p) {
-  if (p.length == 0 || !refuses(p).empty() || tiles_of(p) == 1) return 0;
+std::size_t wave_workspace(const step&, const problem& p, const scan_keys*) {
+  if (is_empty(p) || suits(p) != misfit::none || tiles_of(p) == 1) return 0;
   return single_pass_bytes(size_of(p.type), tiles_of(p));
 }
+std::size_t most_wave_workspace(const step&, const problem&, const scan_keys* keys) {
+  return keys != nullptr ? 0 : single_pass_bytes(sizeof(std::uint64_t), most_tiles_of_wave);
+}
 
-std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
-                                         std::span<std::byte> workspace) {
-  const wave_policy how = wave_for(bytes_of(p));
-  const tile_words words = tiles_of(p) > 1 ? words_in(workspace) : tile_words{};
-  const one_wave_arguments all{.in = p.in,
-                               .out = p.out,
-                               .length = p.length,
-                               .tiles = tiles_of(p),
-                               .kind = p.kind,
-                               .direction = p.direction,
-                               .initial = initial,
-                               .control = words.control,
-                               .states = words.states,
-                               .state_words = words.state_words};
-  for (const wave_instance& i : wave_instances(where)) {
-    if (i.type != computes || i.operation != p.operation || !(i.how == how)) continue;
+plan plan_wave(const step& how, const request& r) {
+  const problem& p = r.what;
+  const wave_instance& i = find_instance(r.where(), p);
+  const auto launches = [&i, &p](std::span<std::byte> workspace) -> std::vector<launchable> {
+    const tile_words words = tiles_of(p) > 1 ? words_in(workspace) : tile_words{};
+    const one_wave_arguments all{.in = p.in,
+                                 .out = p.out,
+                                 .length = p.length,
+                                 .tiles = tiles_of(p),
+                                 .kind = p.kind,
+                                 .direction = p.direction,
+                                 .initial = first_of_exclusive(p),
+                                 .control = words.control,
+                                 .states = words.states,
+                                 .state_words = words.state_words};
     launchable l{.code = i.code, .grid = {all.tiles, 1, 1}, .arguments = {}};
     l.arguments.resize(sizeof all);
     std::memcpy(l.arguments.data(), &all, sizeof all);
     return {l};
-  }
-  throw not_supported(fmt::format("this build has no one-wave kernel for sums of {}", name(p.type)));
+  };
+  return {.tile = i.how.tile_bytes() / static_cast<std::int64_t>(size_of(p.type)),
+          .tiles = tiles_of(p),
+          .workspace = wave_workspace(how, p, nullptr),
+          .keeps_state = true,
+          .launches = launches};
 }
 
 }  // namespace antiphase::scans

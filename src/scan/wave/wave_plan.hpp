@@ -1,14 +1,18 @@
-// The compiled kernels of the one-wave scan, and what a problem becomes for them.
+// The compiled kernels of the one-wave scan, and what a request becomes for them.
 #pragma once
 #include <antiphase/executor/executor.hpp>
 #include <antiphase/scan/detail/passes.hpp>
-#include <antiphase/scan/problem.hpp>
 #include <antiphase/scan/detail/wave_policy.hpp>
+#include <antiphase/scan/ladder.hpp>
+#include <antiphase/scan/problem.hpp>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace antiphase::scans {
+
+struct request;
+struct plan;
+enum class misfit;
 
 // One kernel; signed integers share those of unsigned ones.
 struct wave_instance {
@@ -20,14 +24,11 @@ struct wave_instance {
 };
 std::span<const wave_instance> wave_instances(target where);
 
-// Why the one-wave kernels cannot scan a sensible problem; empty: they can.
-std::string one_wave_refuses(const executor& on, const problem& p);
-
-// The workspace, which is single_pass.hpp's, and what to launch for a problem with elements that is not refused. `computes` is the type of
-// the kernel, `initial` the bytes of the element that an exclusive scan starts from.
-std::size_t one_wave_workspace(const problem& p);
-std::size_t most_one_wave_workspace();  // of any problem
-std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
-                                         std::span<std::byte> workspace);
+// The columns of the table (choose.hpp), of the step one-wave. The workspace is that of single_pass.hpp.
+misfit wave_suits(const step& how, const request& r);
+std::string wave_words(misfit why, const step& how, const request& r);
+std::size_t wave_workspace(const step& how, const problem& p, const scan_keys* keys);
+std::size_t most_wave_workspace(const step& how, const problem& p, const scan_keys* keys);  // of any problem
+plan plan_wave(const step& how, const request& r);
 
 }  // namespace antiphase::scans

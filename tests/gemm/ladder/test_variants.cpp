@@ -83,5 +83,26 @@ TEST(gemm_choices, follow_how_the_operands_lie) {
   EXPECT_EQ(chosen(4096, 4096, {128, 2}).a.along, gemms::contiguous::neither);
 }
 
+// The lists are made from the steps: whole, only loading, only computing, in this order, and called after the step.
+TEST(gemm_lists, have_every_general_step_with_its_parts) {
+  using enum gemms::parts;
+  int general = 0;
+  for (const gemms::step& s : gemms::steps) {
+    if (!gemms::is_general_step(s)) continue;
+    ++general;
+    std::vector<gemms::parts> found;
+    for (const gemms::instance& i : gemms::instances(target::cpu)) {
+      if (i.step != std::string_view(s.name)) continue;
+      EXPECT_EQ(i.code.name, "gemm." + std::string(s.name));
+      gemms::policy how = i.how;
+      how.run = all;
+      EXPECT_TRUE(how == s.how) << s.name;
+      found.push_back(i.how.run);
+    }
+    EXPECT_EQ(found, (std::vector{all, load_only, compute_only})) << s.name;
+  }
+  EXPECT_EQ(general, 8);
+}
+
 }  // namespace
 }  // namespace antiphase::gemm_test

@@ -25,8 +25,8 @@ template <class T, class Out> class sums final : public scan_subject {
 
   std::string policy() override {
     if (request_.policy != "auto") return request_.policy;
-    const executor& runs = arrays_.where.runs_on();
-    return request_.segment > 0 ? scans::select_single_pass(runs).name : scans::select_step(runs, problem()).name;
+    if (request_.segment > 0) return explain(arrays_.where, problem(), {.data = keys_.data()}).kernel;
+    return explain(arrays_.where, problem()).kernel;
   }
   double bytes() const override {
     return static_cast<double>(count()) * (sizeof(T) + sizeof(Out) + (request_.segment > 0 ? sizeof(std::int32_t) : 0));

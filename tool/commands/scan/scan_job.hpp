@@ -7,7 +7,7 @@
 
 namespace antiphase::tool {
 
-// outer x inner lines of `length` elements, as scans::problem has them.
+// outer x inner lines of `length` elements, as scan_problem has them.
 struct scan_job {
   scan_operation operation = scan_operation::sum;
   scan_kind kind = scan_kind::inclusive;

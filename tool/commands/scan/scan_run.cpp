@@ -16,7 +16,7 @@ namespace {
 // inner axis; they go through 32 bits, and exclusive scans begin at what the narrow type begins with.
 struct library_types {
   element in, out;
-  std::optional<scans::scan_value> initial;
+  std::optional<scan_value> initial;
 };
 
 library_types types_for_library(const scan_job& job, element of_elements, const std::optional<npy_array>& keys) {
@@ -29,12 +29,12 @@ library_types types_for_library(const scan_job& job, element of_elements, const 
       of_elements == computed || (one_line && job.operation == scan_operation::sum && scans::accumulates(of_elements, computed));
   library_types types{as_it_is ? of_elements : computed, computed, std::nullopt};
   if (job.kind == scan_kind::exclusive && !is_floating(job.type))
-    types.initial = with_element(job.type, [&]<class T>() { return scans::scan_value(first_of_exclusive<T>(job)); });
+    types.initial = with_element(job.type, [&]<class T>() { return scan_value(first_of_exclusive<T>(job)); });
   return types;
 }
 
 // What the library is asked, but for the arrays.
-scans::problem problem_of(const scan_job& job, const library_types& types) {
+scan_problem problem_of(const scan_job& job, const library_types& types) {
   return {.type = types.in,
           .operation = job.operation,
           .kind = job.kind,
@@ -68,14 +68,14 @@ scan_outcome scan_on_device(const common_options& common, const context& where, 
   std::optional<device_array<std::byte>> apart;
   if (types.in != types.out) apart.emplace(where, input.bytes.size() / size_of(types.in) * size_of(types.out));
   device_array<std::byte>& to = apart ? *apart : data;
-  scans::problem p = problem_of(job, types);
+  scan_problem p = problem_of(job, types);
   p.in = data.data();
   p.out = to.data();
   const scan_options options{.policy = policy};
   scan_outcome result;
   if (keys) {
     const device_array<std::byte> told(where, keys->bytes());
-    const scans::scan_keys by{.data = told.data(), .type = keys->type};
+    const scan_keys by{.data = told.data(), .type = keys->type};
     result.policy = explain(where, p, by, options).kernel;
     warn_if_slow(common, where, p, &by, options);
     result.counts = scan_by_key(where, p, by, options);
@@ -104,7 +104,7 @@ scan_choice choice_of_scan(const context& where, const scan_job& job, const std:
   const auto address = [&](std::uintptr_t number) {
     return reinterpret_cast<std::byte*>((1 + number * (static_cast<std::uintptr_t>(job.count()) / 512 + 1)) * 4096);
   };
-  scans::problem p = problem_of(job, types);
+  scan_problem p = problem_of(job, types);
   p.in = address(0);
   p.out = types.in == types.out ? address(0) : address(1);
   const scan_options options{.policy = policy};
