@@ -141,7 +141,7 @@ class Findings(ToolTest):
         self.assertTrue(finding["replay"].startswith("antiphase check ticket/broken --seed "))
         for side in ("access", "earlier"):
             self.assertEqual(set(finding[side]), {"action", "at", "through", "block", "thread", "when"})
-            self.assertTrue(finding[side]["at"]["file"].endswith("tests/check/kernels_ticket.cuh"))
+            self.assertTrue(finding[side]["at"]["file"].endswith("tests/checker/api/kernels_ticket.cuh"))
             self.assertGreater(finding[side]["at"]["line"], 10)
         self.assertEqual(finding["run"]["order"], "script")
         self.assertLess(finding["times"], 20)

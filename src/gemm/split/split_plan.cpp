@@ -143,6 +143,8 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
   return plan;
 }
 
+const std::vector<product_instance>& product_instances(target where) { return instances_of<product_instance>(where); }
+
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
   std::byte* const of_right = workspace.data() + plan.of_left();
   std::byte* const notes = of_right + plan.right().bytes();

@@ -48,6 +48,7 @@ std::optional<std::string> refuses_split(const context& where, const problem& p,
 bool splits_inside_by_itself(const context& where, const problem& p);
 // For one that can.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);
+const std::vector<product_instance>& product_instances(target where);  // for a plan of one's own
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 
 }  // namespace antiphase::gemms

@@ -48,27 +48,33 @@ std::size_t one_wave_workspace(const problem& p) {
   return single_pass_bytes(size_of(p.type), tiles_of(p));
 }
 
-std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
-                                         std::span<std::byte> workspace) {
-  const wave_policy how = wave_for(bytes_of(p));
-  const tile_words words = tiles_of(p) > 1 ? words_in(workspace) : tile_words{};
+std::size_t one_wave_workspace(const wave_instance& with, const problem& p) {
+  return single_pass_bytes(size_of(p.type), static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, with.tile)));
+}
+
+launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial, std::span<std::byte> workspace) {
+  const auto tiles = static_cast<std::uint32_t>(ceil_div<std::int64_t>(p.length, with.tile));
+  const tile_words words = tiles > 1 ? words_in(workspace) : tile_words{};
   const one_wave_arguments all{.in = p.in,
                                .out = p.out,
                                .length = p.length,
-                               .tiles = tiles_of(p),
+                               .tiles = tiles,
                                .kind = p.kind,
                                .direction = p.direction,
                                .initial = initial,
                                .control = words.control,
                                .states = words.states,
                                .state_words = words.state_words};
-  for (const wave_instance& i : wave_instances(where)) {
-    if (i.type != computes || i.operation != p.operation || !(i.how == how)) continue;
-    launchable l{.code = i.code, .grid = {all.tiles, 1, 1}, .arguments = {}};
-    l.arguments.resize(sizeof all);
-    std::memcpy(l.arguments.data(), &all, sizeof all);
-    return {l};
-  }
+  launchable l{.code = with.code, .grid = {tiles, 1, 1}, .arguments = {}};
+  l.arguments.resize(sizeof all);
+  std::memcpy(l.arguments.data(), &all, sizeof all);
+  return l;
+}
+
+std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
+                                         std::span<std::byte> workspace) {
+  for (const wave_instance& i : wave_instances(where))
+    if (i.type == computes && i.operation == p.operation && i.how == wave_for(bytes_of(p))) return {prepare_one_wave(i, p, initial, workspace)};
   throw not_supported(fmt::format("this build has no one-wave kernel for sums of {}", name(p.type)));
 }
 

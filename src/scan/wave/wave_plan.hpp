@@ -29,5 +29,8 @@ std::size_t one_wave_workspace(const problem& p);
 std::size_t most_one_wave_workspace();  // of any problem
 std::vector<launchable> prepare_one_wave(target where, const problem& p, element computes, std::uint64_t initial,
                                          std::span<std::byte> workspace);
+// The same with a certain kernel, whatever it is for: for the checker.
+std::size_t one_wave_workspace(const wave_instance& with, const problem& p);
+launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial, std::span<std::byte> workspace);
 
 }  // namespace antiphase::scans

@@ -2,7 +2,7 @@
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 
-#include "tests/mutants/on_numbers.cuh"
+#include "tests/checker/mutants/on_numbers.cuh"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {

@@ -10,7 +10,7 @@
 #include "examples/bulk_copy.hpp"
 #include "tests/channel/ring_kernels.hpp"
 #include "tests/gemm/mutants/kernels.hpp"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 #include "tests/scan/types.hpp"
 
 namespace antiphase::mutants {

@@ -3,7 +3,7 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/warp.cuh>
 
-#include "tests/mutants/on_numbers.cuh"
+#include "tests/checker/mutants/on_numbers.cuh"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {

@@ -4,7 +4,7 @@
 
 #include "tests/channel/mutant_kernels.cuh"
 #include "tests/gemm/mutants/products.cuh"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 #include "tests/scan/mutants.cuh"
 
 namespace antiphase::mutants {

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string_view>
 
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 
 namespace antiphase::mutants {
 namespace cuda {

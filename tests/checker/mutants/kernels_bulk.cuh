@@ -7,7 +7,7 @@
 
 #include "examples/bulk_copy.cuh"
 #include "tests/channel/mutant_kernels.cuh"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {

@@ -10,8 +10,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tests/mutants/checks.hpp"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/checks.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 
 namespace antiphase::mutants {
 namespace checked {
