@@ -48,7 +48,10 @@ struct custom_scan {
   const char* about;
   std::vector<kernel> kernels;      // that its calls may launch
   std::vector<const char*> cases;   // that launch each
-  int pass_tile, ring_tile;     // elements; of the larger ring, 0: no single pass takes the type
+  int pass_tile;                    // elements
+  struct {
+    int tile, stages;               // 0: no single pass takes the type
+  } by_engine, by_threads;          // whoever moves the tiles
   void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);  // null: inclusive
 };
 

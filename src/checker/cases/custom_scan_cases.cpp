@@ -52,14 +52,26 @@ template <class F> void with_custom_type(custom_type type, F f) {
   f.template operator()<matrix, times>();
 }
 
+template <class F> void with_each_ring(const context& where, F f) {
+  for (const custom_scan& s : checked::custom_scans()) {
+    const auto ring = where.limits().major >= 9 ? s.by_engine : s.by_threads;
+    if (ring.tile != 0) with_custom_type(s.type, [&]<class T, class Op>() { f.template operator()<T, Op>(s, ring.tile, ring.stages); });
+  }
+}
 // One line, of which two blocks take several tiles each.
 void in_one_pass(const context& where) {
-  for (const custom_scan& s : checked::custom_scans())
-    if (s.ring_tile != 0)
-      with_custom_type(s.type, [&]<class T, class Op>() {
-        scan_lines<T, Op>(where, s, {1, 5 * s.ring_tile + 37, 1, scan_direction::forward}, false);
-        scan_lines<T, Op>(where, s, {1, s.ring_tile + 3, 1, scan_direction::reverse}, true);
-      });
+  with_each_ring(where, [&]<class T, class Op>(const custom_scan& s, std::int64_t tile, std::int64_t) {
+    scan_lines<T, Op>(where, s, {1, 5 * tile, 1, scan_direction::forward}, false);
+    scan_lines<T, Op>(where, s, {1, 2 * tile, 1, scan_direction::reverse}, true);
+  });
+}
+// The last tile is not full. What lies behind its elements in its slot is read too, and dropped: of one block, whose ring has been around,
+// it is what an earlier tile has left, else nobody has written it, which the checker reports.
+void with_a_part_of_a_tile(const context& where) {
+  with_each_ring(where, [&]<class T, class Op>(const custom_scan& s, std::int64_t tile, std::int64_t stages) {
+    scan_lines<T, Op>(where, s, {1, stages * tile + 37, 1, scan_direction::forward}, true);
+    scan_lines<T, Op>(where, s, {1, stages * tile + 3, 1, scan_direction::reverse}, false);
+  });
 }
 // Lines of several tiles, by rows and by columns.
 void in_passes(const context& where) {
@@ -73,10 +85,15 @@ void in_passes(const context& where) {
 }  // namespace
 
 std::vector<checked_case> custom_scan_cases() {
-  device_limits ampere = simulated_device();
+  device_limits ampere = simulated_device(), one_block = simulated_device();
   ampere.major = 8;
+  one_block.multiprocessors = 1;
+  device_limits one_block_of_ampere = ampere;
+  one_block_of_ampere.multiprocessors = 1;
   return {{"scan/custom", "scan.cuh in one pass, tiles by bulk copies: custom types of 3, 8 and 16 bytes", in_one_pass},
-          {"scan/custom-async", "the same, tiles by cp.async", in_one_pass, ampere},
+          {"scan/custom-tail", "the same, the last tile not full", with_a_part_of_a_tile, one_block},
+          {"scan/custom-async", "scan.cuh in one pass, tiles by cp.async", in_one_pass, ampere},
+          {"scan/custom-async-tail", "the same, the last tile not full", with_a_part_of_a_tile, one_block_of_ampere},
           {"scan/custom-passes", "scan.cuh in several passes: custom types of up to 32 bytes", in_passes}};
 }
 

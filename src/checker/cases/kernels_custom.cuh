@@ -20,12 +20,13 @@ template <class T, class Op> custom_scan custom_scan_of(custom_type type, const 
   using scans::tile_mover;
   const scans::kernel_pair passes = scan_detail::kernels<T, Op>();
   constexpr const char* in_passes = "scan/custom-passes";
-  custom_scan all{type, about, {passes.totals, passes.scan}, {in_passes, in_passes}, passes.tile, 0, &run_custom<T, Op>};
+  custom_scan all{type, about, {passes.totals, passes.scan}, {in_passes, in_passes}, passes.tile, {0, 0}, {0, 0}, &run_custom<T, Op>};
   if constexpr (scan_detail::is_for_one_pass<T>) {
     all.kernels.push_back(scan_detail::ring_kernel<T, Op, tile_mover::copy_engine>());
     all.kernels.push_back(scan_detail::ring_kernel<T, Op, tile_mover::threads>());
     all.cases.insert(all.cases.end(), {"scan/custom", "scan/custom-async"});
-    all.ring_tile = scan_detail::ring_scan<T, Op, tile_mover::copy_engine>::tile;
+    all.by_engine = {scan_detail::ring_scan<T, Op, tile_mover::copy_engine>::tile, scans::own_ring_of(sizeof(T)).stages};
+    all.by_threads = {scan_detail::ring_scan<T, Op, tile_mover::threads>::tile, scans::own_ring_of(sizeof(T), tile_mover::threads).stages};
   }
   return all;
 }

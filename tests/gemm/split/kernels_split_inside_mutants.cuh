@@ -26,11 +26,11 @@ struct waits_for_one_warp_more : converting_whole {
   using ring = channel<mbarrier, few_converting_stages.stages, threads(1), warps(counting_warps), warps(computing_warps + 1)>;
 };
 
-template <class Steps> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {kernel_of<split_inside_product<few_converting_stages, Steps>>(name), broken, by, says};
+template <class Steps> test::mutant<> made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {name, broken, {by, says}, kernel_of<split_inside_product<few_converting_stages, Steps>>(name)};
 }
 
-std::vector<kernel_mutant> converting_mutants() {
+std::vector<test::mutant<>> converting_mutants() {
   using enum finding_kind;
   return {
       made<converting_whole>("whole"),
