@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Which tool finds which mutant of tests/mutants: our checker, compute-sanitizer's tools, or a look at the numbers.
+"""Which tool finds which mutant of tests/checker/mutants: our checker, compute-sanitizer's tools, or a look at the numbers.
 
     who_finds_what.py checker PROGRAM                  what the checker says; PROGRAM: test_mutants of a build, whose tests compare with it
     who_finds_what.py collect PROGRAM FOLDER           copies all that the next one needs; PROGRAM: mutants_on_gpu of a build with CUDA
     who_finds_what.py gpu PROGRAM OUTPUT               on a machine with a GPU, also from the folder collected; OUTPUT: a JSON file
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
-    who_finds_what.py table [--check]                  the table in docs/who_finds_what.md, from the two files in tests/mutants/results
+    who_finds_what.py table [--check]                  the table in docs/who_finds_what.md, from the two files in tests/checker/mutants/results
 
 A whole round: `checker`; then `collect`, on the machine with the GPU `FOLDER/who_finds_what.py gpu FOLDER/mutants_on_gpu gpu.json`, and the
-file to tests/mutants/results; then `table`. Every run of a mutant has its own process and LIMIT seconds (10), after which the process group
+file to tests/checker/mutants/results; then `table`. Every run of a mutant has its own process and LIMIT seconds (10), after which the process group
 is killed and the run counts as hanging; one that hangs only under a tool is tried once more, alone. With --check nothing is written. Exit
 status: 0 fine, 1 a run or a check failed, 2 usage, 4 no GPU or no compute-sanitizer.
 """
@@ -29,7 +29,7 @@ import time
 SCHEMA = 1
 TOOLS = ("racecheck", "synccheck", "memcheck")
 FOUND = 9  # compute-sanitizer's exit status when it has found something
-RESULTS, DOCUMENT = "tests/mutants/results", "docs/who_finds_what.md"
+RESULTS, DOCUMENT = "tests/checker/mutants/results", "docs/who_finds_what.md"
 BEGIN, END = "<!-- mutants:begin -->", "<!-- mutants:end -->"
 
 

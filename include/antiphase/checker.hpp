@@ -113,4 +113,22 @@ std::string to_text(const check_run& run);
 const char* name(schedule order);
 const char* name(landing copies);
 
+// What `antiphase check` runs: the library's own kernels, on shapes that take all of their paths, with results that are verified.
+struct checked_case {
+  std::string name;                             // gemm/async-2
+  std::string about;                            // what the kernel is
+  std::function<void(const context&)> program;  // for check(); throws if a result is wrong
+  device_limits limits = simulated_device();    // for check_options::limits
+};
+const std::vector<checked_case>& library_cases();
+
+// Every kernel that the library can launch, as it was compiled for the checker.
+struct library_kernel {
+  std::string by_case;    // the case that launches it
+  std::string variant;    // what tells it apart from others of its name
+  kernel code;
+  std::string unchecked = {};  // why no case launches it; empty: one does
+};
+std::vector<library_kernel> library_kernels();
+
 }  // namespace antiphase

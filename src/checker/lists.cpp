@@ -2,19 +2,7 @@
 
 #include <mutex>
 
-#include "src/gemm/registry.hpp"
-#include "src/scan/registry.hpp"
-
-namespace antiphase {
-
-namespace gemms {
-AP_REGISTRY(checked, AP_GEMM_LISTS)
-}
-namespace scans {
-AP_REGISTRY(checked, AP_SCAN_LISTS)
-}
-
-namespace checker_detail {
+namespace antiphase::checker_detail {
 
 void enter_checked_kernels() {
   static std::once_flag once;
@@ -28,5 +16,4 @@ void enter_checked_kernels() {
   });
 }
 
-}  // namespace checker_detail
-}  // namespace antiphase
+}  // namespace antiphase::checker_detail

@@ -1,9 +1,21 @@
 // The library's own kernels, compiled for the checker.
 #pragma once
+#include "src/gemm/registry.hpp"
+#include "src/scan/registry.hpp"
 
-namespace antiphase::checker_detail {
+namespace antiphase {
+
+namespace gemms {
+AP_REGISTRY(checked, AP_GEMM_LISTS)
+}
+namespace scans {
+AP_REGISTRY(checked, AP_SCAN_LISTS)
+}
+
+namespace checker_detail {
 
 // Makes them known to gemm() and scan() on a checking executor. Any number of calls, from any thread.
 void enter_checked_kernels();
 
-}  // namespace antiphase::checker_detail
+}  // namespace checker_detail
+}  // namespace antiphase

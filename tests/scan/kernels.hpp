@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/scan/types.hpp"
+#include "tests/support/mutant.hpp"
 
 namespace antiphase::scan_test {
 
@@ -43,16 +44,15 @@ struct custom_scan {
   carried type;
   launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over, scan_kind kind, const void* initial);
 };
-// A kernel that is wrong in one place.
-struct mutant {
-  const char* fault;
-  scans::kernel_pair kernels;
-};
-
-struct wave_mutant {
-  const char* fault;
-  kernel code;
+// What a mutant of a scan is launched with: as a pass the kernel of the tiles' totals, and elements of a tile; as one wave the latter.
+struct pass_around {
+  kernel totals;
   int tile;
 };
+struct wave_tile {
+  int tile;
+};
+using pass_mutant = test::mutant<pass_around>;
+using wave_mutant = test::mutant<wave_tile>;
 
 }  // namespace antiphase::scan_test

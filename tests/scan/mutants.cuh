@@ -66,21 +66,24 @@ template <class Kernel, int Off> struct shifted_end {
 };
 
 constexpr policy mutant_policy{.how = scans::method::double_buffer, .threads = 96};
-template <class Scan> mutant made(const char* fault, kernel scan) {
-  return {fault, {kernel_of<scans::tile_totals<brackets, concatenated, mutant_policy, Scan>>("totals"), scan, mutant_policy.threads}};
+constexpr const char* whole = "none";
+constexpr test::found_by by_numbers{.early = test::outcome::sometimes_wrong, .late = test::outcome::sometimes_wrong};
+template <class Scan> pass_mutant made(const char* fault, kernel scan) {
+  const bool is_whole = fault == whole;
+  return {fault, is_whole ? nullptr : fault, is_whole ? test::found_by{} : by_numbers, scan,
+          {kernel_of<scans::tile_totals<brackets, concatenated, mutant_policy, Scan>>("totals"), mutant_policy.threads}};
 }
-template <broken Fault> mutant with_fault(const char* fault) {
+template <broken Fault> pass_mutant with_fault(const char* fault) {
   using scan = faulty_kogge_stone<brackets, concatenated, mutant_policy, Fault>;
   return made<scan>(fault, kernel_of<scans::tile_scan<brackets, concatenated, mutant_policy, scan>>(fault));
 }
-template <int Off> mutant with_shifted_end(const char* fault) {
+template <int Off> pass_mutant with_shifted_end(const char* fault) {
   using scan = faulty_kogge_stone<brackets, concatenated, mutant_policy, broken::nothing>;
   return made<scan>(fault, kernel_of<shifted_end<scans::tile_scan<brackets, concatenated, mutant_policy, scan>, Off>>(fault));
 }
 
-// The first one has no fault.
-std::vector<mutant> mutants() {
-  return {with_fault<broken::nothing>("none"),
+std::vector<pass_mutant> mutants() {
+  return {with_fault<broken::nothing>(whole),
           with_fault<broken::no_barrier_after_reading>("one buffer, no barrier between reading and writing"),
           with_fault<broken::no_barrier_after_writing>("one buffer, no barrier after writing"),
           with_fault<broken::no_barrier_in_double_buffer>("two buffers, no barrier"),
@@ -107,11 +110,11 @@ template <class Kernel> struct never_counted {
   }
 };
 
-// The first one has no fault.
 std::vector<wave_mutant> wave_mutants() {
   using scan = scans::one_wave<std::uint32_t, scans::sum, scans::wave_choices[0].how>;
-  return {{"none", kernel_of<scan>("scan.one-wave"), scan::tile},
-          {"the launch is never counted", kernel_of<never_counted<scan>>("never counted"), scan::tile}};
+  constexpr const char* fault = "the launch is never counted";
+  return {{whole, nullptr, {}, kernel_of<scan>("scan.one-wave"), {scan::tile}},
+          {fault, fault, by_numbers, kernel_of<never_counted<scan>>("never counted"), {scan::tile}}};
 }
 
 }  // namespace AP_TARGET

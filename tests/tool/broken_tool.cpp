@@ -1,6 +1,6 @@
 // The subcommand check as the tool has it, of a kernel that is broken and of one that is not.
 #include <antiphase/checker.hpp>
-#include "tests/check/support.hpp"
+#include "tests/checker/api/support.hpp"
 
 #include "tool/commands/check/check_cases.hpp"
 #include "tool/program/command.hpp"

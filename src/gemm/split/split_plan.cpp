@@ -135,6 +135,8 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
   return plan;
 }
 
+const std::vector<product_instance>& product_instances(target where) { return instances_of<product_instance>(where); }
+
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
   const multiplier by = plan.by();
   const bool inside = by == multiplier::split_inside, tensors = by != multiplier::split_mma;

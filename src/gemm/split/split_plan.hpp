@@ -57,6 +57,7 @@ bool splits_inside_by_itself(const device_limits& device, const problem& rows_to
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);
 // The same where `what` is already as product_plan has it.
 product_plan plan_product_of(const context& where, const problem& what, multiplier by);
+const std::vector<product_instance>& product_instances(target where);  // for a plan of one's own
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 
 }  // namespace antiphase::gemms

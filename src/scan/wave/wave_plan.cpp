@@ -55,31 +55,39 @@ std::size_t most_wave_workspace(const step&, const problem&, const scan_keys* ke
   return keys != nullptr ? 0 : single_pass_bytes(sizeof(std::uint64_t), most_tiles_of_wave);
 }
 
+std::size_t one_wave_workspace(const wave_instance& with, const problem& p) {
+  return single_pass_bytes(size_of(p.type), static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, with.tile)));
+}
+
+launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial, std::span<std::byte> workspace) {
+  const auto tiles = static_cast<std::uint32_t>(ceil_div<std::int64_t>(p.length, with.tile));
+  const tile_words words = tiles > 1 ? words_in(workspace) : tile_words{};
+  const one_wave_arguments all{.in = p.in,
+                               .out = p.out,
+                               .length = p.length,
+                               .tiles = tiles,
+                               .kind = p.kind,
+                               .direction = p.direction,
+                               .initial = initial,
+                               .control = words.control,
+                               .states = words.states,
+                               .state_words = words.state_words};
+  launchable l{.code = with.code, .grid = {tiles, 1, 1}, .arguments = {}};
+  l.arguments.resize(sizeof all);
+  std::memcpy(l.arguments.data(), &all, sizeof all);
+  return l;
+}
+
 plan plan_wave(const step& how, const request& r) {
   const problem& p = r.what;
   const wave_instance& i = find_instance(r.where(), p);
-  const auto launches = [&i, &p](std::span<std::byte> workspace) -> std::vector<launchable> {
-    const tile_words words = tiles_of(p) > 1 ? words_in(workspace) : tile_words{};
-    const one_wave_arguments all{.in = p.in,
-                                 .out = p.out,
-                                 .length = p.length,
-                                 .tiles = tiles_of(p),
-                                 .kind = p.kind,
-                                 .direction = p.direction,
-                                 .initial = first_of_exclusive(p),
-                                 .control = words.control,
-                                 .states = words.states,
-                                 .state_words = words.state_words};
-    launchable l{.code = i.code, .grid = {all.tiles, 1, 1}, .arguments = {}};
-    l.arguments.resize(sizeof all);
-    std::memcpy(l.arguments.data(), &all, sizeof all);
-    return {l};
-  };
   return {.tile = i.how.tile_bytes() / static_cast<std::int64_t>(size_of(p.type)),
           .tiles = tiles_of(p),
           .workspace = wave_workspace(how, p, nullptr),
           .keeps_state = true,
-          .launches = launches};
+          .launches = [&i, &p](std::span<std::byte> workspace) -> std::vector<launchable> {
+            return {prepare_one_wave(i, p, first_of_exclusive(p), workspace)};
+          }};
 }
 
 }  // namespace antiphase::scans

@@ -4,6 +4,9 @@
     mutants.py --list
     mutants.py --compiler g++ [--launcher ccache] --root SOURCES --work FOLDER NAME
 
+The fields are those of tests/support/mutant.hpp: a name, what is broken, what must find it (found_by). It is a list in Python because what is
+broken is the text of a header that is all of the test's subject, not a kernel that could stand beside the whole one.
+
 Each mutant names the check that is expected to find it, and only that one is compiled. A mutant that cannot be found, because it behaves like
 the original, gives the reason, and is expected to pass all: the list stays honest either way. The mutant "none" is the core as it is.
 """

@@ -3,10 +3,11 @@
 
 #include "tests/gemm/mutants/kernels.hpp"
 #include "tests/gemm/support.hpp"
+#include "tests/support/mutant_runners.hpp"
 
 namespace antiphase::gemm_test {
 namespace cpu {
-std::vector<mutant> mutants();  // kernels.cuh, compiled for the CPU executor
+std::vector<test::mutant<>> mutants();  // kernels.cuh, compiled for the CPU executor
 }
 namespace {
 
@@ -20,29 +21,21 @@ product long_product() {
   p.place_b = placed_in_packets(major::column, p.b);
   return p;
 }
-bool is_right(const mutant& m, landing copies, unsigned seed, const product& p, const dense& right) {
+bool is_right(const test::mutant<>& m, landing copies, unsigned seed, const product& p, const dense& right) {
   const context where(make_cpu_executor({.seed = seed, .copies = copies, .workers = 1}));
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
   const gemms::problem request{.a = a.view(), .b = b.view(), .c = c.view()};
   const auto tiles = [](std::int64_t extent) { return static_cast<unsigned>(ceil_div<std::int64_t>(extent, mutant_side)); };
-  where.runs_on().launch(m.what, {tiles(p.c.rows) * tiles(p.c.columns), 1, 1}, &request, nullptr);
+  where.runs_on().launch(m.code, {tiles(p.c.rows) * tiles(p.c.columns), 1, 1}, &request, nullptr);
   return static_cast<bool>(same(c.read(), right));
 }
-outcome seen(const mutant& m, landing copies, const product& p, const dense& right) {
-  for (unsigned seed = 1; seed <= seeds; ++seed)
-    if (!is_right(m, copies, seed, p, right)) return outcome::wrong;
-  return outcome::right;
-}
-
 TEST(gemm_mutants, show_wrong_numbers) {
   const product p = long_product();
   const dense right = expected(p);
   int broken = 0, whole = 0;
-  for (const mutant& m : cpu::mutants()) {
-    SCOPED_TRACE(m.fault);
-    EXPECT_EQ(seen(m, landing::early, p, right), m.early) << "copies land early";
-    EXPECT_EQ(seen(m, landing::late, p, right), m.late) << "copies land late";
-    (m.early == outcome::wrong || m.late == outcome::wrong ? broken : whole) += 1;
+  for (const test::mutant<>& m : cpu::mutants()) {
+    test::expect_outcomes(m, seeds, [&](landing copies, unsigned seed) { return is_right(m, copies, seed, p, right); });
+    ++(m.broken == nullptr ? whole : broken);
   }
   EXPECT_EQ(whole, 7);
   EXPECT_EQ(broken, 35);

@@ -26,11 +26,11 @@ struct waits_for_one_warp_more : whole_steps {
   using ring = channel<mbarrier, few_inside_stages.stages, threads(1), warps(counting_warps), warps(computing_warps + 1)>;
 };
 
-template <class Steps> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {kernel_of<split_inside_product<few_inside_stages, Steps>>(name), broken, by, says};
+template <class Steps> test::mutant<> made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {name, broken, {by, says}, kernel_of<split_inside_product<few_inside_stages, Steps>>(name)};
 }
 
-std::vector<kernel_mutant> split_inside_mutants() {
+std::vector<test::mutant<>> split_inside_mutants() {
   using enum finding_kind;
   return {
       made<whole_steps>("whole"),

@@ -26,11 +26,11 @@ template <warp_slip F> struct broken_copies : async_copies<split_mma_policy.stag
 };
 
 template <warp_slip F>
-kernel_mutant warp_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {kernel_of<split_mma_product<split_mma_policy, broken_copies<F>>>(name), broken, by, says};
+test::mutant<> warp_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {name, broken, {by, says}, kernel_of<split_mma_product<split_mma_policy, broken_copies<F>>>(name)};
 }
 
-std::vector<kernel_mutant> split_mma_mutants() {
+std::vector<test::mutant<>> split_mma_mutants() {
   using enum finding_kind;
   return {
       warp_mutant<warp_slip::none>("whole"),

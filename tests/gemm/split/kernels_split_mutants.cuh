@@ -21,11 +21,11 @@ template <slip F> struct broken_waits : product_waits<few_stages> {
   }
 };
 
-template <slip F> kernel_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {kernel_of<split_product<few_stages, broken_waits<F>>>(name), broken, by, says};
+template <slip F> test::mutant<> made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {name, broken, {by, says}, kernel_of<split_product<few_stages, broken_waits<F>>>(name)};
 }
 
-std::vector<kernel_mutant> split_mutants() {
+std::vector<test::mutant<>> split_mutants() {
   using enum finding_kind;
   constexpr const char* phase = "a wait for the end of the mbarrier's phase";
   constexpr const char* products = "a wait for the group of the Tensor Core operation";

@@ -3,7 +3,7 @@
 #pragma once
 #include "src/gemm/split/split_product.hpp"
 
-#include "tests/gemm/kernel_mutant.hpp"
+#include "tests/support/mutant.hpp"
 
 namespace antiphase::gemms {
 
@@ -11,9 +11,9 @@ constexpr product_policy few_stages{.stages = 4};
 constexpr product_policy few_inside_stages{.stages = 5, .by = multiplier::split_inside};
 
 namespace checked {
-std::vector<kernel_mutant> split_mutants();
-std::vector<kernel_mutant> split_mma_mutants();
-std::vector<kernel_mutant> split_inside_mutants();
+std::vector<test::mutant<>> split_mutants();
+std::vector<test::mutant<>> split_mma_mutants();
+std::vector<test::mutant<>> split_inside_mutants();
 }  // namespace checked
 
 }  // namespace antiphase::gemms

@@ -5,8 +5,8 @@
 
 #include "src/gemm/split/split_plan.hpp"
 #include "tests/gemm/contract.hpp"
-#include "tests/gemm/mutant_case.hpp"
 #include "tests/gemm/split/split_mutants.hpp"
+#include "tests/support/mutant_runners.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
@@ -80,11 +80,13 @@ void multiply(const context& where, const gemms::product_instance& with) {
   const judged j = judge(c.read(), p);
   if (!(j.worst <= 1)) throw device_error("C(" + std::to_string(j.row) + ", " + std::to_string(j.column) + ") is wrong");
 }
-class split_inside_mutants : public testing::TestWithParam<gemms::kernel_mutant> {};
+class split_inside_mutants : public testing::TestWithParam<test::mutant<>> {};
 TEST_P(split_inside_mutants, are_found) {
-  gemms::expect_found(GetParam(), [](const context& where) { multiply(where, {gemms::few_inside_stages, GetParam().code}); });
+  test::expect_accused(
+      GetParam(), [](const context& where) { multiply(where, {gemms::few_inside_stages, GetParam().code}); },
+      test::on_multiprocessors(1, 10));
 }
-INSTANTIATE_TEST_SUITE_P(all, split_inside_mutants, testing::ValuesIn(gemms::checked::split_inside_mutants()), gemms::name_of);
+INSTANTIATE_TEST_SUITE_P(all, split_inside_mutants, testing::ValuesIn(gemms::checked::split_inside_mutants()), test::name_of<test::as_its_test_says>);
 
 }  // namespace
 }  // namespace antiphase::gemm_test

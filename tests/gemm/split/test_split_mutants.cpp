@@ -2,8 +2,8 @@
 #include <antiphase/core/error.hpp>
 
 #include "src/gemm/split/split_plan.hpp"
-#include "tests/gemm/mutant_case.hpp"
 #include "tests/gemm/split/split_mutants.hpp"
+#include "tests/support/mutant_runners.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -35,17 +35,21 @@ void multiply(const context& where, const product_instance& with) {
     }
 }
 
-class split_mutants : public testing::TestWithParam<kernel_mutant> {};
-TEST_P(split_mutants, are_found) {
-  expect_found(GetParam(), [](const context& where) { multiply(where, {few_stages, GetParam().code}); });
-}
-INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()), name_of);
+const check_options not_shared = test::on_multiprocessors(1, 10);  // so that no cluster shares a tile
 
-class split_mma_mutants : public testing::TestWithParam<kernel_mutant> {};
-TEST_P(split_mma_mutants, are_found) {
-  expect_found(GetParam(), [](const context& where) { multiply(where, {split_mma_policy, GetParam().code}); });
+class split_mutants : public testing::TestWithParam<test::mutant<>> {};
+TEST_P(split_mutants, are_found) {
+  test::expect_accused(
+      GetParam(), [](const context& where) { multiply(where, {few_stages, GetParam().code}); }, not_shared);
 }
-INSTANTIATE_TEST_SUITE_P(all, split_mma_mutants, testing::ValuesIn(checked::split_mma_mutants()), name_of);
+INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()), test::name_of<test::as_its_test_says>);
+
+class split_mma_mutants : public testing::TestWithParam<test::mutant<>> {};
+TEST_P(split_mma_mutants, are_found) {
+  test::expect_accused(
+      GetParam(), [](const context& where) { multiply(where, {split_mma_policy, GetParam().code}); }, not_shared);
+}
+INSTANTIATE_TEST_SUITE_P(all, split_mma_mutants, testing::ValuesIn(checked::split_mma_mutants()), test::name_of<test::as_its_test_says>);
 
 }  // namespace
 }  // namespace antiphase::gemms

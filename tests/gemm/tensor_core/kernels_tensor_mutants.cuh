@@ -15,11 +15,11 @@ template <slip F> struct broken_warpgroups : warpgroup_waits<narrow> {
   }
 };
 
-template <slip F> kernel_mutant tensor_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {kernel_of<tensor_core_tma<narrow, broken_warpgroups<F>>>(name), broken, by, says};
+template <slip F> test::mutant<> tensor_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {name, broken, {by, says}, kernel_of<tensor_core_tma<narrow, broken_warpgroups<F>>>(name)};
 }
 
-std::vector<kernel_mutant> tensor_mutants() {
+std::vector<test::mutant<>> tensor_mutants() {
   using enum finding_kind;
   constexpr const char* phase = "a wait for the end of the mbarrier's phase";
   constexpr const char* products = "a wait for the group of the Tensor Core operation";

@@ -2,14 +2,14 @@
 #pragma once
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 
-#include "tests/gemm/kernel_mutant.hpp"
+#include "tests/support/mutant.hpp"
 
 namespace antiphase::gemms {
 
 constexpr warpgroup_policy narrow{.columns = 64, .stages = 2};
 
 namespace checked {
-std::vector<kernel_mutant> tensor_mutants();
+std::vector<test::mutant<>> tensor_mutants();
 }
 
 }  // namespace antiphase::gemms

@@ -151,7 +151,7 @@ template <slip F, scans::ring_policy P = small_ring> ring_mutant made(const char
                                                                        std::size_t out_offset = 0, std::int64_t tiles = 7) {
   using elements = scans::typed_elements<float, float, float, scans::sum, scans::lines_kind::one, P>;
   using scan = scans::single_pass<elements, broken_rules<F, P>>;
-  return {kernel_of<scan>(name), broken, by, says, offset, out_offset, tiles};
+  return {name, broken, {by, says}, kernel_of<scan>(name), {offset, out_offset, tiles}};
 }
 
 std::vector<ring_mutant> ring_mutants() {

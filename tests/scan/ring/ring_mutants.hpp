@@ -1,10 +1,10 @@
 // The kernels of kernels_ring_mutants.cuh: the single-pass scan with one fault each, and how the checker must find it.
 #pragma once
-#include <antiphase/checker.hpp>
-#include <antiphase/executor/kernel.hpp>
 #include <antiphase/scan/detail/ring_policy.hpp>
-#include <ostream>
+#include <cstdint>
 #include <vector>
+
+#include "tests/support/mutant.hpp"
 
 namespace antiphase::scan_test {
 
@@ -12,15 +12,11 @@ namespace antiphase::scan_test {
 constexpr scans::ring_policy small_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2};
 constexpr scans::ring_policy small_async_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2, .mover = scans::tile_mover::threads};
 
-struct ring_mutant {
-  kernel code;
-  const char* broken = nullptr;  // null: nothing is
-  finding_kind by{};
-  const char* says = "";   // a part of that finding's text
+struct ring_input {
   std::size_t offset = 0;  // of input and output, in elements: what the fault is about may need it
   std::size_t out_offset = 0;
   std::int64_t tiles = 7;  // and a bit
 };
-inline void PrintTo(const ring_mutant& m, std::ostream* out) { *out << m.code.name; }
+using ring_mutant = test::mutant<ring_input>;
 
 }  // namespace antiphase::scan_test

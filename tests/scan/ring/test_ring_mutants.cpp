@@ -6,10 +6,10 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/detail/single_pass.hpp>
-#include <chrono>
 #include <string_view>
 
 #include "tests/scan/ring/ring_mutants.hpp"
+#include "tests/support/mutant_runners.hpp"
 
 namespace antiphase::scan_test {
 
@@ -27,12 +27,12 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
   const std::size_t n = static_cast<std::size_t>(length), words = scans::control_words + 2 * tiles;
   device_array<std::uint64_t> workspace(where, std::vector<std::uint64_t>(words, 0));
   for (int launch = 0; launch < 2; ++launch) {
-    std::vector<float> host(with.offset + n);
+    std::vector<float> host(with.how.offset + n);
     for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(launch) * 3) % 11) - 4;
     const device_array<float> in(where, std::span<const float>(host));
-    device_array<float> out(where, std::vector<float>(with.out_offset + n, 0.5f));
-    const scans::single_pass_arguments all{.in = in.data() + with.offset,
-                                            .out = out.data() + with.out_offset,
+    device_array<float> out(where, std::vector<float>(with.how.out_offset + n, 0.5f));
+    const scans::single_pass_arguments all{.in = in.data() + with.how.offset,
+                                            .out = out.data() + with.how.out_offset,
                                             .length = length,
                                             .tiles = tiles,
                                             .kind = scan_kind::inclusive,
@@ -49,8 +49,8 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
     const std::vector<float> result = out.to_host();
     float sum = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      sum += host[with.offset + i];
-      if (!(result[with.out_offset + i] == sum)) throw device_error("element " + std::to_string(i) + " is wrong");
+      sum += host[with.how.offset + i];
+      if (!(result[with.how.out_offset + i] == sum)) throw device_error("element " + std::to_string(i) + " is wrong");
     }
   }
 }
@@ -58,29 +58,10 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
 class ring_mutants : public testing::TestWithParam<ring_mutant> {};
 TEST_P(ring_mutants, are_found) {
   const ring_mutant& m = GetParam();
-  check_options options;
-  options.schedules = 12;
-  options.workers = 1;
-  options.shorten = false;
-  options.limits.multiprocessors = 2;
-  const auto start = std::chrono::steady_clock::now();
-  const check_report report = check([&](const context& where) { scan_twice(where, m, m.tiles * tile + 37, 2); }, options);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(took.count(), 60);
-  if (m.broken == nullptr) {
-    EXPECT_TRUE(report.clean()) << "nothing is broken, but found:\n" << to_text(report);
-    return;
-  }
-  const auto text = [](const finding& f) {
-    return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " + f.missing;
-  };
-  EXPECT_TRUE(std::any_of(report.findings.begin(), report.findings.end(),
-                          [&](const finding& f) { return f.kind == m.by && text(f).find(m.says) != std::string::npos; }))
-      << m.broken << ": expected " << name(m.by) << " (" << m.says << ") among\n"
-      << to_text(report);
+  test::expect_accused(
+      m, [&](const context& where) { scan_twice(where, m, m.how.tiles * tile + 37, 2); }, test::on_multiprocessors(2, 12), 60);
 }
-std::string name_of(const testing::TestParamInfo<ring_mutant>& info) { return info.param.code.name; }
-INSTANTIATE_TEST_SUITE_P(all, ring_mutants, testing::ValuesIn(checked::ring_mutants()), name_of);
+INSTANTIATE_TEST_SUITE_P(all, ring_mutants, testing::ValuesIn(checked::ring_mutants()), test::name_of<ring_input>);
 
 // The exchange of totals: blocks held up at random, in any order, few of them resident, more of them than tiles.
 void expect_clean_exchange(std::string_view kernel) {

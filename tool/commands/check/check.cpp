@@ -18,9 +18,9 @@ constexpr const char* examples =
     "\n"
     "Examples:\n"
     "  antiphase check\n"
-    "      every kernel, 20 schedules each\n"
+    "      every kernel of the library, 20 schedules each\n"
     "  antiphase check gemm --schedules 200\n"
-    "      all steps of the ladder of products\n"
+    "      all kernels of products\n"
     "  antiphase check gemm/async-2 scan/items --landing late --json\n"
     "  antiphase check gemm/async-2 --order starved --landing early --schedules 1";
 

@@ -1,17 +1,10 @@
-// What `antiphase check` runs: every step of both ladders, on shapes chosen to be awkward.
+// What `antiphase check` runs.
 #pragma once
-#include <antiphase/context.hpp>
-#include <functional>
-#include <string>
+#include <antiphase/checker.hpp>
 #include <vector>
 
 namespace antiphase::tool {
 
-struct checked_case {
-  std::string name;                             // gemm/async-2
-  std::string about;                            // what the step adds to the one before
-  std::function<void(const context&)> program;  // throws if a result is wrong
-};
 const std::vector<checked_case>& checked_cases();
 
 }  // namespace antiphase::tool

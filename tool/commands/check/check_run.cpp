@@ -43,7 +43,7 @@ void list(const check_request& r, const std::vector<const checked_case*>& cases)
   std::string text;
   for (const checked_case* c : cases) {
     names.push_back(c->name);
-    text += fmt::format("{:<22} {}\n", c->name, c->about);
+    text += fmt::format("{:<32} {}\n", c->name, c->about);
   }
   if (r.common.json)
     print_json({{"schema", 1}, {"command", "check"}, {"kernels", names}});
@@ -66,6 +66,7 @@ void run_check(const check_request& r) {
   std::size_t done = 0;
   for (const checked_case* c : cases) {
     if (who_watches(r.common) == audience::person) complain("checking " + c->name);
+    options.limits = c->limits;
     const auto start = std::chrono::steady_clock::now();
     const check_report report = check(c->program, options);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -77,7 +78,7 @@ void run_check(const check_request& r) {
       entry.erase("schema");
       kernels.push_back(entry);
     } else {
-      print(fmt::format("{:<22} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds, report.clean() ? "" : to_text(report, command)));
+      print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds, report.clean() ? "" : to_text(report, command)));
     }
     so_far.show(
         ++done, [&] { return kernels; }, [] { return std::string(); });  // the text has been printed

@@ -119,6 +119,8 @@ struct tile_scan {
       Block::prefixes(s, mine.chunk, from.count, Op{});
       const T* const before_tile = p.totals != nullptr && here.index > 0 ? p.totals + tile - 1 : nullptr;
       finish(p, mine, before_tile, from.count);
+      // In place, lanes beyond the end have read an element that another one writes. Larger blocks have met at a barrier since.
+      if constexpr (P.threads > 1 && P.threads <= warp_size) warp_sync();
       store(here.of(p.out, p.over), mine);
       block_barrier();  // before the storage is used for the next tile
     }

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string_view>
 
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 
 namespace antiphase::mutants {
 namespace cuda {
@@ -21,13 +21,13 @@ constexpr const char* usage =
 
 void list() {
   for (const mutant& m : cuda::all())
-    fmt::print("{}\t{}\t{}\t{}\n", m.name, m.family, m.broken == nullptr ? "" : m.broken, needs_checker(m.how) ? "checker only" : "gpu");
+    fmt::print("{}\t{}\t{}\t{}\n", m.name, m.how.family, m.broken == nullptr ? "" : m.broken, needs_checker(m.how.by) ? "checker only" : "gpu");
 }
 
 int run_named(std::string_view wanted) {
   for (const mutant& m : cuda::all()) {
     if (m.name != wanted) continue;
-    if (needs_checker(m.how)) {
+    if (needs_checker(m.how.by)) {
       fmt::print(stderr, "mutants_on_gpu: {} is for the checker only\n", wanted);
       return 64;
     }

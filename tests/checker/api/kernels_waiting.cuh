@@ -2,7 +2,7 @@
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/warp.cuh>
-#include "tests/check/waiting.hpp"
+#include "tests/checker/api/waiting.hpp"
 
 namespace antiphase::test {
 inline namespace AP_TARGET {

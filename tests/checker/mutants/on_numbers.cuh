@@ -2,7 +2,7 @@
 #pragma once
 #include <antiphase/device/kernel.cuh>
 
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {

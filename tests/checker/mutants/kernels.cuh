@@ -1,7 +1,7 @@
 // All mutants of a target.
 #include <antiphase/device/index.cuh>
 
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {

@@ -5,7 +5,7 @@
 #include <antiphase/checker.hpp>
 #include <fstream>
 #include <string>
-#include "tests/check/waiting.hpp"
+#include "tests/checker/api/waiting.hpp"
 #include <vector>
 
 namespace antiphase::test {

@@ -10,8 +10,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tests/mutants/checks.hpp"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/checks.hpp"
+#include "tests/checker/mutants/mutant.hpp"
+#include "tests/support/mutant_runners.hpp"
 
 namespace antiphase::mutants {
 namespace checked {
@@ -20,28 +21,23 @@ std::vector<mutant> all();
 namespace {
 
 using json = nlohmann::json;
+using test::is_the_one;
 
 constexpr int schedules = 20;
 check_report check_mutant(const mutant& m) {
   return checked_run([&](const context& where) { return run(where, m); }, m.broken == nullptr ? clean_schedules() : schedules);
 }
-// A finding in words that stay the same when lines move.
-std::string text(const finding& f) {
-  return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " + f.missing;
-}
-bool is_the_one(const mutant& m, const finding& f) { return f.kind == m.by && text(f).find(m.says) != std::string::npos; }
-
 json to_json(const mutant& m, const check_report& report) {
   std::vector<std::string> kinds;
   for (const finding& f : report.findings)
     if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
-  const bool as_told = std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
+  const bool as_told = std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m.found, f); });
   return {{"name", m.name},
-          {"family", m.family},
+          {"family", m.how.family},
           {"broken", m.broken == nullptr ? "" : m.broken},
-          {"by", as_told ? json(name(m.by)) : json()},
+          {"by", as_told ? json(name(m.found.finding)) : json()},
           {"kinds", kinds},
-          {"gpu", !needs_checker(m.how)}};
+          {"gpu", !needs_checker(m.how.by)}};
 }
 const json& stored() {
   static const json all = json::parse(std::ifstream(STORED_FINDINGS)).at("mutants");
@@ -64,24 +60,19 @@ TEST_P(mutants, are_found) {
     return;
   }
   EXPECT_LT(took, 10);
-  const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m, f); });
-  ASSERT_TRUE(found != report.findings.end()) << m.broken << ": expected " << name(m.by) << " (" << m.says << ") among\n"
+  const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m.found, f); });
+  ASSERT_TRUE(found != report.findings.end()) << m.broken << ": expected " << name(m.found.finding) << " (" << m.found.says << ") among\n"
                                               << to_text(report);
-  if (m.by == finding_kind::deadlock || m.by == finding_kind::wrong_result || m.how == program::read_back_unordered) return;  // no place
+  if (m.found.finding == finding_kind::deadlock || m.found.finding == finding_kind::wrong_result || m.how.by == program::read_back_unordered) return;  // no place
   using testing::HasSubstr;
   EXPECT_THAT(found->access.at.file, testing::AnyOf(HasSubstr("tests/"), HasSubstr("antiphase/gemm/"), HasSubstr("antiphase/scan/")));
   EXPECT_GT(found->access.at.line, 0);
 }
-std::string name_of(const testing::TestParamInfo<mutant>& info) {
-  std::string name = info.param.name;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(all, mutants, testing::ValuesIn(checked::all()), name_of);
+INSTANTIATE_TEST_SUITE_P(all, mutants, testing::ValuesIn(checked::all()), test::name_of<use>);
 
 TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
   std::map<std::string, int> broken, whole;
-  for (const mutant& m : checked::all()) ++(m.broken == nullptr ? whole : broken)[m.family];
+  for (const mutant& m : checked::all()) ++(m.broken == nullptr ? whole : broken)[m.how.family];
   int count = 0;
   for (const auto& [family, number] : broken) {
     count += number;

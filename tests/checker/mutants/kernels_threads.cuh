@@ -3,7 +3,7 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/warp.cuh>
 
-#include "tests/mutants/on_numbers.cuh"
+#include "tests/checker/mutants/on_numbers.cuh"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
@@ -84,23 +84,22 @@ template <exchange F> struct exchanging : on_numbers {
   }
 };
 template <exchange F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "block barriers",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<exchanging<F>>(name),
-          .blocks = 2,
-          .expected = [](int i) {
-            const int partner = i / threads * threads + threads - 1 - i % threads;
-            std::uint32_t mine = input_or_zero(i, size_of(2)), other = input_or_zero(partner, size_of(2));
-            for (int turn = 0; turn < 3; ++turn) {
-              const std::uint32_t before = mine;
-              mine = mixed(mine, other);
-              if (!returns<F> || partner < size_of(2)) other = mixed(other, before);
-            }
-            return mine;
-          }};
+          .found = {by, says},
+          .code = kernel_of<exchanging<F>>(name),
+          .how = {.family = "block barriers",
+                  .blocks = 2,
+                  .expected = [](int i) {
+                    const int partner = i / threads * threads + threads - 1 - i % threads;
+                    std::uint32_t mine = input_or_zero(i, size_of(2)), other = input_or_zero(partner, size_of(2));
+                    for (int turn = 0; turn < 3; ++turn) {
+                      const std::uint32_t before = mine;
+                      mine = mixed(mine, other);
+                      if (!returns<F> || partner < size_of(2)) other = mixed(other, before);
+                    }
+                    return mine;
+                  }}};
 }
 
 // warps -------------------------------------------------------------------------------------------------------------------------
@@ -162,23 +161,22 @@ template <lanes F> struct neighbours : on_numbers {
   }
 };
 template <lanes F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "warps",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<neighbours<F>>(name),
-          .blocks = 2,
-          .expected = [](int i) {
-            const bool alone = is_left_alone<F>(i ^ 1);
-            std::uint32_t mine = input_or_zero(i, size_of(2)), other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
-            for (int turn = 0; turn < 3 && !is_left_alone<F>(i); ++turn) {
-              const std::uint32_t before = mine;
-              mine = mixed(mine, other);
-              if (!alone) other = mixed(other, before);
-            }
-            return mine;
-          }};
+          .found = {by, says},
+          .code = kernel_of<neighbours<F>>(name),
+          .how = {.family = "warps",
+                  .blocks = 2,
+                  .expected = [](int i) {
+                    const bool alone = is_left_alone<F>(i ^ 1);
+                    std::uint32_t mine = input_or_zero(i, size_of(2)), other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
+                    for (int turn = 0; turn < 3 && !is_left_alone<F>(i); ++turn) {
+                      const std::uint32_t before = mine;
+                      mine = mixed(mine, other);
+                      if (!alone) other = mixed(other, before);
+                    }
+                    return mine;
+                  }}};
 }
 
 // roles -------------------------------------------------------------------------------------------------------------------------
@@ -213,16 +211,15 @@ template <role F> struct two_roles : on_numbers {
   }
 };
 template <role F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "named barriers",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<two_roles<F>>(name),
-          .expected = [](int i) {
-            const std::uint32_t value = input_or_zero(i / 32 * 32 + 31 - i % 32, size_of(1));
-            return mixed(value, value);
-          }};
+          .found = {by, says},
+          .code = kernel_of<two_roles<F>>(name),
+          .how = {.family = "named barriers",
+                  .expected = [](int i) {
+                    const std::uint32_t value = input_or_zero(i / 32 * 32 + 31 - i % 32, size_of(1));
+                    return mixed(value, value);
+                  }}};
 }
 
 // bounds ------------------------------------------------------------------------------------------------------------------------
@@ -266,14 +263,13 @@ template <bound F> struct stencil : on_numbers {
   }
 };
 template <bound F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "bounds",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<stencil<F>>(name),
-          .blocks = 2,
-          .expected = [](int i) { return mixed(input_or_zero(i - 1, size_of(2)), input_or_zero(i + 1, size_of(2))); }};
+          .found = {by, says},
+          .code = kernel_of<stencil<F>>(name),
+          .how = {.family = "bounds",
+                  .blocks = 2,
+                  .expected = [](int i) { return mixed(input_or_zero(i - 1, size_of(2)), input_or_zero(i + 1, size_of(2))); }}};
 }
 
 // trees -------------------------------------------------------------------------------------------------------------------------
@@ -305,18 +301,17 @@ template <tree F> struct summing : on_numbers {
   }
 };
 template <tree F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "sums by halves",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<summing<F>>(name),
-          .blocks = 2,
-          .expected = [](int i) {
-            std::uint32_t sum = 0;
-            for (int t = 0; t < threads; ++t) sum += input_or_zero(i / threads * threads + t, size_of(2));
-            return sum * threads + threads * (threads - 1) / 2;
-          }};
+          .found = {by, says},
+          .code = kernel_of<summing<F>>(name),
+          .how = {.family = "sums by halves",
+                  .blocks = 2,
+                  .expected = [](int i) {
+                    std::uint32_t sum = 0;
+                    for (int t = 0; t < threads; ++t) sum += input_or_zero(i / threads * threads + t, size_of(2));
+                    return sum * threads + threads * (threads - 1) / 2;
+                  }}};
 }
 
 // counters ------------------------------------------------------------------------------------------------------------------------
@@ -341,19 +336,18 @@ template <count F> struct counting : on_numbers {
   }
 };
 template <count F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "counters",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<counting<F>>(name),
-          .blocks = 2,
-          .expected = [](int i) {
-            std::uint32_t same = 0;
-            for (int t = 0; t < threads; ++t)
-              same += (input_or_zero(i / threads * threads + t, size_of(2)) >> 4) % 8 == (input(i) >> 4) % 8;
-            return same;
-          }};
+          .found = {by, says},
+          .code = kernel_of<counting<F>>(name),
+          .how = {.family = "counters",
+                  .blocks = 2,
+                  .expected = [](int i) {
+                    std::uint32_t same = 0;
+                    for (int t = 0; t < threads; ++t)
+                      same += (input_or_zero(i / threads * threads + t, size_of(2)) >> 4) % 8 == (input(i) >> 4) % 8;
+                    return same;
+                  }}};
 }
 
 std::vector<mutant> threads_of_a_block() {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/channel/bulk_copy_case.hpp"
-#include "tests/mutants/checks.hpp"
+#include "tests/checker/mutants/checks.hpp"
 
 namespace antiphase::test::checked {
 std::vector<bulk_copy_case> bulk_copies();

@@ -1,6 +1,6 @@
 // One kernel for each way to touch memory that C++ and its compiler have.
 #pragma once
-#include "tests/checker/canaries.hpp"
+#include "tests/checker/model/canaries.hpp"
 
 #include <algorithm>
 #include <antiphase/device/atomic.cuh>

@@ -1,13 +1,11 @@
-// A kernel with one fault, as the host sees it: what is broken, how it is run, and what the checker must say.
+// The mutants that the checker, compute-sanitizer and a look at the numbers are compared by, and how each is run.
 #pragma once
-#include <antiphase/checker.hpp>
 #include <antiphase/core/portable.hpp>
-#include <antiphase/executor/kernel.hpp>
 #include <cstdint>
-#include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "tests/support/mutant.hpp"
 
 namespace antiphase::mutants {
 
@@ -32,20 +30,16 @@ constexpr bool needs_checker(program p) {
          p == program::host_pointer;
 }
 
-struct mutant {
+struct use {
   const char* family;
-  const char* name;
-  const char* broken = nullptr;  // null: nothing is
-  finding_kind by{};             // how the checker must find it ...
-  const char* says = "";         // ... and a part of that finding's text
-  program how = program::numbers;
-  kernel what{};
-  kernel totals{};  // program::scan: the other kernel, and the tile
+  program by = program::numbers;
+  kernel totals = {};  // program::scan: the other kernel, and the tile
   int tile = 0;
   int blocks = 1;  // program::numbers, and the host's: with numbers_per_thread, the size
   int numbers_per_thread = 1;
   std::uint32_t (*expected)(int i) = nullptr;  // program::numbers: element i of the output
 };
+using mutant = test::mutant<use>;
 
 // The params of program::numbers and of the host's mutants. Blocks of `threads`; the last one is not full.
 constexpr int threads = 64;
@@ -57,8 +51,6 @@ struct numbers {
   int size;             // of `in` and `out`
 };
 AP_FN constexpr std::uint32_t input(int i) { return static_cast<std::uint32_t>(i) * 40503u + 77u; }
-
-inline void PrintTo(const mutant& m, std::ostream* out) { *out << m.name; }
 
 // Runs it once; returns what is wrong with the numbers, or nothing.
 std::string run(const context& where, const mutant& m);

@@ -4,7 +4,7 @@
 
 #include "tests/channel/mutant_kernels.cuh"
 #include "tests/gemm/mutants/products.cuh"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 #include "tests/scan/mutants.cuh"
 
 namespace antiphase::mutants {
@@ -61,15 +61,14 @@ template <copies F> struct copying {
   }
 };
 template <copies F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "asynchronous copies",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<copying<F>>(name),
-          .blocks = 1,
-          .numbers_per_thread = 8,
-          .expected = [](int i) { return input(size_of(1, 8) - 1 - i); }};
+          .found = {by, says},
+          .code = kernel_of<copying<F>>(name),
+          .how = {.family = "asynchronous copies",
+                  .blocks = 1,
+                  .numbers_per_thread = 8,
+                  .expected = [](int i) { return input(size_of(1, 8) - 1 - i); }}};
 }
 
 // rings ---------------------------------------------------------------------------------------------------------------------------
@@ -91,23 +90,19 @@ template <int N> struct used_too_early {
 
 template <int N, broken B, class Slot = test::as_it_says>
 mutant staged(const char* name, const char* what = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "staged copies",
-          .name = name,
+  return {.name = name,
           .broken = what,
-          .by = by,
-          .says = says,
-          .how = program::ring,
-          .what = kernel_of<test::registers_through<N, test::broken_staging<B>::template ring, Slot>>(name)};
+          .found = {by, says},
+          .code = kernel_of<test::registers_through<N, test::broken_staging<B>::template ring, Slot>>(name),
+          .how = {.family = "staged copies", .by = program::ring}};
 }
 template <int N, broken B, class Slot = test::as_it_says>
 mutant copied(const char* name, const char* what = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "ring of asynchronous copies",
-          .name = name,
+  return {.name = name,
           .broken = what,
-          .by = by,
-          .says = says,
-          .how = program::ring,
-          .what = kernel_of<test::copies_through<N, test::broken_async_copies<N, B>, Slot>>(name)};
+          .found = {by, says},
+          .code = kernel_of<test::copies_through<N, test::broken_async_copies<N, B>, Slot>>(name),
+          .how = {.family = "ring of asynchronous copies", .by = program::ring}};
 }
 
 // products ------------------------------------------------------------------------------------------------------------------------
@@ -116,30 +111,26 @@ using gemm_test::ring_of;
 
 template <ring_of Ring, int N, fault F>
 mutant product(const char* name, const char* what = nullptr, finding_kind by = {}, const char* says = "", program how = program::product) {
-  return {.family = "products",
-          .name = name,
+  return {.name = name,
           .broken = what,
-          .by = by,
-          .says = says,
-          .how = how,
-          .what = kernel_of<gemm_test::broken_product<Ring, N, F>>(name)};
+          .found = {by, says},
+          .code = kernel_of<gemm_test::broken_product<Ring, N, F>>(name),
+          .how = {.family = "products", .by = how}};
 }
 
 // scans ---------------------------------------------------------------------------------------------------------------------------
 // A scan of tests/scan/mutants.cuh, by what it calls its fault.
 mutant scan(const char* name, std::string_view fault, const char* what = nullptr, finding_kind by = {}, const char* says = "") {
-  for (const scan_test::mutant& m : scan_test::mutants())
-    if (m.fault == fault)
-      return {.family = "Kogge-Stone scans",
-              .name = name,
+  for (const scan_test::pass_mutant& m : scan_test::mutants())
+    if (m.name == fault)
+      return {.name = name,
               .broken = what,
-              .by = by,
-              .says = says,
-              .how = program::scan,
-              .what = m.kernels.scan,
-              .totals = m.kernels.totals,
-              .tile = m.kernels.tile};
-  return {.family = "Kogge-Stone scans", .name = name, .broken = "not found in tests/scan/mutants.cuh"};
+              .found = {by, says},
+              .code = m.code,
+              .how = {.family = "Kogge-Stone scans", .by = program::scan,
+                      .totals = m.how.totals,
+                      .tile = m.how.tile}};
+  return {.name = name, .broken = "not found in tests/scan/mutants.cuh", .how = {.family = "Kogge-Stone scans"}};
 }
 
 std::vector<mutant> asynchronous() {

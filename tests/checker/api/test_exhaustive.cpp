@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/check/support.hpp"
+#include "tests/checker/api/support.hpp"
 
 namespace antiphase::test {
 namespace {

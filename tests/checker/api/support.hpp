@@ -3,7 +3,7 @@
 #include <antiphase/checker.hpp>
 #include <array>
 #include <stdexcept>
-#include "tests/check/ticket.hpp"
+#include "tests/checker/api/ticket.hpp"
 
 namespace antiphase::test {
 namespace checked {

@@ -1,7 +1,7 @@
 // The kernel of ticket.hpp.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>
-#include "tests/check/ticket.hpp"
+#include "tests/checker/api/ticket.hpp"
 
 namespace antiphase::test {
 inline namespace AP_TARGET {

@@ -4,7 +4,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <sstream>
-#include "tests/check/support.hpp"
+#include "tests/checker/api/support.hpp"
 
 namespace antiphase::test {
 namespace {

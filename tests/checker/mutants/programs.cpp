@@ -10,7 +10,7 @@
 #include "examples/bulk_copy.hpp"
 #include "tests/channel/ring_kernels.hpp"
 #include "tests/gemm/mutants/kernels.hpp"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 #include "tests/scan/types.hpp"
 
 namespace antiphase::mutants {
@@ -39,18 +39,18 @@ template <class P> void launch(const context& where, const kernel& k, int blocks
 }
 
 std::string run_numbers(const context& where, const mutant& m) {
-  const int size = size_of(m.blocks, m.numbers_per_thread);
+  const int size = size_of(m.how.blocks, m.how.numbers_per_thread);
   const std::vector<std::uint32_t> host = filled<std::uint32_t>(size, input);
   auto in = on_device(where, host), flag = on_device(where, std::vector<std::uint32_t>(4));
-  auto out = device_array<std::uint32_t>(where, static_cast<std::size_t>(size - (m.how == program::output_too_small)));
+  auto out = device_array<std::uint32_t>(where, static_cast<std::size_t>(size - (m.how.by == program::output_too_small)));
   numbers p{in.data(), out.data(), flag.data(), size};
-  if (m.how == program::host_pointer) p.in = host.data();
-  if (m.how == program::input_given_back) {
+  if (m.how.by == program::host_pointer) p.in = host.data();
+  if (m.how.by == program::input_given_back) {
     const auto gone = std::move(in);
   }
-  launch(where, m.what, m.blocks, p);
+  launch(where, m.code, m.how.blocks, p);
   where.runs_on().synchronize(nullptr);
-  return compared(out.to_host(), m.expected);
+  return compared(out.to_host(), m.how.expected);
 }
 
 // The checking executor looks at nothing but the address of a stream: any two that differ will do.
@@ -59,24 +59,24 @@ stream some_stream(int number) {
   return reinterpret_cast<stream>(&streams[number]);
 }
 std::string run_streams(const context& where, const mutant& m) {
-  const int size = size_of(m.blocks);
+  const int size = size_of(m.how.blocks);
   const auto bytes = static_cast<std::size_t>(size) * sizeof(std::uint32_t);
   const auto in = on_device(where, filled<std::uint32_t>(size, [](int i) { return input(i) - 1; }));
   device_array<std::uint32_t> between(where, in.size()), out(where, in.size());
-  launch(where, m.what, m.blocks, numbers{in.data(), between.data(), nullptr, size}, some_stream(0));
-  if (m.how != program::two_streams_unordered) where.runs_on().synchronize(some_stream(0));
-  launch(where, m.what, m.blocks, numbers{between.data(), out.data(), nullptr, size}, some_stream(1));
+  launch(where, m.code, m.how.blocks, numbers{in.data(), between.data(), nullptr, size}, some_stream(0));
+  if (m.how.by != program::two_streams_unordered) where.runs_on().synchronize(some_stream(0));
+  launch(where, m.code, m.how.blocks, numbers{between.data(), out.data(), nullptr, size}, some_stream(1));
   std::vector<std::uint32_t> result(in.size());
-  if (m.how != program::read_back_unordered) where.runs_on().synchronize(some_stream(1));
+  if (m.how.by != program::read_back_unordered) where.runs_on().synchronize(some_stream(1));
   where.runs_on().copy_out(result.data(), out.data(), bytes, some_stream(0));
   where.runs_on().synchronize(nullptr);
-  return compared(result, m.expected);
+  return compared(result, m.how.expected);
 }
 
 std::string run_ring(const context& where, const mutant& m) {
   const auto in = on_device(where, filled<std::uint32_t>(test::all_units * test::ring_threads, test::ring_input));
   device_array<std::uint32_t> out(where, test::ring_threads);
-  launch(where, m.what, 1, test::ring_params{in.data(), out.data()});
+  launch(where, m.code, 1, test::ring_params{in.data(), out.data()});
   where.runs_on().synchronize(nullptr);
   return compared(out.to_host(), [](int t) { return test::expected_of_ring(t, test::all_units); });
 }
@@ -87,7 +87,7 @@ std::string run_bulk_copy(const context& where, const mutant& m) {
   const auto value = [](int i) { return static_cast<float>(i * 7919 % 1'000'003); };
   const auto from = on_device(where, filled<float>(size, value));
   device_array<float> to(where, size);
-  launch(where, m.what, m.blocks, examples::bulk_copy_params{from.data(), to.data(), size});
+  launch(where, m.code, m.how.blocks, examples::bulk_copy_params{from.data(), to.data(), size});
   where.runs_on().synchronize(nullptr);
   return compared(to.to_host(), [&](int i) { return examples::transformed(value(i), i); });
 }
@@ -96,7 +96,7 @@ std::string run_bulk_copy(const context& where, const mutant& m) {
 std::string run_product(const context& where, const mutant& m) {
   using gemm_test::mutant_side;
   constexpr int rows = 2 * mutant_side - 1, columns = mutant_side + 2;
-  const int k = m.how == program::product ? 4 * gemm_test::mutant_tile_k + 3 : 2 * gemm_test::mutant_tile_k;
+  const int k = m.how.by == program::product ? 4 * gemm_test::mutant_tile_k + 3 : 2 * gemm_test::mutant_tile_k;
   const auto a = [=](int i, int j) { return static_cast<float>((i * 31 + j * 17) % 23 - 11); };
   const auto b = [=](int i, int j) { return static_cast<float>((i * 13 + j * 29) % 19 - 9); };
   const auto in_a = on_device(where, filled<float>(rows * k, [&](int i) { return a(i / k, i % k); }));
@@ -104,7 +104,7 @@ std::string run_product(const context& where, const mutant& m) {
   device_array<float> out(where, static_cast<std::size_t>(rows * columns));
   const gemms::problem p{
       .a = row_major(in_a.data(), rows, k), .b = column_major(in_b.data(), k, columns), .c = row_major(out.data(), rows, columns)};
-  launch(where, m.what, ceil_div(rows, mutant_side) * ceil_div(columns, mutant_side), p);
+  launch(where, m.code, ceil_div(rows, mutant_side) * ceil_div(columns, mutant_side), p);
   where.runs_on().synchronize(nullptr);
   return compared(out.to_host(), [&](int at) {
     float sum = 0;
@@ -115,14 +115,14 @@ std::string run_product(const context& where, const mutant& m) {
 
 std::string run_scan(const context& where, const mutant& m) {
   using scan_test::brackets;
-  const int size = 3 * m.tile + 17;
+  const int size = 3 * m.how.tile + 17;
   const std::vector<brackets> host = filled<brackets>(size, [](int i) { return scan_test::element_at<brackets>(i); });
   const auto in = on_device(where, host);
   device_array<brackets> out(where, in.size());
   const scans::arguments<brackets> all{
       .in = in.data(), .out = out.data(), .totals = nullptr, .over = {1, size, 1}, .kind = scan_kind::inclusive, .initial = {0, 0}};
-  const scans::kernel_pair kernels{m.totals, m.what, m.tile};
-  device_array<std::byte> workspace(where, scans::workspace_bytes<brackets>(m.tile, all.over));
+  const scans::kernel_pair kernels{m.how.totals, m.code, m.how.tile};
+  device_array<std::byte> workspace(where, scans::workspace_bytes<brackets>(m.how.tile, all.over));
   for (const scans::launchable& l : scans::passes(kernels, all, workspace.data()))
     where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
   where.runs_on().synchronize(nullptr);
@@ -133,7 +133,7 @@ std::string run_scan(const context& where, const mutant& m) {
 }  // namespace
 
 std::string run(const context& where, const mutant& m) {
-  switch (m.how) {
+  switch (m.how.by) {
     case program::numbers:
     case program::host_pointer:
     case program::input_given_back:

@@ -67,7 +67,7 @@ class WhoFindsWhat(unittest.TestCase):
         return done.stdout + done.stderr
 
     def store(self, **files):
-        folder = self.root / "tests/mutants/results"
+        folder = self.root / "tests/checker/mutants/results"
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / f"{name}.json").write_text(json.dumps(content))
@@ -167,7 +167,7 @@ class WhoFindsWhat(unittest.TestCase):
     def test_what_the_checker_finds_is_stored(self):
         program = self.executable("test_mutants", "#!/bin/sh\necho '{\"schema\": 1}' > \"$2\"\n")
         self.run_script("checker", str(program))
-        self.assertEqual((self.root / "tests/mutants/results/checker.json").read_text(), '{"schema": 1}\n')
+        self.assertEqual((self.root / "tests/checker/mutants/results/checker.json").read_text(), '{"schema": 1}\n')
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 
 #include "examples/bulk_copy.cuh"
 #include "tests/channel/mutant_kernels.cuh"
-#include "tests/mutants/mutant.hpp"
+#include "tests/checker/mutants/mutant.hpp"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
@@ -71,26 +71,22 @@ template <int N, uni F> struct unified {
   }
 };
 template <int N, uni F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "mbarriers, all threads in both roles",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .how = program::ring,
-          .what = kernel_of<unified<N, F>>(name)};
+          .found = {by, says},
+          .code = kernel_of<unified<N, F>>(name),
+          .how = {.family = "mbarriers, all threads in both roles", .by = program::ring}};
 }
 
 // roles ---------------------------------------------------------------------------------------------------------------------------
 using test::slip;
 
 template <int N, slip F> mutant roles(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "bulk loads, warps in roles",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .how = program::ring,
-          .what = kernel_of<test::bulk_ring<N, F>>(name)};
+          .found = {by, says},
+          .code = kernel_of<test::bulk_ring<N, F>>(name),
+          .how = {.family = "bulk loads, warps in roles", .by = program::ring}};
 }
 
 // bulk copies ---------------------------------------------------------------------------------------------------------------------
@@ -216,14 +212,12 @@ constexpr bulk_copy_policy without_storer{.stages = 2, .warps = 2, .tile = 64};
 constexpr bulk_copy_policy with_storer{.stages = 2, .warps = 2, .tile = 64, .store = store_by::copy_engine};
 template <bulk_copy_policy P, bulk F>
 mutant copied(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = P == with_storer ? "bulk copies, one warp stores" : "bulk copies, computing warps store",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .how = program::bulk_copy,
-          .what = kernel_of<broken_bulk_copy<P, F>>(name),
-          .blocks = 2};
+          .found = {by, says},
+          .code = kernel_of<broken_bulk_copy<P, F>>(name),
+          .how = {.family = P == with_storer ? "bulk copies, one warp stores" : "bulk copies, computing warps store", .by = program::bulk_copy,
+                  .blocks = 2}};
 }
 
 std::vector<mutant> bulk_copies() {

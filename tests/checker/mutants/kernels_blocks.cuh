@@ -2,7 +2,7 @@
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 
-#include "tests/mutants/on_numbers.cuh"
+#include "tests/checker/mutants/on_numbers.cuh"
 
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
@@ -68,14 +68,13 @@ template <handing F> struct handing_over : on_numbers {
   }
 };
 template <handing F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "flags between blocks",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<handing_over<F>>(name),
-          .blocks = 2,
-          .expected = [](int i) { return i < threads ? mixed(input(i), 0) : mixed(mixed(input(2 * threads - 1 - i), 0), 1); }};
+          .found = {by, says},
+          .code = kernel_of<handing_over<F>>(name),
+          .how = {.family = "flags between blocks",
+                  .blocks = 2,
+                  .expected = [](int i) { return i < threads ? mixed(input(i), 0) : mixed(mixed(input(2 * threads - 1 - i), 0), 1); }}};
 }
 
 // Blocks that all meet, twice: before they read what others have written, and before they write it again.
@@ -111,14 +110,13 @@ template <gathering F> struct all_blocks_meet : on_numbers {
   }
 };
 template <gathering F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "blocks that meet",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<all_blocks_meet<F>>(name),
-          .blocks = all_blocks_meet<F>::all,
-          .expected = [](int i) { return mixed(mixed(input(size_of(all_blocks_meet<F>::all) - 1 - i), 3), 4); }};
+          .found = {by, says},
+          .code = kernel_of<all_blocks_meet<F>>(name),
+          .how = {.family = "blocks that meet",
+                  .blocks = all_blocks_meet<F>::all,
+                  .expected = [](int i) { return mixed(mixed(input(size_of(all_blocks_meet<F>::all) - 1 - i), 3), 4); }}};
 }
 
 // Every block writes a sum and takes a ticket; the one with the last ticket adds them up.
@@ -152,19 +150,18 @@ template <ticket F> struct last_block : on_numbers {
   }
 };
 template <ticket F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "last block",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .what = kernel_of<last_block<F>>(name),
-          .blocks = last_block<F>::all,
-          .expected = [](int i) {
-            if (i > 0) return mixed(input(i), 2);
-            std::uint32_t sum = 0;
-            for (int j = 1; j < size_of(last_block<F>::all); ++j) sum += mixed(input(j), 2);
-            return sum;
-          }};
+          .found = {by, says},
+          .code = kernel_of<last_block<F>>(name),
+          .how = {.family = "last block",
+                  .blocks = last_block<F>::all,
+                  .expected = [](int i) {
+                    if (i > 0) return mixed(input(i), 2);
+                    std::uint32_t sum = 0;
+                    for (int j = 1; j < size_of(last_block<F>::all); ++j) sum += mixed(input(j), 2);
+                    return sum;
+                  }}};
 }
 
 // launches ------------------------------------------------------------------------------------------------------------------------
@@ -174,15 +171,13 @@ struct adding_one : on_numbers {
   }
 };
 mutant launched(program how, const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.family = "launches and memory",
-          .name = name,
+  return {.name = name,
           .broken = broken,
-          .by = by,
-          .says = says,
-          .how = how,
-          .what = kernel_of<adding_one>(name),
-          .blocks = 2,
-          .expected = [](int i) { return input(i) + 1; }};
+          .found = {by, says},
+          .code = kernel_of<adding_one>(name),
+          .how = {.family = "launches and memory", .by = how,
+                  .blocks = 2,
+                  .expected = [](int i) { return input(i) + 1; }}};
 }
 
 std::vector<mutant> blocks_and_launches() {

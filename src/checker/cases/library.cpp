@@ -1,0 +1,78 @@
+// The library's kernels, as the registries have them, and the cases that launch them.
+#include <fmt/format.h>
+
+#include "src/checker/cases/cases.hpp"
+#include "src/checker/cases/custom_kernels.hpp"
+#include "src/checker/lists.hpp"
+#include "src/scan/request.hpp"
+
+namespace antiphase {
+namespace {
+
+// One function for every type of instance that a registry has: a list of another type does not compile without one.
+std::string text(gemms::contiguous along) {
+  return along == gemms::contiguous::k ? "along k" : along == gemms::contiguous::outer ? "along its lines" : "anyhow";
+}
+void add(std::vector<library_kernel>& all, const gemms::instance& i) {
+  const bool computes_only = i.how.run == gemms::parts::compute_only;
+  const char* const part = computes_only ? ", computes only" : i.how.run == gemms::parts::load_only ? ", loads only" : "";
+  all.push_back({fmt::format("gemm/{}", i.step),
+                 fmt::format("{} x {} x {}, {} stages, A {} by {}, B {} by {}{}", i.how.tile.m, i.how.tile.n, i.how.tile_k, i.how.stages,
+                             text(i.how.a.along), i.how.a.copy_width, text(i.how.b.along), i.how.b.copy_width, part),
+                 i.code, computes_only ? "it multiplies shared memory that nobody has written, to be timed without the loads" : ""});
+}
+void add(std::vector<library_kernel>& all, const gemms::tensor_core_instance& i) {
+  all.push_back({fmt::format("gemm/{}", i.step), "", i.code});
+}
+void add(std::vector<library_kernel>& all, const gemms::product_instance& i) {
+  all.push_back({checker_detail::case_of(i.how), fmt::format("clusters of {}, {} stages", i.how.cluster, i.how.stages), i.code});
+}
+void add(std::vector<library_kernel>& all, const gemms::split_pass_instance& i) {
+  all.push_back({"gemm/split-pass", fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces, i.policy.clusters ? ", clusters" : ""),
+                 i.what});
+}
+void add(std::vector<library_kernel>& all, const gemms::short_instance& i) { all.push_back({"gemm/short", "", i.code}); }
+void add(std::vector<library_kernel>& all, const scans::instance& i) {
+  for (const kernel& k : {i.kernels.totals, i.kernels.scan})
+    all.push_back({fmt::format("scan/{}", i.step), fmt::format("{} of {}", scans::name(i.operation), name(i.type)), k});
+}
+void add(std::vector<library_kernel>& all, const scans::single_pass_instance& i) {
+  const char* const lines = i.over == scans::lines_kind::segments ? "-rows" : i.in != i.out ? "-wide" : "";
+  all.push_back({fmt::format("scan/{}{}", i.step, lines), fmt::format("{} of {} into {}", scans::name(i.operation), name(i.in), name(i.out)),
+                 i.code});
+}
+void add(std::vector<library_kernel>& all, const scans::wave_instance& i) {
+  all.push_back({"scan/one-wave", fmt::format("{} of {}, {} warps, {} rows", scans::name(i.operation), name(i.type), i.how.warps, i.how.rows),
+                 i.code});
+}
+template <class Instance> void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
+  for (const Instance& i : instances) add(all, i);
+}
+
+}  // namespace
+
+std::vector<library_kernel> library_kernels() {
+  std::vector<library_kernel> all;
+#define AP_ADD_LIST(type, list) add_all(all, gemms::checked::list());
+  AP_GEMM_LISTS(AP_ADD_LIST)
+#undef AP_ADD_LIST
+#define AP_ADD_LIST(type, list) add_all(all, scans::checked::list());
+  AP_SCAN_LISTS(AP_ADD_LIST)
+#undef AP_ADD_LIST
+  for (const checker_detail::custom_scan& s : checker_detail::checked::custom_scans())
+    for (std::size_t i = 0; i < s.kernels.size(); ++i) all.push_back({s.cases[i], s.about, s.kernels[i]});
+  return all;
+}
+
+const std::vector<checked_case>& library_cases() {
+  static const std::vector<checked_case> all = [] {
+    checker_detail::enter_checked_kernels();
+    std::vector<checked_case> cases;
+    for (auto family : {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
+      for (checked_case& c : family()) cases.push_back(std::move(c));
+    return cases;
+  }();
+  return all;
+}
+
+}  // namespace antiphase
