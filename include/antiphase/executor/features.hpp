@@ -49,7 +49,9 @@ constexpr evidence evidence_for(tensor_core_sums sums) {
 
 // A feature by its name, for tables and sentences.
 struct feature_name {
-  bool device_features::* feature;
+  using member = bool device_features::*;  // by a name: what nvcc makes of it otherwise, g++ warns of
+
+  member feature;
   std::string_view name;
   std::string_view begins;  // compute capability
 };
