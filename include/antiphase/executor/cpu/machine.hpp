@@ -14,7 +14,23 @@ struct tensor_map;
 
 namespace antiphase::machine {
 
-using place = std::source_location;  // where in the kernel a verb was called, for reports
+// Where in the kernel a verb was called, for reports.
+#if defined(__cpp_lib_source_location)
+using place = std::source_location;
+#else  // clang 14
+class place {
+ public:
+  static constexpr place current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) { return place{file, line}; }
+  constexpr place() = default;
+  constexpr const char* file_name() const { return file_; }
+  constexpr unsigned line() const { return line_; }
+
+ private:
+  constexpr place(const char* file, unsigned line) : file_(file), line_(line) {}
+  const char* file_ = "";
+  unsigned line_ = 0;
+};
+#endif
 
 struct block_view {
   extent3 index;  // of the block in the grid
