@@ -20,15 +20,18 @@ using place = std::source_location;
 #else  // clang 14
 class place {
  public:
-  static constexpr place current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) { return place{file, line}; }
+  static constexpr place current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE(), unsigned column = __builtin_COLUMN()) {
+    return place{file, line, column};
+  }
   constexpr place() = default;
   constexpr const char* file_name() const { return file_; }
   constexpr unsigned line() const { return line_; }
+  constexpr unsigned column() const { return column_; }
 
  private:
-  constexpr place(const char* file, unsigned line) : file_(file), line_(line) {}
+  constexpr place(const char* file, unsigned line, unsigned column) : file_(file), line_(line), column_(column) {}
   const char* file_ = "";
-  unsigned line_ = 0;
+  unsigned line_ = 0, column_ = 0;
 };
 #endif
 
