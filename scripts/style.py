@@ -21,6 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLACES = ["CMakeLists.txt", "run", ".ci", "bench", "cmake", "examples", "include", "scripts", "src", "tests", "tool"]
@@ -208,25 +209,27 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
         if not stamps.clean(path, key):
             work.append((path, folder, command, key))
 
+    seen, printing = set(), threading.Lock()
+
+    def show(text):
+        with printing:  # what is in a header is seen from many sources
+            place = re.compile(r"\S+:\d+:\d+: (warning|error)")
+            print("\n".join(line for line in text.splitlines() if not (place.match(line) and line in seen)), flush=True)
+            seen.update(text.splitlines())
+
     def look(item):
         path, folder, command, key = item
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        said = result.stdout.strip()
-        errors = "\n".join(line for line in result.stderr.splitlines() if not re.match(r"\d+ warnings?( and \d+ errors?)? generated|Suppressed|Use -", line))
-        if result.returncode == 0 and not said and (name == "tidy" or not errors):
+        said = result.stdout.strip()  # clang-tidy counts on stderr what it does not show
+        if name != "tidy" or (result.returncode != 0 and not said):
+            said = f"{said}\n{result.stderr}".strip()
+        if result.returncode == 0 and not said:
             stamps.keep(path, key)
             return []
-        return [f"{said}\n{errors}".strip() if name != "tidy" or result.returncode else said]
+        show(said or f"{path}: exit status {result.returncode}")
+        return [path]
 
-    found = [text for texts in side_by_side(look, work) for text in texts]
-    seen, lines = set(), []
-    for line in "\n".join(found).splitlines():  # headers are seen from many sources
-        place = re.match(r"\S+:\d+:\d+: (warning|error)", line)
-        if not place or line not in seen:
-            lines.append(line)
-        seen.add(line)
-    if lines:
-        print("\n".join(lines))
+    found = [path for paths in side_by_side(look, work) for path in paths]
     print(f"{name}: {len(everything)} files, {len(everything) - len(work)} unchanged since they were clean, {len(found)} with findings")
     return 1 if found else 0
 
