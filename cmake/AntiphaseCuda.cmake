@@ -1,5 +1,6 @@
 # Finds the CUDA toolkit and says what the GPU part is compiled for. Sets ANTIPHASE_HAS_CUDA.
 include_guard(GLOBAL)
+include("${CMAKE_CURRENT_LIST_DIR}/AntiphaseGpus.cmake")
 
 set(ANTIPHASE_HAS_CUDA OFF)
 set(ANTIPHASE_CUDA_MINIMUM 12.8)
@@ -41,13 +42,9 @@ else()
   message(STATUS "antiphase: GPU part not built: ${_why_not}")
 endif()
 
-# What kernels are compiled for. The ladder's plain steps also run on Turing; cp.async needs Ampere, bulk copies Hopper. For GPUs other than
-# Hopper there is PTX, which their driver compiles when it is first needed: machine code for each would take half of the build.
-set(ANTIPHASE_ARCHITECTURES_PLAIN 75-virtual 90a-real CACHE STRING "Architectures of kernels that need nothing newer than sm_75")
-set(ANTIPHASE_ARCHITECTURES_ASYNC 80-virtual 90a-real CACHE STRING "Architectures of kernels that copy asynchronously (sm_80)")
-set(ANTIPHASE_ARCHITECTURES_BULK 90a-real CACHE STRING "Architectures of kernels that use bulk copies (sm_90)")
-set(ANTIPHASE_ARCHITECTURES_NO_BULK 80-virtual CACHE STRING "Architectures of kernels in the place of those that use bulk copies, for other GPUs (sm_80)")
-set(ANTIPHASE_ARCHITECTURES_RIVALS 80-virtual 90a-real CACHE STRING "Architectures of the libraries that benchmarks compare with")
+if(ANTIPHASE_HAS_CUDA)
+  antiphase_architectures("${ANTIPHASE_GPUS}")
+endif()
 
 option(ANTIPHASE_LINE_NUMBERS "Kernels know their source lines, for profilers and compute-sanitizer: three times as large, a tenth longer to build" OFF)
 

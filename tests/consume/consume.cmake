@@ -1,7 +1,8 @@
-# Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
+# Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package|pkg_config -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
 #   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors
 #   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the package is found, with CHECKER
 #                  also the checker
+#   pkg_config     the same, but one program is compiled and linked with no more than what pkg-config says
 foreach(name HOW REPOSITORY BUILD WORK GENERATOR COMPILER)
   if("${${name}}" STREQUAL "")
     message(FATAL_ERROR "${name} is not set")
@@ -12,6 +13,24 @@ function(run)
   message(STATUS "${ARGN}")
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
+
+# Without CMake.
+if(HOW STREQUAL "pkg_config")
+  file(REMOVE_RECURSE "${WORK}/installed")
+  run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")
+  file(GLOB_RECURSE described "${WORK}/installed/*/antiphase.pc")
+  cmake_path(GET described PARENT_PATH folder)
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${PKG_CONFIG}" --cflags --libs antiphase
+                  OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(needed UNIX_COMMAND "${said}")
+  separate_arguments(flags UNIX_COMMAND "${FLAGS}")
+  run("${COMPILER}" -std=c++20 ${flags} "${REPOSITORY}/examples/gemm.cpp" -o "${WORK}/consumer" ${needed})
+  execute_process(COMMAND "${WORK}/consumer" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT said MATCHES "^600 on ")  # 200 products of 1.5 and 2
+    message(FATAL_ERROR "the consumer's product is wrong: expected 600, got: ${said}")
+  endif()
+  return()
+endif()
 
 set(options -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
             "-DCONSUMER_MAIN=${REPOSITORY}/examples/gemm.cpp" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")

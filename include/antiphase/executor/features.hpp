@@ -67,7 +67,9 @@ constexpr device_rates rates_of(int major, int minor) {
 
 // A feature by its name, for tables and sentences.
 struct feature_name {
-  bool device_features::* feature;
+  using member = bool device_features::*;  // by a name: what nvcc makes of it otherwise, g++ warns of
+
+  member feature;
   std::string_view name;
   std::string_view begins;  // compute capability
 };

@@ -14,7 +14,26 @@ struct tensor_map;
 
 namespace antiphase::machine {
 
-using place = std::source_location;  // where in the kernel a verb was called, for reports
+// Where in the kernel a verb was called, for reports.
+#if defined(__cpp_lib_source_location)
+using place = std::source_location;
+#else  // clang 14
+class place {
+ public:
+  static constexpr place current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE(), unsigned column = __builtin_COLUMN()) {
+    return place{file, line, column};
+  }
+  constexpr place() = default;
+  constexpr const char* file_name() const { return file_; }
+  constexpr unsigned line() const { return line_; }
+  constexpr unsigned column() const { return column_; }
+
+ private:
+  constexpr place(const char* file, unsigned line, unsigned column) : file_(file), line_(line), column_(column) {}
+  const char* file_ = "";
+  unsigned line_ = 0, column_ = 0;
+};
+#endif
 
 struct block_view {
   extent3 index;  // of the block in the grid

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The form of the sources, and what clang says about them.
+
+    style.py format          adds the missing license lines and formats every C++ and CUDA file with clang-format
+    style.py check           says which files lack their license line or are not formatted
+    style.py clang BUILD     compiles the host sources of a configured build with clang++, without making objects
+    style.py tidy BUILD      runs clang-tidy over them
+
+`clang` and `tidy` remember what was clean, in BUILD/style: a file is looked at again when it, a header that it reaches, or its flags have changed.
+Exit status: 0 if there is nothing to complain about, 1 if there is, 77 if the program that would tell is not installed.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLACES = ["CMakeLists.txt", "run", ".ci", "bench", "cmake", "examples", "include", "scripts", "src", "tests", "tool"]
+LICENSE = "SPDX-License-Identifier: Apache-2.0"
+FORMATTED = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in")
+HASHED = (".py", ".cmake", ".cmake.in")  # with comments that begin with #; so have CMakeLists.txt and scripts without a suffix
+AT_ONCE = max(2, os.cpu_count() or 2)
+
+
+def sources(root):
+    """Every source, header, script and CMake file."""
+    for place in PLACES:
+        path = root / place
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and "__pycache__" not in file.parts and comment_of(file):
+                yield file
+
+
+def comment_of(path):
+    """How a comment begins in a file, or nothing where no license line is expected."""
+    if path.name.endswith(FORMATTED):
+        return "//"
+    if path.name.endswith(HASHED) or path.name == "CMakeLists.txt":
+        return "#"
+    if "." not in path.name and path.is_file():
+        with path.open("rb") as file:
+            return "#" if file.read(2) == b"#!" else ""
+    return ""
+
+
+def lacks_license(path):
+    lines = path.read_text().split("\n", 2)
+    return f"{comment_of(path)} {LICENSE}" != lines[1 if lines[0].startswith("#!") and len(lines) > 1 else 0]
+
+
+def add_license(path):
+    text, first = path.read_text(), ""
+    if text.startswith("#!"):
+        first, _, text = text.partition("\n")
+        first += "\n"
+    path.write_text(f"{first}{comment_of(path)} {LICENSE}\n{text}")
+
+
+def need(program):
+    found = shutil.which(program)
+    if not found:
+        print(f"{program} was not found: install the package {program.replace('++', '')}", file=sys.stderr)
+        sys.exit(77)
+    return found
+
+
+def in_groups(things, size=40):
+    return [things[at : at + size] for at in range(0, len(things), size)]
+
+
+def side_by_side(work, things):
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(work, things))
+
+
+# ---- form --------------------------------------------------------------------------------------------------------------------------------
+
+
+def run_format(root):
+    program = need("clang-format")
+    files = list(sources(root))
+    unlicensed = [path for path in files if lacks_license(path)]
+    for path in unlicensed:
+        add_license(path)
+    formatted = [str(path) for path in files if path.name.endswith(FORMATTED)]
+    side_by_side(lambda group: subprocess.run([program, "-i", *group], cwd=root, check=True), in_groups(formatted))
+    print(f"{len(unlicensed)} license lines added, {len(formatted)} files formatted")
+    return 0
+
+
+def run_check(root):
+    program = need("clang-format")
+    faults = []
+
+    def unformatted(group):
+        said = subprocess.run([program, "--dry-run", "-Werror", "--ferror-limit=1", *group], cwd=root, capture_output=True, text=True)
+        if said.returncode != 0 and "clang-format-violations" not in said.stderr:
+            raise RuntimeError(said.stderr)
+        return sorted(set(re.findall(r"^(.+?):\d+:\d+: error: .*clang-format-violations", said.stderr, re.MULTILINE)))
+
+    files = list(sources(root))
+    faults += [f"{path.relative_to(root)}: lacks the line '{comment_of(path)} {LICENSE}'" for path in files if lacks_license(path)]
+    formatted = [str(path.relative_to(root)) for path in files if path.name.endswith(FORMATTED)]
+    for found in side_by_side(unformatted, in_groups(formatted, 1)):
+        faults += [f"{path}: is not formatted" for path in found]
+    print("\n".join(faults))
+    print(f"{len(files)} files, {len(faults)} faults{'; ./run format removes them' if faults else ''}")
+    return 1 if faults else 0
+
+
+# ---- clang -------------------------------------------------------------------------------------------------------------------------------
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+
+
+class Reach:
+    """The project's own files that a file includes, directly or not."""
+
+    def __init__(self, root):
+        self.folders = [root, root / "include"]
+        self.known = {}
+
+    def direct(self, path):
+        if path not in self.known:
+            text = path.read_text(errors="replace")
+            near = [*self.folders, path.parent]
+            self.known[path] = [next((folder / name for folder in near if (folder / name).is_file()), None) for name in INCLUDE.findall(text)]
+        return filter(None, self.known[path])
+
+    def of(self, path):
+        seen, open_ones = {path}, [path]
+        while open_ones:
+            for other in self.direct(open_ones.pop()):
+                if other not in seen:
+                    seen.add(other)
+                    open_ones.append(other)
+        return sorted(seen)
+
+
+def host_sources(root, build):
+    """What a build compiles by the C++ compiler of library and tool, with the flags that matter to another compiler. The checker is for g++ alone."""
+    taken = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = pathlib.Path(entry["directory"], entry["file"]).resolve()
+        words = shlex.split(entry["command"])
+        folder = pathlib.Path(entry["directory"])
+        near = [str(path.relative_to(base)) for base in (root, build) if path.is_relative_to(base)]
+        ours = path.suffix == ".cpp" and near and re.match(r"(src|tool)/", near[-1]) and "/CMakeFiles/" not in near[-1]
+        if not ours or re.match(r"src/checker/", near[-1]) or not path.is_file():  # one that the build makes may not be there yet
+            continue
+        flags = []
+        for at, word in enumerate(words):
+            if word == "-isystem":
+                flags += [word, words[at + 1]]
+            elif word.startswith(("-D", "-I", "-std=")):
+                flags.append(word)
+        taken.setdefault(path, (folder, flags))
+    return sorted(taken.items())
+
+
+class Stamps:
+    """What was clean, by the contents that it was clean with."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.hashes = {}
+
+    def digest(self, path):
+        if path not in self.hashes:
+            self.hashes[path] = hashlib.sha256(path.read_bytes()).digest()
+        return self.hashes[path]
+
+    def key(self, words, paths):
+        total = hashlib.sha256(repr(words).encode())
+        for path in paths:
+            total.update(str(path).encode() + self.digest(path))
+        return total.hexdigest()
+
+    def file(self, path):
+        return self.folder / hashlib.sha256(str(path).encode()).hexdigest()[:24]
+
+    def clean(self, path, key):
+        stamp = self.file(path)
+        return stamp.is_file() and stamp.read_text() == key
+
+    def keep(self, path, key):
+        self.file(path).write_text(key)
+
+
+def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=()):
+    """Runs a command for each source that has changed; whatever it says, or any status but 0, is a finding."""
+    stamps, reach, work = Stamps(build / "style" / name), Reach(root), []
+    everything = [(path, *rest) for path, rest in host_sources(root, build) if wanted(path)]
+    if not everything:
+        sys.exit(f"{build} has no host sources of this project: expected a configured build")
+    for path, folder, flags in everything:
+        command = command_for(path, flags)
+        key = stamps.key(command, [*reach.of(path), *extra])
+        if not stamps.clean(path, key):
+            work.append((path, folder, command, key))
+
+    seen, printing = set(), threading.Lock()
+
+    def show(text):
+        with printing:  # what is in a header is seen from many sources
+            place = re.compile(r"\S+:\d+:\d+: (warning|error)")
+            print("\n".join(line for line in text.splitlines() if not (place.match(line) and line in seen)), flush=True)
+            seen.update(text.splitlines())
+
+    def look(item):
+        path, folder, command, key = item
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        said = result.stdout.strip()  # clang-tidy counts on stderr what it does not show
+        if name != "tidy" or (result.returncode != 0 and not said):
+            said = f"{said}\n{result.stderr}".strip()
+        if result.returncode == 0 and not said:
+            stamps.keep(path, key)
+            return []
+        show(said or f"{path}: exit status {result.returncode}")
+        return [path]
+
+    found = [path for paths in side_by_side(look, work) for path in paths]
+    print(f"{name}: {len(everything)} files, {len(everything) - len(work)} unchanged since they were clean, {len(found)} with findings")
+    return 1 if found else 0
+
+
+def run_clang(root, build):
+    program = need("clang++")
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+    def command(path, flags):
+        return [program, *flags, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-warning-option", str(path)]
+
+    return look_at_all(root, build, "clang", command, extra=[stamp_of_version(build, said)])
+
+
+def run_tidy(root, build):
+    program = need("clang-tidy")
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+
+    def command(path, flags):
+        return [program, "--quiet", "--warnings-as-errors=*", f"--config-file={root / '.clang-tidy'}", str(path), "--", *flags, "-Wno-everything"]
+
+    hand_written = lambda path: path.is_relative_to(root) and not path.is_relative_to(build)
+    return look_at_all(root, build, "tidy", command, hand_written, [root / ".clang-tidy", stamp_of_version(build, said)])
+
+
+def stamp_of_version(build, said):
+    """A file that changes with the version of a program."""
+    path = build / "style" / ("version-" + hashlib.sha256(said.encode()).hexdigest()[:12])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(said)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["format", "check", "clang", "tidy"])
+    parser.add_argument("build", nargs="?", type=pathlib.Path)
+    parser.add_argument("--root", type=pathlib.Path, default=ROOT)
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    if arguments.what == "format":
+        return run_format(root)
+    if arguments.what == "check":
+        return run_check(root)
+    if arguments.build is None:
+        parser.error(f"{arguments.what} needs a build folder")
+    return (run_clang if arguments.what == "clang" else run_tidy)(root, arguments.build.resolve())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

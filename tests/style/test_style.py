@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""style.py on small made-up trees: what it finds, what it leaves alone, what it remembers."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPTS = pathlib.Path(sys.argv.pop())
+LICENSE = "SPDX-License-Identifier: Apache-2.0"
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+        self.build = self.root / "build"
+        for name in (".clang-format", ".clang-tidy"):
+            shutil.copy(SCRIPTS.parent / name, self.root)
+        self.file("CMakeLists.txt", f"# {LICENSE}\n")
+        self.file("run", f"#!/bin/sh\n# {LICENSE}\n")
+
+    def file(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def style(self, *arguments, environment=None):
+        command = [sys.executable, SCRIPTS / "style.py", *arguments, "--root", self.root]
+        result = subprocess.run(command, capture_output=True, text=True, env=environment)
+        self.assertNotIn("Traceback", result.stderr)
+        return result.returncode, result.stdout + result.stderr
+
+
+@unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
+class Form(Tree):
+    def test_a_clean_tree(self):
+        self.file("src/one.cpp", f"// {LICENSE}\nint one() {{ return 1; }}\n")
+        status, said = self.style("check")
+        self.assertEqual(status, 0, said)
+        self.assertIn("3 files, 0 faults", said)
+
+    def test_faults_are_named_and_removed(self):
+        names = {
+            "src/one.cpp": f"// {LICENSE}\nint  one( ) {{ return 1; }}\n",
+            "include/two.cuh": "inline int two() { return 2; }\n",
+            "scripts/three": "#!/bin/sh\necho 3\n",
+            "scripts/four.py": f"{LICENSE}\n",
+            "cmake/five.cmake": f"# five\n# {LICENSE}\n",
+        }
+        for name, text in names.items():
+            self.file(name, text)
+        status, said = self.style("check")
+        self.assertEqual(status, 1)
+        self.assertIn("src/one.cpp: is not formatted", said)
+        for name in list(names)[1:]:
+            self.assertIn(f"{name}: lacks the line", said)
+        self.assertIn("5 faults", said)
+        self.assertEqual(self.style("format")[0], 0)
+        self.assertEqual(self.style("check")[0], 0)
+        self.assertEqual(self.file("scripts/three", names["scripts/three"]).read_text(), names["scripts/three"])
+        self.assertEqual((self.root / "src/one.cpp").read_text(), f"// {LICENSE}\nint one() {{ return 1; }}\n")
+        self.assertEqual((self.root / "include/two.cuh").read_text(), f"// {LICENSE}\ninline int two() {{ return 2; }}\n")
+
+    def test_without_the_program(self):
+        status, said = self.style("check", environment={**os.environ, "PATH": "/nowhere"})
+        self.assertEqual((status, said), (77, "clang-format was not found: install the package clang-format\n"))
+
+
+class Clang(Tree):
+    def setUp(self):
+        super().setUp()
+        for program in ("clang++", "clang-tidy"):
+            if not shutil.which(program):
+                self.skipTest(f"{program} is not installed")
+        self.header = self.file("include/antiphase/part.hpp", "#pragma once\ninline int part() { return 1; }\n")
+        self.source = self.file("src/one.cpp", "#include <antiphase/part.hpp>\nint one() { return part() + PLUS; }\n")
+        self.commands(1)
+
+    def commands(self, plus):
+        self.build.mkdir(exist_ok=True)
+        command = f"/usr/bin/ccache g++ -DPLUS={plus} -I{self.root}/include -fno-tree-loop-optimize -std=c++20 -o one.o -c {self.source}"
+        entries = [{"directory": str(self.build), "command": command, "file": str(self.source)}]
+        (self.build / "compile_commands.json").write_text(json.dumps(entries))
+
+    def counts(self, what):
+        status, said = self.style(what, self.build)
+        return status, said.splitlines()[-1]
+
+    def test_what_was_clean_is_remembered(self):
+        for what in ("clang", "tidy"):
+            self.assertEqual(self.counts(what), (0, f"{what}: 1 files, 0 unchanged since they were clean, 0 with findings"))
+            self.assertEqual(self.counts(what), (0, f"{what}: 1 files, 1 unchanged since they were clean, 0 with findings"))
+
+    def test_changes_of_a_header_or_a_flag_are_looked_at(self):
+        self.counts("clang")
+        self.header.write_text("#pragma once\ninline int part() { return 2; }\n")
+        self.assertIn(" 0 unchanged", self.counts("clang")[1])
+        self.commands(2)
+        self.assertIn(" 0 unchanged", self.counts("clang")[1])
+        self.assertIn(" 1 unchanged", self.counts("clang")[1])
+
+    def test_clang_finds_errors_and_warnings_each_time(self):
+        for text in ("int one() { return part() + none; }", "int one() { int unused; return part(); }"):
+            self.source.write_text(f"#include <antiphase/part.hpp>\n{text}\n")
+            for _ in range(2):
+                status, said = self.style("clang", self.build)
+                self.assertEqual(status, 1)
+                self.assertRegex(said, r"one\.cpp:2:.* error: ")
+                self.assertIn("1 with findings", said)
+
+    def test_tidy_finds_mistakes_in_sources_and_headers(self):
+        self.source.write_text("#include <antiphase/part.hpp>\nint* one() { return 0; }\n")
+        status, said = self.style("tidy", self.build)
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"one\.cpp:2:.*modernize-use-nullptr")
+        self.source.write_text("#include <antiphase/part.hpp>\nint* one() { return nullptr; }\n")
+        self.header.write_text("#pragma once\ninline int* part() { return 0; }\n")
+        status, said = self.style("tidy", self.build)
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"part\.hpp:2:.*modernize-use-nullptr")
+
+
+if __name__ == "__main__":
+    unittest.main()
