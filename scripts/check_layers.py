@@ -33,15 +33,14 @@ LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan"
           "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/kernel.hpp"}}
-WITH_FOLDERS = ("executor", "src/executor", "tool/commands")  # whose folders are parts of one room
+WITH_FOLDERS = ("executor", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
                    {"gemm": ("ladder", "tensor_core", "split", "short"), "scan": ("passes", "ring", "wave")}.items() for room in rooms]
 USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
 # Where .major and .minor may stand.
 CAPABILITIES = {LIBRARY + "executor/features.hpp", LIBRARY + "executor/limits.hpp", "src/executor/cpu/cpu_executor.cpp",
-                "src/executor/cuda/cuda_executor.cpp", "src/executor/published.cpp"}
-CAPABILITIES_FOR_NOW = {LIBRARY + "scan.cuh", "src/scan/scan_ladder.cpp", "src/scan/ring/ring_plan.cpp", "src/scan/wave/wave_plan.cpp"}
+                "src/executor/cuda/cuda_executor.cpp", "src/executor/published.cpp", "tool/measure/kernel_code.cpp"}
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
 LONGEST = 10  # files of a chain, the first included
 NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")
@@ -169,7 +168,7 @@ def find_cycles(tree):
 def check(tree):
     faults = list(tree.faults)
     faults += [f"{file} looks at a compute capability: expected a feature of include/antiphase/executor/features.hpp"
-               for file in tree.asks_capability if file not in CAPABILITIES | CAPABILITIES_FOR_NOW]
+               for file in tree.asks_capability if file not in CAPABILITIES]
     homeless = {file for file in tree.files if room_of(file) not in LAYERS}
     faults += [f"{file} is in a folder that has no layer" for file in sorted(homeless)]
     for file in tree.files:
