@@ -26,10 +26,11 @@ namespace {
 // A policy there: whether it runs, or why not.
 struct row {
   std::string name;
-  std::string why_not;  // empty: it runs
-  std::string bound;    // that holds, if any does
+  std::string why_not;    // empty: it runs
+  std::string bound;      // that holds, if any does
+  bool small_c = false;   // it runs nevertheless, where C is small
 
-  bool runs() const { return why_not.empty(); }
+  bool runs() const { return why_not.empty() || small_c; }
 };
 
 // What `ask` refuses, without the policy's name; empty if it does not.
@@ -51,14 +52,17 @@ gemm_problem product_of(const extents& e) {
   return {.a = row_major<const float>(address(1), e.m, e.k), .b = row_major<const float>(address(2), e.k, e.n), .c = row_major(address(3), e.m, e.n)};
 }
 
-constexpr extents large{4096, 4096, 4096}, few_k{2048, 2048, 8};
+constexpr extents large{4096, 4096, 4096}, small{256, 256, 256}, few_k{2048, 2048, 8};
 
 std::vector<row> gemm_candidates(const context& where) {
   std::vector<row> rows;
   for (const gemms::policy_info& p : gemms::policies()) {
     row r{.name = std::string(p.name), .why_not = {}, .bound = {}};
-    const extents asked = p.sums == gemm_sums::doubles ? few_k : large;
-    r.why_not = refusal_of(p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
+    const auto refused = [&](const extents& asked) {
+      return refusal_of(p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
+    };
+    r.why_not = refused(p.sums == gemm_sums::doubles ? few_k : large);
+    r.small_c = !r.why_not.empty() && refused(small).empty();  // a step has variants of other tiles for it
     rows.push_back(r);
   }
   return rows;
@@ -87,7 +91,7 @@ struct shape_class {
   precision accuracy = precision::fp32;
 };
 constexpr shape_class classes[] = {{"large", large},
-                                   {"small", {256, 256, 256}},
+                                   {"small", small},
                                    {"narrow C", {8192, 128, 4096}},
                                    {"one column", {4096, 1, 4096}},
                                    {"few values of K", few_k},
@@ -114,7 +118,7 @@ json rows_json(const std::vector<row>& rows) {
   json list = json::array();
   for (const row& r : rows) {
     json one{{"policy", r.name}, {"runs", r.runs()}};
-    if (!r.runs()) one["why_not"] = r.why_not;
+    if (!r.why_not.empty()) one[r.small_c ? "why_not_for_large_c" : "why_not"] = r.why_not;
     if (!r.bound.empty()) one["bound"] = r.bound;
     list.push_back(one);
   }
@@ -122,7 +126,11 @@ json rows_json(const std::vector<row>& rows) {
 }
 std::string rows_text(const std::vector<row>& rows) {
   std::string text;
-  for (const row& r : rows) text += fmt::format("  {:<17}  {}\n", r.name, r.runs() ? "runs" : "does not run: " + r.why_not);
+  for (const row& r : rows)
+    text += fmt::format("  {:<17}  {}\n", r.name,
+                        r.small_c              ? "runs where C is small; else " + r.why_not
+                        : !r.why_not.empty() ? "does not run: " + r.why_not
+                                             : "runs");
   return text;
 }
 
@@ -159,7 +167,7 @@ void tell_device(std::string_view asked, const common_options& options) {
 
   const device_features has = features_of(device);
   const tensor_core_sums sums = tensor_core_sums_of(device);
-  std::string text = fmt::format("compute capability {}, by the published limits of a {}\n\n", compute_capability(device), device.name);
+  std::string text = fmt::format("compute capability {}, by the published limits of the {}\n\n", compute_capability(device), device.name);
   text += fmt::format("  {} multiprocessors of {} threads, {} KiB of shared memory per block\n", device.multiprocessors,
                       device.threads_per_multiprocessor, device.shared_opt_in / 1024);
   for (const feature_name& f : feature_names) text += fmt::format("  {:<3}  {}\n", has.*f.feature ? "yes" : "no", f.name);
