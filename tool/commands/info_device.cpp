@@ -1,5 +1,5 @@
-// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU executor with the device's limits is
-// asked, whose kernels need the same memory and threads.
+// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU executor with the device's limits
+// is asked, whose kernels need the same memory and threads.
 #include "tool/commands/info_device.hpp"
 
 #include <fmt/format.h>
@@ -26,9 +26,9 @@ namespace {
 // A policy there: whether it runs, or why not.
 struct row {
   std::string name;
-  std::string why_not;    // empty: it runs
-  std::string bound;      // that holds, if any does
-  bool small_c = false;   // it runs nevertheless, where C is small
+  std::string why_not;   // empty: it runs
+  std::string bound;     // that holds, if any does
+  bool small_c = false;  // it runs nevertheless, where C is small
 
   bool runs() const { return why_not.empty() || small_c; }
 };
@@ -39,7 +39,8 @@ template <class F> std::string refusal_of(std::string_view policy, F ask) {
     ask();
   } catch (const not_supported& e) {
     const std::string_view said = e.what();
-    for (const std::string_view prefix : {fmt::format("policy {}: ", policy), fmt::format("scan policy {} does not take this problem: ", policy)})
+    for (const std::string& prefix :
+         {fmt::format("policy {}: ", policy), fmt::format("scan policy {} does not take this problem: ", policy)})
       if (said.starts_with(prefix)) return std::string(said.substr(prefix.size()));
     return std::string(said);
   }
@@ -49,7 +50,9 @@ template <class F> std::string refusal_of(std::string_view policy, F ask) {
 // A product of matrices by rows that nobody reads: three addresses stand for what the device would allocate.
 gemm_problem product_of(const extents& e) {
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
-  return {.a = row_major<const float>(address(1), e.m, e.k), .b = row_major<const float>(address(2), e.k, e.n), .c = row_major(address(3), e.m, e.n)};
+  return {.a = row_major<const float>(address(1), e.m, e.k),
+          .b = row_major<const float>(address(2), e.k, e.n),
+          .c = row_major(address(3), e.m, e.n)};
 }
 
 constexpr extents large{4096, 4096, 4096}, small{256, 256, 256}, few_k{2048, 2048, 8};
@@ -73,14 +76,13 @@ std::vector<row> f16_candidates(const context& where) {
     rows.push_back({.name = s.name, .why_not = gemms::refuses(where.runs_on(), s).value_or(""), .bound = {}});
   return rows;
 }
-// The steps of the scan ladder. auto's choice among them is another on a GPU than on the executor that is asked here.
+// The steps of the scan ladder, as scans' own explain() judges them. auto's choice among them is another on a GPU than on the executor that is asked here.
 std::vector<row> scan_candidates(const context& where) {
   std::vector<row> rows;
   void* const array = reinterpret_cast<void*>(std::uintptr_t{4096});
+  const scans::problem line{.in = array, .out = array, .length = 1 << 20};
   for (const scans::step& s : scans::steps)
-    rows.push_back({.name = s.name,
-                    .why_not = refusal_of(s.name, [&] { explain(where, scans::problem{.in = array, .out = array, .length = 1 << 20}, {.policy = s.name}); }),
-                    .bound = {}});
+    rows.push_back({.name = s.name, .why_not = refusal_of(s.name, [&] { explain(where, line, {.policy = s.name}); }), .bound = {}});
   return rows;
 }
 

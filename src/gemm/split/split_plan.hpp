@@ -37,7 +37,8 @@ struct product_plan {
   multiplier by() const { return waves.front().with.how.by; }
   // Bytes of A's parts, or of what is known of its rows where the product splits them.
   std::size_t of_left(multiplier with) const {
-    return with == multiplier::split_inside ? split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(row_facts))) : left().bytes();
+    if (with != multiplier::split_inside) return left().bytes();
+    return split_layout::padded(static_cast<std::int64_t>(noters() * sizeof(row_facts)));
   }
   std::size_t workspace(multiplier with) const { return of_left(with) + right().bytes() + counts() + places(); }
   std::size_t workspace() const { return workspace(by()); }
