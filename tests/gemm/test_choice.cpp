@@ -57,7 +57,7 @@ bool loads(std::int64_t lines, std::int64_t k, bool along_k, int offset) {
   return along_k && offset % 4 == 0 && (lines == 1 || k % 4 == 0);
 }
 
-// The rule in other words: an H200 and what has at least its shared memory runs `split`; with less, or before, `split-mma`; else the ladder.
+// The rule in other words: an H200 and what has at least its shared memory runs `split`; with less, or before, `split-mma`; else a step.
 std::string expected_of(const device_limits& d, const asked& q, precision accuracy) {
   const std::string capability = compute_capability(d);
   const std::size_t kib = d.shared_opt_in / 1024;
