@@ -76,7 +76,8 @@ std::vector<row> f16_candidates(const context& where) {
     rows.push_back({.name = s.name, .why_not = gemms::refuses(where.runs_on(), s).value_or(""), .bound = {}});
   return rows;
 }
-// The steps of the scan ladder, as scans' own explain() judges them. auto's choice among them is another on a GPU than on the executor that is asked here.
+// The steps of the scan ladder, as scans' own explain() judges them. auto's choice among them is not told: on a GPU it is another than on
+// the executor that is asked here.
 std::vector<row> scan_candidates(const context& where) {
   std::vector<row> rows;
   void* const array = reinterpret_cast<void*>(std::uintptr_t{4096});
