@@ -58,8 +58,8 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
 bool narrow(const candidate&, const request& r) { return r.rows_to_split && splits_inside_by_itself(r.device(), *r.rows_to_split); }
 // The split pass reads operands and writes two halves of each element, which the product reads.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
-  const double split_before = By == multiplier::split_inside ? 4. * static_cast<double>(r.k()) * static_cast<double>(std::min(r.what.m(), r.what.n()))
-                                                             : bytes_of_operands(r);
+  const double shorter = 4. * static_cast<double>(r.k()) * static_cast<double>(std::min(r.what.m(), r.what.n()));
+  const double split_before = By == multiplier::split_inside ? shorter : bytes_of_operands(r);
   return predicted({.tensor_fp16 = 3 * products_of(r), .bytes = bytes_of_operands(r) + 2 * split_before + bytes_of_c(r), .launches = 2},
                    r.device());
 }

@@ -38,11 +38,11 @@ using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.
 struct candidate {
-  policy_info is;                                                   // with its name, what it needs and what it promises
-  bool (*suits)(const candidate&, const request&);                  // whether auto considers it: by what was measured
-  double (*cost)(const candidate&, const request&);                 // predicted seconds. They decide nothing: explain() tells them
-  judged_plan (*plan)(const candidate&, const request&);            // on a device that has what it needs
-  std::string_view why;                                             // auto takes it
+  policy_info is;                                         // with its name, what it needs and what it promises
+  bool (*suits)(const candidate&, const request&);        // whether auto considers it: by what was measured
+  double (*cost)(const candidate&, const request&);       // predicted seconds. They decide nothing yet: explain() tells them
+  judged_plan (*plan)(const candidate&, const request&);  // what it launches, or why not, on a device that has what it needs
+  std::string_view why;                                   // auto takes it
 };
 std::span<const candidate> candidates();  // in the order of policies()
 

@@ -1,4 +1,4 @@
-// Which policy auto takes for which shape on which device, against the same rule written out; what every policy needs is there wherever it runs.
+// Which policy auto takes for which shape on which device, against the same rule written out; what a policy needs is there where it runs.
 #include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <algorithm>
@@ -18,9 +18,9 @@ struct asked {
   float alpha = 1, beta = 0;
 };
 std::ostream& operator<<(std::ostream& to, const asked& q) {
-  return to << q.m << " x " << q.n << " x " << q.k << (q.a == major::row ? ", A by rows" : ", A by columns")
-            << (q.b == major::row ? ", B by rows" : ", B by columns") << (q.c == major::row ? ", C by rows" : ", C by columns") << ", offset "
-            << q.offset << ", " << q.alpha << " and " << q.beta;
+  const auto by = [](major m) { return m == major::row ? "by rows" : "by columns"; };
+  return to << q.m << " x " << q.n << " x " << q.k << ", A " << by(q.a) << ", B " << by(q.b) << ", C " << by(q.c) << ", offset " << q.offset
+            << ", " << q.alpha << " and " << q.beta;
 }
 
 // Operands at addresses that nobody reads.
@@ -29,7 +29,9 @@ gemm_problem problem_of(const asked& q) {
     float* const data = reinterpret_cast<float*>(number << 32) + offset;
     return by == major::row ? row_major(data, rows, columns) : column_major(data, rows, columns);
   };
-  const auto read = [](const matrix_view<float>& v) { return matrix_view<const float>{v.data, v.rows, v.columns, v.row_stride, v.column_stride}; };
+  const auto read = [](const matrix_view<float>& v) {
+    return matrix_view<const float>{v.data, v.rows, v.columns, v.row_stride, v.column_stride};
+  };
   return {read(view(1, q.m, q.k, q.a, q.offset)), read(view(2, q.k, q.n, q.b, 0)), view(3, q.m, q.n, q.c, 0), q.alpha, q.beta};
 }
 
@@ -55,7 +57,7 @@ bool loads(std::int64_t lines, std::int64_t k, bool along_k, int offset) {
   return along_k && offset % 4 == 0 && (lines == 1 || k % 4 == 0);
 }
 
-// The rule in other words. An H200 and what has at least its shared memory runs `split`; with less, or before, `split-mma`; else the ladder.
+// The rule in other words: an H200 and what has at least its shared memory runs `split`; with less, or before, `split-mma`; else a step.
 std::string expected_of(const device_limits& d, const asked& q, precision accuracy) {
   const std::string capability = compute_capability(d);
   const std::size_t kib = d.shared_opt_in / 1024;

@@ -1,5 +1,5 @@
-// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU executor with the device's limits is
-// asked, whose kernels need the same memory and threads.
+// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU executor with the device's limits
+// is asked, whose kernels need the same memory and threads.
 #include "tool/commands/info_device.hpp"
 
 #include <fmt/format.h>
@@ -26,10 +26,11 @@ namespace {
 // A policy there: whether it runs, or why not.
 struct row {
   std::string name;
-  std::string why_not;  // empty: it runs
-  std::string bound;    // that holds, if any does
+  std::string why_not;   // empty: it runs
+  std::string bound;     // that holds, if any does
+  bool small_c = false;  // it runs nevertheless, where C is small
 
-  bool runs() const { return why_not.empty(); }
+  bool runs() const { return why_not.empty() || small_c; }
 };
 
 // What `ask` refuses, without the policy's name; empty if it does not.
@@ -38,7 +39,8 @@ template <class F> std::string refusal_of(std::string_view policy, F ask) {
     ask();
   } catch (const not_supported& e) {
     const std::string_view said = e.what();
-    for (const std::string_view prefix : {fmt::format("policy {}: ", policy), fmt::format("scan policy {} does not take this problem: ", policy)})
+    for (const std::string& prefix :
+         {fmt::format("policy {}: ", policy), fmt::format("scan policy {} does not take this problem: ", policy)})
       if (said.starts_with(prefix)) return std::string(said.substr(prefix.size()));
     return std::string(said);
   }
@@ -48,17 +50,22 @@ template <class F> std::string refusal_of(std::string_view policy, F ask) {
 // A product of matrices by rows that nobody reads: three addresses stand for what the device would allocate.
 gemm_problem product_of(const extents& e) {
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
-  return {.a = row_major<const float>(address(1), e.m, e.k), .b = row_major<const float>(address(2), e.k, e.n), .c = row_major(address(3), e.m, e.n)};
+  return {.a = row_major<const float>(address(1), e.m, e.k),
+          .b = row_major<const float>(address(2), e.k, e.n),
+          .c = row_major(address(3), e.m, e.n)};
 }
 
-constexpr extents large{4096, 4096, 4096}, few_k{2048, 2048, 8};
+constexpr extents large{4096, 4096, 4096}, small{256, 256, 256}, few_k{2048, 2048, 8};
 
 std::vector<row> gemm_candidates(const context& where) {
   std::vector<row> rows;
   for (const gemms::policy_info& p : gemms::policies()) {
     row r{.name = std::string(p.name), .why_not = {}, .bound = {}};
-    const extents asked = p.sums == gemm_sums::doubles ? few_k : large;
-    r.why_not = refusal_of(p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
+    const auto refused = [&](const extents& asked) {
+      return refusal_of(p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
+    };
+    r.why_not = refused(p.sums == gemm_sums::doubles ? few_k : large);
+    r.small_c = !r.why_not.empty() && refused(small).empty();  // a step has variants of other tiles for it
     rows.push_back(r);
   }
   return rows;
@@ -69,14 +76,14 @@ std::vector<row> f16_candidates(const context& where) {
     rows.push_back({.name = s.name, .why_not = gemms::refuses(where.runs_on(), s).value_or(""), .bound = {}});
   return rows;
 }
-// The steps of the scan ladder. auto's choice among them is another on a GPU than on the executor that is asked here.
+// The steps of the scan ladder, as scans' own explain() judges them. auto's choice among them is not told: on a GPU it is another than on
+// the executor that is asked here.
 std::vector<row> scan_candidates(const context& where) {
   std::vector<row> rows;
   void* const array = reinterpret_cast<void*>(std::uintptr_t{4096});
+  const scans::problem line{.in = array, .out = array, .length = 1 << 20};
   for (const scans::step& s : scans::steps)
-    rows.push_back({.name = s.name,
-                    .why_not = refusal_of(s.name, [&] { explain(where, scans::problem{.in = array, .out = array, .length = 1 << 20}, {.policy = s.name}); }),
-                    .bound = {}});
+    rows.push_back({.name = s.name, .why_not = refusal_of(s.name, [&] { explain(where, line, {.policy = s.name}); }), .bound = {}});
   return rows;
 }
 
@@ -87,7 +94,7 @@ struct shape_class {
   precision accuracy = precision::fp32;
 };
 constexpr shape_class classes[] = {{"large", large},
-                                   {"small", {256, 256, 256}},
+                                   {"small", small},
                                    {"narrow C", {8192, 128, 4096}},
                                    {"one column", {4096, 1, 4096}},
                                    {"few values of K", few_k},
@@ -114,7 +121,7 @@ json rows_json(const std::vector<row>& rows) {
   json list = json::array();
   for (const row& r : rows) {
     json one{{"policy", r.name}, {"runs", r.runs()}};
-    if (!r.runs()) one["why_not"] = r.why_not;
+    if (!r.why_not.empty()) one[r.small_c ? "why_not_for_large_c" : "why_not"] = r.why_not;
     if (!r.bound.empty()) one["bound"] = r.bound;
     list.push_back(one);
   }
@@ -122,7 +129,11 @@ json rows_json(const std::vector<row>& rows) {
 }
 std::string rows_text(const std::vector<row>& rows) {
   std::string text;
-  for (const row& r : rows) text += fmt::format("  {:<17}  {}\n", r.name, r.runs() ? "runs" : "does not run: " + r.why_not);
+  for (const row& r : rows)
+    text += fmt::format("  {:<17}  {}\n", r.name,
+                        r.small_c              ? "runs where C is small; else " + r.why_not
+                        : !r.why_not.empty() ? "does not run: " + r.why_not
+                                             : "runs");
   return text;
 }
 
@@ -159,7 +170,7 @@ void tell_device(std::string_view asked, const common_options& options) {
 
   const device_features has = features_of(device);
   const tensor_core_sums sums = tensor_core_sums_of(device);
-  std::string text = fmt::format("compute capability {}, by the published limits of a {}\n\n", compute_capability(device), device.name);
+  std::string text = fmt::format("compute capability {}, by the published limits of the {}\n\n", compute_capability(device), device.name);
   text += fmt::format("  {} multiprocessors of {} threads, {} KiB of shared memory per block\n", device.multiprocessors,
                       device.threads_per_multiprocessor, device.shared_opt_in / 1024);
   for (const feature_name& f : feature_names) text += fmt::format("  {:<3}  {}\n", has.*f.feature ? "yes" : "no", f.name);

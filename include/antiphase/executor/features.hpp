@@ -20,15 +20,15 @@ enum class evidence {
 
 // The features of a device, or those that a kernel needs, each with the compute capability it begins with.
 struct device_features {
-  bool cp_async = false;     // 8.0: asynchronous copies of a thread
-  bool mma_sync = false;     // 8.0: Tensor Core operations of a warp on FP16 (m16n8k16) and FP64
-  bool bulk_copies = false;  // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
-  bool clusters = false;     // 9.0: blocks that see each other's shared memory
+  bool cp_async = false;          // 8.0: asynchronous copies of a thread
+  bool mma_sync = false;          // 8.0: Tensor Core operations of a warp on FP16 (m16n8k16) and FP64
+  bool bulk_copies = false;       // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
+  bool clusters = false;          // 9.0: blocks that see each other's shared memory
   bool dependent_launch = false;  // 9.0: a kernel that may begin before the one before it in the stream has ended
-  bool wgmma = false;        // 9.0 only: Tensor Core operations of a warpgroup
-  bool sm_90a = false;       // 9.0 only: whether code that is compiled for sm_90a runs, which has no form for later devices
-  bool sm_80 = false;        // 8.0: whether code that is compiled for sm_80 runs, by whatever instructions
-  bool fast_fp64 = false;    // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
+  bool wgmma = false;             // 9.0 only: Tensor Core operations of a warpgroup
+  bool sm_90a = false;            // 9.0 only: whether code that is compiled for sm_90a runs, which has no form for later devices
+  bool sm_80 = false;             // 8.0: whether code that is compiled for sm_80 runs, by whatever instructions
+  bool fast_fp64 = false;         // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
 
   constexpr bool operator==(const device_features&) const = default;
 };

@@ -47,8 +47,8 @@ inline std::string compute_capability(const device_limits& device) {  // "9.0"
 inline std::optional<std::string> lacks(const device_limits& device, const device_features& needs) {
   const feature_name* const missing = first_missing(features_of(device), needs);
   if (missing == nullptr) return std::nullopt;
-  return "it needs " + std::string(missing->name) + " of compute capability " + std::string(missing->begins) + ", " + device.name + " has " +
-         compute_capability(device);
+  return "it needs " + std::string(missing->name) + " of compute capability " + std::string(missing->begins) + ", " + device.name +
+         " has " + compute_capability(device);
 }
 
 // What a device has too little of for a block of a kernel.
@@ -71,7 +71,8 @@ inline std::optional<std::string> refusal(const device_limits& device, const ker
   switch (of) {
     case shortage::none: break;
     case shortage::threads:
-      return needs + std::to_string(k.threads) + " threads per block, " + device.name + " allows " + std::to_string(device.threads_per_block);
+      return needs + std::to_string(k.threads) + " threads per block, " + device.name + " allows " +
+             std::to_string(device.threads_per_block);
     case shortage::shared_memory:
       return needs + std::to_string(k.shared_bytes) + " bytes of shared memory per block, " + device.name + " allows " +
              std::to_string(shared_limit(device, k));

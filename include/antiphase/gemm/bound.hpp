@@ -52,8 +52,8 @@ constexpr gemm_sums sums_of(tensor_core_sums rounds) {
 // as many as would fit keep K / 59 short.
 constexpr std::int64_t k_of_a_piece = 65536;
 
-// What is promised of products with that K, from 0 on: of those that Tensor Cores add up like compute capability 9.0 80 + K / 59 units, like
-// 8.x 121 + K / 55, and one more for each piece of K behind the first.
+// What is promised of products with that K, from 0 on: of those that Tensor Cores add up like compute capability 9.0 80 + K / 59 units,
+// like 8.x 121 + K / 55, and one more for each piece of K behind the first.
 constexpr gemm_bound bound_of(gemm_sums how, std::int64_t k) {
   if (k <= 0) return {};
   const auto depth = static_cast<double>(k);

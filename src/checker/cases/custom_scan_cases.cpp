@@ -54,7 +54,7 @@ template <class F> void with_custom_type(custom_type type, F f) {
 
 template <class F> void with_each_ring(const context& where, F f) {
   for (const custom_scan& s : checked::custom_scans()) {
-    const auto ring = where.limits().major >= 9 ? s.by_engine : s.by_threads;
+    const auto ring = features_of(where.limits()).sm_90a ? s.by_engine : s.by_threads;
     if (ring.tile != 0) with_custom_type(s.type, [&]<class T, class Op>() { f.template operator()<T, Op>(s, ring.tile, ring.stages); });
   }
 }

@@ -37,7 +37,8 @@ struct product_plan {
   multiplier by() const { return waves.front().with.how.by; }
   // Bytes of A's parts, or of what is known of its rows where the product splits them.
   std::size_t bytes_of_a(multiplier with) const {
-    return with == multiplier::split_inside ? split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(block_facts))) : split_a().bytes();
+    if (with != multiplier::split_inside) return split_a().bytes();
+    return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(block_facts)));
   }
   std::size_t workspace(multiplier with) const { return bytes_of_a(with) + split_b().bytes() + count_bytes() + list_bytes(); }
   std::size_t workspace() const { return workspace(by()); }
