@@ -18,7 +18,6 @@ constexpr const char* load_colour = "#56b4e9";
 constexpr const char* compute_colour = "#e69f00";
 constexpr const char* wait_colour = "#d9d9d9";
 constexpr const char* ink = "#222222";
-constexpr const char* soft_ink = "#5f5f5f";
 
 constexpr double width = 1200, margin = 28, gutter = 96;
 constexpr double left = margin + gutter, right = width - margin, plot = right - left;
