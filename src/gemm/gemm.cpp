@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/executor/scratch.hpp>
 #include <cstdint>
 #include <variant>
 
@@ -13,22 +14,6 @@
 namespace antiphase {
 namespace {
 
-// Memory of a stream for as long as the work that was queued meanwhile needs it.
-class borrowed {
- public:
-  borrowed(const context& where, std::size_t bytes, stream on)
-      : where_(where), on_(on), memory_(static_cast<std::byte*>(where.runs_on().borrow(bytes, on)), bytes) {}
-  borrowed(const borrowed&) = delete;
-  borrowed& operator=(const borrowed&) = delete;
-  ~borrowed() { where_.runs_on().give_back(memory_.data(), on_); }
-  std::span<std::byte> memory() const { return memory_; }
-
- private:
-  const context& where_;
-  stream on_;
-  std::span<std::byte> memory_;
-};
-
 gemms::judged_view recomputed_of(const gemm_options& options) {
   return gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
 }
@@ -36,7 +21,7 @@ gemms::judged_view recomputed_of(const gemm_options& options) {
 launch_counts run(const context& where, const gemms::product_plan& plan, const gemm_options& options) {
   const std::size_t needed = plan.workspace();
   if (options.workspace.empty()) {
-    const borrowed memory(where, needed, options.on);
+    const borrowed memory(where.runs_on(), needed, options.on);
     return gemms::run(where, plan, memory.memory(), options.recomputed, options.on);
   }
   if (options.workspace.size() < needed)

@@ -1,4 +1,6 @@
 // Cases of scan.cuh: custom types and operators, in one pass by either mover, and in several.
+#include <antiphase/executor/published.hpp>
+
 #include "src/checker/cases/cases.hpp"
 #include "src/checker/cases/custom_kernels.hpp"
 
@@ -86,11 +88,9 @@ void in_passes(const context& where) {
 }  // namespace
 
 std::vector<checked_case> custom_scan_cases() {
-  device_limits ampere = simulated_device(), one_block = simulated_device();
-  ampere.major = 8;
-  one_block.multiprocessors = 1;
-  device_limits one_block_of_ampere = ampere;
-  one_block_of_ampere.multiprocessors = 1;
+  const device_limits& ampere = published_device("8.0");
+  device_limits one_block = simulated_device(), one_block_of_ampere = ampere;
+  one_block.multiprocessors = one_block_of_ampere.multiprocessors = 1;
   return {{"scan/custom", "scan.cuh in one pass, tiles by bulk copies: custom types of 3, 8 and 16 bytes", in_one_pass},
           {"scan/custom-tail", "the same, the last tile not full", with_a_part_of_a_tile, one_block},
           {"scan/custom-async", "scan.cuh in one pass, tiles by cp.async", in_one_pass, ampere},
