@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a switch from fiber to fiber costs on the CPU executor: threads of a block that do nothing but meet at its barrier.
 #include <benchmark/benchmark.h>
 #include <antiphase/context.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compile options of the project's own targets. Consumers of the library inherit none of them but the language standard.
 include_guard(GLOBAL)
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Which CUB the benchmarks compare with: the CUDA toolkit's, or that of the CCCL (the libraries that CUB is part of) at ANTIPHASE_CCCL.
 include_guard(GLOBAL)
 

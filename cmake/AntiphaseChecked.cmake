@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Kernels for the checker. Installed with the package: users check kernels of their own with it.
 include_guard(GLOBAL)
 

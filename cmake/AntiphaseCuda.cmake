@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds the CUDA toolkit and says what the GPU part is compiled for. Sets ANTIPHASE_HAS_CUDA.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/AntiphaseGpus.cmake")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Which GPUs the GPU part is compiled for.
 include_guard(GLOBAL)
 

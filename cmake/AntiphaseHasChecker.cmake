@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Whether the checker can be built, and with what. Sets ANTIPHASE_HAS_CHECKER.
 include_guard(GLOBAL)
 

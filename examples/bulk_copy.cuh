@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = 2x + place, as a kernel of three roles: one warp loads, several compute, one stores, over a ring of mbarriers (sm_90).
 #pragma once
 #include <antiphase/core/channel.hpp>

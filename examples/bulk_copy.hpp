@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bulk copy kernel as the host sees it: policy, params, and what is computed.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A matrix product on the first GPU, or on the CPU executor where there is none.
 #include <antiphase/gemm.hpp>
 #include <cstdio>

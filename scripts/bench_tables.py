@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables and pictures of what `antiphase bench` measured. A table stands in README or a document between two comments:
 
     <!-- table speed -->

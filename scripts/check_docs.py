@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fails on links of the documents that lead nowhere, on long lines, and on comments that name a document which does not exist.
 
     check_docs.py [ROOT]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fails if the checker could be blind in a program that holds kernels compiled with and without its instrumentation.
 
     check_instrumented.py PROGRAM OBJECT...

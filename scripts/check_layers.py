@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws the include graph and fails on an arrow that points upwards, on a cycle, on too long a chain of includes, or on code that asks a device
 for its compute capability.
 

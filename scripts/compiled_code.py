@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether figures are of the kernels that a build holds. docs/measuring.md says what is compared."""
 import collections
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Single figures in running text: each stands between two comments, the first of which says what it is.
 
     <!-- gain gemm double-buffered padded 1024 -->+41.5 %<!-- end -->

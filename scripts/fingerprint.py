@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fingerprints of compiled kernels: equal as long as the code is that a GPU gets, whatever happens to names, comments and lines.
 
     fingerprint.py FILE...              prints a line per kernel: architecture, fingerprint, mangled name

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of the ladders: one bar per step, the rivals beside them. SVG, written by hand so that it needs no library."""
 import math
 from xml.sax.saxutils import escape

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of lines over a size that doubles from mark to mark. SVG, written by hand so that it needs no library."""
 import math
 from xml.sax.saxutils import escape

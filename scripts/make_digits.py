@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the arrays of examples/data from the table of handwritten digits (see examples/data/README.md)."""
 
 import argparse

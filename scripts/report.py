@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the README's tables of the ladders, their pictures, and the figures in the documents from the result files in bench/results.
 
     report.py [--root ROOT] [--kernels FILE]           writes them
@@ -144,12 +145,13 @@ def with_ladders(text, block):
 
 
 def with_programs(text, root):
-    """The text with the programs and outputs it shows as they are in their files: <!-- program FILE --> or <!-- output FILE --> stands before each, FILE perhaps
-    followed by the lines shown (FIRST-LAST)."""
+    """The text with the programs and outputs it shows as they are in their files, license lines aside: <!-- program FILE --> or
+    <!-- output FILE --> stands before each, FILE perhaps followed by the lines shown (FIRST-LAST)."""
     def filled(match):
         lines = (root / match["file"]).read_text().splitlines(keepends=True)
         first, last = (int(match["first"]), int(match["last"])) if match["first"] else (1, len(lines))
-        return match["before"] + "".join(lines[first - 1:last]) + "```"
+        shown = [line for line in lines[first - 1:last] if not re.match(r"(//|#) SPDX-License-Identifier: ", line)]
+        return match["before"] + "".join(shown) + "```"
     return re.sub(r"(?P<before><!-- (?:program|output) (?P<file>\S+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n```\w*\n).*?```", filled, text, flags=re.DOTALL)
 
 

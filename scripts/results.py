@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result files in bench/results: reading, checking, and which figure counts. docs/measuring.md describes them."""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Shows what the demo computed: nearest neighbours of handwritten digits from a matrix product, and the ink used from a scan.
 
 Standard library only: the arrays are the small .npy files of examples/data and of the demo.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes include/antiphase/device/wgmma_instructions.cuh: inline assembly takes no list of registers from a template.
 
     wgmma_instructions.py           writes the header

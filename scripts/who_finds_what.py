@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Which tool finds which mutant of tests/checker/mutants: our checker, compute-sanitizer's tools, or a look at the numbers.
 
     who_finds_what.py checker PROGRAM                  what the checker says; PROGRAM: test_mutants of a build, whose tests compare with it

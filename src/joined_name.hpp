@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names put together while compiling: those of kernels, from their step's.
 #pragma once
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What both ladders do with their lists: joining lists of kernels, finding a step by its name.
 #pragma once
 #include <fmt/format.h>

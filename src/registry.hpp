@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the lists of kernels, each compiled once for every target, to the kernels of one target.
 //
 // A family (gemm, scan) names its lists once, in a macro LISTS(LIST) with an entry LIST(instance, plain_kernels) for each: what the list
@@ -20,14 +21,14 @@
 #define AP_DECLARE_LIST(type, list) std::vector<type> list();
 #define AP_APPEND_LIST(type, list) ::antiphase::registry_detail::append(all, &list);
 // In the namespace of a family: TARGET::registered<Instance>(), all instances of that type which were compiled for the target.
-#define AP_REGISTRY(TARGET, LISTS)                       \
-  namespace TARGET {                                     \
-  LISTS(AP_DECLARE_LIST)                                 \
+#define AP_REGISTRY(TARGET, LISTS)                               \
+  namespace TARGET {                                             \
+  LISTS(AP_DECLARE_LIST)                                         \
   template <class Instance> std::vector<Instance> registered() { \
-    std::vector<Instance> all;                           \
-    LISTS(AP_APPEND_LIST)                                \
-    return all;                                          \
-  }                                                      \
+    std::vector<Instance> all;                                   \
+    LISTS(AP_APPEND_LIST)                                        \
+    return all;                                                  \
+  }                                                              \
   }
 
 namespace antiphase {
@@ -55,10 +56,10 @@ template <class Instance> const std::vector<Instance>& require_checked_list() {
 
 // In the namespace of a family, after AP_REGISTRY() for cpu and, where there is CUDA, cuda: instances_of<Instance>(target), made once.
 // Throws not_supported for the checker's kernels in a program without them.
-#define AP_INSTANCES()                                                                               \
-  template <class Instance> const std::vector<Instance>& instances_of(target where) {                \
-    static const std::vector<Instance> on_cpu = cpu::registered<Instance>();                         \
-    static const std::vector<Instance> on_cuda{AP_IF_CUDA(cuda::registered<Instance>())};            \
-    if (where == target::checked) return require_checked_list<Instance>();                           \
-    return where == target::cuda ? on_cuda : on_cpu;                                                 \
+#define AP_INSTANCES()                                                                    \
+  template <class Instance> const std::vector<Instance>& instances_of(target where) {     \
+    static const std::vector<Instance> on_cpu = cpu::registered<Instance>();              \
+    static const std::vector<Instance> on_cuda{AP_IF_CUDA(cuda::registered<Instance>())}; \
+    if (where == target::checked) return require_checked_list<Instance>();                \
+    return where == target::cuda ? on_cuda : on_cpu;                                      \
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stream of CUDA for the tests that need one of their own.
 #pragma once
 #include <cuda_runtime_api.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether tests run under AddressSanitizer, where kernels take ten times as long: long ones are content with a part of their cases there.
 #pragma once
 

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program `antiphase`: reads the arguments, runs one subcommand, turns errors into exit codes.
 #include <fmt/format.h>
 
 #include <antiphase/version.hpp>
 
-#include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
 #include "tool/files/interrupt.hpp"
 #include "tool/measure/provenance.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
 
 namespace {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a kernel of one's own, without a GPU: check_smooth right|broken [--schedules N --seed N ...]. Exit code 5: something was found.
 #include <algorithm>
 #include <antiphase/checker.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel with two buffers: one tile is copied to shared memory while the sums of the other are taken.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/copy_async.cuh>

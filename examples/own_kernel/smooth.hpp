@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sums of three neighbours: what the kernel of smooth.cuh is asked to do, for kernel and host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An account: every day it earns that day's interest and takes that day's payment. Its balance of each day, by one scan.
 #include <antiphase/context.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A linear recurrence as a scan: compiled by nvcc for GPUs and by g++ for the CPU executor.
 #include <antiphase/scan.cuh>
 

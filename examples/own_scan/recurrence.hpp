@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A linear recurrence, all of its steps at once.
 #pragma once
 #include <antiphase/context.hpp>

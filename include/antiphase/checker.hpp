@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs kernels under the checker: races, missing waits and bad accesses, found without a GPU.
 #pragma once
 #include <antiphase/context.hpp>
@@ -124,8 +125,8 @@ const std::vector<checked_case>& library_cases();
 
 // Every kernel that the library can launch, as it was compiled for the checker.
 struct library_kernel {
-  std::string by_case;    // the case that launches it
-  std::string variant;    // what tells it apart from others of its name
+  std::string by_case;  // the case that launches it
+  std::string variant;  // what tells it apart from others of its name
   kernel code;
   std::string unchecked = {};  // why no case launches it; empty: one does
 };

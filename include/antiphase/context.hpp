@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where calls of the library run, and memory there.
 #pragma once
 #include <antiphase/executor/executor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products: C = alpha * A * B + beta * C in FP32.
 #pragma once
 #include <antiphase/context.hpp>
@@ -41,7 +42,7 @@ struct gemm_options {
                                         // done; none: memory is allocated in the order of the stream
   std::uint64_t* recomputed = nullptr;  // of the device: the number of outputs whose sum was computed again, in FP64, is added to it
   weaker_bound if_weaker = weaker_bound::take;  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
-  gemm_choice* ran = nullptr;  // of the host: where gemm() writes what it runs, as explain() tells it
+  gemm_choice* ran = nullptr;                   // of the host: where gemm() writes what it runs, as explain() tells it
 };
 
 // C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, negative ones too, so that every combination of row-

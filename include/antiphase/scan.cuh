@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans of arrays of your own types with your own operators: for nvcc, and for g++, which compiles them for the CPU executor.
 #pragma once
 #include <algorithm>
@@ -6,12 +7,12 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/architecture.cuh>
 #include <antiphase/executor/scratch.hpp>
-#include <antiphase/scan/detail/device_wide.cuh>
-#include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/detail/custom_elements.cuh>
+#include <antiphase/scan/detail/device_wide.cuh>
 #include <antiphase/scan/detail/passes.hpp>
 #include <antiphase/scan/detail/single_pass.cuh>
 #include <antiphase/scan/detail/single_pass.hpp>
+#include <antiphase/scan/ladder.hpp>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -52,8 +53,8 @@ inline namespace AP_TARGET {
 template <scans::scannable T, scans::operator_on<T> Op>
 launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op op, const array_scan_options& options = {});
 template <scans::scannable T, scans::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
-                                                                                       std::int64_t length, const T& initial, Op op,
-                                                                                       const array_scan_options& options = {});
+                                                                                     std::int64_t length, const T& initial, Op op,
+                                                                                     const array_scan_options& options = {});
 
 namespace scan_detail {
 
@@ -155,8 +156,8 @@ launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int
                                  options.on);
 }
 template <scans::scannable T, scans::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
-                                                                                       std::int64_t length, const T& initial, Op,
-                                                                                       const array_scan_options& options) {
+                                                                                     std::int64_t length, const T& initial, Op,
+                                                                                     const array_scan_options& options) {
   return scan_detail::run<T, Op>(where,
                                  {.in = in,
                                   .out = out,

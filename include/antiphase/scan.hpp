@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans (prefix sums, products, minima, maxima) of whole arrays, along one axis.
 #pragma once
 #include <antiphase/context.hpp>
@@ -66,14 +67,14 @@ launch_counts scan_by_key(const context& where, const scan_problem& p, const sca
 
 // What the call would run, and why. Of the arrays only the addresses are looked at. Throws what the call would throw.
 struct scan_choice {
-  std::string kernel = {};                          // a step's name
-  int threads = 0;                                  // of a block
-  std::int64_t tile = 0;                            // elements
-  std::int64_t tiles = 0;                           // of all lines
-  int stages = 1;                                   // tiles of a block's ring
-  std::uint64_t blocks = 0;                         // of the largest launch
-  int launches = 0;                                 // 0: there is nothing to scan
-  std::size_t workspace = 0;                        // bytes that the call works in; scan_workspace() may ask for more
+  std::string kernel = {};    // a step's name
+  int threads = 0;            // of a block
+  std::int64_t tile = 0;      // elements
+  std::int64_t tiles = 0;     // of all lines
+  int stages = 1;             // tiles of a block's ring
+  std::uint64_t blocks = 0;   // of the largest launch
+  int launches = 0;           // 0: there is nothing to scan
+  std::size_t workspace = 0;  // bytes that the call works in; scan_workspace() may ask for more
   // A sum is at most so many half units in the last place of the sum of its terms' magnitudes away, in the type that it is computed in;
   // f16 and bf16 are rounded from that. 0: results are exact. Infinity: a product, whose error is relative (docs/accuracy.md).
   double units = 0;

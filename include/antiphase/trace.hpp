@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timelines: when the block of a running GEMM kernel loads, waits and computes, and how much of the loading its computation hides.
 #pragma once
 #include <antiphase/channel/record.hpp>

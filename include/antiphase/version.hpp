@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this build of the library is.
 #pragma once
 #include <string_view>

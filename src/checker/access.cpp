@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an access finds in the cells it touches.
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread or engine that is about to access memory.
 #pragma once
 #include "model.hpp"

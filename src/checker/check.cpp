@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a program under many schedules and telling what was found.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>

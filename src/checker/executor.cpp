@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "executor.hpp"
 
 #include <antiphase/core/error.hpp>

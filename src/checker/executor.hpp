@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU executor of one checked run: its memory and its launches go through a model.
 #pragma once
 #include <memory>

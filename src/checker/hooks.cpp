@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the compiler calls for every access to memory in an instrumented kernel: ThreadSanitizer's interface, our rules. This file is not
 // instrumented itself, and libtsan is not linked.
 #include <cstring>

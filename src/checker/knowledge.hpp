@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an agent knows of the others' pasts: vector clocks, shared and immutable once published.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's own kernels, compiled for the checker.
 #pragma once
 #include "src/gemm/registry.hpp"

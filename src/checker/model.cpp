@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who knows of whom: threads, barriers, copies.
 #include "model.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The happens-before relation of a run, and what breaks it.
 #pragma once
 #include <antiphase/checker.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of a check as text: for the tool, and for programs that check kernels of their own.
 #include <fmt/format.h>
 

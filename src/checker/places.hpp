@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From addresses in the running program to lines of its source.
 #pragma once
 #include <antiphase/checker.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports for people and for programs.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that kernels may touch, and for each byte of it who wrote it last and who has read it since.
 #pragma once
 #include <array>

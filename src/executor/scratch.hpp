@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What executors keep of each stream: who holds it, and its memory.
 #pragma once
 #include <algorithm>

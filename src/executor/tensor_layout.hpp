@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the copy engine can copy.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>

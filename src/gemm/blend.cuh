@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a sum to C.
 #pragma once
 #include <antiphase/device/math.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of candidates, and the choice among them.
 #include "src/gemm/choose.hpp"
 
@@ -24,9 +25,7 @@ bool always(const candidate&, const request&) { return true; }
 double products_of(const request& r) {
   return static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * static_cast<double>(r.k());
 }
-double bytes_of_operands(const request& r) {
-  return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n());
-}
+double bytes_of_operands(const request& r) { return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n()); }
 double bytes_of_c(const request& r) {
   return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * (r.what.beta == 0 ? 1 : 2);
 }
@@ -80,10 +79,7 @@ constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma
 constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
 
 constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
-    {.is = {.name = "short",
-            .adds = "sums in FP64, for a K of up to 16",
-            .needs = {.fast_fp64 = true},
-            .sums = gemm_sums::doubles},
+    {.is = {.name = "short", .adds = "sums in FP64, for a K of up to 16", .needs = {.fast_fp64 = true}, .sums = gemm_sums::doubles},
      .suits = few_values_of_k,
      .cost = cost_of_short,
      .plan = plan_short_product,

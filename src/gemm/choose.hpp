@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a matrix product may run, as one table, and the one judgement of a request.
 #pragma once
 #include <antiphase/gemm.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a product takes, predicted: from what it moves, what it multiplies and how often it launches.
 #pragma once
 #include <algorithm>

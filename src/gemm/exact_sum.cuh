@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels share whose sums are in FP64.
 #pragma once
 #include "src/gemm/blend.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was chosen for a product, in words.
 #include <fmt/format.h>
 
@@ -51,8 +52,7 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
     case objection::reason::long_k: return fmt::format("it is for K up to {}, K is {}", short_k, r.what.k());
     case objection::reason::many_tiles:
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
-    case objection::reason::unaligned:
-      return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
+    case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
     case objection::reason::unknown_sums: break;
   }
   return fmt::format("nothing is promised of how the Tensor Cores of {} round, which has compute capability {}; it runs if asked for",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public matrix product: the choice is run.
 #include <antiphase/gemm.hpp>
 

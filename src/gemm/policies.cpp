@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of gemm's policies, and what to say of one that does not exist.
 #include <antiphase/gemm/policies.hpp>
 

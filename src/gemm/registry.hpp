@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lists of GEMM kernels: to add one, name it here and in src/CMakeLists.txt.
 #pragma once
 #include <antiphase/gemm/ladder.hpp>
@@ -8,18 +9,18 @@
 #include "src/gemm/split/split_product.hpp"
 #include "src/registry.hpp"
 
-#define AP_GEMM_LISTS(LIST)                                                                                           \
-  LIST(instance, plain_kernels)                                                                                       \
-  LIST(instance, async_kernels)                                                                                       \
-  LIST(instance, vector_kernels)                                                                                      \
-  LIST(instance, strict_kernels)                                                                                      \
-  LIST(tensor_core_instance, tensor_core_kernels)                                                                     \
-  LIST(tensor_core_instance, tensor_core_tma_kernels)                                                                 \
-  LIST(product_instance, split_kernels)                                                                               \
-  LIST(product_instance, split_mma_kernels)                                                                           \
-  LIST(product_instance, split_inside_kernels)                                                                        \
-  LIST(split_pass_instance, split_pass_kernels)                                                                       \
-  LIST(split_pass_instance, split_pass_alone_kernels)                                                                 \
+#define AP_GEMM_LISTS(LIST)                           \
+  LIST(instance, plain_kernels)                       \
+  LIST(instance, async_kernels)                       \
+  LIST(instance, vector_kernels)                      \
+  LIST(instance, strict_kernels)                      \
+  LIST(tensor_core_instance, tensor_core_kernels)     \
+  LIST(tensor_core_instance, tensor_core_tma_kernels) \
+  LIST(product_instance, split_kernels)               \
+  LIST(product_instance, split_mma_kernels)           \
+  LIST(product_instance, split_inside_kernels)        \
+  LIST(split_pass_instance, split_pass_kernels)       \
+  LIST(split_pass_instance, split_pass_alone_kernels) \
   LIST(short_instance, short_kernels)
 
 namespace antiphase::gemms {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every matrix product is asked first.
 #pragma once
 #include <antiphase/gemm/problem.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles of f16 in shared memory, in rows that ldmatrix reads without bank conflicts.
 #pragma once
 #include <antiphase/core/half.hpp>

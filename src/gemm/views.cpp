@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "src/gemm/views.hpp"
 
 #include <fmt/format.h>

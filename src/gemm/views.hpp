@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judging the memory that a product is given.
 #pragma once
 #include <antiphase/core/view.hpp>

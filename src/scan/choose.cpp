@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "src/scan/choose.hpp"
 
 #include <fmt/format.h>
@@ -115,7 +116,7 @@ std::vector<std::string> refusals(const request& r, const candidate* chosen) {
   std::vector<std::string> all;
   for (const candidate& c : candidates()) {
     const std::optional<int> other = c.cost(c, r);
-    if (&c == chosen || !other || (cost < of_paying_ring && *other > cost)) continue;
+    if (&c == chosen || !other || (cost<of_paying_ring&& * other> cost)) continue;
     if (const misfit not_it = judge(c, r); not_it != misfit::none)
       all.push_back(fmt::format("{}: {}", c.name, words_of(c, not_it, r)));
     else if (is_single_pass(*c.how))
@@ -198,9 +199,7 @@ std::vector<std::string> why(const choice& c) {
                         r.lines(), r.what.length, how.how.threads == 1 ? "one" : "a warp")};
   return {"it takes lines of any length and any axis, in several kernels that read the array twice"};
 }
-std::vector<std::string> refused(const choice& c) {
-  return c.asked || c.of.empty() ? std::vector<std::string>() : refusals(c.of, c.by);
-}
+std::vector<std::string> refused(const choice& c) { return c.asked || c.of.empty() ? std::vector<std::string>() : refusals(c.of, c.by); }
 
 std::size_t lasting_workspace(const problem& p, const scan_keys* keys) {
   std::size_t most = 0;

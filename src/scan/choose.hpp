@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which step scans a request: one table, read by every call. A request is judged once, and its choice serves what runs it, what tells of it
 // and what sizes its memory.
 #pragma once
@@ -20,7 +21,8 @@ struct candidate {
   const step* how;
   device_features needs;
   misfit (*suits)(const step& how, const request& r);  // needs aside
-  // Among those that suit, `auto` takes the cheapest. Ranks, as measured (docs/notebook/scan.md); nothing: not by itself, and not worth a word.
+  // Among those that suit, `auto` takes the cheapest. Ranks, as measured (docs/notebook/scan.md); nothing: not by itself, and not worth a
+  // word.
   std::optional<int> (*cost)(const candidate& c, const request& r);
   // Bytes of its working memory for a problem, and of one that also serves all that are shorter and otherwise the same.
   std::size_t (*workspace)(const step& how, const problem& p, const scan_keys* keys);

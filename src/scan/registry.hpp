@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lists of scan kernels: to add one, name it here and in src/CMakeLists.txt.
 #pragma once
 #include <antiphase/scan/ladder.hpp>

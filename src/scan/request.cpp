@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judging scan problems.
 #include "src/scan/request.hpp"
 
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/scan/detail/passes.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/operators.hpp>
-#include <antiphase/scan/detail/passes.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>

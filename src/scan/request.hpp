@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a scan problem says, in the terms of its kernels, and what comes of it.
 #pragma once
 #include <antiphase/core/element.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps by their names, and one step at a time: what a ladder measures.
 #include <antiphase/scan/ladder.hpp>
 

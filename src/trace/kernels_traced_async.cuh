@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recording GEMM kernels that copy asynchronously (sm_80). Those with wide copies have one twin for row-major operands and one for any.
 #include <antiphase/gemm/ladder.hpp>
-#include "src/trace/traced.cuh"
 #include <vector>
+#include "src/trace/traced.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recording GEMM kernels that need nothing newer than sm_75.
 #include <antiphase/gemm/ladder.hpp>
-#include "src/trace/traced.cuh"
 #include <vector>
+#include "src/trace/traced.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recording a GEMM kernel: choosing the recording twin, launching it, collecting what it logged.
 #include <antiphase/trace.hpp>
 
@@ -8,10 +9,10 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include "src/trace/traced_problem.hpp"
 #include <cstddef>
 #include <span>
 #include <utility>
+#include "src/trace/traced_problem.hpp"
 
 #include "build_config.hpp"
 #include "src/gemm/request.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Figures from the spans of a timeline.
 #include <antiphase/trace.hpp>
 

@@ -1,9 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tiled GEMM kernel with a recorder: the same code, and the timeline of one of its blocks.
 #pragma once
 #include <antiphase/channel/recorder.cuh>
-#include "src/gemm/ladder/tiled.cuh"
-#include "src/joined_name.hpp"
-#include "src/trace/traced_problem.hpp"
 #include <antiphase/gemm/ladder.hpp>
 #include <array>
 #include <cstddef>
@@ -11,6 +9,9 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+#include "src/gemm/ladder/tiled.cuh"
+#include "src/joined_name.hpp"
+#include "src/trace/traced_problem.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -44,7 +45,8 @@ template <copy_kind Copy, std::size_t I> void add_traced_step(std::vector<instan
     list.push_back({steps[I].name, steps[I].how, kernel_of<traced<steps[I].how>>(joined<traced_name<I>>)});
 }
 template <copy_kind Copy> void add_traced_steps(std::vector<instance>& list) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_traced_step<Copy, I>(list), ...); }(std::make_index_sequence<std::size(steps)>());
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_traced_step<Copy, I>(list), ...); }
+  (std::make_index_sequence<std::size(steps)>());
 }
 
 }  // namespace AP_TARGET

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recording twins of the ladder's kernels, as each target's lists give them.
 #pragma once
 #include <antiphase/gemm/ladder.hpp>

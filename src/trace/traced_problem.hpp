@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a recording GEMM kernel is asked to do.
 #pragma once
 #include <antiphase/channel/record.hpp>

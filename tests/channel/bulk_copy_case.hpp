@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // An instance of the bulk copy kernel, for the host.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
-#include "examples/bulk_copy.hpp"
 #include <vector>
+#include "examples/bulk_copy.hpp"
 
 namespace antiphase::test {
 

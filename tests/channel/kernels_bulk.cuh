@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bulk copy kernels that are tested: one to five stages, both ways to store.
 #include <antiphase/device/kernel.cuh>
 #include "examples/bulk_copy.cuh"

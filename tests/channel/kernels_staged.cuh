@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rings of staged copies with one to eight stages.
-#include "tests/channel/ring_kernels.cuh"
 #include <utility>
+#include "tests/channel/ring_kernels.cuh"
 
 namespace antiphase::test {
 inline namespace AP_TARGET {

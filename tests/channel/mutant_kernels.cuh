@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broken rings: each differs from a right one in one thing. For the CPU executor, which must show them.
 #pragma once
 #include <antiphase/core/channel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that pass units through a ring in the unified form, whatever the ring is.
 #pragma once
 #include <antiphase/channel/async_copies.cuh>

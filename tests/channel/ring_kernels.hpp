@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ring kernels get and must compute, for kernels and host.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bulk copy kernel on every executor: exact results, tails of any length, nothing written outside.
 #include <gtest/gtest.h>
 #include <antiphase/context.hpp>

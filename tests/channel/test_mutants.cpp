@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broken rings are caught on the CPU executor: by wrong numbers or a report, and under which landing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,15 +13,22 @@ namespace antiphase::test {
 namespace {
 
 template <int N, broken B> mutant<> async(const char* name, outcome early, outcome late) {
-  return {"async_" + std::to_string(N) + "_" + name, B == broken::nothing ? nullptr : name, {.early = early, .late = late},
+  return {"async_" + std::to_string(N) + "_" + name,
+          B == broken::nothing ? nullptr : name,
+          {.early = early, .late = late},
           kernel_of<copies_through<N, broken_async_copies<N, B>>>("mutant")};
 }
 template <int N, broken B> mutant<> staged(const char* name, outcome both) {
-  return {"staged_" + std::to_string(N) + "_" + name, B == broken::nothing ? nullptr : name, {.early = both, .late = both},
+  return {"staged_" + std::to_string(N) + "_" + name,
+          B == broken::nothing ? nullptr : name,
+          {.early = both, .late = both},
           kernel_of<registers_through<N, broken_staging<B>::template ring>>("mutant")};
 }
 template <int N, slip S> mutant<> bulk(const char* name, outcome early, outcome late, const char* says = "") {
-  return {"bulk_" + std::to_string(N) + "_" + name, S == slip::nothing ? nullptr : name, {.says = says, .early = early, .late = late}, kernel_of<bulk_ring<N, S>>("mutant")};
+  return {"bulk_" + std::to_string(N) + "_" + name,
+          S == slip::nothing ? nullptr : name,
+          {.says = says, .early = early, .late = late},
+          kernel_of<bulk_ring<N, S>>("mutant")};
 }
 
 template <int N> void add_rings(std::vector<mutant<>>& all) {

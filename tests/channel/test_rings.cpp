@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rings of copies under pipeline, one to eight stages, several runs on one ring.
 #include <gtest/gtest.h>
 #include <antiphase/context.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Configures with a reason against the checker, and looks at what is said: -DCASE=off|<reason>-<on|auto> -DSOURCE= -DWORK=
 file(REMOVE_RECURSE "${WORK}")
 set(compiler GNU)

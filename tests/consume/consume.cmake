@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package|pkg_config -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
 #   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors
 #   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the package is found, with CHECKER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A channel whose events each have agents of their own, written down as scripts of the model.
 #pragma once
 #include <antiphase/core/channel.hpp>

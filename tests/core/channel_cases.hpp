@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a channel must do, for the tests of the core and, in a small selection, for its mutants.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model of agents that meet at barriers: every interleaving of them is visited.
 //
 // An agent is a list of steps: it arrives at a barrier, or it waits. Between two steps it uses slots. How far a barrier has come and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channels under every interleaving of their agents, with barriers that know nothing but a parity.
 //
 // Not explored, because the number of states grows with the power of the agents: five events with two parties each (ten agents; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where an agent stands: the arithmetic of cursors.
 #include <gtest/gtest.h>
 #include <antiphase/core/channel.hpp>

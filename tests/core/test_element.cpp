@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types: names, sizes, and the way from a value to a C++ type.
 #include <gtest/gtest.h>
 #include <antiphase/core/element.hpp>

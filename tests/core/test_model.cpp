@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model that the tests of the core rely on finds the faults it is there for.
 #include <gtest/gtest.h>
 

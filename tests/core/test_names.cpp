@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is said of a name that does not exist.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The unified form: one agent in both roles, then several threads under every interleaving.
 #include <gtest/gtest.h>
 

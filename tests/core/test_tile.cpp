@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles cover a range once, in every order.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

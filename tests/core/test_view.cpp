@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views of matrices: strides in place of copies.
 #include <gtest/gtest.h>
 #include <antiphase/core/view.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several threads that all run the same pipeline over one channel, written down as scripts of the model.
 #pragma once
 #include <antiphase/core/channel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probe kernels of mbarriers and bulk copies (sm_90).
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probe kernels of clusters and of launches that overlap (sm_90).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probe kernels of copies that a thread starts and waits for later (sm_80).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/copy_async.cuh>

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that try the Tensor Core operations of a warp (sm_80).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/matrix.cuh>
-#include "tests/device/tensor_cases.hpp"
 #include <vector>
+#include "tests/device/tensor_cases.hpp"
 
 namespace antiphase::probe {
 inline namespace AP_TARGET {

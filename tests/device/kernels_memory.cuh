@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probe kernels of atomics, fences, polling across blocks and the clock.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probe kernels of indices, barriers, warp operations and shared storage.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>

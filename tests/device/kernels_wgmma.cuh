@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that try the Tensor Core operations of a warpgroup and tensor copies (sm_90a).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/wgmma.cuh>
-#include "tests/device/tensor_cases.hpp"
 #include <vector>
+#include "tests/device/tensor_cases.hpp"
 
 namespace antiphase::probe {
 inline namespace AP_TARGET {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small kernels that try one verb each, with what must come out: the same list for every executor.
 #pragma once
 #include <antiphase/core/portable.hpp>

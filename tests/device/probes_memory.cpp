@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must come out of the probes of atomics, polling, time and asynchronous copies.
 #include "tests/device/probes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must come out of the probes of indices, barriers, warps and shared storage.
 #include "tests/device/probes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels that try Tensor Cores and tensor copies get, and where they put operands.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running the kernels that try Tensor Cores: the same cases on every executor.
 #pragma once
 #include <gtest/gtest.h>

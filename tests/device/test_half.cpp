@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16: all values there and back, and rounding.
 #include <gtest/gtest.h>
 #include <antiphase/core/half.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one step of a Tensor Core computes: the CPU executor's against an independent model, and the GPU's against the CPU executor's, bit
 // for bit.
 #include <bit>

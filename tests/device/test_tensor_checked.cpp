@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the checker says of kernels with Tensor Core operations and tensor copies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boxes of tensors: what arrives where, what is refused, and a product fed by them.
 #include <gmock/gmock.h>
 #include <antiphase/core/error.hpp>

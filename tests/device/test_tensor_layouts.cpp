@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the Tensor Core finds its operands: in all layouts, in registers, and by ldmatrix.
 #include <antiphase/core/tensor_map.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the CPU executor reports of Tensor Core operations and tensor copies that the GPU would answer with silence or a fault.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/matrix.cuh>

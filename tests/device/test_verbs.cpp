@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every verb of the machine, on every executor: the probes.
 #include <gtest/gtest.h>
 #include <algorithm>

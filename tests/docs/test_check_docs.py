@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """check_docs.py on made-up documents: every fault is found, with its place, and nothing else is."""
 import pathlib
 import subprocess

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executors that run nothing, and those that write down what is asked of another.
 #pragma once
 #include <antiphase/core/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launching a kernel that a test defines, on a CPU executor that it chooses.
 #pragma once
 #include <gmock/gmock.h>

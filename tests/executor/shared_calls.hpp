@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of the library by every policy, with data of the caller's number, and what host threads get that make them at once.
 #pragma once
 #include <gtest/gtest.h>
@@ -84,8 +85,7 @@ inline std::vector<shared_call> calls_of_every_policy() {
   for (const char* policy : {"split", "split-mma", "split-inside"}) all.push_back(product(policy, 5, 6, 68));
   all.push_back(product("short", 37, 41, 5));
   std::int64_t more = 0;
-  for (const scans::step& s : scans::steps)
-    all.push_back(scanned(s.name, 1, (scans::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));
+  for (const scans::step& s : scans::steps) all.push_back(scanned(s.name, 1, (scans::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));
   for (const char* policy : {"single-pass", "single-pass-async"}) {
     all.push_back(scanned(policy, 7, 999));
     all.push_back(scanned_by_key(policy, 7'003));

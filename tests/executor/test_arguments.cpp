@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What executors and device arrays refuse, and with which words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What costs time by the simulation's clock, and what lands in the background meanwhile.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>

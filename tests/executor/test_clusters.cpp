@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clusters on the CPU executor: which blocks run together, their barrier, their shared memory.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When asynchronous copies land on the CPU executor, and which ones it refuses.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that have returned: nobody waits for them at the barrier of the block or in operations of the warp, whoever came first.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>

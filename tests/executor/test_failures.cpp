@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the CPU executor reports: barriers that are not reached by all, waits that never end, copies that are not allowed.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>

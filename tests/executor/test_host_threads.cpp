@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls from many host threads at once, the first ones of the process among them: what each gives alone, bit by bit.
 #include <gtest/gtest.h>
 

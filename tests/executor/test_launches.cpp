@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch promises whatever the kernel does: clean shared memory, unwound threads, use from many host threads, counts.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>

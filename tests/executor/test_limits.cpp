@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What fits on a device: refusals with their numbers, and blocks per multiprocessor.
 #include <antiphase/device/barrier.cuh>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In which order the CPU executor runs threads: as the schedule says, replayable, different from seed to seed where it is drawn.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scripts of decisions: written down under every schedule, followed, explored, shortened, spelled.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

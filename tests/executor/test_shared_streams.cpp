@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // One context and its streams, shared by host threads: what each gets alone, bit by bit; and whose memory a stream's is meanwhile.
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>
-#include <antiphase/executor/scratch.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <antiphase/executor/scratch.hpp>
 #include <antiphase/scan.cuh>
 #include <chrono>
 

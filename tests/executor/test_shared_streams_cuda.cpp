@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams of a GPU, shared by host threads: what only a build with CUDA can make.
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 

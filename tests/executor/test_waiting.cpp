@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks and threads that wait: which blocks are resident together, and loops of one's own around loads.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>

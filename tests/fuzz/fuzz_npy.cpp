@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a .npy file, through libFuzzer: refused as bad input, or an array that means the same however it is read and written.
 #include <sanitizer/allocator_interface.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests break of kernels whose loader and computing warps share a ring: one fault at a time.
 #pragma once
 #include <antiphase/core/channel.hpp>

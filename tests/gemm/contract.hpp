@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What precision fp32 promises of every output, and by how much a result keeps it (docs/accuracy.md).
 #pragma once
 #include <algorithm>

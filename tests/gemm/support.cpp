@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrices between guards, and the product that the kernels are compared with.
 #include "tests/gemm/support.hpp"
 

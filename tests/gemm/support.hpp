@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all tests of matrix products need: where to run, matrices between guards, values, and a product that is obviously right.
 #pragma once
 #include <gmock/gmock.h>

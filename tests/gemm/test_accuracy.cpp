@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random products against FP64 and against OpenBLAS, within what K roundings can do.
 #include <cblas.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bits of a product depend on its shape, the data, the device and the options: not on how and where the operands lie.
 #include <algorithm>
 

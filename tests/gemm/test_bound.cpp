@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bounds that products promise, as numbers; which one holds where; and what a call does about a weaker one than was asked for.
 #include <limits>
 

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which policy auto takes for which shape on which device, against the same rule written out; what a policy needs is there where it runs.
+#include <algorithm>
 #include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <algorithm>
 #include <cmath>
 
 #include "tests/gemm/support.hpp"
@@ -77,7 +78,7 @@ std::string expected_of(const device_limits& d, const asked& q, precision accura
     if ((hopper || ampere) && kib >= 99) return "split-mma";
   }
   if (capability == "7.5") return "double-buffered";  // asynchronous copies begin with 8.0
-  return kib >= 227 ? "strict" : "";  // with less it depends on the variant, of which test_limits knows
+  return kib >= 227 ? "strict" : "";                  // with less it depends on the variant, of which test_limits knows
 }
 
 TEST(gemm_table, auto_takes_what_the_rule_says) {
@@ -88,9 +89,13 @@ TEST(gemm_table, auto_takes_what_the_rule_says) {
     for (const std::int64_t m : {0, 1, 64, 257, 2048, 4096, 8448, 8576})
       for (const std::int64_t n : {0, 1, 128, 256, 257, 4096, 5000})
         for (const std::int64_t k : {0, 1, 12, 13, 17, 512, 1023, 1024, 7168, 65536, 65540})
-          for (const asked& q : {asked{m, n, k}, {m, n, k, major::column}, {m, n, k, major::row, major::column},
-                                 {m, n, k, major::column, major::row, major::column}, {.m = m, .n = n, .k = k, .offset = 1},
-                                 {.m = m, .n = n, .k = k, .alpha = 0, .beta = 0.5f}, {.m = m, .n = n, .k = k, .alpha = -1.5f, .beta = 2}})
+          for (const asked& q : {asked{m, n, k},
+                                 {m, n, k, major::column},
+                                 {m, n, k, major::row, major::column},
+                                 {m, n, k, major::column, major::row, major::column},
+                                 {.m = m, .n = n, .k = k, .offset = 1},
+                                 {.m = m, .n = n, .k = k, .alpha = 0, .beta = 0.5f},
+                                 {.m = m, .n = n, .k = k, .alpha = -1.5f, .beta = 2}})
             for (const precision accuracy : {precision::fp32, precision::strict}) {
               const std::string right = expected_of(d, q, accuracy);
               const gemm_choice is = explain(where, problem_of(q), {.accuracy = accuracy});

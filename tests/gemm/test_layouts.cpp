@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands as they lie in users' memory: either order, padded, strided, broadcast, transposed, backwards, aligned to 4 bytes only.
 #include <algorithm>
 

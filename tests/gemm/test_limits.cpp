@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices with less shared memory: which steps fit, what a refusal says, what "auto" chooses there.
 #include <algorithm>
 #include <iterator>

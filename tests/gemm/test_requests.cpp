@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests that make no sense are refused with a message that names the argument; nothing is launched or changed.
 #include <cstddef>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every step of the ladder, sizes around its tile, all layouts, scales and schedules among them.
 #include "tests/gemm/support.hpp"
 

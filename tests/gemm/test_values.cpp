@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scales, and values at the ends of FP32: what IEEE arithmetic gives, no more and no less.
 #include <limits>
 

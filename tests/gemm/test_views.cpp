@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which views of memory are refused, beside what counting every byte says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

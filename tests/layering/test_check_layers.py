@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """check_layers.py on small made-up trees: clean ones pass, each kind of fault is found and named."""
 import pathlib
 import subprocess

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cursor only moves forward.
 // error: no match for 'operator--'
 #include <antiphase/core/cursor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cursor of a ring with two slots used on one with three.
 // error: no matching function ... acquire.antiphase::cursor<2>
 #include <antiphase/core/channel.hpp>

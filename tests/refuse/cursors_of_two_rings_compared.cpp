@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cursors of rings of different size have nothing in common.
 // error: no match for 'operator=='
 #include <antiphase/core/cursor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Only the ten element types have an element.
 // error: element_traits<bool>
 #include <antiphase/core/element.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An event that no party commits.
 // error: an event nobody commits never happens
 #include <antiphase/core/channel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A channel whose slots nobody ever gives back.
 // error: a slot needs at least one event
 #include <antiphase/core/channel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A slot's number alone does not say in which round it is used.
 // error: no matching function ... ::wait.int.
 #include <antiphase/core/channel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pipeline over something that does not say how many slots it has.
 // error: template constraint failure for ... pipelined
 #include <antiphase/core/pipeline.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pipeline over something that never gives a slot back.
 // error: template constraint failure for ... pipelined
 #include <antiphase/core/pipeline.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ring that cannot hold a chunk and the one before it.
 // error: a chunk is let go while the next one is multiplied, so the ring needs room for both
 #include "src/gemm/split/split_product.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A view of constants does not become one that writes.
 // error: conversion from ... matrix_view<const float>
 #include <antiphase/core/view.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ring without slots.
 // error: a ring needs at least one slot
 #include <antiphase/core/cursor.hpp>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """cmake/AntiphaseCommit.cmake: which commit the program says it was built from."""
 import os
 import pathlib

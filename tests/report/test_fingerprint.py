@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """fingerprint.py: names, places and order of kernels do not matter, code does. On made-up code, and on what a compiler makes."""
 import json
 import os

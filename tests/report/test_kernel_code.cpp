@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which compiled code a figure belongs to: what a device takes of a list, and the kernels of a call.
 #include "tool/measure/kernel_code.hpp"
 

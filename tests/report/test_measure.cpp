@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Taking times: the statistics, what is run how often, and in which order.
 #include "tool/measure/measure.hpp"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """on_gpu with made-up programs in place of the tool, the tests and compute-sanitizer: what runs, what counts as a failure, what is written."""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """report.py on made-up results: what the tables say, which figures count, what is marked, and what --check finds."""
 import copy
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `antiphase ladder --json` and `antiphase bench --json` say about where a figure comes from. Times need a GPU; here is everything else."""
 import datetime
 import json

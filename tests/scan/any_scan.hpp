@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans of any element types, lines and segments, and what they must give: by sequential arithmetic of another kind than the library's.
 #pragma once
 #include <antiphase/core/half.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernel of a neighbour is told.
 #pragma once
 #include <cstdint>

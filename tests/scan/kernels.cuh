@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the tests: every step with many block sizes, and types with more than numbers in them.
 #include <antiphase/scan/detail/device_wide.cuh>
 

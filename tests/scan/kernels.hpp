@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels that only the tests of scans compile, for each target.
 #pragma once
 #include <antiphase/context.hpp>

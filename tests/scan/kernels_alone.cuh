@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of a user who calls the scans of warps and blocks.
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/scan/block_scan.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A neighbour that keeps multiprocessors for itself.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scan kernels that are wrong in one place each: what the tests must find.
 #include <antiphase/scan/detail/device_wide.cuh>
 #include "src/scan/wave/one_wave.cuh"
@@ -70,7 +71,10 @@ constexpr const char* whole = "none";
 constexpr test::found_by by_numbers{.early = test::outcome::sometimes_wrong, .late = test::outcome::sometimes_wrong};
 template <class Scan> pass_mutant made(const char* fault, kernel scan) {
   const bool is_whole = fault == whole;
-  return {fault, is_whole ? nullptr : fault, is_whole ? test::found_by{} : by_numbers, scan,
+  return {fault,
+          is_whole ? nullptr : fault,
+          is_whole ? test::found_by{} : by_numbers,
+          scan,
           {kernel_of<scans::tile_totals<brackets, concatenated, mutant_policy, Scan>>("totals"), mutant_policy.threads}};
 }
 template <broken Fault> pass_mutant with_fault(const char* fault) {

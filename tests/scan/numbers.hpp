@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays of numbers and their scans as the tests expect them, by other means than the library's operators.
 #pragma once
 #include <gtest/gtest.h>
@@ -53,8 +54,7 @@ template <class T> T first_of_exclusive(scan_operation operation) {
 // What must come out, and how far from it a float may be. A sum carries on a term's error at most `depth` times, as often as there are
 // additions on that term's longest way, whatever the length (a chunk, two levels of warps, and a few for each level of tiles). A product
 // has the relative errors of all multiplications behind it, one less than there are factors.
-template <class T>
-void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const std::string& what) {
+template <class T> void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const std::string& what) {
   const scans::lines over{p.outer, p.length, p.inner, p.direction};
   const T initial = first_of_exclusive<T>(p.operation);
   if (p.operation == scan_operation::min || p.operation == scan_operation::max) {

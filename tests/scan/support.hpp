@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all tests of scans need: where to run, memory with guards, and a scan that is obviously right.
 #pragma once
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scans of warps and blocks as a user's kernel calls them: any number of elements, any type, the order of operands kept.
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/support.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans beside a neighbour that holds most of the device, and of very many elements: what only a GPU shows.
 #include <cuda_runtime_api.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every step of the ladder with many block sizes, for types with more than numbers in them and operators that do not commute.
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/support.hpp"

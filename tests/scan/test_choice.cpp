@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which step scans what, what explain() says of it, and the steps for many short lines.
 #include <gmock/gmock.h>
 
@@ -61,11 +62,11 @@ template <class T> void short_lines_right(const context& where) {
   for (const std::int64_t length : {1, 2, 7, 8, 9, 16, 17, 33, 250, 256, 257, 512})
     for (const auto& [outer, inner] : {std::pair<std::int64_t, std::int64_t>{70, 1}, {1, 33}, {5, 7}}) {
       const scans::problem p{.operation = operations[turn % 4],
-                              .kind = kinds[turn / 4 % 2],
-                              .direction = directions[turn / 8 % 2],
-                              .outer = outer,
-                              .length = length,
-                              .inner = inner};
+                             .kind = kinds[turn / 4 % 2],
+                             .direction = directions[turn / 8 % 2],
+                             .outer = outer,
+                             .length = length,
+                             .inner = inner};
       expect_scan_right<T>(
           where, p, {.in_offset = turn % 5 == 1 ? turn % 4 : 0, .out_offset = turn % 5 == 2 ? turn % 2 : 0, .in_place = turn % 5 == 3});
       ++turn;

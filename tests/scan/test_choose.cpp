@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `auto` takes, held against the rule in other words; and the table against the kernels there are.
 #include <gmock/gmock.h>
 
@@ -79,8 +80,10 @@ TEST(scan_table, takes_what_the_rule_says) {
       each_kind([&](const problem& kind) {
         for (const std::int64_t outer : {1, 2, 1000})
           for (const std::int64_t inner : {1, 3})
-            for (const std::int64_t length : {1, 2, 8, 9, 16, 17, 256, 257, 512, 513, 4096, 8192, 8193, 16384, 16385, 32769, 65537,
-                                              2 << 20, (2 << 20) + 1, 4 << 20, (4 << 20) + 1, (16 << 20) + 1, 1 << 30}) {
+            for (const std::int64_t length :
+                 {1,      2,    8,     9,     16,    17,    256,     257,           512,     513,           4096,
+                  8192,   8193, 16384, 16385, 32769, 65537, 2 << 20, (2 << 20) + 1, 4 << 20, (4 << 20) + 1, (16 << 20) + 1,
+                  1 << 30}) {
               const problem p = placed(kind, outer, length, inner);
               ASSERT_EQ(taken(*on, p, nullptr), expected(gpu, major, p, false))
                   << (gpu ? "GPU " : "CPU ") << major << "." << minor << ", " << description(p, nullptr) << ", " << outer << " x " << length

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans in CUDA graphs: captured once, replayed with other data and beside other launches on the same workspace.
 #include <cuda_runtime.h>
 
@@ -16,12 +17,12 @@ TEST(scan_graph, is_replayed_Cuda) {
   device_array<std::int32_t> in(where, size), sums(where, size), largest(where, size);
   const scans::problem add{.type = element::i32, .in = in.data(), .out = sums.data(), .length = n};
   const scans::problem pick{.type = element::i32,
-                             .operation = scan_operation::max,
-                             .kind = scan_kind::exclusive,
-                             .direction = scan_direction::reverse,
-                             .in = in.data(),
-                             .out = largest.data(),
-                             .length = n};
+                            .operation = scan_operation::max,
+                            .kind = scan_kind::exclusive,
+                            .direction = scan_direction::reverse,
+                            .in = in.data(),
+                            .out = largest.data(),
+                            .length = n};
   device_array<std::byte> memory(where, scan_workspace(add));
   const std::span<std::byte> workspace(memory.data(), memory.size());
   initialise_scan_workspace(where, workspace);

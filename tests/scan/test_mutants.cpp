@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans that are wrong in one place give wrong numbers under some schedule; the one that is right under none.
 #include <antiphase/scan/detail/single_pass.hpp>
 
@@ -40,15 +41,15 @@ bool is_right(const wave_mutant& m, unsigned seed) {
     for (std::int64_t i = 0; i < length; ++i) host.push_back(static_cast<std::uint32_t>(hash(static_cast<std::uint64_t>(i)) * launch));
     guarded<std::uint32_t> in(where, host), out(where, std::vector<std::uint32_t>(host.size(), 85));
     const scans::one_wave_arguments all{.in = in.data(),
-                                         .out = out.data(),
-                                         .length = length,
-                                         .tiles = tiles,
-                                         .kind = scan_kind::inclusive,
-                                         .direction = scan_direction::forward,
-                                         .initial = 0,
-                                         .control = workspace.data(),
-                                         .states = workspace.data() + scans::control_words,
-                                         .state_words = 64};
+                                        .out = out.data(),
+                                        .length = length,
+                                        .tiles = tiles,
+                                        .kind = scan_kind::inclusive,
+                                        .direction = scan_direction::forward,
+                                        .initial = 0,
+                                        .control = workspace.data(),
+                                        .states = workspace.data() + scans::control_words,
+                                        .state_words = 64};
     where.runs_on().launch(m.code, {static_cast<unsigned>(tiles), 1, 1}, &all, nullptr);
     right &= out.to_host() == expected_scan(host, {1, length, 1}, scan_kind::inclusive, 0u, [](auto x, auto y) { return x + y; });
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators by themselves: wrapping, NaN, order, identities.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and products that leave the range of their type on the way: which outputs may show it, and which never do (docs/accuracy.md).
 #include <rapidcheck.h>
 
@@ -105,8 +106,7 @@ struct found {
 };
 
 // `boundary(i)`: whether a line begins at element i in memory.
-template <class T>
-found expect_rule(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const begins& boundary) {
+template <class T> found expect_rule(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const begins& boundary) {
   found f;
   const auto n = static_cast<std::int64_t>(in.size());
   const bool forward = p.direction == scan_direction::forward, exclusive = p.kind == scan_kind::exclusive;
@@ -164,9 +164,9 @@ class scan_range : public on_device {
     found all;
     EXPECT_TRUE(rc::check("lines obey the rule", [&] {
       const scans::problem p{.operation = operation,
-                              .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
-                              .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
-                              .length = *rc::gen::inRange<std::int64_t>(2, 14000)};
+                             .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
+                             .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
+                             .length = *rc::gen::inRange<std::int64_t>(2, 14000)};
       const std::vector<T> in = numbers_at_the_ends<T>(static_cast<std::size_t>(p.length), operation);
       const char* const policy = *rc::gen::elementOf(policies(operation, element_of<T>));
       const scanned by = [&](const scans::problem& q) { scan(where, q, {.policy = policy}); };
@@ -186,9 +186,9 @@ class scan_range : public on_device {
       const bool by_key = *rc::gen::arbitrary<bool>();
       const std::int64_t row = *rc::gen::inRange<std::int64_t>(2, 4000), rows = *rc::gen::inRange<std::int64_t>(1, 4);
       scans::problem p{.operation = operation,
-                        .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
-                        .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
-                        .length = row};
+                       .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
+                       .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
+                       .length = row};
       (by_key ? p.length : p.outer) *= rows;
       const std::vector<T> in = numbers_at_the_ends<T>(static_cast<std::size_t>(row * rows), operation);
       std::vector<std::int32_t> keys;

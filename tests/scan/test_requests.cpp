@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a scan refuses and with which words, and the plain values behind it: steps, policies, lines.
 #include <gmock/gmock.h>
 
@@ -65,8 +66,8 @@ TEST(scan_requests, extents_of_nothing_are_not_multiplied) {
   for (const std::string_view policy : {"auto", "items", "single-pass", "warp-shuffle"})
     for (const element type : {element::f32, element::f16})
       for (const scans::problem& p : {scans::problem{.type = type, .outer = big, .length = 0, .inner = big},
-                                       scans::problem{.type = type, .outer = big, .length = big, .inner = 0},
-                                       scans::problem{.type = type, .outer = 0, .length = big, .inner = big}}) {
+                                      scans::problem{.type = type, .outer = big, .length = big, .inner = 0},
+                                      scans::problem{.type = type, .outer = 0, .length = big, .inner = big}}) {
         EXPECT_EQ(refusal_of<bad_request>(p, policy), "") << policy;
         scan_workspace(p);
       }
@@ -139,7 +140,7 @@ TEST(scan_passes, a_tile_of_one_element_is_refused) {
 TEST(scan_passes, go_down_the_levels_and_up_again) {
   std::vector<std::byte> workspace(1280 + 256);
   const auto launches = scans::prepare(*make_cpu_executor(), scans::find_step("warp-shuffle"),
-                                        {.in = array, .out = array, .length = 256 * 256 + 1}, workspace);
+                                       {.in = array, .out = array, .length = 256 * 256 + 1}, workspace);
   std::vector<std::string> names;
   std::vector<unsigned> blocks;
   for (const auto& l : launches) names.push_back(l.code.name), blocks.push_back(l.grid.x);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public scan: every type and operation, every axis, against sums by other means.
 #include <rapidcheck.h>
 
@@ -159,11 +160,11 @@ TEST_P(whole_arrays, random_problems) {
   const auto contexts = several();
   EXPECT_TRUE(rc::check("a scan is right", [&] {
     scans::problem p{.operation = *rc::gen::elementOf(std::vector<scan_operation>(std::begin(operations), std::end(operations))),
-                      .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
-                      .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
-                      .outer = *rc::gen::inRange<std::int64_t>(0, 6),
-                      .length = *rc::gen::inRange<std::int64_t>(0, 9000),
-                      .inner = *rc::gen::inRange<std::int64_t>(0, 4)};
+                     .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
+                     .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
+                     .outer = *rc::gen::inRange<std::int64_t>(0, 6),
+                     .length = *rc::gen::inRange<std::int64_t>(0, 9000),
+                     .inner = *rc::gen::inRange<std::int64_t>(0, 4)};
     const placement lies{.in_offset = *rc::gen::inRange<std::size_t>(0, 65),
                          .out_offset = *rc::gen::inRange<std::size_t>(0, 65),
                          .in_place = *rc::gen::arbitrary<bool>()};

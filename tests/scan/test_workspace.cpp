@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workspace of a caller's: how large, for which launches one after the other, and what becomes of its words.
 #include <gmock/gmock.h>
 

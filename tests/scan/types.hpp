@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types and operators that a scan has to carry, beyond numbers and sums.
 #pragma once
 #include <antiphase/core/portable.hpp>

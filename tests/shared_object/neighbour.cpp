@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small library with thread-local storage of its own: found anywhere, or, in a program that runs already, in the little room that the C
 // library keeps for those that ask for a fixed place.
 #ifdef FIXED

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A shared object that contains the library can be loaded at run time, also where no fixed thread-local storage is left, and unloaded.
 #include <dlfcn.h>
 #include <gtest/gtest.h>

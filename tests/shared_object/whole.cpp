@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user's shared object with the whole library in it: what it offers to a program that knows nothing of antiphase.
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>

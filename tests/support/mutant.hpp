@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mutant: a kernel with one fault, and which check must find it. Every list of them has this form.
 #pragma once
 #include <antiphase/checker.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of mutants, one function for each check that may have to find one. On a GPU they are run by tests/checker/mutants/on_gpu.cpp.
 #pragma once
 #include <gmock/gmock.h>
@@ -17,7 +18,9 @@ namespace antiphase::test {
 inline std::string text_of(const finding& f) {
   return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " + f.missing;
 }
-inline bool is_the_one(const found_by& by, const finding& f) { return f.kind == by.finding && text_of(f).find(by.says) != std::string::npos; }
+inline bool is_the_one(const found_by& by, const finding& f) {
+  return f.kind == by.finding && text_of(f).find(by.says) != std::string::npos;
+}
 
 // Schedules for a kernel of a few blocks, on a device that has room for so many at a time.
 inline check_options on_multiprocessors(int number, int schedules) {
@@ -27,7 +30,8 @@ inline check_options on_multiprocessors(int number, int schedules) {
   return options;
 }
 
-// The checker accuses the mutant when `use` runs its kernel, by the finding it names and within `seconds`; one that is whole it leaves alone.
+// The checker accuses the mutant when `use` runs its kernel, by the finding it names and within `seconds`; one that is whole it leaves
+// alone.
 template <class How>
 void expect_accused(const mutant<How>& m, const std::function<void(const context&)>& use, check_options options, double seconds = 10) {
   options.workers = 1;

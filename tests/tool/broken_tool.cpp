@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand check as the tool has it, of a kernel that is broken and of one that is not.
 #include <antiphase/checker.hpp>
 #include "tests/checker/api/support.hpp"
 
 #include "tool/commands/check/check_cases.hpp"
+#include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
-#include "tool/measure/provenance.hpp"
 
 namespace antiphase::tool {
 

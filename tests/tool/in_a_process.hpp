@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a part of a test in a process of its own, for what a process can do only once: dying, closing its standard output.
 #pragma once
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running the tool as a process, and .npy files without numpy."""
 import ast
 import json

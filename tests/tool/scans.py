@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of antiphase scan share: numpy's rules once more, in Python, and the tool held against them."""
 import itertools
 import math

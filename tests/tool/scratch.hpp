@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places for tests that work with real files: a folder of their own, and a standard input or output of their own.
 #pragma once
 #include <fcntl.h>

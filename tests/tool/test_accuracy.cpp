@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judging products of any data, and the data.
 #include "tool/measure/accuracy.hpp"
 

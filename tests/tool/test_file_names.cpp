@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What paths name: descriptors of this process, the same file under two names, one stream for two inputs.
 #include <fcntl.h>
 #include <gmock/gmock.h>

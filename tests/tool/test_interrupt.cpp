@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A signal ends the program with its exit code and leaves no temporary file.
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole .npy files: round trips over every type, shape, order and version, streams, and files that are not what they claim.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The grammar of .npy headers: what is read, what is refused and with which words, and that nothing else can happen.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

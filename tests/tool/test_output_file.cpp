@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results appear complete or not at all: temporary files, links, devices, pipes and full disks.
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """antiphase bench as a process. Times need a GPU; here is everything else."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """antiphase gemm --cast as a process: operands of other types, and what making f4 of them loses."""
 import json
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """antiphase check as a process."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Input and output files of the tool as a process: bad ones, streams, devices, links, and files that must stay as they are."""
 import os
 import resource

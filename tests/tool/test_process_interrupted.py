@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signals during a run that measures: what is there so far is kept, and says that it is not all."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program as such, info, ladder and trace as processes."""
 import json
 import os

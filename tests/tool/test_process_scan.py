@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """antiphase scan as a process: results."""
 import itertools
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """antiphase scan as a process: where it runs, by which policy, how long, and what it says of that."""
 import itertools
 import json

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text and tables that fit a terminal.
 #include <gtest/gtest.h>
 
-#include "tool/program/table.hpp"
 #include "tool/base/wrap.hpp"
+#include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {

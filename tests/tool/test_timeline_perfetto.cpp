@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timelines as trace files.
 #include <gtest/gtest.h>
 #include "tool/pictures/perfetto.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The picture of timelines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

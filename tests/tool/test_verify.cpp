@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ladders' judges accept right results and reject wrong ones, also where only one element is wrong.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small judge of XML: elements nest and close, attributes are quoted and unique, & and < are escaped.
 #pragma once
 #include <cctype>

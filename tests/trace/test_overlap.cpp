@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of a timeline, from spans whose figures are known.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timelines of the ladder's kernels, recorded while they run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

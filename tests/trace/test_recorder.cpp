@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recorder in a small kernel of its own: what it logs, and that it stays within its room.
 #include <gtest/gtest.h>
 #include <antiphase/channel/async_copies.cuh>

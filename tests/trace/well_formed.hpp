@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must hold of every timeline of a GEMM kernel.
 #pragma once
 #include <antiphase/trace.hpp>

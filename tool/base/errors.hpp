@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors of the tool's file layer; each type stands for one exit code.
 #pragma once
 #include <antiphase/core/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work on the host, spread over its processors.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Libraries that are loaded when they are needed, by the dynamic loader.
 #include "tool/base/shared_library.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library that the program loads when it needs it: what does not need it works without it, and starts without its cost.
 #pragma once
 #include <initializer_list>

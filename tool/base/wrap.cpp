@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text for a terminal, in lines that fit.
 #include "tool/base/wrap.hpp"
 

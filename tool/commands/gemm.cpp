@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand gemm: C = alpha * A * B + beta * C0 of matrices in .npy files.
 #include <fmt/format.h>
 
@@ -10,16 +11,16 @@
 #include <optional>
 #include <vector>
 
-#include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
 #include "tool/files/convert.hpp"
-#include "tool/measure/estimate.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/npy.hpp"
 #include "tool/files/output_file.hpp"
-#include "tool/program/place.hpp"
+#include "tool/measure/estimate.hpp"
 #include "tool/measure/product.hpp"
 #include "tool/measure/reference.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/program/place.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -193,11 +194,8 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
 void tell_choice(const request& r, const place& at, const npy_array& a, const npy_array& b) {
   const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
-  const gemm_problem p{.a = view_of(a, address(1)),
-                       .b = view_of(b, address(2)),
-                       .c = row_major(address(3), m, n),
-                       .alpha = r.alpha,
-                       .beta = beta_of(r)};
+  const gemm_problem p{
+      .a = view_of(a, address(1)), .b = view_of(b, address(2)), .c = row_major(address(3), m, n), .alpha = r.alpha, .beta = beta_of(r)};
   const gemm_choice chosen = antiphase::explain(*at.where, p, options_of(r));
   if (r.common.json) {
     json value{

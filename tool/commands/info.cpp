@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand info: what can run here, with which limits, and what runs by default.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/names.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
@@ -9,19 +11,18 @@
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/version.hpp>
-#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tool/base/wrap.hpp"
 #include "tool/commands/info_device.hpp"
+#include "tool/measure/provenance.hpp"
+#include "tool/measure/reference.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/place.hpp"
-#include "tool/measure/provenance.hpp"
-#include "tool/measure/reference.hpp"
-#include "tool/base/wrap.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU executor with the device's limits
 // is asked, whose kernels need the same memory and threads.
 #include "tool/commands/info_device.hpp"
@@ -131,7 +132,7 @@ std::string rows_text(const std::vector<row>& rows) {
   std::string text;
   for (const row& r : rows)
     text += fmt::format("  {:<17}  {}\n", r.name,
-                        r.small_c              ? "runs where C is small; else " + r.why_not
+                        r.small_c            ? "runs where C is small; else " + r.why_not
                         : !r.why_not.empty() ? "does not run: " + r.why_not
                                              : "runs");
   return text;
@@ -149,16 +150,16 @@ void tell_as_json(const device_limits& device, const context& where) {
   }
   const tensor_core_sums sums = tensor_core_sums_of(device);
   print_json(json{{"schema", 1},
-              {"for", compute_capability(device)},
-              {"device", device.name},
-              {"multiprocessors", device.multiprocessors},
-              {"shared_opt_in", device.shared_opt_in},
-              {"features", features},
-              {"tensor_core_sums", {{"how", words(sums)}, {"known", words(evidence_for(sums))}}},
-              {"gemm", rows_json(gemm_candidates(where))},
-              {"gemm_auto", automatic},
-              {"gemm_f16", rows_json(f16_candidates(where))},
-              {"scan", rows_json(scan_candidates(where))}});
+                  {"for", compute_capability(device)},
+                  {"device", device.name},
+                  {"multiprocessors", device.multiprocessors},
+                  {"shared_opt_in", device.shared_opt_in},
+                  {"features", features},
+                  {"tensor_core_sums", {{"how", words(sums)}, {"known", words(evidence_for(sums))}}},
+                  {"gemm", rows_json(gemm_candidates(where))},
+                  {"gemm_auto", automatic},
+                  {"gemm_f16", rows_json(f16_candidates(where))},
+                  {"scan", rows_json(scan_candidates(where))}});
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What would run on a GPU of a compute capability, from its published limits.
 #pragma once
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the subcommands that take figures share: members of the JSON, texts of the tables.
 #include "tool/commands/record.hpp"
 

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the subcommands that take figures share: options, members of the JSON, texts of the tables.
 #pragma once
 #include <string>
 #include <string_view>
 
+#include "tool/measure/measure.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
-#include "tool/measure/measure.hpp"
 #include "tool/program/place.hpp"
 #include "tool/rivals/rivals.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand trace: the timeline of a running kernel, as a picture or for Perfetto.
 #include <antiphase/trace.hpp>
 
@@ -12,18 +13,18 @@
 #include <limits>
 #include <memory>
 
-#include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
-#include "tool/measure/machine.hpp"
-#include "tool/program/names.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/measure/machine.hpp"
+#include "tool/measure/verify.hpp"
 #include "tool/pictures/perfetto.hpp"
+#include "tool/pictures/timeline_svg.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/program/names.hpp"
 #include "tool/program/place.hpp"
 #include "tool/program/table.hpp"
-#include "tool/pictures/timeline_svg.hpp"
-#include "tool/measure/verify.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of arrays as another type.
 #pragma once
 #include <antiphase/core/element.hpp>

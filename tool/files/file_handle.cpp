@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An open file descriptor, and reading and writing through it to the end.
 #include "tool/files/file_handle.hpp"
 

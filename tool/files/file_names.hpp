@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What paths name: open descriptors of this process, links, the same file under two names.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of temporary files, the last words, and the signal handlers that read them.
 #include "tool/files/interrupt.hpp"
 

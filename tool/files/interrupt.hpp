@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a signal ends the program: temporary files are removed, results so far are written, then the program exits.
 #pragma once
 #include <string>

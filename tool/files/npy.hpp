@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays in .npy files: reading, writing, and the order of their elements.
 #pragma once
 #include <antiphase/core/element.hpp>

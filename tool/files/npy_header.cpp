@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The grammar of .npy headers: a small part of Python's literals, and numpy's names of types.
 #include "tool/files/npy_header.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of a .npy file: what the array's bytes mean.
 #pragma once
 #include <antiphase/core/element.hpp>

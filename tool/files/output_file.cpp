@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A result that is being written: it appears complete, or not at all.
 #include "tool/files/output_file.hpp"
 

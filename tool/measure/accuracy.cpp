@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a product is from the exact one, for operands of any kind.
 #include "tool/measure/accuracy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `bench scan --own` scans: elements of 4 to 32 bytes with an operator of their own, as a user of <antiphase/scan.cuh> would write
 // them.
 #pragma once

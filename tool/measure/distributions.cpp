@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands to try products with, by name. Every element is made of random bits of its own place, so that any number of threads can.
 #include "tool/measure/distributions.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands to try products with, by name: from what everybody measures to what breaks splitting.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long the CPU executor will need: a small piece of the work, by the same kernel, tells.
 #include "tool/measure/estimate.hpp"
 

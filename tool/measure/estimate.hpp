@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long the CPU executor will need.
 #pragma once
 #include <antiphase/gemm.hpp>

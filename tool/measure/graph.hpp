@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that is launched as a CUDA graph.
 #pragma once
 #include <antiphase/context.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs, in a build without CUDA.
 #include <antiphase/core/error.hpp>
 

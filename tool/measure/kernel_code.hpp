@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which compiled code a figure belongs to: fingerprints of the kernels that a measured call runs.
 #pragma once
 #include <antiphase/context.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scans of `bench scan --own`, for each target.
 #include <antiphase/scan.cuh>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU is and does while figures are taken on it, asked of NVML. The library is looked for at run time.
 #include "tool/measure/machine.hpp"
 

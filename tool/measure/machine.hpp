@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU is and does while figures are taken on it: driver, clocks, power.
 #pragma once
 #include <string_view>

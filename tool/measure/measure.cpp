@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Taking times on a GPU: warmed up, in random order, medians with their spread. docs/measuring.md says how and why.
 #include "tool/measure/measure.hpp"
 

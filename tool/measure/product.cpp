@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words for matrix products that several subcommands use.
 #include "tool/measure/product.hpp"
 
@@ -59,10 +60,14 @@ std::string predicted_text(const gemm_choice& chosen) {
 }
 
 json to_json(const gemm_choice& chosen) {
-  json value{{"kernel", chosen.kernel},   {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
-             {"stages", chosen.stages},   {"blocks", chosen.blocks},
-             {"cluster", chosen.cluster}, {"workspace", chosen.workspace},
-             {"why", chosen.why},         {"refused", chosen.refused},
+  json value{{"kernel", chosen.kernel},
+             {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
+             {"stages", chosen.stages},
+             {"blocks", chosen.blocks},
+             {"cluster", chosen.cluster},
+             {"workspace", chosen.workspace},
+             {"why", chosen.why},
+             {"refused", chosen.refused},
              {"predicted_us", chosen.predicted * 1e6}};
   value.update(bound_json(chosen));
   return value;

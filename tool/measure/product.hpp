@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words for matrix products that several subcommands use.
 #pragma once
 #include <antiphase/gemm.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the program comes from. cmake/AntiphaseCommit.cmake writes the definition during the build.
 #pragma once
 #include <string_view>

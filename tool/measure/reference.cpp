@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An independent matrix product, by OpenBLAS.
 #include "tool/measure/reference.hpp"
 

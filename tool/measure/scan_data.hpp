@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arrays of the subcommands that measure scans.
 #pragma once
 #include <antiphase/scan.hpp>
@@ -7,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tool/measure/measure.hpp"
 #include "tool/base/parallel.hpp"
+#include "tool/measure/measure.hpp"
 #include "tool/measure/verify.hpp"
 
 namespace antiphase::tool {

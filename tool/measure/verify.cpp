@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Test data for the ladders, and whether a result computed from them is right.
 #include "tool/measure/verify.hpp"
 

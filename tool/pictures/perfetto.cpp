@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing the Trace Event Format.
 #include "perfetto.hpp"
 

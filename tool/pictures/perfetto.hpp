@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timelines as a trace file for Perfetto (ui.perfetto.dev) and chrome://tracing.
 #pragma once
 #include <antiphase/trace.hpp>

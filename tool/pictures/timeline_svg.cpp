@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drawing timelines.
 #include "timeline_svg.hpp"
 

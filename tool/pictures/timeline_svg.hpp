@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timelines as one picture.
 #pragma once
 #include <antiphase/trace.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading arguments, and messages about those that no one understands.
 #include "tool/program/arguments.hpp"
 
@@ -16,9 +17,9 @@
 #include <optional>
 #include <utility>
 
-#include "tool/program/console.hpp"
-#include "tool/files/file_handle.hpp"
 #include "tool/base/wrap.hpp"
+#include "tool/files/file_handle.hpp"
+#include "tool/program/console.hpp"
 
 namespace antiphase::tool {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of the program and of its subcommands, read by CLI11. Only arguments.cpp includes that library's header: it takes the
 // compiler longer than everything else in most of our files.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options that all subcommands have.
 #include "tool/program/command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the subcommands share: their options, and how they join the program.
 #pragma once
 #include "tool/program/arguments.hpp"

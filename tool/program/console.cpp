@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Printing, and the one place where errors become exit codes.
 #include "tool/program/console.hpp"
 
@@ -9,10 +10,10 @@
 #include <new>
 #include <string>
 
-#include "tool/program/command.hpp"
 #include "tool/base/errors.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/program/command.hpp"
 
 namespace antiphase::tool {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program says: results on standard output, messages on standard error. Never colours, never animation.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of options that are names.
 #pragma once
 #include <antiphase/core/element.hpp>

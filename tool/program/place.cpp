@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choosing where a command runs.
 #include "tool/program/place.hpp"
 

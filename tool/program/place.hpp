@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a command runs: --on and what belongs to it.
 #pragma once
 #include <antiphase/context.hpp>

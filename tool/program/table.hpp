@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain text tables for standard output.
 #pragma once
 #include <limits>

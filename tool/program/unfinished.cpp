@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that come one by one, kept while the rest is being measured.
 #include "tool/program/unfinished.hpp"
 

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that come one by one, kept while the rest is being measured.
 #pragma once
 #include <cstddef>
 #include <functional>
 #include <string>
 
+#include "tool/files/interrupt.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
-#include "tool/files/interrupt.hpp"
 
 namespace antiphase::tool {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUB and copies on a GPU, in a build without a CUDA toolkit.
 #include "tool/rivals/rivals.hpp"
 

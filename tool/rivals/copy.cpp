@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies on a GPU.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUB, compiled in.
 #include <cub/device/device_scan.cuh>
 

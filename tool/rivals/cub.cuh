@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files that call CUB share.
 #pragma once
 #include <antiphase/core/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUB's scans of the elements of `bench scan --own`, compiled in.
 #include <cub/device/device_scan.cuh>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLAS, found at run time: the program starts without it.
 #include <fmt/format.h>
 
@@ -5,8 +6,8 @@
 #include <antiphase/core/error.hpp>
 #include <limits>
 
-#include "tool/rivals/rivals.hpp"
 #include "tool/base/shared_library.hpp"
+#include "tool/rivals/rivals.hpp"
 
 namespace antiphase::tool {
 namespace {

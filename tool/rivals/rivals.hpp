@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ladders are compared with on a GPU: cuBLAS and CUB, where they exist.
 #pragma once
 #include <antiphase/context.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring of threads that copy asynchronously, a block or a part of it: groups are counted, there is no barrier object.
 #pragma once
 #include <antiphase/core/pipeline.hpp>

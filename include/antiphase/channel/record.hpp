@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a recorder leaves behind: spans of time, in memory that the host has set aside. Plain data, for host and device.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorders of a software pipeline: one that logs when each warp loads, waits and computes, and one that is not there.
 #pragma once
 #include <antiphase/channel/record.hpp>

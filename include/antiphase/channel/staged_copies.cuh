@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring of a block whose threads load into registers first and store to shared memory later.
 #pragma once
 #include <antiphase/core/pipeline.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // N slots that pass from owner to owner: the ring of every level of memory.
 #pragma once
 #include <antiphase/core/cursor.hpp>

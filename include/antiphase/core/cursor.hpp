@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where one agent (a thread, a warp, a stream) stands in a ring of N slots.
 #pragma once
 #include <antiphase/core/portable.hpp>

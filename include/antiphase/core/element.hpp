@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types that are chosen at run time.
 #pragma once
 #include <antiphase/core/half.hpp>

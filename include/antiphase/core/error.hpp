@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors of the library: what was wrong, what was expected, and where.
 #pragma once
 #include <stdexcept>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two 16-bit floating-point formats: storage and conversion, no arithmetic.
 #pragma once
 #include <antiphase/core/portable.hpp>

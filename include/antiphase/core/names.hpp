@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that people type, and what to say of one that does not exist.
 #pragma once
 #include <algorithm>

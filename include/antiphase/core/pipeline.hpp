@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prologue, steady state and drain of a software pipeline, once for every kernel and every level of memory.
 #pragma once
 #include <antiphase/core/cursor.hpp>

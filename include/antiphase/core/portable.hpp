@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What differs between compilers: the only macros of the library, and the cast that kernels and the host share.
 #pragma once
 #include <type_traits>

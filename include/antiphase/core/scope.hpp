@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far an atomic operation or a fence reaches.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the copy engine has to know of a tensor in global memory, and how it permutes its rows in shared memory (swizzle).
 #pragma once
 #include <antiphase/core/portable.hpp>

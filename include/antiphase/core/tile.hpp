@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cutting a range into tiles, the last of which may be short.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A matrix somebody else owns: pointer, extents and strides.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the architecture that is compiled for has.
 #pragma once
 #include <antiphase/core/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory operations that other threads may perform at the same time, fences, and waiting for them.
 #pragma once
 #include <antiphase/core/scope.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Barriers among the threads of a block.
 #pragma once
 #include <antiphase/device/index.cuh>

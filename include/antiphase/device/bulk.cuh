@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of whole rows by the copy engine, started by one thread (cp.async.bulk, sm_90).
 #pragma once
 #include <antiphase/device/mbarrier.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic on the four bytes of a word.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time as a kernel sees it.
 #pragma once
 #include <antiphase/device/index.cuh>

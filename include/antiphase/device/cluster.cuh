@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks that run at the same time, near each other, and reach each other's shared memory (clusters, sm_90).
 #pragma once
 #include <antiphase/device/shared.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies from global to shared memory that a thread starts and waits for later, in groups (cp.async, sm_80).
 #pragma once
 #include <antiphase/device/shared.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which thread, warp and block a kernel runs as.
 #pragma once
 #include <antiphase/core/portable.hpp>

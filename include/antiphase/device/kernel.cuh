@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a kernel type to something an executor can launch.
 #pragma once
 #include <antiphase/device/index.cuh>

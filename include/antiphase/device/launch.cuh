@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of one stream that overlap: the next begins before the one before it has ended (griddepcontrol, sm_90).
 #pragma once
 #include <antiphase/device/index.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic whose instruction matters.
 #pragma once
 #include <antiphase/core/half.hpp>

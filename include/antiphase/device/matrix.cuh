@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor Core operations of one warp (ldmatrix, mma.sync; sm_80).
 #pragma once
 #include <antiphase/device/shared.cuh>
@@ -18,7 +19,8 @@ inline namespace AP_TARGET {
 // ldmatrix            four 8x8 matrices of f16 from shared memory: lane 8 i + r brings the address of row r of matrix i, aligned to 16
 //                     bytes; to[i] receives row g, columns 2q, 2q + 1 of matrix i
 // ldmatrix_transposed the same of the transposed matrices
-// mma                 sum += A B. f16: products are exact, the sum is not rounded as IEEE says (docs/design/executor.md). double: a chain of
+// mma                 sum += A B. f16: products are exact, the sum is not rounded as IEEE says (docs/design/executor.md). double: a chain
+// of
 //                     IEEE fused multiply-adds in the order of k
 #if AP_ON_GPU
 AP_DEV void ldmatrix(std::uint32_t (&to)[4], const void* row) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The barrier object in shared memory that counts arrivals (mbarrier, sm_80) and bytes (sm_90).
 #pragma once
 #include <antiphase/core/channel.hpp>

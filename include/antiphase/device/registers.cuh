@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many registers the warps of a warpgroup have (setmaxnreg, sm_90a), and what the compiler keeps in them.
 #pragma once
 #include <antiphase/core/portable.hpp>
@@ -6,9 +7,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// From here on a thread has so many: release_registers, no more than it had; request_registers, no fewer. All warps of the warpgroup call. What
-// one role gives back, another may take; in all there are as many as the launch allocated, threads times registers at entry. Taking waits
-// until there are enough, for ever if that never happens. On the CPU executor registers are free.
+// From here on a thread has so many: release_registers, no more than it had; request_registers, no fewer. All warps of the warpgroup call.
+// What one role gives back, another may take; in all there are as many as the launch allocated, threads times registers at entry. Taking
+// waits until there are enough, for ever if that never happens. On the CPU executor registers are free.
 template <int Registers> AP_DEV void release_registers() {
   static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256);
 #if AP_ON_GPU

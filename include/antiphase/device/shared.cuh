@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shared memory of a block, as one struct.
 #pragma once
 #include <antiphase/device/index.cuh>

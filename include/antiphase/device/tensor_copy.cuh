@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of boxes of a tensor by the copy engine, started by one thread (cp.async.bulk.tensor, sm_90).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
@@ -6,10 +7,10 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// tensor_load: the box whose first element has these indices, innermost first, global to shared. The innermost index is a multiple of 16 bytes
-// (anything else is an illegal instruction on an H200). Elements outside of the tensor, also before its beginning, become zero; the box's bytes count in full towards the current phase of the mbarrier. In shared memory the box is
-// dense, byte by byte at swizzled(address, pattern); `to` is aligned to the pattern's period, at least 128 bytes. The map lies in the
-// kernel's params.
+// tensor_load: the box whose first element has these indices, innermost first, global to shared. The innermost index is a multiple of 16
+// bytes (anything else is an illegal instruction on an H200). Elements outside of the tensor, also before its beginning, become zero; the
+// box's bytes count in full towards the current phase of the mbarrier. In shared memory the box is dense, byte by byte at swizzled(address,
+// pattern); `to` is aligned to the pattern's period, at least 128 bytes. The map lies in the kernel's params.
 #if AP_ON_GPU
 AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y) {
   asm volatile(

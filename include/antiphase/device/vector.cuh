@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several elements in one access.
 #pragma once
 #include <antiphase/core/portable.hpp>

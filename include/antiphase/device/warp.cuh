@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the lanes of a warp do together: sync, shuffle, vote. Lanes whose threads have ended take no part, whether a mask names them or not.
 #pragma once
 #include <antiphase/device/index.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor Core operations of a warpgroup, which read shared memory on their own and are waited for (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wgmma instructions with their lists of registers. Written by scripts/wgmma_instructions.py; change that.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where kernels run: memory, copies, launches. One interface for the GPU and the CPU.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU has that kernels need: the only place that looks at its compute capability.
 #pragma once
 #include <optional>
@@ -61,8 +62,13 @@ struct device_rates {
 constexpr device_rates rates_of(int major, int minor) {
   const bool datacenter = features_of(major, minor).fast_fp64;
   return {.fp32 = major < 8 || (major == 8 && minor == 0) ? 64 : 128,
-          .fp64 = !datacenter ? 2 : major == 8 ? 32 : 64,
-          .tensor_fp16 = !datacenter ? 512 : major == 8 ? 1024 : major == 9 ? 2048 : 4096};
+          .fp64 = !datacenter  ? 2
+                  : major == 8 ? 32
+                               : 64,
+          .tensor_fp16 = !datacenter  ? 512
+                         : major == 8 ? 1024
+                         : major == 9 ? 2048
+                                      : 4096};
 }
 
 // A feature by its name, for tables and sentences.

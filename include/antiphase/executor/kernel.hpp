@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiled kernel as the executors see it, whatever its type was.
 #pragma once
 #include <cstddef>
@@ -36,7 +37,7 @@ struct kernel {
   std::size_t shared_bytes = 0;  // per block: sizeof(K::storage)
   shared_kind shared = shared_kind::fixed;
   residency blocks = residency::any;
-  int cluster = 1;       // blocks of a cluster, neighbours along x; host code may choose another before it launches
+  int cluster = 1;                 // blocks of a cluster, neighbours along x; host code may choose another before it launches
   bool overlaps_previous = false;  // may begin before the kernel before it in the stream has ended: see device/launch.cuh
   std::size_t params_bytes = 0;
   void (*body)(const void* params) = nullptr;  // cpu, checked: what one thread does

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device offers a block, what a kernel takes of it, and how many blocks fit.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of some GPUs as published, to tell what would run on them without having one.
 #pragma once
 #include <antiphase/executor/limits.hpp>

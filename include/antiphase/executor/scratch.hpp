@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Working memory of a stream: that it keeps from call to call, and that is borrowed for one.
 #pragma once
 #include <antiphase/executor/executor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far an output of a matrix product may be from the exact one: the only home of these numbers. docs/accuracy.md says where they come
 // from.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of the GEMM ladder: each adds one idea to the one before.
 #pragma once
 #include <antiphase/executor/features.hpp>

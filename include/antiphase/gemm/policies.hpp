@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policies of gemm: their names, what each of them is and needs, and what to say of a name that does not exist.
 #pragma once
 #include <antiphase/executor/limits.hpp>

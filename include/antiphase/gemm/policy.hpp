@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that select a GEMM kernel of the ladder.
 #pragma once
 #include <antiphase/core/tile.hpp>
@@ -46,9 +47,9 @@ struct policy {
   int fragments = 1;   // register copies of what the threads multiply: 1, or 2 to load one while the other is used
   int read_width = 1;  // floats per read from shared memory and per write of C: 1 or 4
   shared_kind shared = shared_kind::fixed;
-  int blocks = 1;  // per multiprocessor, that the compiler leaves registers for
-  int unroll = 0;  // values of k that the code of a tile is written out for; 0: all
-  int slices = 1;  // of every tile along k, each multiplied by threads of its own, which makes an output the sum of so many sums
+  int blocks = 1;     // per multiprocessor, that the compiler leaves registers for
+  int unroll = 0;     // values of k that the code of a tile is written out for; 0: all
+  int slices = 1;     // of every tile along k, each multiplied by threads of its own, which makes an output the sum of so many sums
   int min_tiles = 0;  // tiles of C without which a variant with smaller ones is the better choice
   parts run = parts::all;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a matrix product is asked to do.
 #pragma once
 #include <antiphase/core/view.hpp>

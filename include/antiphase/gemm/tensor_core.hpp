@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products on Tensor Cores: what is asked, and the values that select a kernel.
 #pragma once
 #include <antiphase/core/half.hpp>

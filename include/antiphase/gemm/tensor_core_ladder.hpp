@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last steps of the GEMM ladder: on Tensor Cores, f16 in, f32 out.
 #pragma once
 #include <antiphase/executor/executor.hpp>
@@ -49,7 +50,8 @@ std::span<const tensor_core_instance> tensor_core_instances(target where);
 // Why the device cannot run the step, with the numbers; nothing if it can.
 std::optional<std::string> refuses(const executor& where, const tensor_core_step& how);
 
-// What run() would launch. Throws bad_request if the problem is not as tensor_core_problem says, not_supported where refuses() has a reason.
+// What run() would launch. Throws bad_request if the problem is not as tensor_core_problem says, not_supported where refuses() has a
+// reason.
 struct tensor_core_plan {
   tensor_core_step how;
   kernel code;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans over the threads of a block, for kernels of your own.
 #pragma once
 #include <antiphase/scan/detail/block.cuh>

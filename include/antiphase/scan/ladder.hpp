@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of the scan ladder, and what has to be launched for a scan.
 #pragma once
 #include <antiphase/scan/detail/launches.hpp>
 #include <antiphase/scan/detail/policy.hpp>
-#include <antiphase/scan/problem.hpp>
 #include <antiphase/scan/detail/ring_policy.hpp>
 #include <antiphase/scan/detail/wave_policy.hpp>
+#include <antiphase/scan/problem.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators that arrays are scanned with, and what an operator has to be.
 #pragma once
 #include <antiphase/core/half.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans over the lanes of a warp, for kernels of your own.
 #pragma once
 #include <antiphase/device/warp.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the cases of the library's kernels have in common: test data that depend on their place, and how results are judged.
 #pragma once
 #include <fmt/format.h>

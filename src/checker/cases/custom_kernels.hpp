@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans of types and with operators that the library does not have, as a user's program compiles them.
 #pragma once
 #include <antiphase/context.hpp>
@@ -46,12 +47,12 @@ struct custom_lines {
 struct custom_scan {
   custom_type type;
   const char* about;
-  std::vector<kernel> kernels;      // that its calls may launch
-  std::vector<const char*> cases;   // that launch each
-  int pass_tile;                    // elements
+  std::vector<kernel> kernels;     // that its calls may launch
+  std::vector<const char*> cases;  // that launch each
+  int pass_tile;                   // elements
   struct {
-    int tile, stages;               // 0: no single pass takes the type
-  } by_engine, by_threads;          // whoever moves the tiles
+    int tile, stages;       // 0: no single pass takes the type
+  } by_engine, by_threads;  // whoever moves the tiles
   void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);  // null: inclusive
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of scan.cuh: custom types and operators, in one pass by either mover, and in several.
 #include <antiphase/executor/published.hpp>
 
@@ -68,8 +69,8 @@ void in_one_pass(const context& where) {
   });
 }
 // The last tile is not full. What lies behind its elements in its slot is read too, and dropped: once the ring of the only block has been
-// around, it is what an earlier tile has left. Where nobody has written it (short arrays, and reverse scans, which begin with that tile) the
-// checker reports it.
+// around, it is what an earlier tile has left. Where nobody has written it (short arrays, and reverse scans, which begin with that tile)
+// the checker reports it.
 void with_a_part_of_a_tile(const context& where) {
   with_each_ring(where, [&]<class T, class Op>(const custom_scan& s, std::int64_t tile, std::int64_t stages) {
     for (const bool exclusive : {false, true})

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of the GEMM ladder: every compiled variant of each step, on whole tiles of C and on tiles at its edges.
+#include <algorithm>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include <algorithm>
 
 #include "src/checker/cases/cases.hpp"
 
@@ -23,8 +24,7 @@ int offset_of(const gemms::operand_policy& how) { return how.copy_width == 1 ? 1
 void multiply(const context& where, const gemms::instance& variant, float alpha, float beta, storage_order of_c, int offset_of_c) {
   const gemms::policy& how = variant.how;
   const std::int64_t m = how.tile.m + 3, n = how.tile.n + (beta != 0 ? 5 : 0), k = std::max(how.stages * how.tile_k, 8) + 7;
-  placed a(m, k, order_of_a(how.a.along), offset_of(how.a)), b(k, n, order_of_b(how.b.along), offset_of(how.b)),
-      c(m, n, of_c, offset_of_c);
+  placed a(m, k, order_of_a(how.a.along), offset_of(how.a)), b(k, n, order_of_b(how.b.along), offset_of(how.b)), c(m, n, of_c, offset_of_c);
   a.fill_with_digits(1);
   b.fill_with_digits(2);
   if (beta != 0) c.fill_with_digits(3);  // else it stays NaN: it is not to be read

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of scans of custom types, by what users include.
 #include <antiphase/scan.cuh>
 
@@ -6,7 +7,8 @@
 namespace antiphase::checker_detail {
 inline namespace AP_TARGET {
 
-template <class T, class Op> void run_custom(const context& where, const void* in, void* out, const custom_lines& over, const void* initial) {
+template <class T, class Op>
+void run_custom(const context& where, const void* in, void* out, const custom_lines& over, const void* initial) {
   const array_scan_options options{.outer = over.outer, .inner = over.inner, .direction = over.direction};
   const auto* const from = static_cast<const T*>(in);
   auto* const to = static_cast<T*>(out);

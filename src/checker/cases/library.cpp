@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's kernels, as the registries have them, and the cases that launch them.
 #include <fmt/format.h>
 
@@ -28,8 +29,8 @@ void add(std::vector<library_kernel>& all, const gemms::product_instance& i) {
   all.push_back({checker_detail::case_of(i.how), fmt::format("clusters of {}, {} stages", i.how.cluster, i.how.stages), i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::split_pass_instance& i) {
-  all.push_back({"gemm/split-pass", fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces, i.policy.clusters ? ", clusters" : ""),
-                 i.what});
+  all.push_back({"gemm/split-pass",
+                 fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces, i.policy.clusters ? ", clusters" : ""), i.what});
 }
 void add(std::vector<library_kernel>& all, const gemms::short_instance& i) { all.push_back({"gemm/short", "", i.code}); }
 void add(std::vector<library_kernel>& all, const scans::instance& i) {
@@ -38,12 +39,12 @@ void add(std::vector<library_kernel>& all, const scans::instance& i) {
 }
 void add(std::vector<library_kernel>& all, const scans::single_pass_instance& i) {
   const char* const lines = i.over == scans::lines_kind::segments ? "-rows" : i.in != i.out ? "-wide" : "";
-  all.push_back({fmt::format("scan/{}{}", i.step, lines), fmt::format("{} of {} into {}", scans::name(i.operation), name(i.in), name(i.out)),
-                 i.code});
+  all.push_back({fmt::format("scan/{}{}", i.step, lines),
+                 fmt::format("{} of {} into {}", scans::name(i.operation), name(i.in), name(i.out)), i.code});
 }
 void add(std::vector<library_kernel>& all, const scans::wave_instance& i) {
-  all.push_back({"scan/one-wave", fmt::format("{} of {}, {} warps, {} rows", scans::name(i.operation), name(i.type), i.how.warps, i.how.rows),
-                 i.code});
+  all.push_back({"scan/one-wave",
+                 fmt::format("{} of {}, {} warps, {} rows", scans::name(i.operation), name(i.type), i.how.warps, i.how.rows), i.code});
 }
 template <class Instance> void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
   for (const Instance& i : instances) add(all, i);
@@ -68,7 +69,8 @@ const std::vector<checked_case>& library_cases() {
   static const std::vector<checked_case> all = [] {
     checker_detail::enter_checked_kernels();
     std::vector<checked_case> cases;
-    for (auto family : {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
+    for (auto family :
+         {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
       for (checked_case& c : family()) cases.push_back(std::move(c));
     return cases;
   }();

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of scans: every compiled kernel of the ladder and of short lines, of single passes with all kinds of lines, and of one wave.
-#include <antiphase/scan.hpp>
 #include <algorithm>
+#include <antiphase/scan.hpp>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -69,8 +70,8 @@ template <class Out, class N> Out after(scan_operation operation, N& running, N 
 }
 
 // bool: whether segment borders lie between elements i - 1 and i, for every i but 0.
-template <class In, class Out> void expect(std::vector<Out>& expected, std::size_t offset, const std::vector<In>& in, const problem& p,
-                                           const std::vector<bool>& border) {
+template <class In, class Out>
+void expect(std::vector<Out>& expected, std::size_t offset, const std::vector<In>& in, const problem& p, const std::vector<bool>& border) {
   using N = decltype(number(Out{}));
   const N first = p.initial ? static_cast<N>(p.initial->visit([](auto x) { return static_cast<double>(x); })) : identity<Out>(p.operation);
   for (std::int64_t line = 0; line < p.outer * p.inner; ++line) {
@@ -79,7 +80,8 @@ template <class In, class Out> void expect(std::vector<Out>& expected, std::size
       const bool forward = p.direction == scan_direction::forward;
       const std::int64_t along = forward ? i : p.length - 1 - i;
       const auto at = static_cast<std::size_t>((line / p.inner * p.length + along) * p.inner + line % p.inner);
-      if (i > 0 && !border.empty() && border[forward ? at : at + 1]) running = p.kind == scan_kind::exclusive ? first : identity<Out>(p.operation);
+      if (i > 0 && !border.empty() && border[forward ? at : at + 1])
+        running = p.kind == scan_kind::exclusive ? first : identity<Out>(p.operation);
       const Out before = stored<Out>(running);
       const Out now = after<Out>(p.operation, running, static_cast<N>(number(in[at])));
       expected[offset + at] = p.kind == scan_kind::inclusive ? now : before;
@@ -201,7 +203,8 @@ void scan_one_line(const context& where, const ring_instances& instances) {
     const ring_case c = turned(i, n);
     const bool long_line = i.operation == scan_operation::sum && (i.in == element::f32 || i.in == element::u8) && i.in == i.out;
     const int tiles = long_line ? 2 * scans::find_step(i.step).ring.stages + 2 : 2;
-    scan_and_judge(where, c.what, c.in, c.out, {.what = {.operation = c.operation, .length = std::int64_t{tiles} * i.tile + 37}}, by_policy(i.step));
+    scan_and_judge(where, c.what, c.in, c.out, {.what = {.operation = c.operation, .length = std::int64_t{tiles} * i.tile + 37}},
+                   by_policy(i.step));
     scan_of anywhere{.what = {.operation = c.operation,
                               .kind = scan_kind::exclusive,
                               .direction = scan_direction::reverse,
@@ -252,18 +255,17 @@ void add_single_pass(std::vector<checked_case>& cases, const scans::step& s) {
   using scans::lines_kind;
   const auto add = [&](const char* lines, const char* about, const ring_instances& kernels, auto scan_them) {
     if (!kernels.empty())
-      cases.push_back({fmt::format("scan/{}{}", s.name, lines), about, [kernels, scan_them](const context& where) { scan_them(where, kernels); }});
+      cases.push_back(
+          {fmt::format("scan/{}{}", s.name, lines), about, [kernels, scan_them](const context& where) { scan_them(where, kernels); }});
   };
   add("", s.adds, ring_kernels(s.name, [](auto& i) { return i.over == lines_kind::one && i.in == i.out; }), scan_one_line);
   add("-wide", "sums that are wider than the elements", ring_kernels(s.name, [](auto& i) { return i.in != i.out; }), scan_one_line);
   const ring_instances segments = ring_kernels(s.name, [](auto& i) { return i.over == lines_kind::segments; });
   add("-rows", "several lines, one behind the other", segments, scan_rows);
-  add("-by-key", "segments by key", segments, [](const context& where, const ring_instances& kernels) {
-    scan_segments(where, kernels, scans::segments_by::keys);
-  });
-  add("-head-flags", "segments by head flags", segments, [](const context& where, const ring_instances& kernels) {
-    scan_segments(where, kernels, scans::segments_by::head_flags);
-  });
+  add("-by-key", "segments by key", segments,
+      [](const context& where, const ring_instances& kernels) { scan_segments(where, kernels, scans::segments_by::keys); });
+  add("-head-flags", "segments by head flags", segments,
+      [](const context& where, const ring_instances& kernels) { scan_segments(where, kernels, scans::segments_by::head_flags); });
 }
 
 // One wave -----------------------------------------------------------------------------------------------------------------------------
@@ -275,8 +277,8 @@ void scan_in_one_wave(const context& where, const std::vector<scans::wave_instan
     const launching launch = [&](const context& on, const problem& p, const scans::scan_keys*) {
       device_array<std::byte> workspace(on, scans::one_wave_workspace(i, p));
       initialise_scan_workspace(on, {workspace.data(), workspace.size()});
-      const scans::launchable l =
-          scans::prepare_one_wave(i, p, p.kind == scan_kind::exclusive ? scans::first_of_exclusive(p) : 0, {workspace.data(), workspace.size()});
+      const scans::launchable l = scans::prepare_one_wave(i, p, p.kind == scan_kind::exclusive ? scans::first_of_exclusive(p) : 0,
+                                                          {workspace.data(), workspace.size()});
       for (int turn = 0; turn < 2; ++turn) on.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
       on.runs_on().synchronize(nullptr);
     };

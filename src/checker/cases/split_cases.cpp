@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of the products beside the ladder: split operands, multiplied by every compiled kernel, the split pass, and few values of K.
+#include <algorithm>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <algorithm>
 #include <limits>
 #include <span>
 
@@ -32,7 +33,8 @@ struct product {
 // Rows whose later stages are larger, each than the one before: what was summed so far has to be scaled down.
 product growing(product p) {
   for (std::int64_t i = 0; i < p.a.rows; ++i)
-    for (std::int64_t k = 0; k < p.a.columns; ++k) p.a(i, k) = std::ldexp(p.a(i, k), static_cast<int>(i % 3 * std::min<std::int64_t>(k / 32, 9)));
+    for (std::int64_t k = 0; k < p.a.columns; ++k)
+      p.a(i, k) = std::ldexp(p.a(i, k), static_cast<int>(i % 3 * std::min<std::int64_t>(k / 32, 9)));
   return p;
 }
 // Rows of 1, -1 and next to nothing cancel on columns that start with two equal elements: none of their outputs is certified.
@@ -79,7 +81,9 @@ void require_kept(const context& where, const char* kernel, const product& p, co
       const double off = std::fabs(p.alpha) * (bound.units * u * size + bound.absolute) + 3 * u * (std::fabs(p.alpha * sum) + std::fabs(c));
       const float found = result[p.c.at(i, j)];
       inside[p.c.at(i, j)] = true;
-      const bool right = std::isfinite(expected) ? std::fabs(found - expected) <= off : std::isnan(expected) ? std::isnan(found) : found == expected;
+      const bool right = std::isfinite(expected) ? std::fabs(found - expected) <= off
+                         : std::isnan(expected)  ? std::isnan(found)
+                                                 : found == expected;
       if (!right) throw std::runtime_error(fmt::format("{}: C({}, {}) is {}, expected {} within {}", kernel, i, j, found, expected, off));
     }
   for (std::size_t i = 0; i < result.size(); ++i)
@@ -141,7 +145,8 @@ to_split lines_of_digits(std::int64_t lines, std::int64_t k, bool along_k, int o
   return s;
 }
 // Digits are split without a rest: scale, high and low part give them back.
-void require_split(const char* kernel, const to_split& s, const gemms::split_operand& o, const std::vector<std::byte>& memory, std::byte* base) {
+void require_split(const char* kernel, const to_split& s, const gemms::split_operand& o, const std::vector<std::byte>& memory,
+                   std::byte* base) {
   const auto on_host = [&](auto* device) {
     return reinterpret_cast<decltype(device)>(const_cast<std::byte*>(memory.data()) + (reinterpret_cast<std::byte*>(device) - base));
   };
@@ -163,7 +168,8 @@ void split(const context& where, const gemms::split_pass_instance& with, int clu
   const device_array<float> da(where, a.from.memory), db(where, b.from.memory);
   const gemms::split_layout left{a.from.rows, a.from.columns}, right{b.from.rows, b.from.columns};
   device_array<std::byte> memory(where, left.bytes() + right.bytes());
-  const gemms::split_operand to_a = gemms::lay_out_split(memory.data(), left), to_b = gemms::lay_out_split(memory.data() + left.bytes(), right);
+  const gemms::split_operand to_a = gemms::lay_out_split(memory.data(), left),
+                             to_b = gemms::lay_out_split(memory.data() + left.bytes(), right);
   const auto lines = [](const to_split& s, const float* data) {
     return gemms::operand_lines{data + s.from.origin, s.from.rows, s.from.columns, s.from.row_stride, s.from.column_stride};
   };
@@ -179,7 +185,8 @@ void split_all(const context& where, const std::vector<gemms::split_pass_instanc
   for (const gemms::split_pass_instance& i : instances)
     for (const int cluster : {1, 2}) {
       if (cluster > 1 && !i.policy.clusters) continue;
-      const std::int64_t held = std::int64_t{8} * i.policy.pieces * i.policy.threads, depth = std::int64_t{cluster} * i.policy.block_depth();
+      const std::int64_t held = std::int64_t{8} * i.policy.pieces * i.policy.threads,
+                         depth = std::int64_t{cluster} * i.policy.block_depth();
       split(where, i, cluster, lines_of_digits(19, 71, true, 0), lines_of_digits(21, 71, false, 1));
       split(where, i, cluster, lines_of_digits(3, depth + 37, false, 0), lines_of_digits(2, depth + 37, true, 1));
       if (cluster == 1) split(where, i, cluster, lines_of_digits(2, held + 21, true, 0), lines_of_digits(1, held + 21, true, 1));

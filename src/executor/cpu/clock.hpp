@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clock of the simulation: what costs how much, and the time of a thread.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launching a grid on the CPU: workers, memory, limits.
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 

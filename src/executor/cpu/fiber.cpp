@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stacks that fibers run on.
 #include "fiber.hpp"
 

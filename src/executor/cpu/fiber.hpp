@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fibers and their stacks, on Boost.Context.
 #pragma once
 #include <boost/context/fiber.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a grid on a pool of workers.
 #include "launch.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a grid on a pool of workers: what the CPU executor and the checker share.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verbs of the machine: barriers, warps, copies of a thread.
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor Core operations: of a warp at once, of a warpgroup between issue and wait.
 #include "matrix.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a warp's Tensor Core operations keep between issue and wait.
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>

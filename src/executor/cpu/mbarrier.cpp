@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mbarriers of the CPU executor, and the bulk loads that complete on them.
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>

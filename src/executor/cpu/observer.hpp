@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the executor tells somebody who watches a launch. The checker is the only one so far.
 #pragma once
 #include <antiphase/core/error.hpp>

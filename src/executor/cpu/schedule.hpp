@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which thread runs next and when copies land: the decisions of one worker, in numbers of threads only.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>

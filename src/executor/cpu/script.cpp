@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exploring, shortening and spelling scripts.
 #include "script.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to do with scripts: run all of them, shorten one that fails, write one as text.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When nobody can go on: who waits where.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor maps of the CPU executor, and boxes on their way to shared memory.
 #include <algorithm>
 #include <antiphase/core/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of Hopper's Tensor Core, as measured on an H200: the 16 products and the sum so far are aligned to the largest of their
 // exponents (a product's is the sum of its factors', a subnormal factor counting as -14; zeros have none), cut off behind 25 fraction bits,
 // added exactly, and the result is cut off to FP32.

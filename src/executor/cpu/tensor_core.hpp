@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of a Tensor Core.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler: which fiber runs next, how blocks begin and end.
 #include "worker.hpp"
 

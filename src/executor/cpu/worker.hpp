@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One OS thread's share of a launch: blocks of fibers, who may run, who waits for what.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>

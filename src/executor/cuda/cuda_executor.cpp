@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory, copies and launches through the CUDA runtime.
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 
@@ -183,8 +184,7 @@ class cuda_executor final : public executor {
       throw not_supported(fmt::format("there is no CUDA device {}: expected 0 to {}", options.device, devices.size() - 1));
     limits_ = devices[static_cast<std::size_t>(options.device)];
     if (limits_.major * 10 + limits_.minor < 75)
-      throw not_supported(
-          fmt::format("{} has compute capability {}: expected 7.5 or newer", limits_.name, compute_capability(limits_)));
+      throw not_supported(fmt::format("{} has compute capability {}: expected 7.5 or newer", limits_.name, compute_capability(limits_)));
     if (options.shared_limit > 0) {
       limits_.shared_opt_in = std::min(limits_.shared_opt_in, options.shared_limit);
       limits_.shared_per_block = std::min(limits_.shared_per_block, options.shared_limit);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA executor of a build without the GPU part: it says so.
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>

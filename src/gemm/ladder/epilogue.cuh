@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a thread's sums to C.
 #pragma once
 #include <antiphase/device/vector.cuh>
+#include <antiphase/gemm/problem.hpp>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/ladder/fragments.cuh"
-#include <antiphase/gemm/problem.hpp>
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

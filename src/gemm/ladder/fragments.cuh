@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one thread multiplies: its outputs in registers and the pieces of the tiles it needs for them.
 #pragma once
 #include <antiphase/device/barrier.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a step and a problem to a launch.
 #include <antiphase/gemm/ladder.hpp>
 

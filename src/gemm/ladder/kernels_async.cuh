@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GEMM kernels that copy asynchronously (sm_80), up to double-buffered registers.
 #include <antiphase/gemm/ladder.hpp>
 #include "src/gemm/ladder/tiled.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GEMM kernels that need nothing newer than sm_75.
 #include <antiphase/gemm/ladder.hpp>
 #include "src/gemm/ladder/naive.cuh"

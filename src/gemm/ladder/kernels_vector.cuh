@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GEMM kernels with 16-byte accesses (sm_80), one variant per way the operands lie in memory.
 #include <antiphase/gemm/ladder.hpp>
 #include "src/gemm/ladder/tiled.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products by a step of the ladder.
 #pragma once
 #include <antiphase/gemm/ladder.hpp>

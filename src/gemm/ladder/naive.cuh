@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // GEMM straight from global memory: one output per thread, nothing shared.
 #pragma once
 #include <antiphase/device/kernel.cuh>
-#include "src/gemm/ladder/epilogue.cuh"
 #include <antiphase/gemm/problem.hpp>
+#include "src/gemm/ladder/epilogue.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the tiles of A and B lie in shared memory.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread's share of bringing the tiles of one operand into shared memory.
 #pragma once
 #include <antiphase/device/copy_async.cuh>

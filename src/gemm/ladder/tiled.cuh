@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // GEMM by tiles in shared memory: one kernel, from the textbook's to the warp-tiled one, by policy.
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/channel/recorder.cuh>
 #include <antiphase/channel/staged_copies.cuh>
 #include <antiphase/device/kernel.cuh>
-#include "src/gemm/ladder/epilogue.cuh"
-#include "src/gemm/ladder/fragments.cuh"
 #include <antiphase/gemm/policy.hpp>
 #include <antiphase/gemm/problem.hpp>
+#include "src/gemm/ladder/epilogue.cuh"
+#include "src/gemm/ladder/fragments.cuh"
 #include "src/gemm/ladder/tile_loader.cuh"
 
 namespace antiphase::gemms {

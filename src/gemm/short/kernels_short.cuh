@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of products with few values of k (sm_75).
-#include "src/gemm/short/short_product.cuh"
 #include <vector>
+#include "src/gemm/short/short_product.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

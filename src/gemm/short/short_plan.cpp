@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "src/gemm/short/short_plan.hpp"
 
 #include <antiphase/core/tile.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with few values of k: one launch.
 #pragma once
 #include <antiphase/context.hpp>

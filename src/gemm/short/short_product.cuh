@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with so few values of k that reading and writing are the work: sums in FP64, one launch, no workspace (sm_75).
 #pragma once
 #include <antiphase/device/barrier.cuh>

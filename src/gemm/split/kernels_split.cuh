@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of policy split: products of split operands (sm_90a).
-#include "src/gemm/split/split_product.cuh"
 #include <vector>
+#include "src/gemm/split/split_product.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

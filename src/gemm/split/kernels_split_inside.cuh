@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of policy split-inside: products that split A themselves (sm_90a).
-#include "src/gemm/split/split_inside_product.cuh"
 #include <vector>
+#include "src/gemm/split/split_inside_product.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The split pass for devices with clusters (sm_90).
 #include "src/gemm/split/split_pass.cuh"
 

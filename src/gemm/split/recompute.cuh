@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recomputes outputs of a tile in FP64: those that the certificate of the split product does not cover, and those of sparse lines.
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
@@ -325,7 +326,7 @@ AP_DEV bool is_sparse_output(const split_line& a, const split_line& b) {
 
 // a, b: the rows of A and the columns of B, as the split pass has described them.
 AP_DEV void recompute_sparse(const problem& p, std::int64_t top, std::int64_t left, const split_operand& a, const split_operand& b,
-                          int member) {
+                             int member) {
   using shape = recompute_shape;
   constexpr int columns = shape::columns / warp_size, rows = 2;  // of a lane: its columns, and the rows of one round of loads
   const int warp = member / warp_size, lane = member % warp_size;
@@ -361,8 +362,8 @@ AP_DEV void recompute_sparse(const problem& p, std::int64_t top, std::int64_t le
       const bool row_sparse = (rows_sparse >> (first + i) & 1u) != 0;
       AP_UNROLL
       for (int j = 0; j < columns; ++j)
-        wanted[i][j] =
-            (rows_finite >> (first + i) & 1u) != 0 && column_finite[j] && (row_sparse || column_sparse[j]) && left + j * warp_size + lane < p.n();
+        wanted[i][j] = (rows_finite >> (first + i) & 1u) != 0 && column_finite[j] && (row_sparse || column_sparse[j]) &&
+                       left + j * warp_size + lane < p.n();
       AP_UNROLL
       for (int n = 0; n < sparse_nonzeros; ++n) {
         const int in_row = shuffle(row_indices.k[n], first + i);

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // The facts about a row of A that a block collects chunk by chunk while it splits the row.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
+#include <cmath>
 #include "src/gemm/split/split_facts.cuh"
 #include "src/gemm/split/split_product.hpp"
 #include "src/gemm/split/split_warpgroup.cuh"
-#include <cmath>
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -31,7 +32,8 @@ using row_piece = float[piece_length];
 struct row_memory {
   const std::byte* tile;
   int start;
-  AP_DEV row_memory(const split_part& a, int row) : tile(reinterpret_cast<const std::byte*>(&a[0][0])), start(row * split_row_bytes + (row & 7) * 16) {
+  AP_DEV row_memory(const split_part& a, int row)
+      : tile(reinterpret_cast<const std::byte*>(&a[0][0])), start(row * split_row_bytes + (row & 7) * 16) {
     rematerialise(start);
   }
   AP_DEV void read(row_piece& x, int number) const {

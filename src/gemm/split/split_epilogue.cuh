@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The epilogue of a split product: undoes the scales, certifies and stores the outputs, and lists the uncertain ones for FP64.
 #pragma once
 #include <antiphase/core/portable.hpp>
@@ -6,10 +7,10 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <cmath>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/split/recompute.cuh"
 #include "src/gemm/split/split_product.hpp"
-#include <cmath>
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -275,7 +276,7 @@ template <output_layout L> struct split_epilogue {
     const std::uint32_t all = p.uncertain.count[list], uncertain = all % uncertain_count::sparse_thread;
     if (all == 0) return;
     int thread = member();
-    rematerialise(thread);   // otherwise values computed from it wait in local memory from tile to tile
+    rematerialise(thread);  // otherwise values computed from it wait in local memory from tile to tile
     problem mine = p.what;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
     if (uncertain > uncertain_limit)

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The facts about a line, a row of A or a column of B, that splitting it needs or finds.
 #pragma once
 #include <antiphase/core/portable.hpp>
-#include "src/gemm/split/split_operand.hpp"
 #include <cstdint>
+#include "src/gemm/split/split_operand.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fragments of A: read as FP32 from a tile in shared memory, split in registers, multiplied by the Tensor Cores (sm_90a).
 #pragma once
 #include <antiphase/device/index.cuh>

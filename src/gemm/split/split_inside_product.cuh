@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The split product for narrow C: A comes as it is, and the warps that multiply split it in their registers (TMA and wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>

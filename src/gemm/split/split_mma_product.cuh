@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FP32-accurate products on Tensor Cores by warps: the same sums in the same order as those of warpgroups (mma.sync and cp.async, sm_80).
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
@@ -5,10 +6,10 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/matrix.cuh>
-#include "src/gemm/tensor_core_tile.cuh"
+#include <utility>
 #include "src/gemm/split/split_epilogue.cuh"
 #include "src/gemm/split/split_product.hpp"
-#include <utility>
+#include "src/gemm/tensor_core_tile.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -62,7 +63,8 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
   AP_DEV static void load_lines(const params& p, tile_lines& to, int top, int left) {
     const int i = thread_index() * 4;  // 16 bytes of the one or the other scale
     if (i < split_tile) copy_async<16>(to.row_scale + i, p.split_a.scale + top + i, 16);
-    if (i >= split_tile && i < 2 * split_tile) copy_async<16>(to.column_scale + i - split_tile, p.split_b.scale + left + i - split_tile, 16);
+    if (i >= split_tile && i < 2 * split_tile)
+      copy_async<16>(to.column_scale + i - split_tile, p.split_b.scale + left + i - split_tile, 16);
     if (i == 0) to.top = top, to.left = left;
   }
 
@@ -93,7 +95,9 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
   }
   AP_DEV static void multiply(sums& main, sums& mixed, const part& a, const part& b) {
     const int lane = lane_index(), warp = epilogue::warp();
-    const auto offset_of = [](int line, int k) { return swizzled(static_cast<std::uint32_t>((line * 2 * split_step + k) * 2), part::pattern); };
+    const auto offset_of = [](int line, int k) {
+      return swizzled(static_cast<std::uint32_t>((line * 2 * split_step + k) * 2), part::pattern);
+    };
     const std::uint32_t in_a = offset_of(warp / down * 16 * down + lane % 16, lane / 16 * 8);
     const std::uint32_t in_b = offset_of(warp % down * 8 * across + lane / 16 * 8 + lane % 8, lane / 8 % 2 * 8);
     AP_UNROLL

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operand of a product as Tensor Cores take it: every element scaled by a power of two and written as two FP16 numbers.
 #pragma once
 #include <antiphase/core/half.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From two operands to the launch that splits them.
 #include "src/gemm/split/split_pass.hpp"
 
@@ -32,8 +33,8 @@ std::int64_t clusters_for(const split_policy& how, int cluster, const operand_li
 
 const std::vector<split_pass_instance>& split_pass_instances(target where) { return instances_of<split_pass_instance>(where); }
 
-split_launch plan_split(const split_pass_instance& with, int cluster, const operand_lines& a, const operand_lines& b, const split_operand& to_a,
-                        const split_operand& to_b) {
+split_launch plan_split(const split_pass_instance& with, int cluster, const operand_lines& a, const operand_lines& b,
+                        const split_operand& to_a, const split_operand& to_b) {
   require_operand("A", a, to_a);
   require_operand("B", b, to_b);
   if (a.k != b.k) throw bad_request(fmt::format("A has K = {}, B has K = {}: they must agree", a.k, b.k));

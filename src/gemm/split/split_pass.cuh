@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands as Tensor Cores take them: scaled by line, split into two FP16 numbers, measured; both operands of a product in one launch.
 #pragma once
 #include <antiphase/core/portable.hpp>
@@ -10,9 +11,9 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <type_traits>
 #include "src/gemm/split/split_facts.cuh"
 #include "src/gemm/split/split_pass.hpp"
-#include <type_traits>
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splitting both operands of a product in one launch: what is asked, the values that select a kernel, and the launch.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
-#include "src/gemm/split/split_operand.hpp"
 #include <cstdint>
 #include <vector>
+#include "src/gemm/split/split_operand.hpp"
 
 namespace antiphase::gemms {
 
@@ -55,7 +56,7 @@ split_launch plan_split(target where, const operand_lines& a, const operand_line
 
 // The same with a certain kernel and a certain number of blocks to a cluster, for tests and measurements.
 const std::vector<split_pass_instance>& split_pass_instances(target where);
-split_launch plan_split(const split_pass_instance& with, int cluster, const operand_lines& a, const operand_lines& b, const split_operand& to_a,
-                        const split_operand& to_b);
+split_launch plan_split(const split_pass_instance& with, int cluster, const operand_lines& a, const operand_lines& b,
+                        const split_operand& to_a, const split_operand& to_b);
 
 }  // namespace antiphase::gemms

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "src/gemm/split/split_plan.hpp"
 
 #include <fmt/format.h>
@@ -100,8 +101,8 @@ bool product_tiles_fit(const problem& p) {
   return p.m() <= most - split_tile && p.n() <= most - split_tile && tiles_along(p.m()) * tiles_along(p.n()) <= most;
 }
 
-// Measured on an H200 (docs/notebook/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at most; in
-// one wave, since its blocks do not stay for another tile.
+// Measured on an H200 (docs/notebook/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at
+// most; in one wave, since its blocks do not stay for another tile.
 bool splits_inside_by_itself(const device_limits& device, const problem& p) {
   constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 1024;
   if (p.n() > most_columns || p.m() < least_rows || p.k() < least_k || p.k() > k_of_a_piece || !product_tiles_fit(p)) return false;
@@ -151,21 +152,22 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     if (first > 0) piece.beta = 1;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
     const split_operand a = lay_out_split(workspace.data(), left), b = lay_out_split(split_b_at, right);
-    product_problem arguments{.tensor_a = inside ? encode_rows(where, piece.a)
-                                   : tensors  ? encode_parts(where, a, left)
-                                              : tensor_map{},
-                              .tensor_b = tensors ? encode_parts(where, b, right) : tensor_map{},
-                              .split_a = a,
-                              .split_b = b,
-                              .what = piece,
-                              .rows = plan.rows,
-                              .columns = plan.columns,
-                              .first = 0,
-                              .end = 0,
-                              .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
-                              .uncertain = {reinterpret_cast<std::uint32_t*>(uncertain), reinterpret_cast<std::uint16_t*>(uncertain + plan.count_bytes())},
-                              .recomputed = recomputed,
-                              .facts = reinterpret_cast<block_facts*>(workspace.data())};
+    product_problem arguments{
+        .tensor_a = inside    ? encode_rows(where, piece.a)
+                    : tensors ? encode_parts(where, a, left)
+                              : tensor_map{},
+        .tensor_b = tensors ? encode_parts(where, b, right) : tensor_map{},
+        .split_a = a,
+        .split_b = b,
+        .what = piece,
+        .rows = plan.rows,
+        .columns = plan.columns,
+        .first = 0,
+        .end = 0,
+        .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
+        .uncertain = {reinterpret_cast<std::uint32_t*>(uncertain), reinterpret_cast<std::uint16_t*>(uncertain + plan.count_bytes())},
+        .recomputed = recomputed,
+        .facts = reinterpret_cast<block_facts*>(workspace.data())};
     operand_lines rows{piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride};
     split_operand split_rows = a;
     if (inside) rows = {nullptr, 0, k, 0, 1}, split_rows.lines = 0;  // B alone

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products by splitting both operands: a launch of the split pass, then one or two of the product, which may split A itself.
 #pragma once
 #include <algorithm>
@@ -33,7 +34,9 @@ struct product_plan {
     return std::max(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), static_cast<std::size_t>(multiprocessors));
   }
   std::size_t count_bytes() const { return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(std::uint32_t))); }
-  std::size_t list_bytes() const { return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t))); }
+  std::size_t list_bytes() const {
+    return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t)));
+  }
   multiplier by() const { return waves.front().with.how.by; }
   // Bytes of A's parts, or of what is known of its rows where the product splits them.
   std::size_t bytes_of_a(multiplier with) const {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FP32-accurate products on Tensor Cores: three products of FP16 parts, promoted into FP32 registers (TMA and wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of split operands: what is asked, and the values that select a kernel.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three products of a warpgroup from tiles of split operands in shared memory, and the reduction of split-K over a cluster's blocks.
 #pragma once
 #include <antiphase/core/tile.hpp>
@@ -11,7 +12,7 @@ inline namespace AP_TARGET {
 
 using split_part = f16[split_tile][2 * split_step];  // a line: hi[16] lo[16] hi[16] lo[16], in 128-byte swizzle
 constexpr int split_row_bytes = sizeof(f16[2 * split_step]);
-constexpr int sums_of_a_thread = 64;                 // for the 64 x 128 outputs of its warpgroup
+constexpr int sums_of_a_thread = 64;  // for the 64 x 128 outputs of its warpgroup
 using split_sums = float[sums_of_a_thread];
 
 // 16 k of the hi or the lo parts of 64 or more lines; `line` is the first.

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GEMM kernels on Tensor Cores that copy asynchronously (sm_80): f16 in, f32 out.
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include "src/gemm/tensor_core/tensor_core.cuh"
 #include <vector>
+#include "src/gemm/tensor_core/tensor_core.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

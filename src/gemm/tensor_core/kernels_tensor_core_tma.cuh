@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GEMM kernel on Tensor Cores that the copy engine feeds (sm_90a): f16 in, f32 out.
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include "src/gemm/tensor_core/tensor_core_tma.cuh"
 #include <vector>
+#include "src/gemm/tensor_core/tensor_core_tma.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

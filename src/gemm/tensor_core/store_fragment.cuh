@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the sums of a warp's Tensor Core operations to C.
 #pragma once
 #include <antiphase/core/view.hpp>

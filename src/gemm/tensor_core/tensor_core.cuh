@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // GEMM on Tensor Cores by whole warps: f16 in, f32 out (mma.sync and cp.async, sm_80).
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/tensor_core_tile.cuh"
-#include "src/gemm/tensor_core/store_fragment.cuh"
 #include <antiphase/gemm/tensor_core.hpp>
+#include "src/gemm/tensor_core/store_fragment.cuh"
+#include "src/gemm/tensor_core_tile.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

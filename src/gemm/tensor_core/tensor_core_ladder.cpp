@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a Tensor Core step and a problem to a launch.
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 
@@ -10,8 +11,8 @@
 #include <limits>
 #include <vector>
 
-#include "src/gemm/views.hpp"
 #include "src/gemm/registry.hpp"
+#include "src/gemm/views.hpp"
 #include "src/names.hpp"
 
 namespace antiphase::gemms {
@@ -57,7 +58,9 @@ tensor_map encode_rows(const executor& where, const matrix_view<const f16>& v, i
 
 }  // namespace
 
-const tensor_core_step& find_tensor_core_step(std::string_view name) { return find_named(tensor_core_steps, "f16 step of the GEMM ladder", name); }
+const tensor_core_step& find_tensor_core_step(std::string_view name) {
+  return find_named(tensor_core_steps, "f16 step of the GEMM ladder", name);
+}
 
 std::span<const tensor_core_instance> tensor_core_instances(target where) { return instances_of<tensor_core_instance>(where); }
 

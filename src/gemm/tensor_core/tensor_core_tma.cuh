@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GEMM on Tensor Cores by warpgroups: f16 in, f32 out (TMA and wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>
@@ -7,8 +8,8 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/wgmma.cuh>
-#include "src/gemm/tensor_core/store_fragment.cuh"
 #include <antiphase/gemm/tensor_core.hpp>
+#include "src/gemm/tensor_core/store_fragment.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entering scan kernels into a list.
 #pragma once
 #include <antiphase/core/element.hpp>

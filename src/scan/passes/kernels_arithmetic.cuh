@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of sums and products: those of signed integers run as those of unsigned ones.
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the ladder's steps of several passes that have sums only, to bound what has to be compiled.
 #include <cstdint>
 #include <iterator>
@@ -18,7 +19,8 @@ template <std::size_t I> void add_sums(std::vector<instance>& list) {
 
 std::vector<instance> ladder_kernels() {
   std::vector<instance> list;
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_sums<I>(list), ...); }(std::make_index_sequence<std::size(steps)>());
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_sums<I>(list), ...); }
+  (std::make_index_sequence<std::size(steps)>());
   return list;
 }
 

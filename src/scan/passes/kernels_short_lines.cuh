@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels for many short lines, for the CPU executor. GPUs get an empty list: there idle threads of a block cost next to nothing.
 #include <antiphase/scan/ladder.hpp>
 #include <cstdint>
@@ -26,7 +27,8 @@ std::vector<instance> short_line_kernels() {
   std::vector<instance> list;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (add_operations<short_line_steps[I].how>(list, names_of_kernels<short_line_steps, I>), ...);
-  }(std::make_index_sequence<std::size(short_line_steps)>());
+  }
+  (std::make_index_sequence<std::size(short_line_steps)>());
   return list;
 }
 

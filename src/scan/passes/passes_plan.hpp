@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiled kernels of the steps of several passes, and what a request becomes for them.
 #pragma once
 #include <antiphase/scan/ladder.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the single-pass scan (sm_90) of one line; its shorter rings for the ladder only.
 #include <array>
 #include <iterator>
@@ -10,9 +11,7 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-template <std::size_t I> struct ring_name {
-  static constexpr std::array<std::string_view, 2> parts{"scan.", steps[I].name};
-};
+template <std::size_t I> struct ring_name { static constexpr std::array<std::string_view, 2> parts{"scan.", steps[I].name}; };
 template <std::size_t I> void add_short_ring(std::vector<single_pass_instance>& list) {
   if constexpr (is_short_ring(steps[I]))
     add_ring<float, float, float, sum, lines_kind::one, steps[I].ring>(list, scan_operation::sum, steps[I].name, joined<ring_name<I>>);
@@ -20,7 +19,8 @@ template <std::size_t I> void add_short_ring(std::vector<single_pass_instance>& 
 
 std::vector<single_pass_instance> single_pass_kernels() {
   std::vector<single_pass_instance> list = kernels_of_one_line<tile_mover::copy_engine>();
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_short_ring<I>(list), ...); }(std::make_index_sequence<std::size(steps)>());
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add_short_ring<I>(list), ...); }
+  (std::make_index_sequence<std::size(steps)>());
   return list;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the single-pass scan with wider sums whose tiles threads move (sm_80).
 #include "single_pass_list.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the single-pass scan whose sums are wider than the elements.
 #include "single_pass_list.cuh"
 

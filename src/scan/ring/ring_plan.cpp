@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "src/scan/ring/ring_plan.hpp"
 
 #include <fmt/format.h>
@@ -5,8 +6,8 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
-#include <antiphase/scan/operators.hpp>
 #include <antiphase/scan/detail/single_pass.hpp>
+#include <antiphase/scan/operators.hpp>
 #include <bit>
 #include <cstring>
 #include <limits>

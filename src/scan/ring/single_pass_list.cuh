@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entering kernels of the single-pass scan into a list.
 #pragma once
 #include <antiphase/scan/detail/single_pass.cuh>

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the one-wave scan: sums, those of signed integers as those of unsigned ones.
-#include "src/scan/wave/one_wave.cuh"
 #include <cstdint>
 #include <utility>
+#include "src/scan/wave/one_wave.cuh"
 
 #include "src/scan/wave/wave_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scan of short arrays: every tile in the registers of a block of its own, all of them at once, totals exchanged once.
 #pragma once
 #include <antiphase/core/tile.hpp>
@@ -20,7 +21,7 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static constexpr int threads = P.threads();
   static constexpr residency blocks = residency::in_order;
   static constexpr bool overlaps_previous = P.tile_bytes() <= 16 << 10;  // where launching takes longer than scanning
-  static constexpr int chunk = 16 / sizeof(T);                 // elements of a lane in a row
+  static constexpr int chunk = 16 / sizeof(T);                           // elements of a lane in a row
   static constexpr int tile_chunks = P.warps * P.rows * warp_size;
   static constexpr int tile = tile_chunks * chunk;  // elements
   using total_type = computed_as<Op, T>;
@@ -113,7 +114,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     const bool aligned = is_aligned(p.out);
     if (aligned && here.count == tile) {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) store_aligned_chunk<chunk>(to + here.offset(warp, r), here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
+      for (int r = 0; r < P.rows; ++r)
+        store_aligned_chunk<chunk>(to + here.offset(warp, r), here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
     } else {
       AP_UNROLL
       for (int r = 0; r < P.rows; ++r) store_some(to, here, here.offset(warp, r), aligned, here.reverse ? reversed<T, chunk>(v[r]) : v[r]);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiled kernels of the one-wave scan, and what a request becomes for them.
 #pragma once
 #include <antiphase/executor/executor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of ticket.hpp.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>

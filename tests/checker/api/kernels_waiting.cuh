@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of waiting.hpp. For the checker only: the loops are made of what a compiler has.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that the tests of check() run.
 #pragma once
 #include <antiphase/checker.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every schedule of a tiny case.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

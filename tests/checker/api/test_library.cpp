@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `antiphase check` runs: every kernel that was compiled into the library is launched by the case that is said to launch it, and none
 // gives a finding.
 #include <gtest/gtest.h>
@@ -78,7 +79,8 @@ TEST_P(library_case, launches_its_kernels_and_has_no_finding) {
 }
 std::string name_of(const testing::TestParamInfo<checked_case>& info) {
   std::string name = info.param.name;
-  std::ranges::replace_if(name, [](char c) { return c == '-' || c == '/'; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == '/'; }, '_');
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(all, library_case, testing::ValuesIn(library_cases()), name_of);

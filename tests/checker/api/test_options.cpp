@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options as text, and the command that replays a finding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The example of a kernel of one's own: test_own_kernel.py PROGRAM FOLDER. What docs/checking.md shows is what the program prints."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops of a kernel's own that wait: they let others run, and those that never end are found, at their line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -5,8 +6,8 @@
 #include <antiphase/checker.hpp>
 #include <fstream>
 #include <string>
-#include "tests/checker/api/waiting.hpp"
 #include <vector>
+#include "tests/checker/api/waiting.hpp"
 
 namespace antiphase::test {
 namespace checked {

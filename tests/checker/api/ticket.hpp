@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two threads draw tickets; the first writes a number, the other waits for a flag and reads it.
 #pragma once
 #include <cstdint>

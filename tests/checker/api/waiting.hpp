@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that wait in a loop of their own, for a word that another sets, or nobody.
 #pragma once
 #include <antiphase/executor/kernel.hpp>

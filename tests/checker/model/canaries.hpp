@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the canary kernels offer to their tests.
 #pragma once
 #include <antiphase/executor/kernel.hpp>

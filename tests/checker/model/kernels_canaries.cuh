@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One kernel for each way to touch memory that C++ and its compiler have.
 #pragma once
 #include "tests/checker/model/canaries.hpp"

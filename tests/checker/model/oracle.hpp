@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the checker's model must say, worked out naively: every step of a run is a node, and of each node all nodes before it are known.
 #pragma once
 #include <antiphase/core/scope.hpp>

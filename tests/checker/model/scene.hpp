@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run that a test tells the checker's model step by step: no kernel, no executor.
 #pragma once
 #include <gmock/gmock.h>

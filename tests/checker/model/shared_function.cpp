@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A template outside of AP_TARGET, not inlined: compiled with instrumentation and without, it has one symbol.
 namespace antiphase::test {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Is the checker blind to some way of touching memory?
 #include <gmock/gmock.h>
 

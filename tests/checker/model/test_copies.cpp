@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Actors of their own: copies, loads and stores of the copy engine, Tensor Core operations.
 #include "scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What checking costs. The limits leave room for a machine that has other work; the figures are printed.
 #include <gmock/gmock.h>
 

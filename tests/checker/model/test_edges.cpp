@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each thing that orders threads: with it nothing is found, without it the two sides and what is missing.
 #include "scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes, readers and bounds.
 #include "scene.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs, told to the model and to an oracle that knows for every step all steps before it: both find the same first conflict.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

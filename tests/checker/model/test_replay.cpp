@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checked run can be had again: from its seed, from its script, with any number of workers.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checking with the number of schedules that the test run asks for.
 #pragma once
 #include <antiphase/checker.hpp>

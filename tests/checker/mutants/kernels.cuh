@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All mutants of a target.
 #include <antiphase/device/index.cuh>
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of asynchronous copies and the rings made of them (sm_80), of products and of scans.
 #include <antiphase/device/copy_async.cuh>
 #include <string_view>
 
 #include "tests/channel/mutant_kernels.cuh"
-#include "tests/gemm/mutants/products.cuh"
 #include "tests/checker/mutants/mutant.hpp"
+#include "tests/gemm/mutants/products.cuh"
 #include "tests/scan/mutants.cuh"
 
 namespace antiphase::mutants {
@@ -65,10 +66,9 @@ template <copies F> mutant made(const char* name, const char* broken = nullptr, 
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<copying<F>>(name),
-          .how = {.family = "asynchronous copies",
-                  .blocks = 1,
-                  .numbers_per_thread = 8,
-                  .expected = [](int i) { return input(size_of(1, 8) - 1 - i); }}};
+          .how = {.family = "asynchronous copies", .blocks = 1, .numbers_per_thread = 8, .expected = [](int i) {
+                    return input(size_of(1, 8) - 1 - i);
+                  }}};
 }
 
 // rings ---------------------------------------------------------------------------------------------------------------------------
@@ -127,9 +127,7 @@ mutant scan(const char* name, std::string_view fault, const char* what = nullptr
               .broken = what,
               .found = {by, says},
               .code = m.code,
-              .how = {.family = "Kogge-Stone scans", .by = program::scan,
-                      .totals = m.how.totals,
-                      .tile = m.how.tile}};
+              .how = {.family = "Kogge-Stone scans", .by = program::scan, .totals = m.how.totals, .tile = m.how.tile}};
   return {.name = name, .broken = "not found in tests/scan/mutants.cuh", .how = {.family = "Kogge-Stone scans"}};
 }
 

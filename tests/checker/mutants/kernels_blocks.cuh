@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of blocks and launches: flags, blocks that meet, tickets, streams, memory.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -72,9 +73,9 @@ template <handing F> mutant made(const char* name, const char* broken = nullptr,
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<handing_over<F>>(name),
-          .how = {.family = "flags between blocks",
-                  .blocks = 2,
-                  .expected = [](int i) { return i < threads ? mixed(input(i), 0) : mixed(mixed(input(2 * threads - 1 - i), 0), 1); }}};
+          .how = {.family = "flags between blocks", .blocks = 2, .expected = [](int i) {
+                    return i < threads ? mixed(input(i), 0) : mixed(mixed(input(2 * threads - 1 - i), 0), 1);
+                  }}};
 }
 
 // Blocks that all meet, twice: before they read what others have written, and before they write it again.
@@ -114,9 +115,9 @@ template <gathering F> mutant made(const char* name, const char* broken = nullpt
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<all_blocks_meet<F>>(name),
-          .how = {.family = "blocks that meet",
-                  .blocks = all_blocks_meet<F>::all,
-                  .expected = [](int i) { return mixed(mixed(input(size_of(all_blocks_meet<F>::all) - 1 - i), 3), 4); }}};
+          .how = {.family = "blocks that meet", .blocks = all_blocks_meet<F>::all, .expected = [](int i) {
+                    return mixed(mixed(input(size_of(all_blocks_meet<F>::all) - 1 - i), 3), 4);
+                  }}};
 }
 
 // Every block writes a sum and takes a ticket; the one with the last ticket adds them up.
@@ -154,9 +155,7 @@ template <ticket F> mutant made(const char* name, const char* broken = nullptr, 
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<last_block<F>>(name),
-          .how = {.family = "last block",
-                  .blocks = last_block<F>::all,
-                  .expected = [](int i) {
+          .how = {.family = "last block", .blocks = last_block<F>::all, .expected = [](int i) {
                     if (i > 0) return mixed(input(i), 2);
                     std::uint32_t sum = 0;
                     for (int j = 1; j < size_of(last_block<F>::all); ++j) sum += mixed(input(j), 2);
@@ -175,9 +174,7 @@ mutant launched(program how, const char* name, const char* broken = nullptr, fin
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<adding_one>(name),
-          .how = {.family = "launches and memory", .by = how,
-                  .blocks = 2,
-                  .expected = [](int i) { return input(i) + 1; }}};
+          .how = {.family = "launches and memory", .by = how, .blocks = 2, .expected = [](int i) { return input(i) + 1; }}};
 }
 
 std::vector<mutant> blocks_and_launches() {

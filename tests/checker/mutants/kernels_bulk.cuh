@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of rings over mbarriers and of the copy engine (sm_90).
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -216,7 +217,8 @@ mutant copied(const char* name, const char* broken = nullptr, finding_kind by = 
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<broken_bulk_copy<P, F>>(name),
-          .how = {.family = P == with_storer ? "bulk copies, one warp stores" : "bulk copies, computing warps store", .by = program::bulk_copy,
+          .how = {.family = P == with_storer ? "bulk copies, one warp stores" : "bulk copies, computing warps store",
+                  .by = program::bulk_copy,
                   .blocks = 2}};
 }
 

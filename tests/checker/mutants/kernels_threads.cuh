@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of the threads of a block: barriers, warps, roles, indices, counters.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -88,9 +89,7 @@ template <exchange F> mutant made(const char* name, const char* broken = nullptr
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<exchanging<F>>(name),
-          .how = {.family = "block barriers",
-                  .blocks = 2,
-                  .expected = [](int i) {
+          .how = {.family = "block barriers", .blocks = 2, .expected = [](int i) {
                     const int partner = i / threads * threads + threads - 1 - i % threads;
                     std::uint32_t mine = input_or_zero(i, size_of(2)), other = input_or_zero(partner, size_of(2));
                     for (int turn = 0; turn < 3; ++turn) {
@@ -165,9 +164,7 @@ template <lanes F> mutant made(const char* name, const char* broken = nullptr, f
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<neighbours<F>>(name),
-          .how = {.family = "warps",
-                  .blocks = 2,
-                  .expected = [](int i) {
+          .how = {.family = "warps", .blocks = 2, .expected = [](int i) {
                     const bool alone = is_left_alone<F>(i ^ 1);
                     std::uint32_t mine = input_or_zero(i, size_of(2)), other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
                     for (int turn = 0; turn < 3 && !is_left_alone<F>(i); ++turn) {
@@ -215,8 +212,7 @@ template <role F> mutant made(const char* name, const char* broken = nullptr, fi
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<two_roles<F>>(name),
-          .how = {.family = "named barriers",
-                  .expected = [](int i) {
+          .how = {.family = "named barriers", .expected = [](int i) {
                     const std::uint32_t value = input_or_zero(i / 32 * 32 + 31 - i % 32, size_of(1));
                     return mixed(value, value);
                   }}};
@@ -267,9 +263,9 @@ template <bound F> mutant made(const char* name, const char* broken = nullptr, f
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<stencil<F>>(name),
-          .how = {.family = "bounds",
-                  .blocks = 2,
-                  .expected = [](int i) { return mixed(input_or_zero(i - 1, size_of(2)), input_or_zero(i + 1, size_of(2))); }}};
+          .how = {.family = "bounds", .blocks = 2, .expected = [](int i) {
+                    return mixed(input_or_zero(i - 1, size_of(2)), input_or_zero(i + 1, size_of(2)));
+                  }}};
 }
 
 // trees -------------------------------------------------------------------------------------------------------------------------
@@ -305,9 +301,7 @@ template <tree F> mutant made(const char* name, const char* broken = nullptr, fi
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<summing<F>>(name),
-          .how = {.family = "sums by halves",
-                  .blocks = 2,
-                  .expected = [](int i) {
+          .how = {.family = "sums by halves", .blocks = 2, .expected = [](int i) {
                     std::uint32_t sum = 0;
                     for (int t = 0; t < threads; ++t) sum += input_or_zero(i / threads * threads + t, size_of(2));
                     return sum * threads + threads * (threads - 1) / 2;
@@ -340,9 +334,7 @@ template <count F> mutant made(const char* name, const char* broken = nullptr, f
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<counting<F>>(name),
-          .how = {.family = "counters",
-                  .blocks = 2,
-                  .expected = [](int i) {
+          .how = {.family = "counters", .blocks = 2, .expected = [](int i) {
                     std::uint32_t same = 0;
                     for (int t = 0; t < threads; ++t)
                       same += (input_or_zero(i / threads * threads + t, size_of(2)) >> 4) % 8 == (input(i) >> 4) % 8;

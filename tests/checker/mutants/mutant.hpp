@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mutants that the checker, compute-sanitizer and a look at the numbers are compared by, and how each is run.
 #pragma once
 #include <antiphase/core/portable.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one mutant on a GPU, by name: for scripts/who_finds_what.py, which runs it under compute-sanitizer too.
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ constexpr const char* usage =
 
 void list() {
   for (const mutant& m : cuda::all())
-    fmt::print("{}\t{}\t{}\t{}\n", m.name, m.how.family, m.broken == nullptr ? "" : m.broken, needs_checker(m.how.by) ? "checker only" : "gpu");
+    fmt::print("{}\t{}\t{}\t{}\n", m.name, m.how.family, m.broken == nullptr ? "" : m.broken,
+               needs_checker(m.how.by) ? "checker only" : "gpu");
 }
 
 int run_named(std::string_view wanted) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What mutants that turn numbers into numbers share.
 #pragma once
 #include <antiphase/device/kernel.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a mutant on fixed inputs and compares what comes out.
 #include <fmt/format.h>
 
@@ -9,8 +10,8 @@
 
 #include "examples/bulk_copy.hpp"
 #include "tests/channel/ring_kernels.hpp"
-#include "tests/gemm/mutants/kernels.hpp"
 #include "tests/checker/mutants/mutant.hpp"
+#include "tests/gemm/mutants/kernels.hpp"
 #include "tests/scan/types.hpp"
 
 namespace antiphase::mutants {

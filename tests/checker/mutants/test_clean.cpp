@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels without a fault give no finding: every step of the ladders, and the example.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

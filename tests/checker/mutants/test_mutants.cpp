@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every mutant is found by the checker, by the kind and the words its list names; what is not broken is never reported. And what is stored
 // of the checker for the table of who finds what is what it finds.
 #include <gmock/gmock.h>
@@ -31,7 +32,8 @@ json to_json(const mutant& m, const check_report& report) {
   std::vector<std::string> kinds;
   for (const finding& f : report.findings)
     if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
-  const bool as_told = std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m.found, f); });
+  const bool as_told =
+      std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m.found, f); });
   return {{"name", m.name},
           {"family", m.how.family},
           {"broken", m.broken == nullptr ? "" : m.broken},
@@ -63,7 +65,9 @@ TEST_P(mutants, are_found) {
   const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m.found, f); });
   ASSERT_TRUE(found != report.findings.end()) << m.broken << ": expected " << name(m.found.finding) << " (" << m.found.says << ") among\n"
                                               << to_text(report);
-  if (m.found.finding == finding_kind::deadlock || m.found.finding == finding_kind::wrong_result || m.how.by == program::read_back_unordered) return;  // no place
+  if (m.found.finding == finding_kind::deadlock || m.found.finding == finding_kind::wrong_result ||
+      m.how.by == program::read_back_unordered)
+    return;  // no place
   using testing::HasSubstr;
   EXPECT_THAT(found->access.at.file, testing::AnyOf(HasSubstr("tests/"), HasSubstr("src/gemm/"), HasSubstr("antiphase/scan/")));
   EXPECT_GT(found->access.at.line, 0);

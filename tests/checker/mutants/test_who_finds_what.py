@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """who_finds_what.py with made-up programs: what is run and stopped, what counts as found, what the table says, what --check finds."""
 import json
 import os

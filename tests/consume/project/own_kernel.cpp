@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user's own kernel, on the CPU executor: the block reverses what it was given, through shared memory.
 #include <antiphase/context.hpp>
 #include <antiphase/device/barrier.cuh>

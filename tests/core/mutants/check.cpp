@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small selection of the core's tests, quick to compile, run against mutants of the core. Prints every check that fails. With ONLY
 // defined as the name of one it is the only one; the others are templates that nothing asks for, and cost nothing.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Breaks the core in one place, compiles a test of the selection in check.cpp against that, and expects it to fail.
 
     mutants.py --list

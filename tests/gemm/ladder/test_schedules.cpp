@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever the order of threads, the landing of copies and the number of workers: the same bits. Random problems, exactly.
 #include <gtest/gtest.h>
 

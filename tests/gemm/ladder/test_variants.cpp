@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The variants of the last step, each by itself: which one is chosen, and that each adds up in the order it promises.
 #include "tests/gemm/support.hpp"
 
@@ -55,8 +56,8 @@ AP_ON_BOTH_DEVICES(gemm_variants);
 gemms::policy chosen(std::int64_t m, std::int64_t n, placing place_a) {
   alignas(16) static float data[4];
   const gemms::problem p{.a = {data, m, 64, place_a.row_stride, place_a.column_stride},
-                      .b = row_major<const float>(data, 64, n, (n + 3) / 4 * 4),
-                      .c = row_major(data + 1, m, n)};
+                         .b = row_major<const float>(data, 64, n, (n + 3) / 4 * 4),
+                         .c = row_major(data + 1, m, n)};
   return gemms::prepare(target::cpu, strict(), p).what.how;
 }
 TEST(gemm_choices, follow_the_size_of_c) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The broken products that are tested for their numbers.
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@ using test::mutant;
 using test::outcome;
 
 template <ring_of Ring, int N, fault F> mutant<> made(const char* what, outcome early, outcome late) {
-  return {std::to_string(N) + " stages, " + what, F == fault::nothing ? nullptr : what, {.early = early, .late = late},
+  return {std::to_string(N) + " stages, " + what,
+          F == fault::nothing ? nullptr : what,
+          {.early = early, .late = late},
           kernel_of<broken_product<Ring, N, F>>("mutant")};
 }
 
@@ -48,9 +51,11 @@ std::vector<mutant<>> mutants() {
   add_registers<1>(all);
   add_registers<2>(all);
   all.push_back(made<ring_of::copies, 1, no_barrier_after_compute>("no barrier after compute", sometimes_wrong, sometimes_wrong));
-  all.push_back(made<ring_of::registers, 1, no_barrier_after_compute>("registers, no barrier after compute", sometimes_wrong, sometimes_wrong));
+  all.push_back(
+      made<ring_of::registers, 1, no_barrier_after_compute>("registers, no barrier after compute", sometimes_wrong, sometimes_wrong));
   all.push_back(made<ring_of::textbook, 2, nothing>("the textbooks' order", right, right));
-  all.push_back(made<ring_of::textbook, 2, no_barrier_after_compute>("the textbooks' order, no barrier after compute", sometimes_wrong, right));
+  all.push_back(
+      made<ring_of::textbook, 2, no_barrier_after_compute>("the textbooks' order, no barrier after compute", sometimes_wrong, right));
   return all;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broken products as a test sees them.
 #pragma once
 #include "tests/support/mutant.hpp"

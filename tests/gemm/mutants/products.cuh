@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products that differ from a right one in one thing: a wait, a barrier, a commit, the last tile, the zeros past the end.
 #pragma once
-#include "src/gemm/ladder/tiled.cuh"
 #include <type_traits>
+#include "src/gemm/ladder/tiled.cuh"
 
 #include "tests/gemm/mutants/kernels.hpp"
 

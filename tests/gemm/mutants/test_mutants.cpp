@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broken products give wrong numbers on the CPU executor, under the landing of copies that shows their fault; right ones never do.
 #include <antiphase/core/tile.hpp>
 

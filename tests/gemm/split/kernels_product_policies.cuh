@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of split operands by other policies than the library's, for the tests.
 #include "src/gemm/split/split_product.cuh"
 #include "tests/gemm/split/product_policies.hpp"

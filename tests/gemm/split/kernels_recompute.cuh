@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that recompute outputs of every tile. A ninth warp takes no part: the others must not wait for it.
 #include <antiphase/device/kernel.cuh>
 #include "src/gemm/split/recompute.cuh"
@@ -16,8 +17,7 @@ template <recomputed What> struct recompute_all {
 
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
-    const std::int64_t top = std::int64_t{block_index().y} * split_tile,
-                       left = std::int64_t{block_index().x} * split_tile;
+    const std::int64_t top = std::int64_t{block_index().y} * split_tile, left = std::int64_t{block_index().x} * split_tile;
     const auto tile = block_index().y * grid_extent().x + block_index().x;
     const int member = thread_index();
     if (member >= recompute_shape::threads) return;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product that splits A itself with one fault each: a wait, a fence or a piece of arithmetic left out.
 #include "src/gemm/split/split_inside_product.cuh"
 

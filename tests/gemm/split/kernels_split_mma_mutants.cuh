@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product of split operands by whole warps with one fault each: another ring in the place of its own.
 #include "src/gemm/split/split_mma_product.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product of split operands with one fault each: another ring, or another wait, in the place of its own.
 #include "src/gemm/split/split_product.cuh"
 

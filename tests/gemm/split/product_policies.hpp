@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of kernels_product_policies.cuh, for each target.
 #pragma once
-#include "src/gemm/split/split_product.hpp"
 #include <vector>
+#include "src/gemm/split/split_product.hpp"
 
 namespace antiphase::gemms {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recomputed outputs against sums in higher precision.
 #pragma once
 #include <algorithm>
@@ -47,14 +48,15 @@ struct recompute_run {
     matrix a(where, p->a, p->place_a), b(where, p->b, p->place_b), c(where, p->c, p->place_c);
     const device_array<int> counts(where, std::span<const int>(count));
     const device_array<std::uint16_t> all_places(where, std::span<const std::uint16_t>(places));
-    device_array<gemms::split_line> rows(where, std::span<const gemms::split_line>(row)), columns(where, std::span<const gemms::split_line>(column));
+    device_array<gemms::split_line> rows(where, std::span<const gemms::split_line>(row)),
+        columns(where, std::span<const gemms::split_line>(column));
     device_array<gemms::sparse_indices> sparse_rows(where, std::span<const gemms::sparse_indices>(row_sparse)),
         sparse_columns(where, std::span<const gemms::sparse_indices>(column_sparse));
     const gemms::recompute_params params{{a.view(), b.view(), c.view(), p->alpha, p->beta},
-                                      counts.data(),
-                                      all_places.data(),
-                                      {nullptr, nullptr, rows.data(), sparse_rows.data(), p->a.rows, p->a.columns},
-                                      {nullptr, nullptr, columns.data(), sparse_columns.data(), p->b.columns, p->b.rows}};
+                                         counts.data(),
+                                         all_places.data(),
+                                         {nullptr, nullptr, rows.data(), sparse_rows.data(), p->a.rows, p->a.columns},
+                                         {nullptr, nullptr, columns.data(), sparse_columns.data(), p->b.columns, p->b.rows}};
     where.runs_on().launch(what, {static_cast<unsigned>(tiles_n()), static_cast<unsigned>(tiles_m()), 1}, &params, nullptr);
     where.runs_on().synchronize(nullptr);
     EXPECT_TRUE(same_bits(a.read(), p->a)) << "A was changed";
@@ -113,8 +115,8 @@ struct recompute_run {
     const auto finite = [](const gemms::split_line& l) { return !std::isinf(l.tiny); };
     for (std::size_t i = 0; i < row.size(); ++i)
       for (std::size_t j = 0; j < column.size(); ++j)
-        marked[i * column.size() + j] =
-            finite(row[i]) && finite(column[j]) && (row[i].nonzeros <= gemms::sparse_nonzeros || column[j].nonzeros <= gemms::sparse_nonzeros);
+        marked[i * column.size() + j] = finite(row[i]) && finite(column[j]) &&
+                                        (row[i].nonzeros <= gemms::sparse_nonzeros || column[j].nonzeros <= gemms::sparse_nonzeros);
     return marked;
   }
 };

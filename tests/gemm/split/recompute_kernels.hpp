@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of kernels_recompute.cuh, for each target: a function of gemm/recompute.cuh on every tile of a problem.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/problem.hpp>
-#include "src/gemm/split/split_operand.hpp"
 #include <vector>
+#include "src/gemm/split/split_operand.hpp"
 
 namespace antiphase::gemms {
 

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // One split of two operands, against plain host code, byte for byte.
 #pragma once
 #include <gtest/gtest.h>
 #include <antiphase/context.hpp>
-#include "src/gemm/split/split_pass.hpp"
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
+#include "src/gemm/split/split_pass.hpp"
 
 namespace antiphase::gemms {
 
@@ -163,13 +164,13 @@ template <class Plan> std::string wrong_split(const context& where, const split_
     const auto byte = differ.first - expected.begin() - static_cast<std::ptrdiff_t>(split_guard);
     const auto beyond = [&](std::size_t part) { return byte >= static_cast<std::ptrdiff_t>(part); };
     const std::int64_t per_line = beyond(at.sparse()) || beyond(at.line()) ? 16
-                                  : beyond(at.scale())                  ? 4
-                                                                        : std::max<std::int64_t>(1, at.line_elements() * 2);
+                                  : beyond(at.scale())                     ? 4
+                                                                           : std::max<std::int64_t>(1, at.line_elements() * 2);
     const std::size_t part = beyond(at.sparse()) ? at.sparse() : beyond(at.line()) ? at.line() : beyond(at.scale()) ? at.scale() : 0;
     const std::int64_t in_part = byte - static_cast<std::int64_t>(part);
     return std::string(l.what.name) + ", cluster " + std::to_string(l.what.cluster) + ", " + to_text(c) + ": " + (&s == sides ? "A" : "B") +
            ", " +
-           (beyond(at.sparse())     ? "sparse"
+           (beyond(at.sparse())  ? "sparse"
             : beyond(at.line())  ? "line"
             : beyond(at.scale()) ? "scale"
                                  : "parts") +

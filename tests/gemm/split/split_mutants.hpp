@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of kernels_split_mutants.cuh, kernels_split_mma_mutants.cuh and kernels_split_inside_mutants.cuh: products of split operands
 // with one fault each.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of split operands are the same bits by every policy that sums up K in the same order.
 #include "src/gemm/split/split_plan.hpp"
 #include "tests/gemm/split/product_policies.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recomputing outputs under the checker.
 #include <antiphase/checker.hpp>
 

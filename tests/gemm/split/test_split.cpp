@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Precision fp32: products of split operands keep their contract for every input, and are the same bits in every run.
 #include <limits>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of split operands, and of few values of k, under the checker: no finding, whatever the epilogue and the tail have to do.
 #include <antiphase/checker.hpp>
 #include <limits>

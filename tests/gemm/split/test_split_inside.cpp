@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products that split an operand themselves, tile by tile, with scales that change on the way: the contract holds, whatever comes when.
 #include <limits>
 #include <random>

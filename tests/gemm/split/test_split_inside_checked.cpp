@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products that split an operand themselves, under the checker: no finding, and every fault of one is found.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
@@ -83,10 +84,14 @@ void multiply(const context& where, const gemms::product_instance& with) {
 class split_inside_mutants : public testing::TestWithParam<test::mutant<>> {};
 TEST_P(split_inside_mutants, are_found) {
   test::expect_accused(
-      GetParam(), [](const context& where) { multiply(where, {gemms::few_inside_stages, GetParam().code}); },
+      GetParam(),
+      [](const context& where) {
+        multiply(where, {gemms::few_inside_stages, GetParam().code});
+      },
       test::on_multiprocessors(1, 10));
 }
-INSTANTIATE_TEST_SUITE_P(all, split_inside_mutants, testing::ValuesIn(gemms::checked::split_inside_mutants()), test::name_of<test::as_its_test_says>);
+INSTANTIATE_TEST_SUITE_P(all, split_inside_mutants, testing::ValuesIn(gemms::checked::split_inside_mutants()),
+                         test::name_of<test::as_its_test_says>);
 
 }  // namespace
 }  // namespace antiphase::gemm_test

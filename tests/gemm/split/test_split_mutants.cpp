@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every fault of the product of split operands is found, by the kind and the words its list names.
 #include <antiphase/core/error.hpp>
 
@@ -40,14 +41,22 @@ const check_options not_shared = test::on_multiprocessors(1, 10);  // so that no
 class split_mutants : public testing::TestWithParam<test::mutant<>> {};
 TEST_P(split_mutants, are_found) {
   test::expect_accused(
-      GetParam(), [](const context& where) { multiply(where, {few_stages, GetParam().code}); }, not_shared);
+      GetParam(),
+      [](const context& where) {
+        multiply(where, {few_stages, GetParam().code});
+      },
+      not_shared);
 }
 INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()), test::name_of<test::as_its_test_says>);
 
 class split_mma_mutants : public testing::TestWithParam<test::mutant<>> {};
 TEST_P(split_mma_mutants, are_found) {
   test::expect_accused(
-      GetParam(), [](const context& where) { multiply(where, {split_mma_policy, GetParam().code}); }, not_shared);
+      GetParam(),
+      [](const context& where) {
+        multiply(where, {split_mma_policy, GetParam().code});
+      },
+      not_shared);
 }
 INSTANTIATE_TEST_SUITE_P(all, split_mma_mutants, testing::ValuesIn(checked::split_mma_mutants()), test::name_of<test::as_its_test_says>);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The split pass against plain host code, on the CPU executor and on a GPU.
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>

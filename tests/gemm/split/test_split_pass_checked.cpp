@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The split pass under the checker.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
@@ -10,7 +11,8 @@ namespace {
 TEST(split_pass_checked, has_no_findings) {
   check_options options;
   options.schedules = 5;
-  const auto& listed = split_pass_instances(target::cpu);  // in the same order as those for the checker, which enters its own when it begins
+  const auto& listed =
+      split_pass_instances(target::cpu);  // in the same order as those for the checker, which enters its own when it begins
   for (std::size_t i = 0; i < listed.size(); ++i)
     for (const int cluster : {1, 2}) {
       if (cluster > 1 && !listed[i].policy.clusters) continue;

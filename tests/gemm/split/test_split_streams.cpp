@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products beside other work on the device, and in graphs: what only a GPU shows.
 #include <cuda_runtime_api.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instances of the Tensor Core kernel for the tests.
 #include "src/gemm/tensor_core/tensor_core.cuh"
 #include "tests/gemm/tensor_core/tensor_instances.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instances of the Tensor Core kernel of warpgroups for the tests.
 #include "src/gemm/tensor_core/tensor_core_tma.cuh"
 #include "tests/gemm/tensor_core/tensor_instances.hpp"

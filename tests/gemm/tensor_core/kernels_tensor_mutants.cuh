@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Tensor Core kernel of warpgroups with one fault each: another ring, or another wait, in the place of its own.
 #include "src/gemm/tensor_core/tensor_core_tma.cuh"
 
@@ -15,7 +16,8 @@ template <slip F> struct broken_warpgroups : warpgroup_waits<narrow> {
   }
 };
 
-template <slip F> test::mutant<> tensor_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <slip F>
+test::mutant<> tensor_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {name, broken, {by, says}, kernel_of<tensor_core_tma<narrow, broken_warpgroups<F>>>(name)};
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One product on Tensor Cores, against FP64.
 #pragma once
 #include <gtest/gtest.h>
@@ -39,7 +40,8 @@ struct half_operands {
   std::vector<float> product(const context& where, const tensor_instance& kernel) const {
     device_array<float> c(where, std::vector<float>(static_cast<std::size_t>(shape.m * c_stride), -77.f));
     const tensor_core_problem p{row_major<const f16>(a.data(), shape.m, shape.k, a_stride),
-                         row_major<const f16>(b.data(), shape.k, shape.n, b_stride), row_major(c.data(), shape.m, shape.n, c_stride)};
+                                row_major<const f16>(b.data(), shape.k, shape.n, b_stride),
+                                row_major(c.data(), shape.m, shape.n, c_stride)};
     run(where.runs_on(), prepare(where.runs_on(), kernel.how, kernel.what, p), nullptr);
     where.runs_on().synchronize(nullptr);
     return c.to_host();

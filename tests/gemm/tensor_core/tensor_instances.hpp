@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of kernels_tensor_core.cuh and kernels_tensor_core_tma.cuh, for each target.
 #pragma once
 #include <antiphase/gemm/tensor_core_ladder.hpp>

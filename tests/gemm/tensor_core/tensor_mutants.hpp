@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of kernels_tensor_mutants.cuh: the Tensor Core kernel of warpgroups with one fault each.
 #pragma once
 #include <antiphase/gemm/tensor_core_ladder.hpp>

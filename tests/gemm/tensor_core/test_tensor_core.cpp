@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Tensor Core kernels, of whole warps and of warpgroups, against FP64, on the CPU executor and on a GPU.
 #include <gmock/gmock.h>
 

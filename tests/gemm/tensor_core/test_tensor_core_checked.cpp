@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Tensor Core kernels under the checker.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>

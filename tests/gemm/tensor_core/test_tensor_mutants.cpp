@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every fault of the Tensor Core kernel of warpgroups is found, by the kind and the words its list names.
 #include <antiphase/core/error.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of a user with types and operators of their own.
 #include <antiphase/scan.cuh>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The single-pass scan with one fault each: another ring, another exchange, or other copies of tiles in the place of its own.
 #include <antiphase/scan/detail/single_pass.cuh>
 
@@ -147,8 +148,8 @@ template <slip F, scans::ring_policy P> struct broken_rules : single_pass_rules<
 };
 
 template <slip F, scans::ring_policy P = small_ring> ring_mutant made(const char* name, const char* broken = nullptr, finding_kind by = {},
-                                                                       const char* says = "", std::size_t offset = 0,
-                                                                       std::size_t out_offset = 0, std::int64_t tiles = 7) {
+                                                                      const char* says = "", std::size_t offset = 0,
+                                                                      std::size_t out_offset = 0, std::int64_t tiles = 7) {
   using elements = scans::typed_elements<float, float, float, scans::sum, scans::lines_kind::one, P>;
   using scan = scans::single_pass<elements, broken_rules<F, P>>;
   return {name, broken, {by, says}, kernel_of<scan>(name), {offset, out_offset, tiles}};

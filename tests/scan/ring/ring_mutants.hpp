@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of kernels_ring_mutants.cuh: the single-pass scan with one fault each, and how the checker must find it.
 #pragma once
 #include <antiphase/scan/detail/ring_policy.hpp>

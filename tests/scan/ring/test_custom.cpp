@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans of arrays with types and operators of the user: of 3 to 32 bytes, without identity, not commutative.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every fault of the single-pass scan is found, by the kind and the words its list names; without one nothing is, in many schedules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,18 +33,18 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
     const device_array<float> in(where, std::span<const float>(host));
     device_array<float> out(where, std::vector<float>(with.how.out_offset + n, 0.5f));
     const scans::single_pass_arguments all{.in = in.data() + with.how.offset,
-                                            .out = out.data() + with.how.out_offset,
-                                            .length = length,
-                                            .tiles = tiles,
-                                            .kind = scan_kind::inclusive,
-                                            .direction = scan_direction::forward,
-                                            .neutral = 0,
-                                            .initial = 0,
-                                            .flip = 0,
-                                            .segments = scans::rows_of(tile, tile),
-                                            .control = workspace.data(),
-                                            .states = workspace.data() + scans::control_words,
-                                            .state_words = words - scans::control_words};
+                                           .out = out.data() + with.how.out_offset,
+                                           .length = length,
+                                           .tiles = tiles,
+                                           .kind = scan_kind::inclusive,
+                                           .direction = scan_direction::forward,
+                                           .neutral = 0,
+                                           .initial = 0,
+                                           .flip = 0,
+                                           .segments = scans::rows_of(tile, tile),
+                                           .control = workspace.data(),
+                                           .states = workspace.data() + scans::control_words,
+                                           .state_words = words - scans::control_words};
     where.runs_on().launch(with.code, {std::min(blocks, tiles), 1, 1}, &all, nullptr);
     where.runs_on().synchronize(nullptr);
     const std::vector<float> result = out.to_host();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The single-pass scan: right at every edge of its tiles, the same bits whoever computes which tile, ready for the next launch.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The single-pass scan under the checker: every type of access, with copies that are aligned and that are not, in many schedules.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The single-pass scan beyond one plain line: where it begins, wider sums, rows, segments by key and by flags.
 #include <gmock/gmock.h>
 

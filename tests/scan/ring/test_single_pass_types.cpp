@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The single-pass scan of all types, operations and alignments.
 
 #include "tests/scan/any_scan.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one-wave scan: right at every edge of its tiles and of its policies, the same bits in every run, ready for the next launch.
 #include <gmock/gmock.h>
 

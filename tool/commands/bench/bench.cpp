@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand bench: what the public calls take, beside the libraries one would use instead.
 #include "tool/commands/bench/bench.hpp"
 

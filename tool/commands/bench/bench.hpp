@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands of bench.
 #pragma once
 #include "tool/commands/record.hpp"

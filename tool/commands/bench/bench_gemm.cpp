@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand bench gemm.
 #include <fmt/format.h>
 
@@ -10,17 +11,17 @@
 #include <optional>
 #include <vector>
 
-#include "tool/measure/accuracy.hpp"
 #include "tool/commands/bench/bench.hpp"
+#include "tool/measure/accuracy.hpp"
 #include "tool/measure/distributions.hpp"
 #include "tool/measure/estimate.hpp"
-#include "tool/measure/machine.hpp"
-#include "tool/program/names.hpp"
-#include "tool/measure/product.hpp"
 #include "tool/measure/kernel_code.hpp"
-#include "tool/rivals/rivals.hpp"
+#include "tool/measure/machine.hpp"
+#include "tool/measure/product.hpp"
+#include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
+#include "tool/rivals/rivals.hpp"
 
 namespace antiphase::tool {
 namespace {

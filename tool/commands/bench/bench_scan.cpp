@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand bench scan.
 #include <fmt/format.h>
 
@@ -11,11 +12,11 @@
 #include <vector>
 
 #include "tool/commands/bench/bench_scan.hpp"
+#include "tool/files/npy_header.hpp"
 #include "tool/measure/graph.hpp"
+#include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/program/names.hpp"
-#include "tool/files/npy_header.hpp"
-#include "tool/measure/kernel_code.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
 

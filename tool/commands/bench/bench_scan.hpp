@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `bench scan` measures: an array, the call that scans it, and who does the same.
 #pragma once
 #include <antiphase/context.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans with a type and an operator of one's own, as bench scan measures them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,10 +8,10 @@
 #include <charconv>
 #include <cstring>
 
-#include "tool/commands/bench/bench_scan.hpp"
-#include "tool/program/names.hpp"
-#include "tool/measure/custom_scan.hpp"
 #include "tool/base/parallel.hpp"
+#include "tool/commands/bench/bench_scan.hpp"
+#include "tool/measure/custom_scan.hpp"
+#include "tool/program/names.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -80,7 +81,8 @@ template <class T> class custom_array final : public scan_subject {
 }  // namespace
 
 std::unique_ptr<scan_subject> custom_scan_of(const context& where, int size, std::int64_t count) {
-  return with_custom_element(size, [&]<class T>() -> std::unique_ptr<scan_subject> { return std::make_unique<custom_array<T>>(where, count); });
+  return with_custom_element(size,
+                             [&]<class T>() -> std::unique_ptr<scan_subject> { return std::make_unique<custom_array<T>>(where, count); });
 }
 
 std::vector<int> custom_sizes_of(const scan_request& r) {

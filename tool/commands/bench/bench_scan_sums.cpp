@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums, as bench scan measures them: of whole arrays, of rows, by key, in wider types.
 #include <fmt/format.h>
 
@@ -5,11 +6,11 @@
 #include <antiphase/scan.hpp>
 #include <utility>
 
-#include "tool/commands/bench/bench_scan.hpp"
-#include "tool/program/names.hpp"
-#include "tool/files/npy_header.hpp"
 #include "tool/base/parallel.hpp"
+#include "tool/commands/bench/bench_scan.hpp"
+#include "tool/files/npy_header.hpp"
 #include "tool/measure/scan_data.hpp"
+#include "tool/program/names.hpp"
 
 namespace antiphase::tool {
 namespace {

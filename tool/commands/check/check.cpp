@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand check: the library's kernels under the checker.
 #include "tool/commands/check/check.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the subcommand check is asked for.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand check in a build without the checker.
 #include <antiphase/core/error.hpp>
 

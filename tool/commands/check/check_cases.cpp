@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `antiphase check` runs: the cases of the library's kernels.
 #include "tool/commands/check/check_cases.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `antiphase check` runs.
 #pragma once
 #include <antiphase/checker.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running the subcommand check, in a build with the checker.
 #include <fmt/format.h>
 #include <antiphase/checker.hpp>
@@ -9,9 +10,9 @@
 
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
-#include "tool/program/console.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/measure/provenance.hpp"
+#include "tool/program/console.hpp"
 #include "tool/program/unfinished.hpp"
 
 namespace antiphase::tool {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand ladder: every step from the textbook's first kernel to the fastest, side by side.
 #include "tool/commands/ladder/ladder.hpp"
 

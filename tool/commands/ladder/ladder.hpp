@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two ladders share.
 #pragma once
 #include <cstdint>
@@ -6,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tool/program/command.hpp"
-#include "tool/measure/measure.hpp"
-#include "tool/program/place.hpp"
 #include "tool/commands/record.hpp"
+#include "tool/measure/measure.hpp"
 #include "tool/measure/verify.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/place.hpp"
 
 namespace antiphase::tool {
 

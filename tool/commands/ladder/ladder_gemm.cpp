@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand ladder gemm.
 #include <fmt/format.h>
 
@@ -10,11 +11,11 @@
 #include <memory>
 #include <optional>
 
-#include "tool/measure/estimate.hpp"
+#include "tool/base/wrap.hpp"
 #include "tool/commands/ladder/ladder_gemm_rows.hpp"
+#include "tool/measure/estimate.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/program/unfinished.hpp"
-#include "tool/base/wrap.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables and records of the GEMM ladder.
 #include "tool/commands/ladder/ladder_gemm_rows.hpp"
 
@@ -5,8 +6,8 @@
 
 #include <algorithm>
 
-#include "tool/program/table.hpp"
 #include "tool/base/wrap.hpp"
+#include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {

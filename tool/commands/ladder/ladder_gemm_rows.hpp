@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two halves of the GEMM ladder tell of their steps: FP32 operands, and f16 ones on Tensor Cores.
 #pragma once
 #include <antiphase/gemm/tensor_core_ladder.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand ladder scan.
 #include <fmt/format.h>
 
@@ -8,16 +9,16 @@
 #include <memory>
 #include <optional>
 
-#include "tool/files/file_handle.hpp"
+#include "tool/base/wrap.hpp"
 #include "tool/commands/ladder/ladder.hpp"
-#include "tool/measure/machine.hpp"
-#include "tool/program/names.hpp"
+#include "tool/files/file_handle.hpp"
 #include "tool/files/npy_header.hpp"
-#include "tool/rivals/rivals.hpp"
+#include "tool/measure/machine.hpp"
 #include "tool/measure/scan_data.hpp"
+#include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
-#include "tool/base/wrap.hpp"
+#include "tool/rivals/rivals.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of the GEMM ladder on Tensor Cores: f16 operands, FP32 sums.
 #include <fmt/format.h>
 

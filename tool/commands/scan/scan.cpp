@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand scan: prefix sums, products, minima and maxima of an array in a .npy file, by numpy's rules.
 #include <antiphase/scan.hpp>
 
@@ -9,18 +10,18 @@
 #include <optional>
 #include <vector>
 
-#include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
-#include "tool/files/convert.hpp"
-#include "tool/files/file_handle.hpp"
-#include "tool/files/file_names.hpp"
-#include "tool/program/names.hpp"
-#include "tool/files/npy.hpp"
-#include "tool/files/output_file.hpp"
-#include "tool/program/place.hpp"
 #include "tool/commands/scan/scan_job.hpp"
 #include "tool/commands/scan/scan_range.hpp"
 #include "tool/commands/scan/scan_run.hpp"
+#include "tool/files/convert.hpp"
+#include "tool/files/file_handle.hpp"
+#include "tool/files/file_names.hpp"
+#include "tool/files/npy.hpp"
+#include "tool/files/output_file.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/program/names.hpp"
+#include "tool/program/place.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tool/commands/scan/scan_job.hpp"
 
 #include <antiphase/scan/operators.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One scan of an array in memory.
 #pragma once
 #include <antiphase/scan.hpp>

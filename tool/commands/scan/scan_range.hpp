@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether sums or products of finite floats have left the range of the type they were computed in.
 #pragma once
 #include <cstddef>

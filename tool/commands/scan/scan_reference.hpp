@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans as numpy has them: plain loops on the host, every line from its first element to its last.
 #pragma once
 #include <cstddef>

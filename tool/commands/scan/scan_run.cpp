@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tool/commands/scan/scan_run.hpp"
 
 #include <fmt/format.h>
 
 #include <span>
 
+#include "tool/commands/scan/scan_reference.hpp"
 #include "tool/files/convert.hpp"
 #include "tool/measure/estimate.hpp"
-#include "tool/commands/scan/scan_reference.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running one scan: by the library, or by plain loops.
 #pragma once
 #include <antiphase/scan.hpp>
@@ -6,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "tool/commands/scan/scan_job.hpp"
+#include "tool/files/npy.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
-#include "tool/files/npy.hpp"
-#include "tool/commands/scan/scan_job.hpp"
 
 namespace antiphase::tool {
 

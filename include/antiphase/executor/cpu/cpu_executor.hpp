@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executor that runs kernels on the CPU: every GPU thread a fiber, every schedule replayable.
 #pragma once
 #include <antiphase/executor/executor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel compiled for the CPU sees of the executor that runs it: plain functions, no containers, no library.
 #pragma once
 #include <antiphase/core/scope.hpp>
@@ -20,7 +21,8 @@ using place = std::source_location;
 #else  // clang 14
 class place {
  public:
-  static constexpr place current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE(), unsigned column = __builtin_COLUMN()) {
+  static constexpr place current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE(),
+                                 unsigned column = __builtin_COLUMN()) {
     return place{file, line, column};
   }
   constexpr place() = default;

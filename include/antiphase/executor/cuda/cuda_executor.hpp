@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executor that runs kernels on an NVIDIA GPU. This header needs no CUDA.
 #pragma once
 #include <antiphase/executor/executor.hpp>

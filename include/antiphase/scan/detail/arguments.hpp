@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scan kernels are told: arrays, lines and tiles.
 #pragma once
 #include <antiphase/core/tile.hpp>

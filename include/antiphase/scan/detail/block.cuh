@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The block scan through warps: each warp scans its part in registers, one warp scans the totals of all.
 #pragma once
 #include <antiphase/device/barrier.cuh>

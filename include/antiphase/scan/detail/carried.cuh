@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What single-pass scans carry from tile to tile.
 #pragma once
 #include <antiphase/scan/operators.hpp>

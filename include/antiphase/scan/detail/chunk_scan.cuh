@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 16 bytes that a lane holds at a time: their total, and their scan.
 #pragma once
 #include <antiphase/scan/detail/register_chunk.cuh>
-#include <antiphase/scan/operators.hpp>
 #include <antiphase/scan/detail/word_sums.cuh>
+#include <antiphase/scan/operators.hpp>
 #include <cstdint>
 #include <type_traits>
 
@@ -25,7 +26,8 @@ template <class Op, class T, int N> AP_DEV computed_as<Op, T> total_of_chunk(con
 }
 
 // The results from what lies before the chunk.
-template <class Op, class T, int N> AP_DEV register_chunk<T, N> scan_chunk(const computed_as<Op, T>& before, const register_chunk<T, N>& v, bool exclusive) {
+template <class Op, class T, int N>
+AP_DEV register_chunk<T, N> scan_chunk(const computed_as<Op, T>& before, const register_chunk<T, N>& v, bool exclusive) {
   if constexpr (sums_words<Op, T>) {
     return sums_up_to<T, N>(before, v, exclusive);
   } else {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What passes through the ring of a single-pass scan: elements of any type, with an operator that has no identity.
 #pragma once
 #include <algorithm>

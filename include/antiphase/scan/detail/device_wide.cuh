@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of a scan over whole arrays: totals of tiles, and tiles scanned from what lies before them.
 #pragma once
 #include <antiphase/device/kernel.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From elements as they lie in memory to the values that a scan computes with, and back.
 #pragma once
 #include <antiphase/device/math.cuh>

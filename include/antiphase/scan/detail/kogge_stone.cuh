@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The block scan of Kogge and Stone: in step s every thread adds what lies 2^s to its left.
 #pragma once
 #include <antiphase/core/cursor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of a scan, and a launch of one.
 #pragma once
 #include <antiphase/executor/kernel.hpp>

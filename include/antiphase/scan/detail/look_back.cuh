@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016): blocks of a single-pass
 // scan publish the totals of their tiles and fold those of the tiles before their own.
 #pragma once
@@ -105,8 +106,7 @@ AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64
 // A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes of the warp call. Unlike in the paper,
 // blocks publish totals only and no prefixes. Totals are folded in whole batches of 32, batch after batch, so that the order depends on the
 // tile's number alone and results are the same bits in every run. Sums of floats are carried in double.
-template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6, reading How = reading::branching>
-class look_back {
+template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6, reading How = reading::branching> class look_back {
  public:
   AP_DEV look_back(const std::uint64_t* states, std::uint32_t tag) : states_(states), tag_(tag) {}
 

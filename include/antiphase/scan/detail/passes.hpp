@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The launches of a scan over whole arrays, for any element type.
 #pragma once
 #include <algorithm>

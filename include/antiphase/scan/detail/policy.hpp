@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that select a block scan.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lane's chunk of elements while it is in registers.
 #pragma once
 #include <antiphase/device/bytes.cuh>
@@ -17,8 +18,12 @@ template <class T> constexpr int in_a_word = 4 / sizeof(T);
 template <class T, int N> using register_chunk =
     std::conditional_t<is_narrow<T>, pack<std::uint32_t, (static_cast<int>(sizeof(T)) * N + 3) / 4>, pack<T, N>>;
 
-template <int N, class T> AP_DEV register_chunk<T, N> load_aligned_chunk(const T* from) { return *reinterpret_cast<const register_chunk<T, N>*>(from); }
-template <int N, class T> AP_DEV void store_aligned_chunk(T* to, const register_chunk<T, N>& v) { *reinterpret_cast<register_chunk<T, N>*>(to) = v; }
+template <int N, class T> AP_DEV register_chunk<T, N> load_aligned_chunk(const T* from) {
+  return *reinterpret_cast<const register_chunk<T, N>*>(from);
+}
+template <int N, class T> AP_DEV void store_aligned_chunk(T* to, const register_chunk<T, N>& v) {
+  *reinterpret_cast<register_chunk<T, N>*>(to) = v;
+}
 
 template <class T, int N> AP_DEV T element_at(const register_chunk<T, N>& v, int e) {
   if constexpr (is_narrow<T>) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that select a single-pass scan.
 #pragma once
 #include <algorithm>
@@ -43,7 +44,8 @@ constexpr ring_policy narrow_to_wide_ring_policy{.warps = 12, .rows = 4, .in_fli
 constexpr ring_policy wide_ring_policy{.in_flight = 4};
 // Segments: keys come from global memory, and the larger the tile the more of them are on their way.
 constexpr ring_policy segments_ring_policy{.warps = 12, .rows = 5, .stages = 6};
-constexpr ring_policy wide_segments_ring_policy{.rows = 8, .stages = 6};  // of 8 bytes; other tiles fall out of step (docs/notebook/scan.md)
+constexpr ring_policy wide_segments_ring_policy{.rows = 8,
+                                                .stages = 6};  // of 8 bytes; other tiles fall out of step (docs/notebook/scan.md)
 
 // Where threads move tiles the ring is as long as the shared memory that a block may have on every GPU of compute capability 8.x.
 constexpr std::size_t most_shared_by_threads = 99 << 10;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scans that start anew: the operator on values with a mark, and where segments begin.
 #pragma once
 #include <antiphase/core/portable.hpp>

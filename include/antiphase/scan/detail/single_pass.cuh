@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks exchange totals by decoupled
 // look-back.
 #pragma once
@@ -55,27 +56,27 @@ template <ring_policy P> struct single_pass_rules {
 //   with_initial                the prefix of a tile with the call's initial value before it
 //   from                        the results of a chunk from the total before it
 template <class E>
-concept ring_elements =
-    std::same_as<decltype(E::ring), const ring_policy> && std::derived_from<typename E::params, single_pass_arguments> &&
+concept ring_elements = std::same_as<decltype(E::ring), const ring_policy> &&
+    std::derived_from<typename E::params, single_pass_arguments> &&
     requires(const typename E::params& p, unsigned char* slot, const tile_extent& here, typename E::elements v, typename E::results r,
              typename E::total_type total, int (*offset_of)(int), std::uint32_t (&marks)[1], int n, bool yes) {
-      typename E::in_unit;
-      typename E::out_unit;
-      typename E::combine;
-      { E::tile + E::chunk + E::units + E::in_bytes + E::out_bytes + E::batches_at_once } -> std::same_as<int>;
-      { E::has_marks && E::keeps_marks } -> std::same_as<bool>;
-      { reading(E::reads) } -> std::same_as<reading>;
-      { E::load(slot, yes) } -> std::same_as<typename E::elements>;
-      { E::store(slot, r, yes) } -> std::same_as<void>;
-      { E::ordered(p, v, yes) } -> std::same_as<typename E::elements>;
-      { E::back_in_memory(p, r, yes) } -> std::same_as<typename E::results>;
-      { E::keep(v) } -> std::same_as<void>;
-      { E::complete(p, slot, n, n) } -> std::same_as<void>;
-      { E::find_marks(p, here, offset_of, marks, yes) } -> std::same_as<void>;
-      { E::total_of(p, v, marks[0]) } -> std::same_as<typename E::total_type>;
-      { E::with_initial(p, total) } -> std::same_as<typename E::total_type>;
-      { E::from(p, total, v, marks[0]) } -> std::same_as<typename E::results>;
-    };
+  typename E::in_unit;
+  typename E::out_unit;
+  typename E::combine;
+  { E::tile + E::chunk + E::units + E::in_bytes + E::out_bytes + E::batches_at_once } -> std::same_as<int>;
+  { E::has_marks&& E::keeps_marks } -> std::same_as<bool>;
+  { reading(E::reads) } -> std::same_as<reading>;
+  { E::load(slot, yes) } -> std::same_as<typename E::elements>;
+  { E::store(slot, r, yes) } -> std::same_as<void>;
+  { E::ordered(p, v, yes) } -> std::same_as<typename E::elements>;
+  { E::back_in_memory(p, r, yes) } -> std::same_as<typename E::results>;
+  { E::keep(v) } -> std::same_as<void>;
+  { E::complete(p, slot, n, n) } -> std::same_as<void>;
+  { E::find_marks(p, here, offset_of, marks, yes) } -> std::same_as<void>;
+  { E::total_of(p, v, marks[0]) } -> std::same_as<typename E::total_type>;
+  { E::with_initial(p, total) } -> std::same_as<typename E::total_type>;
+  { E::from(p, total, v, marks[0]) } -> std::same_as<typename E::results>;
+};
 
 template <class Elements, class Rules = single_pass_rules<Elements::ring>> struct single_pass {
   static_assert(ring_elements<Elements>);
@@ -166,7 +167,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     tiles.finish(s.ring, at);
   }
   // Returns how many bytes are on their way.
-  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles, slot_cursor at, const tile_extent& here) {
+  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles, slot_cursor at,
+                                        const tile_extent& here) {
     const int lane = lane_index(), shift = shift_of(p.in), count = Rules::present(here.count);
     using unit = typename Elements::in_unit;
     const moved_in_bulk<unit> part(shift, count * Elements::units);
@@ -190,7 +192,9 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   // reduce, publish, look back -------------------------------------------------------------------------------------------------
   AP_DEV static int chunk_number(int warp, int row) { return (warp * rows + row) * row_chunks + lane_index(); }
   // Where chunk `number` in scan order lies in its tile.
-  template <order O> AP_DEV static int chunk_in_tile(const params& p, int number) { return reverse<O>(p) ? tile_chunks - 1 - number : number; }
+  template <order O> AP_DEV static int chunk_in_tile(const params& p, int number) {
+    return reverse<O>(p) ? tile_chunks - 1 - number : number;
+  }
 
   // A chunk's elements in scan order.
   template <order O> AP_DEV static auto read_chunk(const params& p, const unsigned char* slot, int number) {

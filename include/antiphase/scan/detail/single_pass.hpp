@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a single-pass scan is told, and the workspace through which its blocks talk.
 #pragma once
 #include <antiphase/core/portable.hpp>

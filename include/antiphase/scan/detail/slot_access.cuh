@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile's bytes between global memory, where they may lie anywhere, and a slot of the ring.
 #pragma once
 #include <antiphase/device/vector.cuh>

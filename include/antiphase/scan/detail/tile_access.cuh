@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moving a thread's elements between a line in global memory and registers.
 #pragma once
 #include <antiphase/device/vector.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who moves the tiles of a single-pass scan between global memory and the ring: the copy engine, or the threads of two warps.
 #pragma once
 #include <antiphase/core/channel.hpp>

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements of a tile a thread has, and how many of them are there.
 #pragma once
 #include <antiphase/device/warp.cuh>
-#include <antiphase/scan/operators.hpp>
 #include <antiphase/scan/detail/policy.hpp>
+#include <antiphase/scan/operators.hpp>
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {

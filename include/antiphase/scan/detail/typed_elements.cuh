@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What passes through the ring of a single-pass scan: numbers, of one line or of segments.
 #pragma once
 #include <antiphase/core/tile.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that select a one-wave scan, and what it is told.
 #pragma once
 #include <algorithm>

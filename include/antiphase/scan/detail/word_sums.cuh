@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of 8- and 16-bit integers that stay in words.
 #pragma once
 #include <antiphase/device/bytes.cuh>
@@ -51,8 +52,9 @@ template <class Wide, class T, int N> AP_DEV Wide wide_total(const register_chun
   for (const std::uint32_t w : v.element) total = plus_all<T>(total, w ^ flip);
   return static_cast<Wide>(static_cast<std::int32_t>(total));
 }
-template <class Wide, class T, int N>
-AP_DEV register_chunk<Wide, N> wide_sums_up_to(Wide before, const register_chunk<T, N>& v, std::uint32_t flip, std::uint32_t more, bool exclusive) {
+template <class Wide, class T, int N> AP_DEV register_chunk<Wide, N> wide_sums_up_to(Wide before, const register_chunk<T, N>& v,
+                                                                                     std::uint32_t flip, std::uint32_t more,
+                                                                                     bool exclusive) {
   register_chunk<Wide, N> result;
   Wide through = before;
   AP_UNROLL
