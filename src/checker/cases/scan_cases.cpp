@@ -195,6 +195,9 @@ ring_case turned(const scans::single_pass_instance& i, std::size_t n) {
   return {fmt::format("{} of {} into {}, policy {}", scans::name(operation), name(in), name(out), i.step), in, out, operation};
 }
 using ring_instances = std::vector<scans::single_pass_instance>;
+int tile_of(const scans::single_pass_instance& i) {
+  return scans::ring_of(scans::find_step(i.step), i.in, i.out, i.over).tile_of(size_of(i.in), size_of(i.out));
+}
 
 // Of floats and bytes more tiles than two blocks have slots; of all, whole ones and one that is not.
 void scan_one_line(const context& where, const ring_instances& instances) {
@@ -203,12 +206,12 @@ void scan_one_line(const context& where, const ring_instances& instances) {
     const ring_case c = turned(i, n);
     const bool long_line = i.operation == scan_operation::sum && (i.in == element::f32 || i.in == element::u8) && i.in == i.out;
     const int tiles = long_line ? 2 * scans::find_step(i.step).ring.stages + 2 : 2;
-    scan_and_judge(where, c.what, c.in, c.out, {.what = {.operation = c.operation, .length = std::int64_t{tiles} * i.tile + 37}},
+    scan_and_judge(where, c.what, c.in, c.out, {.what = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
                    by_policy(i.step));
     scan_of anywhere{.what = {.operation = c.operation,
                               .kind = scan_kind::exclusive,
                               .direction = scan_direction::reverse,
-                              .length = i.tile + 3,
+                              .length = tile_of(i) + 3,
                               .initial = 7},
                      .in_offset = 3,
                      .out_offset = 1};
@@ -222,13 +225,13 @@ void scan_rows(const context& where, const ring_instances& instances) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
     scan_and_judge(where, c.what + ", short rows", c.in, c.out,
-                   {.what = {.operation = c.operation, .outer = i.tile / 77 + 20, .length = 77}}, by_policy(i.step));
+                   {.what = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}}, by_policy(i.step));
     scan_and_judge(where, c.what + ", long rows", c.in, c.out,
                    {.what = {.operation = c.operation,
                              .kind = scan_kind::exclusive,
                              .direction = scan_direction::reverse,
                              .outer = 2,
-                             .length = i.tile + 101},
+                             .length = tile_of(i) + 101},
                     .in_offset = 1},
                    by_policy(i.step));
   }
@@ -239,7 +242,7 @@ void scan_segments(const context& where, const ring_instances& instances, scans:
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
-    scan_of s{.what = {.operation = c.operation, .length = i.tile + 101}};
+    scan_of s{.what = {.operation = c.operation, .length = tile_of(i) + 101}};
     s.keys = {.type = by == scans::segments_by::keys ? keys[n % std::size(keys)] : element::u8, .by = by};
     if (n % 2 == 1) s.what.direction = scan_direction::reverse, s.what.kind = scan_kind::exclusive, s.in_offset = 1;
     scan_and_judge(where, c.what, c.in, c.out, s, by_policy(i.step));

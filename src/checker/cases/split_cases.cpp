@@ -212,11 +212,12 @@ std::string case_of(const gemms::product_policy& how) {
 
 std::vector<checked_case> split_cases() {
   std::vector<checked_case> cases;
-  for (const gemms::policy_name& n : gemms::beside_the_ladder) {
-    if (n.name == std::string_view("short")) cases.push_back({"gemm/short", n.adds, multiply_short});
+  for (const gemms::policy_info& n : gemms::policies()) {
+    if (n.name == "short") cases.push_back({"gemm/short", std::string(n.adds), multiply_short});
     for (const gemms::product_instance& i : gemms::product_instances(target::checked))
-      if (n.name == std::string_view(policy_of(i.how.by)))
-        cases.push_back({case_of(i.how), i.how.cluster == 1 ? n.adds : fmt::format("the same, {} blocks share a tile", i.how.cluster),
+      if (n.name == policy_of(i.how.by))
+        cases.push_back({case_of(i.how),
+                         i.how.cluster == 1 ? std::string(n.adds) : fmt::format("the same, {} blocks share a tile", i.how.cluster),
                          [i](const context& where) { multiply_by(where, i); }});
   }
   cases.push_back({"gemm/split-pass", "what splits the operands: lines of different length, and devices without clusters",
