@@ -197,11 +197,12 @@ class Stamps:
         self.file(path).write_text(key)
 
 
-def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=()):
+def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=(), changed=None):
     """Runs a command for each source that has changed; whatever it says, or any status but 0, is a finding."""
     stamps, reach, work = Stamps(build / "style" / name), Reach(root), []
-    everything = [(path, *rest) for path, rest in host_sources(root, build) if wanted(path)]
-    if not everything:
+    everything = [(path, *rest) for path, rest in host_sources(root, build)
+                  if wanted(path) and (changed is None or not changed.isdisjoint(reach.of(path)))]
+    if not everything and changed is None:
         sys.exit(f"{build} has no host sources of this project: expected a configured build")
     for path, folder, flags in everything:
         command = command_for(path, flags)
@@ -244,7 +245,16 @@ def run_clang(root, build):
     return look_at_all(root, build, "clang", command, extra=[stamp_of_version(build, said)])
 
 
-def run_tidy(root, build):
+def changed_since(root, commit):
+    """The files that differ from a commit; None, which stands for all, where git does not know it."""
+    def git(*words):
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
+        return done.stdout.splitlines() if done.returncode == 0 else None
+    differing, new = git("diff", "--name-only", commit), git("ls-files", "--others", "--exclude-standard")
+    return None if differing is None or new is None else {root / name for name in differing + new}
+
+
+def run_tidy(root, build, since=None):
     program = need("clang-tidy")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
 
@@ -252,7 +262,8 @@ def run_tidy(root, build):
         return [program, "--quiet", "--warnings-as-errors=*", f"--config-file={root / '.clang-tidy'}", str(path), "--", *flags, "-Wno-everything"]
 
     hand_written = lambda path: path.is_relative_to(root) and not path.is_relative_to(build)
-    return look_at_all(root, build, "tidy", command, hand_written, [root / ".clang-tidy", stamp_of_version(build, said)])
+    return look_at_all(root, build, "tidy", command, hand_written, [root / ".clang-tidy", stamp_of_version(build, said)],
+                       changed_since(root, since) if since else None)
 
 
 def stamp_of_version(build, said):
@@ -267,6 +278,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["format", "check", "clang", "tidy"])
     parser.add_argument("build", nargs="?", type=pathlib.Path)
+    parser.add_argument("--since", metavar="COMMIT", help="tidy: only sources that a change since then reaches")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT)
     arguments = parser.parse_args()
     root = arguments.root.resolve()
@@ -276,7 +288,9 @@ def main():
         return run_check(root)
     if arguments.build is None:
         parser.error(f"{arguments.what} needs a build folder")
-    return (run_clang if arguments.what == "clang" else run_tidy)(root, arguments.build.resolve())
+    if arguments.what == "clang":
+        return run_clang(root, arguments.build.resolve())
+    return run_tidy(root, arguments.build.resolve(), arguments.since)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import pathlib
 import sys
 
 COLUMNS = (64, 128, 256)
-HEAD = """// The wgmma instructions with their lists of registers. Written by scripts/wgmma_instructions.py; change that.
+HEAD = """// SPDX-License-Identifier: Apache-2.0
+// The wgmma instructions with their lists of registers. Written by scripts/wgmma_instructions.py; change that.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>

@@ -77,7 +77,7 @@ std::string list_of(const auto& steps) {
 std::vector<gemms::policy_info> gemm_policies() {
   const std::span<const gemms::policy_info> all = gemms::policies();
   std::vector<gemms::policy_info> list(all.begin(), all.end());
-  std::ranges::stable_partition(list, [](const gemms::policy_info& p) { return p.ladder != nullptr; });
+  std::stable_partition(list.begin(), list.end(), [](const gemms::policy_info& p) { return p.ladder != nullptr; });
   return list;
 }
 

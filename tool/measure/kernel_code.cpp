@@ -46,7 +46,7 @@ std::vector<std::string> codes_of(std::span<const kernel_code> list, std::span<c
     codes.emplace_back(best->code);
   }
   std::ranges::sort(codes);
-  codes.erase(std::ranges::unique(codes).begin(), codes.end());
+  codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
   return codes;
 }
 

@@ -221,8 +221,8 @@ template option arguments::add_option(const char*, std::vector<std::string>&, co
 template option arguments::add_option(const char*, std::vector<int>&, const std::string&);
 template option arguments::add_option(const char*, std::vector<std::int64_t>&, const std::string&);
 
-option arguments::add_option(const char* name, std::function<void(const std::string&)> taken, const char* about) {
-  return {app_->add_option_function<std::string>(name, std::move(taken), about), *app_, *state_};
+option arguments::add_option(const char* name, const std::function<void(const std::string&)>& taken, const char* about) {
+  return {app_->add_option_function<std::string>(name, taken, about), *app_, *state_};
 }
 
 void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }

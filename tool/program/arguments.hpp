@@ -50,7 +50,7 @@ class arguments {
   // The value stays as it is if the option is not given. For the types that arguments.cpp lists: text, numbers, and vectors of them.
   template <class T> option add_option(const char* names, T& value, const std::string& about);
   // Calls `taken` with each value.
-  option add_option(const char* name, std::function<void(const std::string&)> taken, const char* about);
+  option add_option(const char* name, const std::function<void(const std::string&)>& taken, const char* about);
   void add_flag(const char* names, bool& value, const char* about);
 
   void footer(const char* text);

@@ -116,7 +116,7 @@ TEST(single_pass_step, needs_bulk_copies) {
   ampere.name = "an older GPU";
   float array[64]{};
   EXPECT_THAT(refusal_by("single-pass", context(make_cpu_executor({.limits = ampere})), {.in = array, .out = array, .length = 64}),
-              HasSubstr("it needs bulk copies (TMA) of compute capability 9.0, an older GPU has 8.0"));
+              HasSubstr("it needs bulk copies (TMA) of compute capability 9.0 or above, an older GPU has 8.0"));
 }
 
 TEST(single_pass_step, is_not_compiled_for_newer_gpus) {
@@ -124,7 +124,7 @@ TEST(single_pass_step, is_not_compiled_for_newer_gpus) {
   newer.major = 10;
   float array[1]{};
   EXPECT_THAT(refusal_by("single-pass", context(make_cpu_executor({.limits = newer})), {.in = array, .out = array, .length = 1}),
-              HasSubstr("it needs code for sm_90a of compute capability 9.0 alone, CPU executor has 10.0"));
+              HasSubstr("it needs code compiled for sm_90a of compute capability 9.0 alone, CPU executor has 10.0"));
 }
 
 TEST(single_pass_step, by_threads_needs_asynchronous_copies_and_room) {
@@ -134,7 +134,7 @@ TEST(single_pass_step, by_threads_needs_asynchronous_copies_and_room) {
   const context where(make_cpu_executor({.limits = turing}));
   device_array<float> array(where, 64);
   EXPECT_THAT(refusal_by("single-pass-async", where, {.in = array.data(), .out = array.data(), .length = 64}),
-              HasSubstr("it needs asynchronous copies (cp.async) of compute capability 8.0, a GPU of old has 7.0"));
+              HasSubstr("it needs asynchronous copies (cp.async) of compute capability 8.0 or above, a GPU of old has 7.0"));
   device_limits small = simulated_device();
   small.shared_opt_in = small.shared_per_block = 64 * 1024;
   EXPECT_THAT(refusal_by("single-pass-async", context(make_cpu_executor({.limits = small})),

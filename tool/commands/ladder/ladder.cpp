@@ -63,7 +63,7 @@ double signed_gain(const timing& before, const timing& now) {
   return before.median_us > 0 && now.median_us > 0 ? (before.median_us / now.median_us - 1) * 100 : 0;
 }
 
-void compute_gains(std::vector<ladder_row*> rows) {
+void compute_gains(const std::vector<ladder_row*>& rows) {
   const ladder_row* before = nullptr;
   for (ladder_row* row : rows) {
     if (!row->refused.empty()) continue;

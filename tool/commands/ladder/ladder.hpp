@@ -53,7 +53,7 @@ class timed_works {
 // In speed, in percent; 0 if one of the two was not taken.
 double signed_gain(const timing& before, const timing& now);
 // The gain of each row over the last one before it that ran.
-void compute_gains(std::vector<ladder_row*> rows);
+void compute_gains(const std::vector<ladder_row*>& rows);
 
 std::string verdict_text(const verdict& v);
 std::string gain_text(double percent);

@@ -174,7 +174,8 @@ void run_floats(const context& where, const extents& e, const std::vector<const 
   bench data{where, e};
   for (const gemms::step* s : steps) {
     say_progress(options, fmt::format("running {}", s->name));
-    warn_if_slow(options, where, data.problem(), {.policy = s->name}, reference::not_offered);
+    if (!refusal(where.limits(), gemms::prepare(where.kind(), *s, data.problem()).what.code))
+      warn_if_slow(options, where, data.problem(), {.policy = s->name}, reference::not_offered);
     results.rows.push_back(run_step(where, data, *s));
     progress();
   }
