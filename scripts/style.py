@@ -235,14 +235,15 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
     return 1 if found else 0
 
 
-def run_clang(root, build):
+def run_clang(root, build, since=None):
     program = need("clang++")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
     def command(path, flags):
         return [program, *flags, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-warning-option", str(path)]
 
-    return look_at_all(root, build, "clang", command, extra=[stamp_of_version(build, said)])
+    return look_at_all(root, build, "clang", command, extra=[stamp_of_version(build, said)],
+                       changed=changed_since(root, since) if since else None)
 
 
 def changed_since(root, commit):
@@ -278,7 +279,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["format", "check", "clang", "tidy"])
     parser.add_argument("build", nargs="?", type=pathlib.Path)
-    parser.add_argument("--since", metavar="COMMIT", help="tidy: only sources that a change since then reaches")
+    parser.add_argument("--since", metavar="COMMIT", help="clang, tidy: only sources that a change since then reaches")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT)
     arguments = parser.parse_args()
     root = arguments.root.resolve()
@@ -288,9 +289,7 @@ def main():
         return run_check(root)
     if arguments.build is None:
         parser.error(f"{arguments.what} needs a build folder")
-    if arguments.what == "clang":
-        return run_clang(root, arguments.build.resolve())
-    return run_tidy(root, arguments.build.resolve(), arguments.since)
+    return (run_clang if arguments.what == "clang" else run_tidy)(root, arguments.build.resolve(), arguments.since)
 
 
 if __name__ == "__main__":
