@@ -116,7 +116,8 @@ std::vector<std::string> refusals(const request& r, const candidate* chosen) {
   std::vector<std::string> all;
   for (const candidate& c : candidates()) {
     const std::optional<int> other = c.cost(c, r);
-    if (&c == chosen || !other || (cost<of_paying_ring&& * other> cost)) continue;
+    if (&c == chosen || !other) continue;
+    if (cost < of_paying_ring && other.value() > cost) continue;
     if (const misfit not_it = judge(c, r); not_it != misfit::none)
       all.push_back(fmt::format("{}: {}", c.name, words_of(c, not_it, r)));
     else if (is_single_pass(*c.how))
