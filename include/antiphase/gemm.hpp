@@ -35,8 +35,8 @@ struct gemm_choice;
 
 struct gemm_options {
   precision accuracy = precision::fp32;
-  std::string_view policy = "auto";  // auto: by accuracy, shape and device. split, split-inside, split-mma, short, or
-                                     // the name of a ladder step: that one
+  std::string_view policy = "auto";  // auto: what is predicted to be fastest for the shape on the device, of those that keep the accuracy.
+                                     // stream, split, split-inside, split-mma, short, or the name of a ladder step: that one
   stream on = nullptr;
   std::span<std::byte> workspace = {};  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
                                         // done; none: memory is allocated in the order of the stream
@@ -63,16 +63,22 @@ std::size_t gemm_workspace(const context& where, const gemm_problem& p, const ge
 
 // What the call would run, and why.
 struct gemm_choice {
-  std::string kernel;   // split, split-inside, split-mma, short, or a ladder step
+  std::string kernel;   // stream, split, split-inside, split-mma, short, or a ladder step
   gemms::extent2 tile;  // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;
   int cluster = 1;  // blocks that share a tile, each a part of K
+  int parts = 1;    // clusters that share a tile and add up through the workspace
   std::size_t workspace = 0;
   gemm_bound bound;                       // what holds
   gemm_bound asked;                       // what the precision stands for on the device
-  double predicted = 0;                   // seconds that a GPU with such limits takes, roughly. Nothing is decided by it
+  double predicted = 0;                   // seconds that a GPU with such limits takes
   std::vector<std::string> why, refused;  // sentences
+  struct candidate {
+    std::string kernel;
+    double predicted;  // seconds
+  };
+  std::vector<candidate> considered;  // by auto, the fastest first; empty if it had no choice
 };
 gemm_choice explain(const context& where, const gemm_problem& p, const gemm_options& options = {});
 

@@ -22,6 +22,8 @@ using reason = objection::reason;
 
 bool always(const candidate&, const request&) { return true; }
 
+double extent(std::int64_t e) { return static_cast<double>(e); }
+int multiprocessors_of(const request& r) { return std::max(1, r.device().multiprocessors); }
 double products_of(const request& r) {
   return static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * static_cast<double>(r.k());
 }
@@ -31,7 +33,7 @@ double bytes_of_c(const request& r) {
 }
 
 // Sums in FP64 --------------------------------------------------------------------------------------------------------------------------
-bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k_by_itself; }
+bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k; }
 judged_plan plan_short_product(const candidate&, const request& r) {
   if (r.what.k() > short_k) return objection{reason::long_k};
   const kernel* const with = short_kernel(r.where.kind());
@@ -40,8 +42,24 @@ judged_plan plan_short_product(const candidate&, const request& r) {
   if (!short_tiles_fit(r.what)) return objection{reason::many_tiles};
   return plan_short(r.where.kind(), r.what);
 }
+// Measured on an H200, as all times here.
 double cost_of_short(const candidate&, const request& r) {
-  return predicted({.fp64 = products_of(r), .bytes = bytes_of_operands(r) + bytes_of_c(r)}, r.device());
+  const double tiles = std::ceil(extent(r.what.m()) / short_tile.m) * std::ceil(extent(r.what.n()) / short_tile.n);
+  const double rounds = std::max(1., tiles / (2. * multiprocessors_of(r)));
+  const double slower = 64. / rates_of(r.device()).fp64;
+  return 1e-6 * rounds * (4.3 + 0.24 * slower * extent(r.k()));
+}
+
+// Streams --------------------------------------------------------------------------------------------------------------------------------
+bool streams_well(const candidate&, const request& r) { return streams(r.what.k()); }
+judged_plan plan_streams(const candidate&, const request& r) {
+  if (!streams(r.what.k())) return objection{reason::few_products};
+  if (!stream_tiles_fit(r.what, {})) return objection{reason::many_tiles};
+  if (std::optional<stream_plan> found = plan_stream(r.where, r.what)) return *std::move(found);
+  return objection{reason::no_kernel};
+}
+double cost_of_stream(const candidate&, const request& r) {
+  return choose_division(r.what.m(), r.what.n(), r.k(), 1, r.what.beta != 0, r.device()).seconds;
 }
 
 // Products of split operands --------------------------------------------------------------------------------------------------------------
@@ -55,12 +73,20 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
   return plan_product_of(r.where, *r.rows_to_split, By);
 }
 bool narrow(const candidate&, const request& r) { return r.rows_to_split && splits_inside_by_itself(r.device(), *r.rows_to_split); }
-// The split pass reads operands and writes two halves of each element, which the product reads.
+// The split pass reads operands and writes two halves of each element, which the product reads. Fitted to the times of 338 shapes on an
+// H200; mma.sync has half the rate of wgmma, and copies of its own threads.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
-  const double shorter = 4. * static_cast<double>(r.k()) * static_cast<double>(std::min(r.what.m(), r.what.n()));
-  const double split_before = By == multiplier::split_inside ? shorter : bytes_of_operands(r);
-  return predicted({.tensor_fp16 = 3 * products_of(r), .bytes = bytes_of_operands(r) + 2 * split_before + bytes_of_c(r), .launches = 2},
-                   r.device());
+  constexpr bool inside = By == multiplier::split_inside;
+  constexpr double start = inside ? 11.7 : 9.7, pass = inside ? 5.1e6 : 3.57e6, chunk = inside ? 1.81 : By == multiplier::split ? 1.147 : 2.5;
+  constexpr double line = inside ? 0.00007 : 0.00105, stored = 1.3e6;  // microseconds; bytes per microsecond
+  const double of_132 = multiprocessors_of(r) / 132.;
+  const double shorter = 4. * extent(r.k()) * extent(std::min(r.what.m(), r.what.n()));
+  const double split_before = 2 * (inside ? shorter : bytes_of_operands(r));
+  const double lines = inside ? extent(std::min(r.what.m(), r.what.n())) : extent(r.what.m()) + extent(r.what.n());
+  const product_rounds work = rounds_of(r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
+  const double multiply = std::max(work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16),
+                                   bytes_of_c(r) / (stored * of_132));
+  return 1e-6 * (start + split_before / (pass * of_132) + lines * line / of_132 + multiply);
 }
 
 // The ladder ------------------------------------------------------------------------------------------------------------------------------
@@ -84,6 +110,14 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .cost = cost_of_short,
      .plan = plan_short_product,
      .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate"},
+    {.is = {.name = "stream",
+            .adds = "sums in FP64 on Tensor Cores, operands as they are; compute capability 8.0, 9.0 and 10.0",
+            .needs = {.cp_async = true, .mma_sync = true, .fast_fp64 = true},
+            .sums = gemm_sums::doubles},
+     .suits = streams_well,
+     .cost = cost_of_stream,
+     .plan = plan_streams,
+     .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate"},
     {.is = {.name = "split-inside",
             .adds = "as split, but the product splits its larger operand itself; compute capability 9.0",
             .needs = of_wgmma,
@@ -150,12 +184,19 @@ void take_asked(choice& c, const candidate& asked) {
   c.by_name = true;
 }
 
-// The first that suits and can, of those beside the ladder; none for strict, whose order of additions they do not keep. One of which
-// nothing is promised runs only if asked for.
+// Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict, whose order of additions they do
+// not keep. One of which nothing is promised runs only if asked for.
 void take_beside_the_ladder(choice& c) {
   if (c.accuracy == precision::strict || !c.of.multiplies()) return;
   for (const candidate& one : beside_the_ladder) {
     if (!one.suits(one, c.of)) continue;
+    const choice::prediction here{&one, one.cost(one, c.of)};
+    std::size_t at = c.considered_count++;
+    for (; at > 0 && here.seconds < c.considered[at - 1].seconds; --at) c.considered[at] = c.considered[at - 1];
+    c.considered[at] = here;
+  }
+  for (std::size_t i = 0; i < c.considered_count; ++i) {
+    const candidate& one = *c.considered[i].what;
     judged_plan judged = judge(one, c.of);
     const auto* why = std::get_if<objection>(&judged);
     if (why == nullptr && !std::isinf(one.is.promise(c.of.device(), 1).units)) return take(c, one, std::move(judged));
@@ -199,7 +240,7 @@ request request_for(const context& where, const problem& p) {
 choice choose(const context& where, const problem& p, const gemm_options& options) {
   const candidate* const asked = require_sensible(options);
   require_sensible(p);
-  choice c{.of = request_for(where, p), .bound = {}, .asked = {}, .accuracy = options.accuracy, .refusals = {}};
+  choice c{.of = request_for(where, p), .bound = {}, .asked = {}, .accuracy = options.accuracy, .refusals = {}, .considered = {}};
   if (asked != nullptr && (asked->is.ladder != nullptr || c.of.multiplies()))
     take_asked(c, *asked);
   else if (asked == nullptr)
@@ -214,15 +255,28 @@ choice choose(const context& where, const problem& p, const gemm_options& option
 }
 
 std::size_t choice::workspace() const {
-  const auto* const split = std::get_if<product_plan>(&plan);
-  return split != nullptr ? split->workspace() : 0;
+  if (const auto* const split = std::get_if<product_plan>(&plan)) return split->workspace();
+  const auto* const stream = std::get_if<gemms::stream_plan>(&plan);
+  return stream != nullptr ? stream->workspace() : 0;
 }
 
-// A narrow product that splits its long operand on its way is offered as much as its wider neighbours take.
+// So that it grows with the problem, whichever candidate a larger one takes, a product is offered the most that any of those takes which
+// auto may choose for its shape.
 std::size_t choice::offers() const {
-  const auto* const split = std::get_if<product_plan>(&plan);
-  if (split == nullptr) return 0;
-  return by_name ? split->workspace() : std::max(split->workspace(), split->workspace(multiplier::split));
+  const std::size_t streamed = most_stream_workspace(of.what.m(), of.what.n(), of.k());
+  if (by_name) return std::holds_alternative<gemms::stream_plan>(plan) ? streamed : workspace();
+  std::size_t most = workspace();
+  for (std::size_t i = 0; i < considered_count; ++i) {
+    const candidate& one = *considered[i].what;
+    const judged_plan judged = judge(one, of);
+    const auto* const possible = std::get_if<any_plan>(&judged);
+    if (possible == nullptr) continue;
+    if (const auto* const split = std::get_if<product_plan>(possible))
+      most = std::max({most, split->workspace(), split->workspace(multiplier::split)});
+    else if (std::holds_alternative<gemms::stream_plan>(*possible))
+      most = std::max(most, streamed);
+  }
+  return most;
 }
 
 }  // namespace antiphase::gemms

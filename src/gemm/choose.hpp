@@ -11,6 +11,7 @@
 
 #include "src/gemm/short/short_plan.hpp"
 #include "src/gemm/split/split_plan.hpp"
+#include "src/gemm/stream/stream_plan.hpp"
 
 namespace antiphase::gemms {
 
@@ -29,19 +30,19 @@ request request_for(const context& where, const problem& p);  // p is sensible
 
 // Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read them.
 struct objection {
-  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, many_tiles, unaligned, unknown_sums };
+  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_tiles, unaligned, unknown_sums };
   reason why;
   kernel code = {};  // that does not fit
 };
 
-using any_plan = std::variant<plan, product_plan, short_plan>;
+using any_plan = std::variant<plan, product_plan, short_plan, stream_plan>;
 using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.
 struct candidate {
   policy_info is;                                         // with its name, what it needs and what it promises
-  bool (*suits)(const candidate&, const request&);        // whether auto considers it: by what was measured
-  double (*cost)(const candidate&, const request&);       // predicted seconds. They decide nothing yet: explain() tells them
+  bool (*suits)(const candidate&, const request&);        // whether auto considers it
+  double (*cost)(const candidate&, const request&);       // predicted seconds, from shape and device alone; auto takes the least
   judged_plan (*plan)(const candidate&, const request&);  // what it launches, or why not, on a device that has what it needs
   std::string_view why;                                   // auto takes it
 };
@@ -59,9 +60,15 @@ struct choice {
     const candidate* what;
     objection why;
   };
-  static constexpr std::size_t beside_the_ladder = 4;  // candidates
-  refused refusals[beside_the_ladder];                 // those that auto considered before, in order
+  static constexpr std::size_t beside_the_ladder = 5;  // candidates
+  refused refusals[beside_the_ladder];                 // those that auto would have taken before, in order
   std::size_t refusal_count = 0;
+  struct prediction {
+    const candidate* what;
+    double seconds;
+  };
+  prediction considered[beside_the_ladder];  // by auto, the fastest first
+  std::size_t considered_count = 0;
 
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem

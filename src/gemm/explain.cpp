@@ -35,6 +35,18 @@ void describe(gemm_choice& to, const short_plan& p) {
   to.stages = 1;
   to.blocks = p.grid.count();
 }
+void describe(gemm_choice& to, const stream_plan& p) {
+  to.tile = p.turned ? extent2{p.with->how.tile.n, p.with->how.tile.m} : p.with->how.tile;
+  to.tile_k = stream_step * p.with->how.slabs;
+  to.stages = p.with->how.stages;
+  to.blocks = p.grid.count();
+  to.cluster = p.how.cluster;
+  to.parts = p.how.parts;
+  if (p.with->how.by == stream_loader::threads && p.how.slabs > 1)
+    to.why.emplace_back("threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
+  if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
+  if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
+}
 void describe(gemm_choice& to, const plan& p) {
   to.tile = p.what.how.tile;
   to.tile_k = p.what.how.tile_k;
@@ -50,6 +62,8 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
     case objection::reason::no_kernel: return "this build has no kernel for it";
     case objection::reason::does_not_fit: return refusal(r.device(), o.code).value();
     case objection::reason::long_k: return fmt::format("it is for K up to {}, K is {}", short_k, r.what.k());
+    case objection::reason::few_products:
+      return fmt::format("of K = {} products, what FP64 cuts off may be seen: policy short keeps it", r.what.k());
     case objection::reason::many_tiles:
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
     case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
@@ -75,6 +89,9 @@ gemm_choice described(const choice& c) {
     if (c.accuracy == precision::strict) to.why.emplace_back("precision strict: IEEE multiply-adds in the order of k");
     to.why.emplace_back(c.chosen->why);
   }
+  if (!c.by_name)
+    for (std::size_t i = 0; i < c.considered_count; ++i)
+      to.considered.push_back({std::string(c.considered[i].what->is.name), c.considered[i].seconds});
   for (std::size_t i = 0; i < c.refusal_count; ++i) {
     const choice::refused& r = c.refusals[i];
     to.refused.push_back(fmt::format("{}: {}", r.what->is.name, sentence(*r.what, r.why, c.of)));

@@ -19,18 +19,28 @@ gemms::judged_view recomputed_of(const gemm_options& options) {
   return gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
 }
 
-launch_counts run(const context& where, const gemms::product_plan& plan, const gemm_options& options) {
+// Calls use(memory) with as much as the plan needs: the caller's, or some that is borrowed.
+launch_counts with_workspace(const context& where, const auto& plan, const gemm_options& options, auto use) {
   const std::size_t needed = plan.workspace();
-  if (options.workspace.empty()) {
+  if (options.workspace.empty() || needed == 0) {
     const borrowed memory(where.runs_on(), needed, options.on);
-    return gemms::run(where, plan, memory.memory(), options.recomputed, options.on);
+    return use(memory.memory());
   }
   if (options.workspace.size() < needed)
     throw bad_request(fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
   const gemms::judged_view used = gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
   gemms::require_own_memory(plan.what, used);
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
-  return gemms::run(where, plan, options.workspace, options.recomputed, options.on);
+  return use(options.workspace);
+}
+
+launch_counts run(const context& where, const gemms::product_plan& plan, const gemm_options& options) {
+  return with_workspace(where, plan, options, [&](std::span<std::byte> memory) {
+    return gemms::run(where, plan, memory, options.recomputed, options.on);
+  });
+}
+launch_counts run(const context& where, const gemms::stream_plan& plan, const gemm_options& options) {
+  return with_workspace(where, plan, options, [&](std::span<std::byte> memory) { return gemms::run(where, plan, memory, options.on); });
 }
 launch_counts run(const context& where, const gemms::short_plan& plan, const gemm_options& options) {
   return where.runs_on().launch(plan.code, plan.grid, &plan.what, options.on);

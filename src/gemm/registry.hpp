@@ -7,6 +7,7 @@
 #include "src/gemm/short/short_product.hpp"
 #include "src/gemm/split/split_pass.hpp"
 #include "src/gemm/split/split_product.hpp"
+#include "src/gemm/stream/stream_product.hpp"
 #include "src/registry.hpp"
 
 #define AP_GEMM_LISTS(LIST)                           \
@@ -21,7 +22,9 @@
   LIST(product_instance, split_inside_kernels)        \
   LIST(split_pass_instance, split_pass_kernels)       \
   LIST(split_pass_instance, split_pass_alone_kernels) \
-  LIST(short_instance, short_kernels)
+  LIST(short_instance, short_kernels)                 \
+  LIST(stream_instance, stream_kernels)               \
+  LIST(stream_instance, stream_async_kernels)
 
 namespace antiphase::gemms {
 

@@ -15,13 +15,13 @@ inline namespace AP_TARGET {
 // A double is a register pair of its own:
 //   of a 16x4 A    a[0]: row g, column q; a[1]: row g + 8
 //   of a 4x8 B     b: row q of column g
+//   of a 16x8 A    a[0], a[1]: as above; a[2], a[3]: the same four columns further; of an 8x8 B b[0], b[1]: rows q, q + 4 of column g
 //
 // ldmatrix            four 8x8 matrices of f16 from shared memory: lane 8 i + r brings the address of row r of matrix i, aligned to 16
 //                     bytes; to[i] receives row g, columns 2q, 2q + 1 of matrix i
 // ldmatrix_transposed the same of the transposed matrices
-// mma                 sum += A B. f16: products are exact, the sum is not rounded as IEEE says (docs/design/executor.md). double: a chain
-// of
-//                     IEEE fused multiply-adds in the order of k
+// mma                 sum += A B. f16: products are exact, the sum is not rounded as IEEE says (docs/design/executor.md).
+//                     double: a chain of IEEE fused multiply-adds in the order of k
 #if AP_ON_GPU
 AP_DEV void ldmatrix(std::uint32_t (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -53,6 +53,17 @@ AP_DEV void mma(double (&sum)[4], const double (&a)[2], double b) {
                  : "d"(a[i]), "d"(b));
 #endif
 }
+AP_DEV void mma(double (&sum)[4], const double (&a)[4], const double (&b)[2]) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+  mma(sum, {a[0], a[1]}, b[0]);
+  mma(sum, {a[2], a[3]}, b[1]);
+#endif
+}
 #else
 AP_DEV void ldmatrix(std::uint32_t (&to)[4], const void* row, machine::place where = machine::place::current()) {
   machine::load_matrices(to, row, false, where);
@@ -66,6 +77,10 @@ AP_DEV void mma(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_
 }
 AP_DEV void mma(double (&sum)[4], const double (&a)[2], double b, machine::place where = machine::place::current()) {
   machine::warp_multiply(sum, a, b, where);
+}
+AP_DEV void mma(double (&sum)[4], const double (&a)[4], const double (&b)[2], machine::place where = machine::place::current()) {
+  machine::warp_multiply(sum, {a[0], a[1]}, b[0], where);
+  machine::warp_multiply(sum, {a[2], a[3]}, b[1], where);
 }
 #endif
 

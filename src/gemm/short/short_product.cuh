@@ -14,7 +14,8 @@ inline namespace AP_TARGET {
 // A block computes a tile of C, a thread 4 x 8 of its outputs. All of k fits into shared memory, so no ring is needed:
 //   load | classify lines | multiply | store
 // Products of FP32 are exact in FP64 and none overflows. A line, a row of A or a column of B, is sparse if it has three or four nonzeros:
-// exact_sum then keeps the digits that FP64 cuts off. With fewer nonzeros nothing visible is cut off, with more nothing is promised.
+// exact_sum then keeps the digits that FP64 cuts off, where they can be seen, which is in small results of large elements. With fewer
+// nonzeros nothing visible is cut off, with more nothing is promised.
 struct short_product {
   static constexpr int threads = 256, blocks_wanted = 2;
   static constexpr int tile_rows = short_tile.m, tile_columns = short_tile.n;
@@ -29,6 +30,7 @@ struct short_product {
   template <int Lines> struct operand {
     alignas(16) double element[short_k][Lines + 2];  // padded: lines are written side by side in k, too
     line_kind kind[Lines];
+    std::int16_t exponent[Lines];  // of the largest element, with FP64's bias
   };
   struct storage {
     operand<tile_rows> a;
@@ -48,15 +50,20 @@ struct short_product {
     }
   }
   template <int Lines> AP_DEV static void classify_line(operand<Lines>& o, int k, int line) {
-    int nonzeros = 0;
+    int nonzeros = 0, largest = 0;
     bool finite = true;
     for (int at = 0; at < k; ++at) {
       const double x = o.element[at][line];
       nonzeros += x != 0;
       finite = finite && x - x == 0;
+      const int here = exponent_of(x);
+      largest = here > largest ? here : largest;
     }
     o.kind[line] = !finite ? line_kind::infinite : nonzeros == 3 || nonzeros == 4 ? line_kind::sparse : line_kind::ordinary;
+    o.exponent[line] = static_cast<std::int16_t>(largest);
   }
+  // With its bias; 0 of zero.
+  AP_DEV static int exponent_of(double x) { return static_cast<int>(bit_cast<std::uint64_t>(x) >> 52 & 0x7FF); }
 
   // multiply, store -------------------------------------------------------------------------------------------------------------
   // Thread t has 4 lines from 4 t on, and 4 more half a tile further: packets of C, and no bank conflicts.
@@ -107,25 +114,23 @@ struct short_product {
     }
   }
 
-  // Whether any of the thread's lines is sparse. Its outputs are then computed one by one.
-  AP_DEV static bool any_sparse(const storage& s, int y, int x) {
-    bool any = false;
+  // Replaces the sums of sparse lines that are so small beside the lines' elements, by 2^-10, that what FP64 has cut off may be seen: of four
+  // products that is at most 2^-50 of the largest, so 2^-40 of other results.
+  AP_DEV static void mend(sums& sum, const storage& s, int k, int y, int x) {
+    constexpr int visible = 10, bias = 1023;
     AP_UNROLL
-    for (int i = 0; i < rows; ++i) any = any || s.a.kind[line_of(y, i)] == line_kind::sparse;
-    AP_UNROLL
-    for (int j = 0; j < columns; ++j) any = any || s.b.kind[line_of(x, j)] == line_kind::sparse;
-    return any;
-  }
-  AP_DEV static double sum_of(const storage& s, int k, int row, int column) {
-    const line_kind a = s.a.kind[row], b = s.b.kind[column];
-    if ((a == line_kind::sparse || b == line_kind::sparse) && a != line_kind::infinite && b != line_kind::infinite) {
-      exact_sum sum;
-      for (int at = 0; at < k; ++at) sum.add(s.a.element[at][row] * s.b.element[at][column]);
-      return sum.value + sum.cut;
+    for (int i = 0; i < rows; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < columns; ++j) {
+        const int row = line_of(y, i), column = line_of(x, j);
+        if (s.a.kind[row] != line_kind::sparse && s.b.kind[column] != line_kind::sparse) continue;
+        if (exponent_of(sum[i][j]) >= s.a.exponent[row] + s.b.exponent[column] - bias - visible) continue;
+        exact_sum exact;
+        AP_ROLLED
+        for (int at = 0; at < k; ++at) exact.add(s.a.element[at][row] * s.b.element[at][column]);
+        sum[i][j] = exact.value + exact.cut;
+      }
     }
-    double sum = 0;
-    for (int at = 0; at < k; ++at) sum = multiply_add(s.a.element[at][row], s.b.element[at][column], sum);
-    return sum;
   }
 
  public:
@@ -141,17 +146,10 @@ struct short_product {
     if (thread < tile_rows) classify_line(s.a, k, thread);
     if (thread >= threads - tile_columns) classify_line(s.b, k, thread - (threads - tile_columns));
     block_barrier();
-    if (!any_sparse(s, y, x)) {
-      sums sum = {};
-      multiply(sum, s, k, y, x);
-      store(p, sum, top, left, y, x);
-      return;
-    }
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < columns; ++j) {
-        const int row = line_of(y, i), column = line_of(x, j);
-        if (top + row < p.m() && left + column < p.n()) store_rounded(p, top + row, left + column, sum_of(s, k, row, column));
-      }
+    sums sum = {};
+    multiply(sum, s, k, y, x);
+    mend(sum, s, k, y, x);
+    store(p, sum, top, left, y, x);
   }
 };
 

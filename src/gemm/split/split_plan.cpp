@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm/bound.hpp>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -109,6 +110,15 @@ bool splits_inside_by_itself(const device_limits& device, const problem& p) {
   const std::int64_t tiles = tiles_along(p.m()) * tiles_along(p.n()), chunks = ceil_div<std::int64_t>(p.k(), split_chunk);
   const int multiprocessors = std::max(1, device.multiprocessors);
   return tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
+}
+
+product_rounds rounds_of(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
+  const std::int64_t tiles = tiles_along(m) * tiles_along(n), chunks = ceil_div<std::int64_t>(k, split_chunk);
+  const int cluster = blocks_per_tile(tiles, chunks, multiprocessors);
+  if (cluster > 1) return {1, std::ceil(static_cast<double>(chunks) / cluster)};
+  const double all = static_cast<double>(tiles) / multiprocessors, left = all - std::floor(all);
+  const double last = tiles <= multiprocessors ? 1 : left == 0 ? 0 : 0.3 + 0.7 * left;
+  return {tiles <= multiprocessors ? last : std::floor(all) + last, static_cast<double>(chunks)};
 }
 
 product_plan plan_product(const context& where, const problem& p, multiplier by) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/gemm/stream/stream_forms.hpp"
+
+#include <algorithm>
+#include <antiphase/core/tile.hpp>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "src/gemm/stream/stream_product.hpp"
+
+namespace antiphase::gemms {
+namespace {
+
+constexpr stream_form forms[] = {
+    {{32, 8}, 8, true, 1, {0, 2.71, 1.03, 2.1, 2.9, 0.106}},
+    {{32, 16}, 8, true, 1, {0, 3.36, 1.09, 2.9, 3.5, 0.121}},
+    {{32, 32}, 4, true, 1, {0.27, 3.08, 0.87, 2.8, 2.2, 0.19}},
+    {{64, 64}, 2, true, 1, {0, 4.34, 1.37, 2.6, 3.2, 0.264}},
+    {{32, 32}, 1, true, 4, {0, 2.45, 1.10, 1.3, 3.5, 0.106}},
+    {{128, 16}, 1, false, 2, {0.73, 1.58, 0.77, 0, 0, 0}},
+    {{64, 64}, 1, false, 2, {1.22, 1.84, 1.12, 0, 0, 0}},
+    {{32, 32}, 1, false, 4, {0, 1.59, 1.11, 0, 0, 0}},
+};
+
+// Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left over.
+double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
+
+struct shape {
+  double long_one, short_one, k, batch, bytes;
+  int multiprocessors;
+  double slower;  // than an H200's FP64 Tensor Cores, by multiprocessor
+};
+double tiles_of(const stream_form& f, const shape& s) {
+  return std::ceil(s.long_one / f.tile.m) * std::ceil(s.short_one / f.tile.n) * s.batch;
+}
+double places_of(const stream_form& f, const shape& s, int cluster) {
+  return std::max(1., std::floor(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
+}
+double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
+  const double blocks = tiles_of(f, s) * d.cluster * d.parts, all = blocks / places_of(f, s, d.cluster);
+  const double rounds = all <= 1 ? 1 : f.shares ? std::ceil(all) : (std::ceil(all) + all) / 2;
+  const double steps = std::ceil(std::ceil(std::ceil(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
+  const double bandwidth = (s.bytes > 4e7 ? 4.0e6 : 5.5e6) / 132 * s.multiprocessors;  // bytes per microsecond: of memory, of the L2 cache
+  double us = f.us.start + std::max(rounds * (f.us.round + steps * f.us.step * s.slower), s.bytes / bandwidth);
+  if (d.cluster > 1) us += f.us.cluster;
+  if (d.parts > 1) us += f.us.part + d.parts * f.us.each_part;
+  return us * 1e-6;
+}
+
+}  // namespace
+
+std::span<const stream_form> stream_forms() { return forms; }
+
+stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool reads_c,
+                                       const device_limits& device) {
+  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
+  const double outputs = size(m) * size(n) * (reads_c ? 2 : 1);
+  const shape s{.long_one = size(std::max(m, n)),
+                .short_one = size(std::min(m, n)),
+                .k = size(k),
+                .batch = size(batch),
+                .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + outputs),
+                .multiprocessors = std::max(1, device.multiprocessors),
+                .slower = 64. / rates_of(device).fp64};
+  constexpr int most_parts = 64;
+  constexpr double least_k = 2 * stream_step;  // of a part
+  const bool clusters = features_of(device).clusters;
+  stream_division_choice best{nullptr, {}, std::numeric_limits<double>::infinity()};
+  const auto consider = [&](const stream_form& f, const stream_division& d) {
+    const double seconds = seconds_of(f, s, d);
+    if (seconds < best.seconds) best = {&f, d, seconds};
+  };
+  for (const stream_form& f : forms) {
+    consider(f, {f.slabs, 1, 1});
+    if (!f.shares) continue;
+    const double tiles = tiles_of(f, s);
+    for (const int cluster : {1, 2, 4, 8}) {
+      if (cluster > 1 && (!clusters || s.k < stream_step * f.slabs * cluster)) continue;
+      if (cluster > 1) consider(f, {f.slabs, cluster, 1});
+      for (const double round : {0.5, 1., 2.}) {
+        const double parts = std::floor(places_of(f, s, cluster) * round / (tiles * cluster));
+        if (parts > 1 && s.k / (parts * cluster) >= least_k)
+          consider(f, {f.slabs, cluster, static_cast<int>(std::min<double>(parts, most_parts))});
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace antiphase::gemms

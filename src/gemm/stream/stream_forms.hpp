@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which forms a streaming product can be computed, and how long each takes.
+#pragma once
+#include <antiphase/executor/limits.hpp>
+#include <antiphase/gemm/policy.hpp>
+#include <cstdint>
+#include <span>
+
+namespace antiphase::gemms {
+
+// How a sum over k is divided: the slabs of a block, the blocks of a cluster, clusters. The order of all additions follows from these numbers,
+// so whoever brings the operands, and whatever the tile, a form has the same bits.
+struct stream_division {
+  int slabs = 1, cluster = 1, parts = 1;
+  constexpr bool operator==(const stream_division&) const = default;
+};
+
+// Measured on an H200 in graphs, operands in L2 or beyond, and fitted to the times of 338 shapes: a round of blocks takes `round` and
+// `step` for every stage of k, in microseconds; `start` comes once, `cluster` if blocks share a tile, and parts take `part` and `each_part`.
+struct stream_times {
+  double start, round, step, cluster, part, each_part;
+};
+// A form of the table: the tile that the best kernel for it has, and whether blocks share tiles.
+struct stream_form {
+  extent2 tile;
+  int slabs;
+  bool shares;
+  int resident;  // blocks of a multiprocessor
+  stream_times us;
+};
+std::span<const stream_form> stream_forms();
+
+struct stream_division_choice {
+  const stream_form* form;
+  stream_division how;
+  double seconds;  // predicted
+};
+// The form that is predicted to be the fastest for a product of that shape: of the shape and the device alone, never of how operands lie.
+stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool reads_c,
+                                       const device_limits& device);
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming products: which kernel, how K is divided, and the launch.
+#pragma once
+#include <antiphase/context.hpp>
+#include <antiphase/gemm/problem.hpp>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/gemm/stream/stream_forms.hpp"
+#include "src/gemm/stream/stream_product.hpp"
+
+namespace antiphase::gemms {
+
+// Products of one shape whose operands and results lie at equal distances, in elements. 0 for A or B: all have the same.
+struct batch {
+  std::int64_t count = 1;
+  std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;
+};
+
+struct stream_plan {
+  problem what;
+  batch of;
+  const stream_instance* with = nullptr;
+  bool turned = false;  // B is the long operand
+  stream_division how;
+  std::int64_t k_of_part = 0, tiles = 0;
+  extent3 grid = {};
+
+  std::size_t workspace() const;  // bytes
+};
+
+// All compiled kernels of the target.
+const std::vector<stream_instance>& stream_instances(target where);
+// K of which a streaming product keeps the promises: of three or four products, what FP64 cuts off may be seen.
+constexpr bool streams(std::int64_t k) { return k >= 1 && k != 3 && k != 4; }
+// Whether tiles can be counted.
+bool stream_tiles_fit(const problem& p, const batch& of);
+// At least what any stream_plan of that shape takes, growing with M, N and K.
+std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k);
+
+// Whether the kernel can run it: the copy engine asks for aligned operands, sm_90 and members of a batch that lie apart.
+bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of, bool turned);
+// With a kernel and a division.
+stream_plan plan_stream(const context& where, const problem& p, const batch& of, const stream_instance& with, bool turned,
+                        const stream_division& how);
+// The fastest, by prediction; nothing if no kernel of this build can.
+std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of = {});
+launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on);
+
+}  // namespace antiphase::gemms

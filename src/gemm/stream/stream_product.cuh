@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products that stream their operands through FP64 Tensor Cores: one launch, nothing to scale, split or certify (sm_80; TMA: sm_90).
+#pragma once
+#include <antiphase/channel/async_copies.cuh>
+#include <antiphase/core/channel.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/atomic.cuh>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/cluster.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/tensor_copy.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include "src/gemm/exact_sum.cuh"
+#include "src/gemm/stream/stream_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+//   load slabs of 32 k | convert, multiply (FP64 Tensor Cores) | add the parts of k | store
+// Products of FP32 are exact in FP64 and none overflows, so elements need no scales and results no certificate. Where memory is what a
+// product waits for, conversion and FP64 Tensor Cores cost nothing.
+// The operand with more lines is the m side of the Tensor Cores, the other one their n side of 8 lines, so that a skinny operand wastes
+// little. Sums stay FP64 until they are stored, also those that warps, blocks of a cluster and parts through the workspace exchange.
+//
+// Shared memory holds rows of 32 floats in the swizzle of the copy engine: a line's 32 k, or, of an operand whose lines lie side by side,
+// a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of 16, whichever way they lie, with q = lane % 4 and
+// g = lane / 4: all reads are of 8 bytes and free of bank conflicts, and every sum has the same order of k.
+
+// One operand's share of a slab: 32 k of `Lines` lines.
+template <int Lines> struct stream_panel {
+  static constexpr int width = stream_step, held = Lines < width ? width : Lines;  // lines across k come by 32
+  alignas(1024) float data[held * width];
+
+  // Row and column in the order in memory; rows of lines beyond the first 32 follow by 32.
+  AP_FN static constexpr int place(int row, int column) { return row * width + ((column / 4 ^ (row & 7)) * 4 | (column & 3)); }
+  AP_FN static constexpr int place_of(bool along_k, int line, int k) {
+    return along_k ? place(line, k) : line / width * (width * width) + place(k, line % width);
+  }
+};
+
+// load, by threads --------------------------------------------------------------------------------------------------------------
+// All threads of the block copy 32 k of a tile's lines, from (first, k) on, with zeros behind the operand's last line and k_end. A panel
+// holds rows of 32 elements: of one line, or of 32 lines at one k; `lanes` neighbouring threads copy one.
+template <int Bytes, int Threads, int Lines>
+AP_DEV void copy_lines(stream_panel<Lines>& to, const stream_operand& o, const float* data, std::int64_t first, std::int64_t k,
+                       std::int64_t k_end) {
+  constexpr int wide = Bytes / 4, width = stream_step, lanes = width / wide, rows_at_once = Threads / lanes;
+  const int column = thread_index() % lanes * wide, row = thread_index() / lanes;
+  const auto below = [](std::int64_t left, int most) { return left >= most ? most : left > 0 ? static_cast<int>(left) : 0; };
+  const int lines_left = below(o.lines - first, Lines), k_left = below(k_end - k, width);
+  const int rows = o.along_k ? Lines : width, rows_left = o.along_k ? lines_left : k_left;
+  const std::int64_t row_stride = o.along_k ? o.line_stride : o.k_stride, column_stride = o.along_k ? o.k_stride : o.line_stride;
+  const float* from = data + first * o.line_stride + k * o.k_stride + row * row_stride + column * column_stride;
+  for (int panel = 0; panel < Lines; panel += o.along_k ? Lines : width) {
+    const int inside = below((o.along_k ? k_left : lines_left - panel) - column, wide) * 4;
+    const float* at = from + panel * column_stride;
+    for (int r = row; r < rows; r += rows_at_once) {
+      const int bytes = r < rows_left ? inside : 0;
+      copy_async<Bytes>(to.data + panel * width + stream_panel<Lines>::place(r, column), bytes > 0 ? at : data, bytes);
+      at += rows_at_once * row_stride;
+    }
+  }
+}
+
+// sparse lines ------------------------------------------------------------------------------------------------------------------
+// A line with three or four nonzeros is sparse: exact_sum computes its outputs, and keeps the digits that FP64 cuts off. With fewer
+// nonzeros nothing visible is cut off, with more nothing is promised. Nonzeros are counted until it is known that all lines are dense,
+// which of most data takes one slab.
+constexpr int dense_line = 5;  // nonzeros, or more
+AP_DEV bool is_sparse_count(int nonzeros) { return nonzeros == 3 || nonzeros == 4; }
+struct line_nonzeros {
+  std::int64_t k[4];  // in order; -1: no more
+};
+// What is known of the lines of a tile, or of a warp's part of it: first those of the long operand, then those of the short one.
+template <int Lines> struct line_register {
+  std::int32_t nonzeros[Lines];
+  line_nonzeros found[Lines];  // of sparse lines
+};
+// The lanes of a warp find a line's first four nonzeros together.
+AP_DEV void find_nonzeros(const float* line, std::int64_t k_stride, std::int64_t k_end, line_nonzeros& to) {
+  int count = 0;
+  for (std::int64_t first = 0; first < k_end && count < 4; first += warp_size) {
+    const std::int64_t k = first + lane_index();
+    const unsigned there = ballot(k < k_end && line[k * k_stride] != 0);
+    for (int lane = 0; there >> lane != 0 && lane < warp_size && count < 4; ++lane) {
+      if ((there >> lane & 1u) == 0) continue;
+      if (lane_index() == 0) to.k[count] = first + lane;
+      ++count;
+    }
+  }
+  for (; count < 4; ++count)
+    if (lane_index() == 0) to.k[count] = -1;
+}
+
+// sums --------------------------------------------------------------------------------------------------------------------------
+// A lane's sums of its warp's Rows x Columns outputs, in cells of 2 neighbouring lines of the long operand times 4 (of 8 columns: 2) of the
+// short one.
+template <int Rows, int Columns> struct stream_sums {
+  static constexpr int two = Columns == 8 ? 1 : 2;  // neighbouring lines of the short operand that a lane reads
+  static constexpr int down = Rows / 16, across = Columns / (8 * two), cells = down * across, wide = 2 * two;
+  double value[down][across * two][4];
+
+  struct cell {
+    double value[2][wide];
+  };
+  AP_DEV cell at(int n) const {
+    cell v;
+    AP_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < wide; ++j) v.value[i][j] = value[n / across][n % across * two + j % two][2 * i + j / two];
+    }
+    return v;
+  }
+};
+
+template <stream_policy P> struct stream_product {
+  static_assert(valid(P));
+  static constexpr bool by_engine = P.by == stream_loader::engine, shares = P.shares;
+  static constexpr int computing_warps = P.computing_warps(), threads = (computing_warps + by_engine) * warp_size;
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr int blocks_wanted = P.blocks;
+  static constexpr residency blocks = shares ? residency::in_order : residency::any;
+  static constexpr bool overlaps_previous = true;
+
+  // params ----------------------------------------------------------------------------------------------------------------------
+  using params = stream_problem;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  enum event { full, empty };
+  static constexpr int rows = P.tile.m / P.warps.m, columns = P.tile.n / P.warps.n;  // of a warp
+  using sums = stream_sums<rows, columns>;
+  using cell = typename sums::cell;
+  static constexpr int warps_of_slab = P.warps.m * P.warps.n, lanes_of_slab = warps_of_slab * warp_size;
+  static constexpr int cells = sums::cells * lanes_of_slab, outputs_of_cell = 2 * sums::wide;
+  struct slab {
+    stream_panel<P.tile.m> a;  // of the long operand
+    stream_panel<P.tile.n> b;
+  };
+  struct stage {
+    slab of[P.slabs];
+  };
+  struct exchange {
+    double sum[P.slabs][sums::cells][outputs_of_cell][lanes_of_slab];
+  };
+  struct nothing {};
+  using ring_of_engine = channel<mbarrier, P.stages, antiphase::threads(1), warps(computing_warps)>;
+  static constexpr int lines_of_tile = P.tile.m + P.tile.n, lines_of_warp = rows + columns;
+  struct storage {
+    union {
+      stage stages[P.stages];
+      std::conditional_t<shares, exchange, nothing> parts;  // when there is nothing more to load
+    };
+    [[no_unique_address]] std::conditional_t<by_engine, ring_of_engine, nothing> ring;
+    line_register<shares ? lines_of_tile : lines_of_warp> lines[shares ? 1 : computing_warps];
+    std::int32_t nonzeros_here[shares ? lines_of_tile : 1];  // in this block's part of k
+    std::int32_t any_sparse;
+  };
+  using slot_cursor = cursor<P.stages>;
+
+ private:
+  struct work {
+    std::int64_t batch, top, left;  // first lines of the long and the short operand
+    std::int64_t k, k_end;
+    AP_DEV int steps() const { return static_cast<int>(ceil_div<std::int64_t>(k_end - k, stream_step * P.slabs)); }
+    // Of slab n of a step.
+    AP_DEV std::int64_t k_of(int step, int n) const { return k + (std::int64_t{step} * P.slabs + n) * stream_step; }
+  };
+  AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t part) {
+    const std::uint32_t row = tile / p.tiles_along_short, column = tile % p.tiles_along_short;
+    const std::int64_t k = part * p.k_of_part, end = k + p.k_of_part;
+    return {row / p.tiles_along_long, std::int64_t{row % p.tiles_along_long} * P.tile.m, std::int64_t{column} * P.tile.n, k < p.k ? k : p.k,
+            end < p.k ? end : p.k};
+  }
+  // Whether all lines of the tile exist.
+  AP_DEV static bool is_whole(const params& p, const work& w) {
+    return w.top + P.tile.m <= p.of_long.lines && w.left + P.tile.n <= p.of_short.lines;
+  }
+  AP_DEV static const float* first_of(const stream_operand& o, const work& w) { return o.data + w.batch * o.batch_stride; }
+
+  // load, by the engine ---------------------------------------------------------------------------------------------------------
+  template <int Lines>
+  AP_DEV static void load_panel(stream_panel<Lines>& to, const tensor_map& map, bool along_k, mbarrier& landed, std::int64_t first,
+                                std::int64_t k, std::int64_t batch) {
+    const int line = static_cast<int>(first), at = static_cast<int>(k), member = static_cast<int>(batch);
+    if (along_k) {
+      tensor_load(to.data, map, landed, at, line, member);
+    } else {
+      AP_UNROLL
+      for (int i = 0; i < to.held; i += stream_step) tensor_load(to.data + i * stream_step, map, landed, line + i, at, member);
+    }
+  }
+  AP_DEV static int bytes_of(bool along_k, int lines) { return 4 * stream_step * (along_k || lines > stream_step ? lines : stream_step); }
+  AP_DEV static void load_by_engine(const params& p, storage& s, slot_cursor& at, const work& w) {
+    if constexpr (by_engine)
+      if (lane_index() == 0) load(p, s, at, w);
+  }
+  AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w)
+    requires by_engine
+  {
+    const int bytes_of_slab = bytes_of(p.of_long.along_k, P.tile.m) + bytes_of(p.of_short.along_k, P.tile.n);
+    const int steps = w.steps();
+    for (int step = 0; step < steps; ++step, ++at) {
+      mbarrier& landed = s.ring.barrier[full][at.index];
+      s.ring.acquire(at);
+      int slabs = 0;
+      AP_UNROLL
+      for (int n = 0; n < P.slabs; ++n) {
+        const std::int64_t k = w.k_of(step, n);
+        if (k >= w.k_end) continue;
+        slab& to = s.stages[at.index].of[n];
+        load_panel(to.a, p.long_map, p.of_long.along_k, landed, w.top, k, w.batch);
+        load_panel(to.b, p.short_map, p.of_short.along_k, landed, w.left, k, w.batch);
+        ++slabs;
+      }
+      s.ring.commit(at, full, bytes{slabs * bytes_of_slab});
+    }
+  }
+
+  // load, by threads ------------------------------------------------------------------------------------------------------------
+  template <int Lines>
+  AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const work& w, std::int64_t first, std::int64_t k) {
+    if (o.width == 4)
+      copy_lines<16, threads>(to, o, first_of(o, w), first, k, w.k_end);
+    else
+      copy_lines<4, threads>(to, o, first_of(o, w), first, k, w.k_end);
+  }
+  AP_DEV static void copy(const params& p, stage& to, const work& w, int step) {
+    AP_ROLLED
+    for (int n = 0; n < P.slabs; ++n) {
+      const std::int64_t k = w.k_of(step, n);
+      if (k >= w.k_end) break;
+      copy_panel(to.of[n].a, p.of_long, w, w.top, k);
+      copy_panel(to.of[n].b, p.of_short, w, w.left, k);
+    }
+  }
+
+  // compute ---------------------------------------------------------------------------------------------------------------------
+  // Where a thread stands: its slab, its warp's first lines in the tile, its number among the threads of the slab.
+  struct seat {
+    int slab, top, left, g, q, lane;
+    AP_DEV static seat mine() {
+      const int warp = warp_index() % computing_warps, inside = warp % warps_of_slab, lane = lane_index();
+      return {warp / warps_of_slab,   inside % P.warps.m * rows, inside / P.warps.m * columns, lane / 4, lane % 4,
+              inside * warp_size + lane};
+    }
+  };
+  // A lane's elements of 16 k of a warp's lines.
+  template <int Lines, int Two> struct fragment {
+    static constexpr int count = Lines / 8;
+    float x[count][4];
+
+    AP_DEV static int line(int first, int l, int g) { return first + l / Two * 8 * Two + Two * g + l % Two; }
+    AP_DEV void read(const float* from, bool along_k, int first, int half, int g, int q) {
+      using panel = stream_panel<stream_step>;
+      if (along_k) {
+        AP_UNROLL
+        for (int l = 0; l < count; ++l) {
+          AP_UNROLL
+          for (int i = 0; i < 4; i += 2) {
+            const pack<float, 2> both = load_pack<2>(from + panel::place_of(true, line(first, l, g), 16 * half + 4 * i + 2 * q));
+            x[l][i] = both.element[0], x[l][i + 1] = both.element[1];
+          }
+        }
+      } else {
+        AP_UNROLL
+        for (int l = 0; l < count; l += Two) {
+          AP_UNROLL
+          for (int i = 0; i < 4; ++i) {
+            const int k = 16 * half + 2 * q + i % 2 + i / 2 * 8;
+            const pack<float, Two> all = load_pack<Two>(from + panel::place_of(false, line(first, l, g), k));
+            AP_UNROLL
+            for (int n = 0; n < Two; ++n) x[l + n][i] = all.element[n];
+          }
+        }
+      }
+    }
+  };
+  // Whether a lane's first two elements of every line are nonzero, but for the lines in the mask. If all lanes say so, each line has eight.
+  template <int Count> AP_DEV static bool plenty(const float (&x)[Count][4], std::uint32_t but_for) {
+    bool all = true;
+    AP_UNROLL
+    for (int l = 0; l < Count; ++l) all = all && ((x[l][0] != 0 && x[l][1] != 0) || (but_for >> l & 1u) != 0);
+    return all;
+  }
+  using long_fragment = fragment<16, 2>;
+  using short_fragment = fragment<columns, sums::two>;
+
+  // The nonzeros of a warp's lines that it has met, until all are known to be dense. Lane l looks after line l, and l + 32. Lines behind the
+  // operand's end are dense.
+  struct line_watch {
+    static constexpr int of_lane = ceil_div(lines_of_warp, warp_size);
+    bool watching;
+    int seen[of_lane];
+
+    AP_DEV line_watch(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
+      each([&](int line, int& nonzeros) {
+        const std::int64_t left = line < rows ? p.of_long.lines - w.top - t.top - line : p.of_short.lines - w.left - t.left - (line - rows);
+        nonzeros = left > 0 ? 0 : dense_line;
+      });
+    }
+    // Calls use(line, nonzeros) for the lane's lines, first those of the long operand.
+    AP_DEV void each(auto use) {
+      AP_UNROLL
+      for (int i = 0; i < of_lane; ++i)
+        if (const int line = lane_index() + i * warp_size; line < lines_of_warp) use(line, seen[i]);
+    }
+    AP_DEV void look(const params& p, const slab& s, const seat& t) {
+      bool all_dense = true;
+      each([&](int line, int& nonzeros) {
+        const bool of_long = line < rows, along_k = of_long ? p.of_long.along_k : p.of_short.along_k;
+        const float* const from = of_long ? s.a.data : s.b.data;
+        const int at = of_long ? t.top + line : t.left + line - rows;
+        AP_ROLLED
+        for (int i = 0; i < stream_step; ++i) nonzeros += from[stream_panel<stream_step>::place_of(along_k, at, i)] != 0;
+        nonzeros = nonzeros < dense_line ? nonzeros : dense_line;
+        all_dense = all_dense && nonzeros == dense_line;
+      });
+      watching = ballot(!all_dense) != 0;
+    }
+  };
+
+  // A lane's lines that lie behind the operands' ends, by bit.
+  struct outside_lines {
+    std::uint32_t of_long = 0, of_short = 0;
+
+    AP_DEV outside_lines(const params& p, const work& w, const seat& t) {
+      if (is_whole(p, w)) return;
+      AP_UNROLL
+      for (int l = 0; l < 2 * sums::down; ++l)
+        of_long |= static_cast<std::uint32_t>(w.top + long_fragment::line(t.top, l, t.g) >= p.of_long.lines) << l;
+      AP_UNROLL
+      for (int l = 0; l < short_fragment::count; ++l)
+        of_short |= static_cast<std::uint32_t>(w.left + short_fragment::line(t.left, l, t.g) >= p.of_short.lines) << l;
+    }
+  };
+  // `watching`: whether to look if the first 16 k settle it. Returns whether they do.
+  AP_DEV static bool multiply(const params& p, const slab& s, const seat& t, int halves, bool watching, const outside_lines& outside,
+                              sums& sum) {
+    bool dense = watching;
+    AP_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      if (half >= halves) break;
+      short_fragment b;
+      b.read(s.b.data, p.of_short.along_k, t.left, half, t.g, t.q);
+      if (dense && half == 0) dense = plenty(b.x, outside.of_short);
+      AP_UNROLL
+      for (int i = 0; i < sums::down; ++i) {
+        long_fragment a;
+        a.read(s.a.data, p.of_long.along_k, t.top + 16 * i, half, t.g, t.q);
+        if (dense && half == 0) dense = plenty(a.x, outside.of_long >> 2 * i);
+        AP_UNROLL
+        for (int k = 0; k < 4; k += 2) {
+          const double of_a[4] = {a.x[0][k], a.x[1][k], a.x[0][k + 1], a.x[1][k + 1]};
+          AP_UNROLL
+          for (int j = 0; j < short_fragment::count; ++j) {
+            const double of_b[2] = {b.x[j][k], b.x[j][k + 1]};
+            mma(sum.value[i][j], of_a, of_b);
+          }
+        }
+      }
+    }
+    return watching && ballot(!dense) == 0;
+  }
+  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, line_watch& lines, sums& sum) {
+    const outside_lines outside(p, w, t);
+    const auto use = [&](int step, int slot) {
+      const std::int64_t left = w.k_end - w.k_of(step, t.slab);
+      const slab& from = s.stages[slot].of[t.slab];
+      const bool dense = multiply(p, from, t, left > stream_step / 2 ? 2 : left > 0, lines.watching && left > 0, outside, sum);
+      if (dense) lines.watching = false;
+      if (lines.watching && left > 0) lines.look(p, from, t);
+    };
+    const int steps = w.steps();
+    if constexpr (by_engine) {
+      for (int step = 0; step < steps; ++step, ++at) {
+        s.ring.wait(at, full);
+        use(step, at.index);
+        s.ring.release(at, by_warp{});
+      }
+    } else {
+      async_copies<P.stages> ring;
+      pipeline line{ring};
+      line.run(steps, [&](int step, int slot) { copy(p, s.stages[slot], w, step); }, use);
+      block_barrier();  // nobody needs the slots
+    }
+  }
+
+  // store -----------------------------------------------------------------------------------------------------------------------
+  // Where a lane's n-th cell begins in the tile.
+  struct cell_place {
+    int row, column;
+  };
+  AP_DEV static cell_place place_of(int n, int lane) {
+    const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;
+    return {warp % P.warps.m * rows + n / sums::across * 16 + 2 * g,
+            warp / P.warps.m * columns + n % sums::across * 8 * sums::two + sums::wide * q};
+  }
+  template <int Wide> AP_DEV static void store_pack_of(const params& p, float* c, auto value) {
+    pack<float, Wide> out{};
+    if (p.beta != 0) out = load_pack<Wide>(c);
+    AP_UNROLL
+    for (int e = 0; e < Wide; ++e) out.element[e] = blend(p.alpha, p.beta, static_cast<float>(value(e)), &out.element[e]);
+    store_pack<Wide>(c, out);
+  }
+  // A lane's cells, of which the first begins at (row, column); n-th(n) is cell n. Its neighbours are 16 lines of the long operand and
+  // 8 * two lines of the short one away.
+  template <int Down, int Across> AP_DEV static void store(const params& p, const work& w, cell_place at, bool whole, auto nth) {
+    constexpr int wide = sums::wide, apart = 8 * sums::two;
+    float* c = p.c + w.batch * p.batch_stride + (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
+    if (whole && p.packs == stream_packs::along_short) {
+      AP_UNROLL
+      for (int i = 0; i < Down; ++i, c += 16 * p.long_stride) {
+        AP_UNROLL
+        for (int j = 0; j < Across; ++j) {
+          const cell v = nth(i * Across + j);
+          store_pack_of<wide>(p, c + j * apart, [&](int e) { return v.value[0][e]; });
+          store_pack_of<wide>(p, c + j * apart + p.long_stride, [&](int e) { return v.value[1][e]; });
+        }
+      }
+    } else if (whole && p.packs == stream_packs::along_long) {
+      AP_UNROLL
+      for (int j = 0; j < Across; ++j, c += (apart - wide) * p.short_stride) {
+        cell v[Down];
+        AP_UNROLL
+        for (int i = 0; i < Down; ++i) v[i] = nth(i * Across + j);
+        AP_UNROLL
+        for (int e = 0; e < wide; ++e, c += p.short_stride) {
+          AP_UNROLL
+          for (int i = 0; i < Down; ++i) store_pack_of<2>(p, c + 16 * i, [&](int n) { return v[i].value[n][e]; });
+        }
+      }
+    } else {
+      AP_UNROLL
+      for (int i = 0; i < Down; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < Across; ++j) store_edge(p, w, {at.row + 16 * i, at.column + j * apart}, nth(i * Across + j));
+      }
+    }
+  }
+  AP_DEV static void store_edge(const params& p, const work& w, cell_place at, const cell& v) {
+    const std::int64_t rows_left = p.of_long.lines - w.top - at.row, columns_left = p.of_short.lines - w.left - at.column;
+    float* const c = p.c + w.batch * p.batch_stride + (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
+    AP_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < sums::wide; ++j) {
+        float* const to = c + i * p.long_stride + j * p.short_stride;
+        if (i < rows_left && j < columns_left) *to = blend(p.alpha, p.beta, static_cast<float>(v.value[i][j]), to);
+      }
+    }
+  }
+
+  // store, sparse lines ---------------------------------------------------------------------------------------------------------
+  // Line n of a register that begins with the lines (top, left) and holds so many of the long operand. One warp.
+  AP_DEV static void find_line(const params& p, const work& w, std::int64_t top, std::int64_t left, int of_long, int n, line_nonzeros& to) {
+    const stream_operand& o = n < of_long ? p.of_long : p.of_short;
+    const std::int64_t line = n < of_long ? top + n : left + n - of_long;
+    find_nonzeros(first_of(o, w) + line * o.line_stride, o.k_stride, p.k, to);
+  }
+  AP_DEV static double exact(const params& p, const work& w, std::int64_t row, std::int64_t column, const line_nonzeros& at) {
+    const float* const a = first_of(p.of_long, w) + row * p.of_long.line_stride;
+    const float* const b = first_of(p.of_short, w) + column * p.of_short.line_stride;
+    exact_sum sum;
+    for (const std::int64_t k : at.k)
+      if (k >= 0) sum.add(double{a[k * p.of_long.k_stride]} * b[k * p.of_short.k_stride]);
+    return sum.value + sum.cut;
+  }
+  // Replaces the outputs of sparse lines. Row and column: where the cell begins in the register. What an infinity or a NaN has made of an
+  // output stays.
+  template <int Lines>
+  AP_DEV static void take_exact(const params& p, const work& w, cell_place at, const line_register<Lines>& lines, int row, int column,
+                                cell& v) {
+    AP_ROLLED
+    for (int e = 0; e < outputs_of_cell; ++e) {
+      const int i = e / sums::wide, j = e % sums::wide;
+      const bool of_row = is_sparse_count(lines.nonzeros[row + i]), of_column = is_sparse_count(lines.nonzeros[column + j]);
+      if (!of_row && !of_column) continue;
+      const double sum = exact(p, w, w.top + at.row + i, w.left + at.column + j, lines.found[of_row ? row + i : column + j]);
+      AP_UNROLL
+      for (int n = 0; n < outputs_of_cell; ++n) {  // so that the cell stays in registers
+        double& here = v.value[n / sums::wide][n % sums::wide];
+        if (n == e && here - here == 0) here = sum;
+      }
+    }
+  }
+
+  // store, a tile that the block has computed alone ---------------------------------------------------------------------------------
+  AP_DEV static void store_alone(const params& p, storage& s, const work& w, const seat& t, line_watch& watch, const sums& sum) {
+    auto& lines = s.lines[t.lane / warp_size];
+    if (watch.watching) {
+      warp_sync();
+      watch.each([&](int line, int nonzeros) { lines.nonzeros[line] = nonzeros; });
+      warp_sync();
+      for (int n = 0; n < lines_of_warp; ++n)
+        if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top + t.top, w.left + t.left, rows, n, lines.found[n]);
+      warp_sync();
+    }
+    const cell_place first = place_of(0, t.lane);
+    store<sums::down, sums::across>(p, w, first, is_whole(p, w), [&](int n) {
+      cell v = sum.at(n);
+      if (watch.watching) {
+        const cell_place at = place_of(n, t.lane);
+        take_exact(p, w, at, lines, at.row - t.top, rows + at.column - t.left, v);
+      }
+      return v;
+    });
+  }
+
+  // store, a tile that warps, blocks of a cluster and clusters share ---------------------------------------------------------------
+  AP_DEV static void leave_sums(const params& p, storage& s, const work& w, const seat& t, line_watch& watch, const sums& sum) {
+    AP_UNROLL
+    for (int n = 0; n < sums::cells; ++n) {
+      const cell v = sum.at(n);
+      AP_UNROLL
+      for (int e = 0; e < outputs_of_cell; ++e) s.parts.sum[t.slab][n][e][t.lane] = v.value[e / sums::wide][e % sums::wide];
+    }
+    // Of the warps that see a line in the same slab, one tells.
+    watch.each([&](int line, int nonzeros) {
+      const bool of_long = line < rows;
+      if (of_long ? t.left == 0 : t.top == 0)
+        atomic_add<scope::block>(&s.nonzeros_here[of_long ? t.top + line : P.tile.m + t.left + line - rows],
+                                 watch.watching ? nonzeros : dense_line);
+    });
+  }
+  AP_DEV static void store_shared(const params& p, storage& s, const work& w, std::uint32_t tile, int part) {
+    const int cluster = cluster_extent(), rank = cluster_rank(), thread = thread_index();
+    const int share = (cells + cluster - 1) / cluster, first = rank * share, end = first + share < cells ? first + share : cells;
+    auto& lines = s.lines[0];
+    // By part: the share's sums, then the nonzeros of all lines.
+    const std::int64_t doubles = std::int64_t{share} * outputs_of_cell + lines_of_tile, mine = (std::int64_t{tile} * cluster + rank) * p.parts;
+    double* const partial = p.partial + mine * doubles;
+    const bool last = part + 1 == p.parts, whole = is_whole(p, w);
+    if (p.parts > 1 && last) {
+      for (int other = thread; other < part; other += threads) {
+        std::uint64_t* const flag = p.arrived + mine + other;
+        poll([&] { return load_acquire(flag) == p.call; });
+        store_relaxed(flag, 0);  // for a replay of the same call
+      }
+      block_barrier();
+    }
+    for (int n = thread; n < lines_of_tile; n += threads) {
+      int nonzeros = 0;
+      for (int block = 0; block < cluster; ++block) nonzeros += cluster > 1 ? *map_shared(&s.nonzeros_here[n], block) : s.nonzeros_here[n];
+      const std::int64_t place = std::int64_t{share} * outputs_of_cell + n;
+      if (!last)
+        partial[part * doubles + place] = nonzeros;
+      else
+        for (int other = 0; other < part; ++other) nonzeros += static_cast<int>(partial[other * doubles + place]);
+      lines.nonzeros[n] = nonzeros;
+      if (last && is_sparse_count(nonzeros)) s.any_sparse = 1;
+    }
+    block_barrier();
+    const bool sparse = s.any_sparse != 0;
+    if (sparse) {
+      for (int n = warp_index(); n < lines_of_tile; n += threads / warp_size)
+        if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top, w.left, P.tile.m, n, lines.found[n]);
+      block_barrier();
+    }
+    for (int c = first + thread; c < end; c += threads) {
+      const int n = c / lanes_of_slab, lane = c % lanes_of_slab;
+      cell v = {};
+      const auto each = [&](auto use) {
+        AP_UNROLL
+        for (int e = 0; e < outputs_of_cell; ++e) use(v.value[e / sums::wide][e % sums::wide], e);
+      };
+      double* const there = partial + c - first;
+      if (last)
+        for (int other = 0; other < part; ++other) each([&](double& sum, int e) { sum += there[other * doubles + e * share]; });
+      cell here = {};
+      for (int block = 0; block < cluster; ++block) {
+        const exchange& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
+        AP_UNROLL
+        for (int slab = 0; slab < P.slabs; ++slab) {
+          AP_UNROLL
+          for (int e = 0; e < outputs_of_cell; ++e) here.value[e / sums::wide][e % sums::wide] += from.sum[slab][n][e][lane];
+        }
+      }
+      each([&](double& sum, int e) { sum += here.value[e / sums::wide][e % sums::wide]; });
+      if (last) {
+        const cell_place at = place_of(n, lane);
+        if (sparse) take_exact(p, w, at, lines, at.row, P.tile.m + at.column, v);
+        store<1, 1>(p, w, at, whole, [&](int) { return v; });
+      } else {
+        each([&](double& sum, int e) { there[part * doubles + e * share] = sum; });
+      }
+    }
+    if (!last) {
+      block_barrier();
+      if (thread == 0) store_release(p.arrived + mine + part, p.call);
+    }
+    if (cluster > 1) cluster_barrier();  // nobody ends whose sums are still read
+  }
+
+ public:
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared>();
+    const bool computes = warp_index() < computing_warps;
+    if (thread_index() == 0) {
+      if constexpr (by_engine) {
+        s.ring.init();
+        fence_mbarrier_init();
+      }
+      s.any_sparse = 0;
+    }
+    if constexpr (shares)
+      for (int n = thread_index(); n < lines_of_tile; n += threads) s.nonzeros_here[n] = 0;
+    block_barrier();
+    wait_for_previous_grid();
+    start_next_grid();
+    slot_cursor at;
+    if constexpr (shares) {
+      const int cluster = cluster_extent();
+      const std::uint32_t index = block_index().x / static_cast<unsigned>(cluster), tile = index % p.tiles;
+      const int part = static_cast<int>(index / p.tiles);
+      const work w = work_at(p, tile, std::int64_t{part} * cluster + cluster_rank());
+      const seat t = seat::mine();
+      line_watch lines(p, w, t);
+      sums sum = {};
+      if (computes)
+        compute(p, s, at, w, t, lines, sum);
+      else
+        load_by_engine(p, s, at, w);
+      block_barrier();  // nobody needs the ring
+      if (computes) leave_sums(p, s, w, t, lines, sum);
+      if (cluster > 1)
+        cluster_barrier();
+      else
+        block_barrier();
+      store_shared(p, s, w, tile, part);
+    } else {
+      for (std::uint32_t tile = block_index().x; tile < p.tiles; tile += grid_extent().x) {
+        const work w = work_at(p, tile, 0);
+        if (computes) {
+          const seat t = seat::mine();
+          line_watch lines(p, w, t);
+          sums sum = {};
+          compute(p, s, at, w, t, lines, sum);
+          store_alone(p, s, w, t, lines, sum);
+        } else {
+          load_by_engine(p, s, at, w);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products that stream their operands through FP64 Tensor Cores: what is asked, and the values that select a kernel.
+#pragma once
+#include <antiphase/core/tensor_map.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <antiphase/gemm/policy.hpp>
+#include <cstdint>
+
+namespace antiphase::gemms {
+
+// Who brings the operands to shared memory:
+//   engine    the copy engine (TMA, sm_90), in boxes; operands at multiples of 16 bytes
+//   threads   the computing threads' own asynchronous copies (cp.async, sm_80), of 16 bytes or of 4
+enum class stream_loader : unsigned char { engine, threads };
+
+// A block computes a tile of C: the lines of the long operand times those of the short one. A stage holds `slabs` slabs of 32 k; each of
+// them has warps of its own, which keep sums of their own.
+struct stream_policy {
+  extent2 tile;   // lines of the long operand, lines of the short one
+  extent2 warps;  // that share the tile
+  int slabs = 1;
+  int stages = 4;
+  int blocks = 1;  // per multiprocessor, that registers are left for
+  bool shares = false;  // a tile is shared by the blocks of a cluster, and by more of them through the workspace; else blocks walk over tiles
+  stream_loader by = stream_loader::engine;
+
+  constexpr bool operator==(const stream_policy&) const = default;
+  constexpr int computing_warps() const { return warps.m * warps.n * slabs; }
+};
+constexpr int stream_step = 32;  // k of a slab
+constexpr bool valid(const stream_policy& p) {
+  const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
+  return p.tile.m % 32 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
+         columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares) && p.slabs >= 1 && p.stages >= 2;
+}
+
+struct stream_instance {
+  stream_policy how;
+  kernel code;
+};
+
+// One operand of a batch of products. Element (l, k) of member b lies at data[b * batch_stride + l * line_stride + k * k_stride].
+struct stream_operand {
+  const float* data;
+  std::int64_t lines, line_stride, k_stride, batch_stride;
+  bool along_k;      // rows of shared memory run along k; else along lines
+  std::int32_t width;  // floats of a thread's copy: 1, or 4 if all rows begin at multiples of 16 bytes and elements lie side by side
+};
+// How outputs lie in C: in packs along lines of the short operand (4, or 2 where a warp has 8 of them), in pairs along lines of the long one,
+// or in no way that helps.
+enum class stream_packs : unsigned char { none, along_short, along_long };
+
+// The product of the long operand and the short one, whichever of them is A.
+struct stream_problem {
+  tensor_map long_map, short_map;  // engine: boxes of 32 k and a tile's lines; or, across k, of 32 lines and 32 k
+  stream_operand of_long, of_short;
+  float* c;
+  std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
+  stream_packs packs;
+  float alpha, beta;
+  std::int64_t k, k_of_part;                   // k_of_part: a multiple of stream_step
+  std::uint32_t tiles_along_long, tiles_along_short;
+  std::uint32_t tiles;                         // of the whole batch
+  std::int32_t parts;                          // of K, of which each is taken by a cluster; their sums meet in the workspace
+  std::uint64_t call;                          // what no word of the workspace holds by chance
+  double* partial;                             // by tile, block of the cluster and part
+  std::uint64_t* arrived;                      // the same: `call`, when the part's sums are there
+};
+
+}  // namespace antiphase::gemms
