@@ -13,6 +13,7 @@
 
 namespace antiphase::gemms {
 struct product_policy;
+struct stream_policy;
 }
 namespace antiphase::checker_detail {
 
@@ -23,6 +24,7 @@ std::vector<checked_case> scan_cases();
 std::vector<checked_case> custom_scan_cases();
 
 std::string case_of(const gemms::product_policy& how);
+std::string case_of(const gemms::stream_policy& how);
 
 struct custom_scan;
 namespace checked {

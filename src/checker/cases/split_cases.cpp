@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of the products beside the ladder: split operands, multiplied by every compiled kernel, the split pass, and few values of K.
+// Cases of the products beside the ladder: split operands, multiplied by every compiled kernel, the split pass, streams, and few values of K.
 #include <algorithm>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
@@ -9,6 +9,7 @@
 #include "src/checker/cases/cases.hpp"
 #include "src/gemm/split/split_pass.hpp"
 #include "src/gemm/split/split_plan.hpp"
+#include "src/gemm/stream/stream_plan.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -193,6 +194,28 @@ void split_all(const context& where, const std::vector<gemms::split_pass_instanc
     }
 }
 
+// Streams ------------------------------------------------------------------------------------------------------------------------------
+void stream_by(const context& where, const gemms::stream_instance& with, const product& p, bool turned, int cluster, int parts) {
+  on_device d(where, p);
+  const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, with, turned, {with.how.slabs, cluster, parts});
+  device_array<std::byte> workspace(where, plan.workspace());
+  gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
+  where.runs_on().synchronize(nullptr);
+  require_kept(where, with.code.name, p, d.c.to_host());
+}
+// Whole tiles and edges, stored along either operand and one by one, with the ring going around, lines of few nonzeros, and tiles that
+// clusters and parts share.
+void stream_by(const context& where, const gemms::stream_instance& with) {
+  using enum storage_order;
+  const gemms::stream_policy& how = with.how;
+  const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
+  stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
+  stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, columns, 1}, true, 1, 1);
+  if (!how.shares) return;
+  stream_by(where, with, {how.tile.m, how.tile.n, 4 * once, 1, 0.5f}, false, 2, 2);
+  stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
+}
+
 void multiply_short(const context& where) {
   using enum storage_order;
   for (const product& p : {product(71, 133, 9, 1, 0), with_odd_lines({71, 133, 16, -1.5f, 0.5f, columns, columns, 1}),
@@ -210,6 +233,10 @@ std::string case_of(const gemms::product_policy& how) {
   return fmt::format("gemm/{}{}", policy_of(how.by), how.cluster == 1 ? "" : fmt::format("-{}", how.cluster));
 }
 
+std::string case_of(const gemms::stream_policy& how) {
+  return how.by == gemms::stream_loader::engine ? "gemm/stream" : "gemm/stream-async";
+}
+
 std::vector<checked_case> split_cases() {
   std::vector<checked_case> cases;
   for (const gemms::policy_info& n : gemms::policies()) {
@@ -219,6 +246,16 @@ std::vector<checked_case> split_cases() {
         cases.push_back({case_of(i.how),
                          i.how.cluster == 1 ? std::string(n.adds) : fmt::format("the same, {} blocks share a tile", i.how.cluster),
                          [i](const context& where) { multiply_by(where, i); }});
+  }
+  for (const gemms::stream_loader by : {gemms::stream_loader::engine, gemms::stream_loader::threads}) {
+    std::vector<gemms::stream_instance> all;
+    for (const gemms::stream_instance& i : gemms::stream_instances(target::checked))
+      if (i.how.by == by) all.push_back(i);
+    cases.push_back({case_of(all.front().how),
+                     by == gemms::stream_loader::engine ? "sums in FP64 on Tensor Cores, fed by the copy engine" : "the same, fed by threads",
+                     [all](const context& where) {
+                       for (const gemms::stream_instance& i : all) stream_by(where, i);
+                     }});
   }
   cases.push_back({"gemm/split-pass", "what splits the operands: lines of different length, and devices without clusters",
                    [all = gemms::split_pass_instances(target::checked)](const context& where) { split_all(where, all); }});

@@ -512,7 +512,7 @@ template <stream_policy P> struct stream_product {
   }
 
   // store, a tile that warps, blocks of a cluster and clusters share ---------------------------------------------------------------
-  AP_DEV static void leave_sums(const params& p, storage& s, const work& w, const seat& t, line_watch& watch, const sums& sum) {
+  AP_DEV static void leave_sums(storage& s, const seat& t, line_watch& watch, const sums& sum) {
     AP_UNROLL
     for (int n = 0; n < sums::cells; ++n) {
       const cell v = sum.at(n);
@@ -627,7 +627,7 @@ template <stream_policy P> struct stream_product {
       else
         load_by_engine(p, s, at, w);
       block_barrier();  // nobody needs the ring
-      if (computes) leave_sums(p, s, w, t, lines, sum);
+      if (computes) leave_sums(s, t, lines, sum);
       if (cluster > 1)
         cluster_barrier();
       else

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming products: every compiled kernel, every way to divide K, every way that operands and results lie.
+#include "src/gemm/stream/stream_plan.hpp"
+
+#include <limits>
+
+#include "tests/gemm/contract.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+using gemms::stream_division;
+using gemms::stream_instance;
+using gemms::stream_plan;
+
+constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+
+// Of 24 significant bits, any sign, and as many powers of two as `spread`.
+dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1) {
+  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
+  return made(rows, columns, [&](auto i, auto j) {
+    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
+  });
+}
+
+class gemm_stream : public on_device {
+ protected:
+  // By that kernel. A failed test if anything but C is written.
+  dense multiply(const context& where, const product& p, const stream_instance& with, bool turned, const stream_division& how) const {
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+    const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
+    const stream_plan plan = gemms::plan_stream(where, what, {}, with, turned, how);
+    device_array<std::byte> workspace(where, std::vector<std::byte>(plan.workspace() + 1, std::byte{0x5A}));
+    gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
+    where.runs_on().synchronize(nullptr);
+    EXPECT_EQ(workspace.to_host().back(), std::byte{0x5A});
+    return c.read();
+  }
+  bool can(const context& where, const product& p, const stream_instance& with, bool turned) const {
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+    return gemms::can_stream(where, with, {.a = a.view(), .b = b.view(), .c = c.view()}, {}, turned);
+  }
+  const std::vector<stream_instance>& kernels() const { return gemms::stream_instances(any().kind()); }
+  dense streamed(const product& p) const { return computed(any(), "stream", p); }
+};
+
+// Within what sums in FP64 promise, which is next to correct rounding.
+void expect_kept(const dense& c, const product& p) {
+  const judged j = judge(c, p, bound_of(gemm_sums::doubles, p.a.columns));
+  EXPECT_LE(j.worst, 1) << "at C(" << j.row << ", " << j.column << ")";
+}
+// Ways to divide K that leave no part empty, for a kernel.
+std::vector<stream_division> divisions(const stream_instance& with, std::int64_t k) {
+  std::vector<stream_division> all{{with.how.slabs, 1, 1}};
+  if (!with.how.shares) return all;
+  for (const auto& [cluster, parts] : {std::pair{2, 1}, {1, 3}, {4, 2}, {8, 1}})
+    if (k > (cluster * parts - 1) * 32 * ((k + 32 * cluster * parts - 1) / (32 * cluster * parts))) all.push_back({with.how.slabs, cluster, parts});
+  return all;
+}
+
+TEST_P(gemm_stream, every_kernel_divides_k_in_every_way) {
+  const context where = any();
+  unsigned seed = 1;
+  ASSERT_FALSE(kernels().empty());
+  for (const stream_instance& with : kernels())
+    for (const auto& [m, n, k] : {std::array{33, 9, 45}, {131, 67, 291}, {128, 64, 1040}, {70, 5, 2}, {1, 1, 7}}) {
+      if (sanitized && k > 300) continue;
+      const product p = [&, m = m, n = n, k = k] {
+        product made = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 3 == 0 ? 0.75f : 0);
+        made.place_a = placed_in_packets(seed % 2 ? major::row : major::column, made.a);
+        made.place_b = placed_in_packets(seed / 2 % 2 ? major::row : major::column, made.b);
+        if (seed % 5 < 3) made.place_c = placed_in_packets(seed % 5 == 0 ? major::column : major::row, made.c);
+        return made;
+      }();
+      ++seed;
+      for (const bool turned : {false, true}) {
+        if (!can(where, p, with, turned)) continue;
+        for (const stream_division& how : divisions(with, k)) {
+          SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k << ", cluster of "
+                                          << how.cluster << ", " << how.parts << " parts");
+          expect_kept(multiply(where, p, with, turned, how), p);
+        }
+      }
+    }
+}
+TEST_P(gemm_stream, layouts_alignments_and_gaps) {
+  unsigned seed = 1;
+  for (const auto& [m, n, k] : {std::array{37, 300, 11}, {260, 31, 70}, {5, 129, 200}, {64, 64, 33}})
+    for (const major by_a : {major::row, major::column})
+      for (const major by_b : {major::row, major::column})
+        for (const major by_c : {major::row, major::column}) {
+          seed += 2;
+          product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
+          p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
+          p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
+          p.place_c = placed(by_c, p.c, seed % 2, static_cast<int>(seed / 2 % 4));
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed);
+          expect_kept(streamed(p), p);
+        }
+}
+TEST_P(gemm_stream, general_and_negative_strides) {
+  product p = product_of(reals(70, 9, 1), reals(9, 40, 2), -1.5f, 0.5f);
+  p.place_a = {7, 70 * 7, 1};
+  p.place_b = {3, 9 * 3 + 2, 2};
+  p.place_c = {120, 3, 3};
+  expect_kept(streamed(p), p);
+  for (const placing how : {placing{-44, 1}, placing{-41, 1}, placing{44, -1}, placing{-1, 72}, placing{1, -72}, placing{-100, -2}}) {
+    p.place_c = how;  // written backwards
+    expect_kept(streamed(p), p);
+  }
+  p.place_a = {-12, 1}, p.place_b = {1, -12};
+  expect_kept(streamed(p), p);
+}
+
+// The division is all that decides on the order of additions: kernels and layouts do not. Numbers that cancel to roundings of FP64.
+TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
+  const context where = any();
+  const auto nonzero = [](float x) { return x != 0; };
+  const std::int64_t m = 70, n = 33, k = 260;
+  product p = product_of(reals(m, k, 1, 30), reals(k, n, 2, 30));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t at = 0; at < k / 2; ++at) p.a(i, at + k / 2) = -p.a(i, at);
+  for (std::int64_t at = 0; at < k / 2; ++at)
+    for (std::int64_t j = 0; j < n; ++j) p.b(at + k / 2, j) = p.b(at, j);
+  for (const stream_division how : {stream_division{1, 1, 1}, {8, 1, 1}, {4, 2, 1}, {8, 1, 3}, {2, 2, 2}}) {
+    std::vector<dense> results;
+    for (const stream_instance& with : kernels()) {
+      if (with.how.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.how.shares)) continue;
+      for (const major by_a : {major::row, major::column})
+        for (const major by_b : {major::row, major::column}) {
+          p.place_a = placed_in_packets(by_a, p.a);
+          p.place_b = placed_in_packets(by_b, p.b);
+          if (!can(where, p, with, false)) continue;
+          results.push_back(multiply(where, p, with, false, how));
+          results.push_back(multiply(where, p, with, true, how));
+          EXPECT_TRUE(same_bits(results.back(), results.front())) << with.code.name;
+          EXPECT_TRUE(same_bits(results[results.size() - 2], results.front())) << with.code.name << " turned";
+        }
+    }
+    ASSERT_GT(results.size(), 2u);
+    EXPECT_TRUE(std::ranges::any_of(results.front().value, nonzero)) << "nothing is left that could differ";
+  }
+}
+
+// x + y - x + z: FP64 alone would lose y and z behind an x of 2^60. The lines are rows of A, then columns of B; nonzeros lie in one part of
+// K, or in several.
+TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
+  const context where = any();
+  for (const std::int64_t k : {13, 300}) {
+    const std::int64_t m = 75, n = 45;
+    product p = product_of(dense{m, k}, made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }));
+    const auto at = [&](std::int64_t i, int number) { return (i % 3 + number * (k / 5)) % k; };
+    for (std::int64_t i = 0; i < m; ++i) {
+      p.a(i, at(i, 0)) = 0x1p60f;
+      p.a(i, at(i, 1)) = 3 + static_cast<float>(i);
+      p.a(i, at(i, 2)) = -0x1p60f;
+      if (i % 2 == 0) p.a(i, at(i, 3)) = 0x1p-10f;
+    }
+    p.a(7, 0) = infinity;  // such a line has what IEEE gives
+    product turned = product_of(dense{n, k}, dense{k, m});
+    for (std::int64_t l = 0; l < k; ++l) {
+      for (std::int64_t j = 0; j < n; ++j) turned.a(j, l) = p.b(l, j);
+      for (std::int64_t i = 0; i < m; ++i) turned.b(l, i) = p.a(i, l);
+    }
+    const auto expect_exact = [&](const dense& c, bool across) {
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          const double rest = 3 + static_cast<double>(i) + (i % 2 == 0 ? 0x1p-10 : 0);
+          const float expected = i == 7 ? infinity : static_cast<float>(std::ldexp(rest, static_cast<int>(j % 9)));
+          ASSERT_EQ(across ? c(j, i) : c(i, j), expected) << i << ", " << j << (across ? ", in columns of B" : "");
+        }
+    };
+    for (const stream_instance& with : kernels())
+      for (const stream_division& how : divisions(with, k)) {
+        SCOPED_TRACE(testing::Message() << with.code.name << ", K = " << k << ", cluster of " << how.cluster << ", " << how.parts << " parts");
+        p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
+        turned.place_a = placed_in_packets(major::row, turned.a), turned.place_b = placed_in_packets(major::row, turned.b);
+        expect_exact(multiply(where, p, with, false, how), false);
+        expect_exact(multiply(where, turned, with, false, how), true);
+      }
+  }
+}
+TEST_P(gemm_stream, infinities_and_nan_follow_ieee) {
+  product p = product_of(reals(150, 40, 1), reals(40, 140, 2), 1, 0.5f);
+  p.a(3, 1) = infinity;
+  p.a(140, 3) = nan;
+  p.a(77, 0) = -infinity;
+  p.b(2, 100) = infinity;
+  for (std::int64_t k = 0; k < 40; ++k) p.b(k, 50) = 0;  // a column of zeros: infinity times 0
+  expect_kept(streamed(p), p);
+}
+TEST_P(gemm_stream, ends_of_the_range) {
+  for (const auto& [of_a, of_b] : {std::pair{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
+    product p = product_of(reals(70, 130, 1), reals(130, 45, 2));
+    for (float& x : p.a.value) x = std::ldexp(x, of_a);
+    for (float& x : p.b.value) x = std::ldexp(x, of_b);
+    SCOPED_TRACE(testing::Message() << of_a << ", " << of_b);
+    expect_kept(streamed(p), p);
+  }
+}
+// Sums of parts stay in FP64: each of them may be larger than any FP32 number, or so small that FP32 would round it away.
+TEST_P(gemm_stream, partial_sums_are_not_rounded) {
+  const context where = any();
+  const std::int64_t k = 1024;
+  for (const float size : {0x1p120f, 0x1p-80f}) {
+    product p = product_of(made(40, k, [&](auto, auto at) { return at < k / 2 ? size : -size; }),
+                           made(k, 24, [&](auto at, auto) { return at == k - 1 ? size * 0x1.8p-7f : size > 1 ? 0x1p7f : size; }));
+    p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
+    for (const stream_instance& with : kernels())
+      for (const stream_division& how : divisions(with, k)) {
+        SCOPED_TRACE(testing::Message() << with.code.name << ", " << size << ", cluster of " << how.cluster << ", " << how.parts << " parts");
+        expect_kept(multiply(where, p, with, false, how), p);
+      }
+  }
+}
+TEST_P(gemm_stream, beta_of_0_leaves_c_unread) {
+  for (const float beta : {0.f, -0.f})
+    for (const std::int64_t n : {45, 64}) {
+      product p = product_of(reals(131, 70, 5), reals(70, n, 6), 1, beta);
+      p.c = filled(131, n, nan);
+      expect_kept(streamed(p), p);
+    }
+}
+
+// A batch: strides of C beyond a product's own elements, operands shared by all members, and one member alone.
+TEST_P(gemm_stream, batches) {
+  const context where = any();
+  const std::int64_t m = 37, n = 20, k = 50, count = 5;
+  for (const bool same_b : {false, true})
+    for (const int offset : {0, 1}) {
+      std::vector<product> members;
+      for (unsigned i = 0; i < count; ++i) members.push_back(product_of(reals(m, k, 10 + i), reals(k, n, 20 + (same_b ? 0 : i)), 1, 0.5f));
+      const std::int64_t apart_a = m * 52 + 4, apart_b = k * n + 4, apart_c = m * n + 7;
+      std::vector<float> a(static_cast<std::size_t>(count * apart_a), nan), b(static_cast<std::size_t>(count * apart_b), nan),
+          c(static_cast<std::size_t>(count * apart_c + 1), nan);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const product& p = members[static_cast<std::size_t>(i)];
+        for (std::int64_t r = 0; r < m; ++r) {
+          for (std::int64_t s = 0; s < k; ++s) a[static_cast<std::size_t>(i * apart_a + r * 52 + s)] = p.a(r, s);
+          for (std::int64_t s = 0; s < n; ++s) c[static_cast<std::size_t>(i * apart_c + r * n + s)] = p.c(r, s);
+        }
+        for (std::int64_t r = 0; r < k; ++r)
+          for (std::int64_t s = 0; s < n; ++s) b[static_cast<std::size_t>(i * apart_b + r * n + s)] = p.b(r, s);
+      }
+      a.insert(a.begin(), static_cast<std::size_t>(offset), nan);
+      device_array<float> on_a(where, a), on_b(where, b), on_c(where, c);
+      const gemm_problem first{.a = {on_a.data() + offset, m, k, 52, 1}, .b = {on_b.data(), k, n, n, 1}, .c = {on_c.data(), m, n, n, 1}, .beta = 0.5f};
+      const std::optional<stream_plan> plan = gemms::plan_stream(where, first, {count, apart_a, same_b ? 0 : apart_b, apart_c});
+      ASSERT_TRUE(plan.has_value());
+      device_array<std::byte> workspace(where, plan->workspace() + 1);
+      gemms::run(where, *plan, {workspace.data(), plan->workspace()}, nullptr);
+      where.runs_on().synchronize(nullptr);
+      const std::vector<float> after = on_c.to_host();
+      for (std::int64_t i = 0; i < count; ++i) {
+        SCOPED_TRACE(testing::Message() << "member " << i << ", offset " << offset << (same_b ? ", the same B" : ""));
+        expect_kept(made(m, n, [&](auto r, auto s) { return after[static_cast<std::size_t>(i * apart_c + r * n + s)]; }), members[static_cast<std::size_t>(i)]);
+        for (std::int64_t gap = m * n; gap < apart_c; ++gap) EXPECT_TRUE(std::isnan(after[static_cast<std::size_t>(i * apart_c + gap)]));
+      }
+    }
+}
+
+TEST_P(gemm_stream, every_schedule_gives_the_same_bits) {
+  product p = product_of(reals(70, 330, 1, 60), reals(330, 37, 2, 60), 1, 1);
+  for (std::int64_t i = 0; i < 70; i += 7)
+    for (std::int64_t k = 3; k < 330; ++k) p.a(i, k) = 0;
+  p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
+  const context where = any();
+  for (const stream_instance& with : kernels()) {
+    const stream_division how{with.how.slabs, with.how.shares ? 2 : 1, with.how.shares ? 2 : 1};
+    const dense first = multiply(where, p, with, false, how);
+    for (const context& there : several()) EXPECT_TRUE(same_bits(multiply(there, p, with, false, how), first)) << with.code.name;
+  }
+}
+
+AP_ON_BOTH_DEVICES(gemm_stream);
+
+// What the table of forms says exists: for each of its forms there is a kernel for any operands, and one of the engine's for some.
+TEST(gemm_stream_forms, each_has_kernels) {
+  const context where = context::on("cpu");
+  for (const gemms::stream_form& f : gemms::stream_forms()) {
+    bool by_threads = false;
+    for (const stream_instance& i : gemms::stream_instances(where.kind()))
+      by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::threads;
+    EXPECT_TRUE(by_threads || f.tile == gemms::extent2{128, 16}) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
+  }
+}
+// The workspace that is offered is enough for whatever plan a shape gets, and never shrinks.
+TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
+  const device_limits device = simulated_device();
+  const context where(make_cpu_executor({.limits = device}));
+  int divided = 0;
+  for (const std::int64_t m : {1, 8, 31, 64, 65, 260, 3000, 100'000})
+    for (const std::int64_t n : {1, 16, 33, 64, 300, 5000})
+      for (const std::int64_t k : {1, 63, 128, 700, 4096, 70'000, 1'000'000}) {
+        float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
+        const auto plan = gemms::plan_stream(where, {.a = row_major<const float>(data, m, k), .b = row_major<const float>(data, k, n), .c = row_major(data, m, n)});
+        ASSERT_TRUE(plan.has_value());
+        divided += plan->workspace() > 0;
+        const std::size_t most = gemms::most_stream_workspace(m, n, k);
+        EXPECT_LE(plan->workspace(), most) << m << " x " << n << " x " << k;
+        EXPECT_LE(most, gemms::most_stream_workspace(m + 1, n, k));
+        EXPECT_LE(most, gemms::most_stream_workspace(m, n + 1, k));
+        EXPECT_LE(most, gemms::most_stream_workspace(m, n, k + 1));
+      }
+  EXPECT_GT(divided, 10);
+}
+
+}  // namespace
+}  // namespace antiphase::gemm_test
