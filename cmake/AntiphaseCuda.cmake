@@ -70,6 +70,9 @@ function(antiphase_kernels target name)
   # times as long. Checks of pointers that AddressSanitizer makes of every access once more would take as long as all others. With
   # ThreadSanitizer hardly any kernel runs.
   set(stub_options "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
+  if(ANTIPHASE_QUICK)
+    set(stub_options "$<$<CONFIG:Release>:-Og;-fno-tree-loop-optimize>")
+  endif()
   if(ANTIPHASE_SANITIZE STREQUAL "address")
     set(stub_options -fno-sanitize=null,object-size,pointer-overflow)
   elseif(ANTIPHASE_SANITIZE STREQUAL "thread")
@@ -84,7 +87,7 @@ function(antiphase_kernels target name)
     endforeach()
     target_sources(${target} PRIVATE "${stub}.cpp")
     set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
-                                                         SKIP_PRECOMPILE_HEADERS ON)  # a program's own are none of theirs
+                                                         SKIP_PRECOMPILE_HEADERS ON)  # made with other options
     list(APPEND cuda_sources "${stub}.cu")
     if(NOT arg_UNCHECKED)
       set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNEL_LISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
