@@ -54,7 +54,7 @@ function(antiphase_cuda_objects name)
   cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES" ${ARGN})
   add_library(${name} OBJECT ${arg_SOURCES})
   # CMake 3.25 on Debian knows no cuda_std_20.
-  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xptxas=-v;--compress-mode=size>"
+  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xptxas=-v;--compress-mode=$<IF:$<BOOL:${ANTIPHASE_QUICK}>,speed,size>>"
                                          "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ANTIPHASE_LINE_NUMBERS}>>:-lineinfo>")
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${arg_ARCHITECTURES}")
@@ -74,7 +74,7 @@ function(antiphase_kernels target name)
     set(stub_options "$<$<CONFIG:Release>:-Og;-fno-tree-loop-optimize>")
   endif()
   if(ANTIPHASE_SANITIZE STREQUAL "address")
-    set(stub_options -fno-sanitize=null,object-size,pointer-overflow)
+    set(stub_options -Og -fno-sanitize=null,object-size,pointer-overflow)
   elseif(ANTIPHASE_SANITIZE STREQUAL "thread")
     set(stub_options -O0)
   endif()
