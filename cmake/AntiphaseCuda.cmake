@@ -87,7 +87,7 @@ function(antiphase_kernels target name)
     endforeach()
     target_sources(${target} PRIVATE "${stub}.cpp")
     set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
-                                                         SKIP_PRECOMPILE_HEADERS ON)  # made with other options
+                                                         SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)  # made with other options
     list(APPEND cuda_sources "${stub}.cu")
     if(NOT arg_UNCHECKED)
       set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNEL_LISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
