@@ -37,14 +37,10 @@ function(antiphase_options target)
   endif()
   if(ANTIPHASE_SANITIZE)
     # Programs are not optimised: where every access is checked, the optimiser takes longer than most tests run. It pays for the library,
-    # in which they spend their time, but not where no more than a few tests of threads run.
-    set(level "$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,-O0,-O1;-fno-tree-loop-optimize>")
-    if(ANTIPHASE_SANITIZE STREQUAL "thread")
-      set(level -O0)
-    endif()
+    # in which they spend their time.
     target_compile_options(${target} PRIVATE
       "$<$<COMPILE_LANGUAGE:CXX>:${ANTIPHASE_SANITIZER_FLAGS};-fno-omit-frame-pointer;-g1;-D_GLIBCXX_ASSERTIONS>"
-      "$<$<COMPILE_LANGUAGE:CXX>:${level}>")
+      "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,-O0,-O1;-fno-tree-loop-optimize>>")
     target_link_options(${target} PRIVATE ${ANTIPHASE_SANITIZER_FLAGS})
   endif()
 endfunction()

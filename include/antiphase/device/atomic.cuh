@@ -15,12 +15,12 @@ inline namespace AP_TARGET {
 #if AP_ON_GPU
 // The few instructions that are needed. <cuda/atomic>, which has them all, takes the compiler eight seconds wherever it is included.
 // AP_AT_SCOPE(before, after, operands...): the instruction with the name of the scope S in between.
-#define AP_AT_SCOPE(before, after, ...)                                                    \
-  if constexpr (S == scope::block)                                                         \
-    asm volatile(before "cta" after : __VA_ARGS__);                                        \
-  else if constexpr (S == scope::system)                                                   \
-    asm volatile(before "sys" after : __VA_ARGS__);                                        \
-  else                                                                                     \
+#define AP_AT_SCOPE(before, after, ...)             \
+  if constexpr (S == scope::block)                  \
+    asm volatile(before "cta" after : __VA_ARGS__); \
+  else if constexpr (S == scope::system)            \
+    asm volatile(before "sys" after : __VA_ARGS__); \
+  else                                              \
     asm volatile(before "gpu" after : __VA_ARGS__)
 template <class T> constexpr bool is_atomic = std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 #else

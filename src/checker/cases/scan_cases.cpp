@@ -101,7 +101,8 @@ template <class T> std::vector<T> keys_of(std::size_t count, scans::segments_by 
   return keys;
 }
 
-// Scans, and tells where segments begin. On its own: compiled once for each type of keys, not for each pair of types that are scanned as well.
+// Scans, and tells where segments begin. On its own: compiled once for each type of keys, not for each pair of types that are scanned as
+// well.
 std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, const launching& launch) {
   std::vector<bool> border;
   if (s.keys) {
