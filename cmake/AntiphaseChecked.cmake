@@ -29,12 +29,7 @@ function(antiphase_checked_kernels target)
     # becomes the object's own; with a weak symbol, one that another object defines without instrumentation might take its place. The compiler
     # warns that constants are then the object's own too, and that libtsan knows no fences, hence -w; the other targets' compilations of the
     # same sources show their warnings. Optimising loops in which every access is a call takes ten times as long as all the rest.
-    if(ANTIPHASE_QUICK)
-      set(level -Og)
-    else()
-      set(level -O1)
-    endif()
-    target_compile_options(${library} PRIVATE ${level} -fno-tree-loop-optimize -g1 -fsanitize=thread -fno-builtin -fno-optimize-sibling-calls -fno-weak -w
+    target_compile_options(${library} PRIVATE -O1 -fno-tree-loop-optimize -g1 -fsanitize=thread -fno-builtin -fno-optimize-sibling-calls -fno-weak -w
                                               "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1"
                                               "SHELL:-include antiphase/executor/cpu/checked_prelude.hpp")
     target_compile_definitions(${library} PRIVATE AP_CHECKED)
