@@ -54,7 +54,7 @@ function(antiphase_cuda_objects name)
   cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES" ${ARGN})
   add_library(${name} OBJECT ${arg_SOURCES})
   # CMake 3.25 on Debian knows no cuda_std_20.
-  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xptxas=-v;--compress-mode=size>"
+  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xptxas=-v;--compress-mode=$<IF:$<BOOL:${ANTIPHASE_QUICK}>,speed,size>>"
                                          "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ANTIPHASE_LINE_NUMBERS}>>:-lineinfo>")
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${arg_ARCHITECTURES}")
@@ -70,8 +70,11 @@ function(antiphase_kernels target name)
   # times as long. Checks of pointers that AddressSanitizer makes of every access once more would take as long as all others. With
   # ThreadSanitizer hardly any kernel runs.
   set(stub_options "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
+  if(ANTIPHASE_QUICK)
+    set(stub_options "$<$<CONFIG:Release>:-Og;-fno-tree-loop-optimize>")
+  endif()
   if(ANTIPHASE_SANITIZE STREQUAL "address")
-    set(stub_options -fno-sanitize=null,object-size,pointer-overflow)
+    set(stub_options -Og -fno-sanitize=null,object-size,pointer-overflow)
   elseif(ANTIPHASE_SANITIZE STREQUAL "thread")
     set(stub_options -O0)
   endif()
@@ -84,7 +87,7 @@ function(antiphase_kernels target name)
     endforeach()
     target_sources(${target} PRIVATE "${stub}.cpp")
     set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
-                                                         SKIP_PRECOMPILE_HEADERS ON)  # a program's own are none of theirs
+                                                         SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)  # made with other options
     list(APPEND cuda_sources "${stub}.cu")
     if(NOT arg_UNCHECKED)
       set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNEL_LISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")

@@ -3,7 +3,8 @@
 """Which tool finds which mutant of tests/checker/mutants: our checker, compute-sanitizer's tools, or a look at the numbers.
 
     who_finds_what.py checker PROGRAM                  what the checker says; PROGRAM: test_mutants of a build, whose tests compare with it
-    who_finds_what.py collect PROGRAM FOLDER           copies all that the next one needs; PROGRAM: mutants_on_gpu of a build with CUDA
+    who_finds_what.py collect PROGRAM FOLDER           copies all that the next one needs; PROGRAM: mutants_on_gpu of a build with CUDA (cmake --build
+                                                       build/ci --target mutants_on_gpu)
     who_finds_what.py gpu PROGRAM OUTPUT               on a machine with a GPU, also from the folder collected; OUTPUT: a JSON file
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
     who_finds_what.py table [--check]                  the table in docs/who_finds_what.md, from the two files in tests/checker/mutants/results

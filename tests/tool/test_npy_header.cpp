@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 npy_header parse(std::string_view text) { return parse_npy_header(text, "'x.npy'"); }
-std::string refusal(std::string_view text) {
+std::string header_refusal(std::string_view text) {
   return message_of<bad_input>([&] { parse(text); });
 }
 std::string with_descr(std::string_view descr) { return fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': (2, 3), }}", descr); }
@@ -57,7 +57,7 @@ TEST(NpyHeader, ReadsEveryShape) {
   std::string many = "(";
   for (int i = 0; i < most_dimensions; ++i) many += "1, ";
   EXPECT_EQ(parse(with_shape(many + ")")).shape.size(), 64U);
-  EXPECT_THAT(refusal(with_shape(many + "1)")), HasSubstr("at most 64 dimensions"));
+  EXPECT_THAT(header_refusal(with_shape(many + "1)")), HasSubstr("at most 64 dimensions"));
 }
 
 TEST(NpyHeader, ReadsEveryTypeInBothByteOrders) {
@@ -74,7 +74,7 @@ TEST(NpyHeader, ReadsEveryTypeInBothByteOrders) {
   }
   EXPECT_EQ(parse(with_descr("'|u1'")).type, element::u8);
   EXPECT_EQ(parse(with_descr("'|i1'")).type, element::i8);
-  EXPECT_THAT(refusal(with_descr("'|f4'")), HasSubstr("byte order"));
+  EXPECT_THAT(header_refusal(with_descr("'|f4'")), HasSubstr("byte order"));
 }
 
 TEST(NpyHeader, RefusesOtherTypesByNameWithAHint) {
@@ -95,11 +95,11 @@ TEST(NpyHeader, RefusesOtherTypesByNameWithAHint) {
            {"'<m8[ms]'", "time spans", ".astype('i8')"},
            {"[('a', '<f4'), ('b', '<i4')]", "structured", "one field"},
        }) {
-    const std::string message = refusal(with_descr(descr));
+    const std::string message = header_refusal(with_descr(descr));
     EXPECT_THAT(message, AllOf(HasSubstr("'x.npy'"), HasSubstr(name), HasSubstr(hint), HasSubstr("expected f2, f4, f8"))) << descr;
   }
   for (const std::string_view descr : {"'<f3'", "'<i16'", "''", "'<'", "'bogus'", "'float32'", "'<<f4'", "'<f4 '", "'<f04'", "'Object'"})
-    EXPECT_THAT(refusal(with_descr(descr)), HasSubstr("unknown")) << descr;
+    EXPECT_THAT(header_refusal(with_descr(descr)), HasSubstr("unknown")) << descr;
 }
 
 TEST(NpyHeader, ReadsBooleansOnlyForWhoTakesThem) {
@@ -107,7 +107,7 @@ TEST(NpyHeader, ReadsBooleansOnlyForWhoTakesThem) {
     const npy_header header = parse_npy_header(with_descr(descr), "'x.npy'", booleans::taken);
     EXPECT_EQ(header.type, element::u8) << descr;
     EXPECT_EQ(header.means, meaning::truths) << descr;
-    EXPECT_THAT(refusal(with_descr(descr)), AllOf(HasSubstr("booleans"), HasSubstr("expected f2, f4"))) << descr;
+    EXPECT_THAT(header_refusal(with_descr(descr)), AllOf(HasSubstr("booleans"), HasSubstr("expected f2, f4"))) << descr;
   }
   EXPECT_EQ(parse_npy_header(with_descr("'|u1'"), "'x.npy'", booleans::taken).means, meaning::numbers);
   EXPECT_THAT(message_of<bad_input>([&] { parse_npy_header(with_descr("'<c8'"), "'x.npy'", booleans::taken); }),
@@ -118,27 +118,27 @@ TEST(NpyHeader, ReadsBooleansOnlyForWhoTakesThem) {
 TEST(NpyHeader, RefusesWrongDimensions) {
   for (const std::string_view shape : {"(-1, 3)", "(-0,)", "(+1,)", "(2.0, 3)", "(2., 3)", "(1e3,)", "(True, 3)", "(0x10,)", "(1_000,)",
                                        "(007,)", "('2', 3)", "((2, 3),)", "(2, , 3)", "(,)", "(None,)", "(2*3,)", "(2 3)", "(3l,)"})
-    EXPECT_THAT(refusal(with_shape(shape)), AllOf(HasSubstr("expected"), HasSubstr("found"))) << shape;
-  EXPECT_THAT(refusal(with_shape("(3L, 4L)")), HasSubstr("Python 2"));
-  EXPECT_THAT(refusal(with_shape("(5)")), HasSubstr("(5,)"));
+    EXPECT_THAT(header_refusal(with_shape(shape)), AllOf(HasSubstr("expected"), HasSubstr("found"))) << shape;
+  EXPECT_THAT(header_refusal(with_shape("(3L, 4L)")), HasSubstr("Python 2"));
+  EXPECT_THAT(header_refusal(with_shape("(5)")), HasSubstr("(5,)"));
   for (const std::string_view shape : {"[2, 3]", "5", "None", "{2, 3}", "'(2, 3)'"})
-    EXPECT_THAT(refusal(with_shape(shape)), HasSubstr("a tuple such as")) << shape;
+    EXPECT_THAT(header_refusal(with_shape(shape)), HasSubstr("a tuple such as")) << shape;
 }
 
 TEST(NpyHeader, RefusesShapesThatOverflow) {
-  EXPECT_THAT(refusal(with_shape("(9223372036854775808,)")), HasSubstr("below 2^63"));
-  EXPECT_THAT(refusal(with_shape("(99999999999999999999999999, 0)")), HasSubstr("below 2^63"));
+  EXPECT_THAT(header_refusal(with_shape("(9223372036854775808,)")), HasSubstr("below 2^63"));
+  EXPECT_THAT(header_refusal(with_shape("(99999999999999999999999999, 0)")), HasSubstr("below 2^63"));
   for (const std::string_view shape : {"(9223372036854775807, 2)", "(4294967296, 4294967296)", "(4294967296, 4294967296, 0)",
                                        "(1152921504606846976,)", "(0, 1152921504606846976)"})
-    EXPECT_THAT(refusal(with_shape(shape)), HasSubstr("larger than any file")) << shape;
+    EXPECT_THAT(header_refusal(with_shape(shape)), HasSubstr("larger than any file")) << shape;
 }
 
 TEST(NpyHeader, RefusesWrongKeys) {
-  EXPECT_THAT(refusal("{'descr': '<f4', 'shape': (2,)}"), HasSubstr("'fortran_order' is missing"));
-  EXPECT_THAT(refusal("{'descr': '<f4', 'fortran_order': False}"), HasSubstr("'shape' is missing"));
-  EXPECT_THAT(refusal("{}"), HasSubstr("'descr' is missing"));
-  EXPECT_THAT(refusal("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'extra': 1}"), HasSubstr("unknown key 'extra'"));
-  EXPECT_THAT(refusal("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'shape': (3,)}"), HasSubstr("given twice"));
+  EXPECT_THAT(header_refusal("{'descr': '<f4', 'shape': (2,)}"), HasSubstr("'fortran_order' is missing"));
+  EXPECT_THAT(header_refusal("{'descr': '<f4', 'fortran_order': False}"), HasSubstr("'shape' is missing"));
+  EXPECT_THAT(header_refusal("{}"), HasSubstr("'descr' is missing"));
+  EXPECT_THAT(header_refusal("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'extra': 1}"), HasSubstr("unknown key 'extra'"));
+  EXPECT_THAT(header_refusal("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'shape': (3,)}"), HasSubstr("given twice"));
 }
 
 TEST(NpyHeader, RefusesAnythingThatIsNotTheLiteral) {
@@ -173,14 +173,14 @@ TEST(NpyHeader, RefusesAnythingThatIsNotTheLiteral) {
            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} # a comment",
            "dict(descr='<f4', fortran_order=False, shape=(2,))",
        })
-    EXPECT_THAT(refusal(text), AllOf(HasSubstr("'x.npy'"), HasSubstr("expected"))) << text;
+    EXPECT_THAT(header_refusal(text), AllOf(HasSubstr("'x.npy'"), HasSubstr("expected"))) << text;
 }
 
 TEST(NpyHeader, MessagesShowNoControlCharacters) {
-  const std::string message = refusal("{'\x1b[31m\xff\xc2\x9b\xc3\xa9': 1}");
+  const std::string message = header_refusal("{'\x1b[31m\xff\xc2\x9b\xc3\xa9': 1}");
   EXPECT_THAT(message, HasSubstr("\\x1b[31m\\xff\\xc2\\x9b\xc3\xa9"));
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
-  EXPECT_LT(refusal("{'" + std::string(9000, 'k') + "': 1}").size(), 400U);
+  EXPECT_LT(header_refusal("{'" + std::string(9000, 'k') + "': 1}").size(), 400U);
 }
 
 TEST(NpyHeader, WritesAnAlignedHeaderThatReadsBack) {

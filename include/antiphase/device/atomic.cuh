@@ -5,9 +5,7 @@
 #include <antiphase/device/index.cuh>
 #include <cstdint>
 #include <type_traits>
-#if AP_ON_GPU
-#include <cuda/atomic>
-#else
+#if !AP_ON_GPU
 #include <atomic>
 #endif
 
@@ -15,21 +13,20 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 #if AP_ON_GPU
-namespace memory = ::cuda;
-template <scope S> constexpr ::cuda::thread_scope reach = S == scope::block    ? ::cuda::thread_scope_block
-                                                          : S == scope::system ? ::cuda::thread_scope_system
-                                                                               : ::cuda::thread_scope_device;
-template <scope S, class T> AP_DEV ::cuda::atomic_ref<T, reach<S>> atomic_on(T* at) { return ::cuda::atomic_ref<T, reach<S>>(*at); }
-template <scope S> AP_DEV void fence_all() { ::cuda::atomic_thread_fence(memory::memory_order_seq_cst, reach<S>); }
+// The few instructions that are needed. <cuda/atomic>, which has them all, takes the compiler eight seconds wherever it is included.
+// AP_AT_SCOPE(before, after, operands...): the instruction with the name of the scope S in between.
+#define AP_AT_SCOPE(before, after, ...)             \
+  if constexpr (S == scope::block)                  \
+    asm volatile(before "cta" after : __VA_ARGS__); \
+  else if constexpr (S == scope::system)            \
+    asm volatile(before "sys" after : __VA_ARGS__); \
+  else                                              \
+    asm volatile(before "gpu" after : __VA_ARGS__)
+template <class T> constexpr bool is_atomic = std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 #else
-namespace memory = std;
 template <scope S, class T> AP_DEV std::atomic_ref<T> atomic_on(T* at) {
   machine::next_scope = S;
   return std::atomic_ref<T>(*at);
-}
-template <scope S> AP_DEV void fence_all() {
-  machine::next_scope = S;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 #endif
 
@@ -39,41 +36,83 @@ template <scope S> AP_DEV void fence_all() {
 //   store_release   publishes everything this thread wrote or saw before
 //   load_relaxed, store_relaxed   the value alone, which a fence behind or before makes as strong as the two above
 //   fence           orders this thread's accesses before it against those after it; device_fence: fence of device scope
-template <scope S = scope::device, class T> AP_DEV T atomic_add(T* at, std::type_identity_t<T> value) {
-  return atomic_on<S>(at).fetch_add(value, memory::memory_order_relaxed);
-}
 #if AP_ON_GPU
-template <scope S = scope::device, class T> AP_DEV T load_acquire(const T* at) {
-  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
-  return atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_acquire);
+template <scope S = scope::device, class T> AP_DEV T atomic_add(T* at, std::type_identity_t<T> value) {
+  static_assert(is_atomic<T> || std::is_same_v<T, float> || std::is_same_v<T, double>);
+  T before;
+  if constexpr (std::is_same_v<T, float>)
+    AP_AT_SCOPE("atom.add.relaxed.", ".f32 %0,[%1],%2;", "=f"(before) : "l"(at), "f"(value) : "memory");
+  else if constexpr (std::is_same_v<T, double>)
+    AP_AT_SCOPE("atom.add.relaxed.", ".f64 %0,[%1],%2;", "=d"(before) : "l"(at), "d"(value) : "memory");
+  else if constexpr (sizeof(T) == 8)
+    AP_AT_SCOPE("atom.add.relaxed.", ".u64 %0,[%1],%2;", "=l"(before) : "l"(at), "l"(value) : "memory");
+  else if constexpr (std::is_signed_v<T>)
+    AP_AT_SCOPE("atom.add.relaxed.", ".s32 %0,[%1],%2;", "=r"(before) : "l"(at), "r"(value) : "memory");
+  else
+    AP_AT_SCOPE("atom.add.relaxed.", ".u32 %0,[%1],%2;", "=r"(before) : "l"(at), "r"(value) : "memory");
+  return before;
 }
+template <scope S = scope::device, class T> AP_DEV T load_acquire(const T* at) {
+  static_assert(is_atomic<T>);
+  T value;
+  if constexpr (sizeof(T) == 8)
+    AP_AT_SCOPE("ld.acquire.", ".b64 %0,[%1];", "=l"(value) : "l"(at) : "memory");
+  else
+    AP_AT_SCOPE("ld.acquire.", ".b32 %0,[%1];", "=r"(value) : "l"(at) : "memory");
+  return value;
+}
+template <scope S = scope::device, class T> AP_DEV void store_release(T* at, std::type_identity_t<T> value) {
+  static_assert(is_atomic<T>);
+  if constexpr (sizeof(T) == 8)
+    AP_AT_SCOPE("st.release.", ".b64 [%0],%1;", : "l"(at), "l"(value) : "memory");
+  else
+    AP_AT_SCOPE("st.release.", ".b32 [%0],%1;", : "l"(at), "r"(value) : "memory");
+}
+template <scope S = scope::device, class T> AP_DEV T load_relaxed(const T* at) {
+  static_assert(is_atomic<T>);
+  T value;
+  if constexpr (sizeof(T) == 8)
+    AP_AT_SCOPE("ld.relaxed.", ".b64 %0,[%1];", "=l"(value) : "l"(at) : "memory");
+  else
+    AP_AT_SCOPE("ld.relaxed.", ".b32 %0,[%1];", "=r"(value) : "l"(at) : "memory");
+  return value;
+}
+template <scope S = scope::device, class T> AP_DEV void store_relaxed(T* at, std::type_identity_t<T> value) {
+  static_assert(is_atomic<T>);
+  if constexpr (sizeof(T) == 8)
+    AP_AT_SCOPE("st.relaxed.", ".b64 [%0],%1;", : "l"(at), "l"(value) : "memory");
+  else
+    AP_AT_SCOPE("st.relaxed.", ".b32 [%0],%1;", : "l"(at), "r"(value) : "memory");
+}
+template <scope S = scope::device> AP_DEV void fence() { AP_AT_SCOPE("fence.sc.", ";", ::"memory"); }
+#undef AP_AT_SCOPE
 #else
+template <scope S = scope::device, class T> AP_DEV T atomic_add(T* at, std::type_identity_t<T> value) {
+  return atomic_on<S>(at).fetch_add(value, std::memory_order_relaxed);
+}
 template <class T> AP_DEV T noted(const T* at, T value, machine::place where) {
   machine::loaded(at, static_cast<std::uint64_t>(value), where);
   return value;
 }
 template <scope S = scope::device, class T> AP_DEV T load_acquire(const T* at, machine::place where = machine::place::current()) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
-  return noted(at, atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_acquire), where);
+  return noted(at, atomic_on<S>(const_cast<T*>(at)).load(std::memory_order_acquire), where);
 }
-#endif
 template <scope S = scope::device, class T> AP_DEV void store_release(T* at, std::type_identity_t<T> value) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
-  atomic_on<S>(at).store(value, memory::memory_order_release);
+  atomic_on<S>(at).store(value, std::memory_order_release);
 }
-#if AP_ON_GPU
-template <scope S = scope::device, class T> AP_DEV T load_relaxed(const T* at) {
-  return atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_relaxed);
-}
-#else
 template <scope S = scope::device, class T> AP_DEV T load_relaxed(const T* at, machine::place where = machine::place::current()) {
-  return noted(at, atomic_on<S>(const_cast<T*>(at)).load(memory::memory_order_relaxed), where);
+  return noted(at, atomic_on<S>(const_cast<T*>(at)).load(std::memory_order_relaxed), where);
+}
+template <scope S = scope::device, class T> AP_DEV void store_relaxed(T* at, std::type_identity_t<T> value) {
+  atomic_on<S>(at).store(value, std::memory_order_relaxed);
+}
+template <scope S = scope::device> AP_DEV void fence() {
+  machine::next_scope = S;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 #endif
-template <scope S = scope::device, class T> AP_DEV void store_relaxed(T* at, std::type_identity_t<T> value) {
-  atomic_on<S>(at).store(value, memory::memory_order_relaxed);
-}
-template <scope S = scope::device> AP_DEV void fence() { fence_all<S>(); }
 AP_DEV void device_fence() { fence(); }
 
 // poll(done): waits until done() holds; done reads memory, with load_acquire or load_relaxed, and does nothing else: no warp operation,

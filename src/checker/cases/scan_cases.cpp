@@ -101,6 +101,27 @@ template <class T> std::vector<T> keys_of(std::size_t count, scans::segments_by 
   return keys;
 }
 
+// Scans, and tells where segments begin. On its own: compiled once for each type of keys, not for each pair of types that are scanned as
+// well.
+std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, const launching& launch) {
+  std::vector<bool> border;
+  if (s.keys) {
+    with_element(s.keys->type, [&]<class K>() {
+      const std::vector<K> keys = keys_of<K>(count, s.keys->by);
+      const device_array<K> told(where, std::span<const K>(keys));
+      for (std::size_t i = 0; i < count; ++i)
+        border.push_back(s.keys->by == scans::segments_by::head_flags ? keys[i] != 0 : i > 0 && keys[i] != keys[i - 1]);
+      s.keys->data = told.data();
+      launch(where, s.what, &*s.keys);
+      where.runs_on().synchronize(nullptr);
+    });
+  } else {
+    launch(where, s.what, nullptr);
+    where.runs_on().synchronize(nullptr);
+  }
+  return border;
+}
+
 template <class In, class Out> void scan_and_judge(const context& where, const std::string& what, scan_of s, const launching& launch) {
   const auto count = static_cast<std::size_t>(s.what.outer * s.what.length * s.what.inner);
   constexpr std::size_t guard = 16;
@@ -117,21 +138,7 @@ template <class In, class Out> void scan_and_judge(const context& where, const s
   s.what.in = from.data() + s.in_offset;
   s.what.out = to.data() + guard + s.out_offset;
 
-  std::vector<bool> border;
-  if (s.keys) {
-    with_element(s.keys->type, [&]<class K>() {
-      const std::vector<K> keys = keys_of<K>(count, s.keys->by);
-      const device_array<K> told(where, std::span<const K>(keys));
-      for (std::size_t i = 0; i < count; ++i)
-        border.push_back(s.keys->by == scans::segments_by::head_flags ? keys[i] != 0 : i > 0 && keys[i] != keys[i - 1]);
-      s.keys->data = told.data();
-      launch(where, s.what, &*s.keys);
-      where.runs_on().synchronize(nullptr);
-    });
-  } else {
-    launch(where, s.what, nullptr);
-    where.runs_on().synchronize(nullptr);
-  }
+  const std::vector<bool> border = scanned(where, count, s, launch);
   const std::vector<Out> result = to.to_host();
   expect(expected, guard + s.out_offset, in, s.what, border);
   for (std::size_t i = 0; i < expected.size(); ++i) require_same(what, i, number(result[i]), number(expected[i]));

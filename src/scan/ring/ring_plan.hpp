@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compiled kernels of the single-pass scan, and what a request becomes for them.
 #pragma once
-#include <antiphase/executor/executor.hpp>
+#include <antiphase/executor/kernel.hpp>
 #include <antiphase/scan/detail/launches.hpp>
 #include <antiphase/scan/detail/ring_policy.hpp>
 #include <antiphase/scan/ladder.hpp>
