@@ -118,18 +118,43 @@ struct short_product {
   // products that is at most 2^-50 of the largest, so 2^-40 of other results.
   AP_DEV static void mend(sums& sum, const storage& s, int k, int y, int x) {
     constexpr int visible = 10, bias = 1023;
+    int exponent_of_row[rows], exponent_of_column[columns];
+    unsigned sparse_rows = 0, sparse_columns = 0;
+    AP_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      exponent_of_row[i] = s.a.exponent[line_of(y, i)] - bias - visible;
+      sparse_rows |= static_cast<unsigned>(s.a.kind[line_of(y, i)] == line_kind::sparse) << i;
+    }
+    AP_UNROLL
+    for (int j = 0; j < columns; ++j) {
+      exponent_of_column[j] = s.b.exponent[line_of(x, j)];
+      sparse_columns |= static_cast<unsigned>(s.b.kind[line_of(x, j)] == line_kind::sparse) << j;
+    }
+    if ((sparse_rows | sparse_columns) == 0) return;
+    unsigned small = 0;  // outputs, by bit
     AP_UNROLL
     for (int i = 0; i < rows; ++i) {
       AP_UNROLL
       for (int j = 0; j < columns; ++j) {
-        const int row = line_of(y, i), column = line_of(x, j);
-        if (s.a.kind[row] != line_kind::sparse && s.b.kind[column] != line_kind::sparse) continue;
-        if (exponent_of(sum[i][j]) >= s.a.exponent[row] + s.b.exponent[column] - bias - visible) continue;
-        exact_sum exact;
-        AP_ROLLED
-        for (int at = 0; at < k; ++at) exact.add(s.a.element[at][row] * s.b.element[at][column]);
-        sum[i][j] = exact.value + exact.cut;
+        const bool sparse = ((sparse_rows >> i | sparse_columns >> j) & 1u) != 0;
+        const bool is_small = exponent_of(sum[i][j]) < exponent_of_row[i] + exponent_of_column[j];
+        small |= static_cast<unsigned>(sparse && is_small) << (i * columns + j);
       }
+    }
+    AP_ROLLED
+    for (int output = 0; small >> output != 0; ++output) {
+      if ((small >> output & 1u) == 0) continue;
+      const int row = line_of(y, output / columns), column = line_of(x, output % columns);
+      exact_sum exact;
+      AP_ROLLED
+      for (int at = 0; at < k; ++at) exact.add(s.a.element[at][row] * s.b.element[at][column]);
+      AP_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < columns; ++j)  // so that the sums stay in registers
+          if (i * columns + j == output) sum[i][j] = exact.value + exact.cut;
+      }
+      if (output == rows * columns - 1) break;  // a word cannot be shifted by all its bits
     }
   }
 

@@ -70,6 +70,7 @@ stream_packs packs_of(const stream_plan& plan) {
            reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0;
   };
   if (of_short == 1 && !one_line && aligned(of_long, wide)) return stream_packs::along_short;
+  if (of_short == 1 && !one_line && aligned(of_long, 2)) return stream_packs::pairs_along_short;
   if (of_long == 1 && aligned(of_short, 2)) return stream_packs::along_long;
   return stream_packs::none;
 }

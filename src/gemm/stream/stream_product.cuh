@@ -43,27 +43,37 @@ template <int Lines> struct stream_panel {
 };
 
 // load, by threads --------------------------------------------------------------------------------------------------------------
-// All threads of the block copy 32 k of a tile's lines, from (first, k) on, with zeros behind the operand's last line and k_end. A panel
-// holds rows of 32 elements: of one line, or of 32 lines at one k; `lanes` neighbouring threads copy one.
+// The threads of a slab copy 32 k of a tile's lines, from (first, k) on, with zeros behind k_end. A panel holds rows of 32 elements: of
+// one line, or of 32 lines at one k; `lanes` neighbouring threads copy one. Rows that lie behind the operand's last line are not copied: they
+// become zero in the first use of a slot, and stay so.
 template <int Bytes, int Threads, int Lines>
 AP_DEV void copy_lines(stream_panel<Lines>& to, const stream_operand& o, const float* data, std::int64_t first, std::int64_t k,
-                       std::int64_t k_end) {
+                       std::int64_t k_end, int thread, bool first_use) {
+  using panel = stream_panel<Lines>;
   constexpr int wide = Bytes / 4, width = stream_step, lanes = width / wide, rows_at_once = Threads / lanes;
-  const int column = thread_index() % lanes * wide, row = thread_index() / lanes;
+  const int column = thread % lanes * wide, row = thread / lanes;
   const auto below = [](std::int64_t left, int most) { return left >= most ? most : left > 0 ? static_cast<int>(left) : 0; };
   const int lines_left = below(o.lines - first, Lines), k_left = below(k_end - k, width);
-  const int rows = o.along_k ? Lines : width, rows_left = o.along_k ? lines_left : k_left;
   const std::int64_t row_stride = o.along_k ? o.line_stride : o.k_stride, column_stride = o.along_k ? o.k_stride : o.line_stride;
-  const float* from = data + first * o.line_stride + k * o.k_stride + row * row_stride + column * column_stride;
-  for (int panel = 0; panel < Lines; panel += o.along_k ? Lines : width) {
-    const int inside = below((o.along_k ? k_left : lines_left - panel) - column, wide) * 4;
-    const float* at = from + panel * column_stride;
-    for (int r = row; r < rows; r += rows_at_once) {
+  const float* const from = data + first * o.line_stride + k * o.k_stride + row * row_stride + column * column_stride;
+  const auto copy_rows = [&](int top, const float* at, int rows, int rows_left, int inside) {
+    float* const target = to.data + top * width;
+    for (int r = row; r < rows; r += rows_at_once, at += rows_at_once * row_stride) {
       const int bytes = r < rows_left ? inside : 0;
-      copy_async<Bytes>(to.data + panel * width + stream_panel<Lines>::place(r, column), bytes > 0 ? at : data, bytes);
-      at += rows_at_once * row_stride;
+      copy_async<Bytes>(target + panel::place(r, column), bytes > 0 ? at : data, bytes);
     }
+  };
+  int filled = lines_left;  // rows that have been copied
+  if (o.along_k) {
+    copy_rows(0, from, lines_left, lines_left, 4 * below(k_left - column, wide));
+  } else {
+    filled = (lines_left + width - 1) / width * width;
+    for (int line = 0; line < lines_left; line += width)
+      copy_rows(line, from + line * column_stride, width, k_left, 4 * below(lines_left - line - column, wide));
   }
+  if (first_use)
+    for (int i = filled * width + 4 * thread; i < panel::held * width; i += 4 * Threads)
+      store_pack<4>(to.data + i, pack<float, 4>{});
 }
 
 // sparse lines ------------------------------------------------------------------------------------------------------------------
@@ -148,6 +158,10 @@ template <stream_policy P> struct stream_product {
     double sum[P.slabs][sums::cells][outputs_of_cell][lanes_of_slab];
   };
   struct nothing {};
+  struct one_warp {
+    AP_DEV static void meet() { warp_sync(); }
+  };
+  using who_shares_a_slab = std::conditional_t<warps_of_slab == 1, one_warp, whole_block>;
   using ring_of_engine = channel<mbarrier, P.stages, antiphase::threads(1), warps(computing_warps)>;
   static constexpr int lines_of_tile = P.tile.m + P.tile.n, lines_of_warp = rows + columns;
   struct storage {
@@ -223,20 +237,12 @@ template <stream_policy P> struct stream_product {
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
   template <int Lines>
-  AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const work& w, std::int64_t first, std::int64_t k) {
+  AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const work& w, std::int64_t first, std::int64_t k,
+                                int thread, bool first_use) {
     if (o.width == 4)
-      copy_lines<16, threads>(to, o, first_of(o, w), first, k, w.k_end);
+      copy_lines<16, lanes_of_slab>(to, o, first_of(o, w), first, k, w.k_end, thread, first_use);
     else
-      copy_lines<4, threads>(to, o, first_of(o, w), first, k, w.k_end);
-  }
-  AP_DEV static void copy(const params& p, stage& to, const work& w, int step) {
-    AP_ROLLED
-    for (int n = 0; n < P.slabs; ++n) {
-      const std::int64_t k = w.k_of(step, n);
-      if (k >= w.k_end) break;
-      copy_panel(to.of[n].a, p.of_long, w, w.top, k);
-      copy_panel(to.of[n].b, p.of_short, w, w.left, k);
-    }
+      copy_lines<4, lanes_of_slab>(to, o, first_of(o, w), first, k, w.k_end, thread, first_use);
   }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
@@ -383,9 +389,16 @@ template <stream_policy P> struct stream_product {
         s.ring.release(at, by_warp{});
       }
     } else {
-      async_copies<P.stages> ring;
+      const auto copy = [&](int step, int slot) {
+        const std::int64_t k = w.k_of(step, t.slab);
+        if (k >= w.k_end) return;
+        slab& to = s.stages[slot].of[t.slab];
+        copy_panel(to.a, p.of_long, w, w.top, k, t.lane, step < P.stages);
+        copy_panel(to.b, p.of_short, w, w.left, k, t.lane, step < P.stages);
+      };
+      async_copies<P.stages, who_shares_a_slab> ring;
       pipeline line{ring};
-      line.run(steps, [&](int step, int slot) { copy(p, s.stages[slot], w, step); }, use);
+      line.run(steps, copy, use);
       block_barrier();  // nobody needs the slots
     }
   }
@@ -407,21 +420,33 @@ template <stream_policy P> struct stream_product {
     for (int e = 0; e < Wide; ++e) out.element[e] = blend(p.alpha, p.beta, static_cast<float>(value(e)), &out.element[e]);
     store_pack<Wide>(c, out);
   }
+  template <int Count> struct pack_of {
+    static constexpr int count = Count;
+  };
   // A lane's cells, of which the first begins at (row, column); n-th(n) is cell n. Its neighbours are 16 lines of the long operand and
   // 8 * two lines of the short one away.
   template <int Down, int Across> AP_DEV static void store(const params& p, const work& w, cell_place at, bool whole, auto nth) {
     constexpr int wide = sums::wide, apart = 8 * sums::two;
     float* c = p.c + w.batch * p.batch_stride + (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
-    if (whole && p.packs == stream_packs::along_short) {
+    const auto store_rows = [&](auto by) {
       AP_UNROLL
       for (int i = 0; i < Down; ++i, c += 16 * p.long_stride) {
         AP_UNROLL
         for (int j = 0; j < Across; ++j) {
           const cell v = nth(i * Across + j);
-          store_pack_of<wide>(p, c + j * apart, [&](int e) { return v.value[0][e]; });
-          store_pack_of<wide>(p, c + j * apart + p.long_stride, [&](int e) { return v.value[1][e]; });
+          AP_UNROLL
+          for (int r = 0; r < 2; ++r) {
+            AP_UNROLL
+            for (int e = 0; e < wide; e += by.count)
+              store_pack_of<by.count>(p, c + j * apart + r * p.long_stride + e, [&](int n) { return v.value[r][e + n]; });
+          }
         }
       }
+    };
+    if (whole && p.packs == stream_packs::along_short) {
+      store_rows(pack_of<wide>{});
+    } else if (whole && p.packs == stream_packs::pairs_along_short) {
+      store_rows(pack_of<2>{});
     } else if (whole && p.packs == stream_packs::along_long) {
       AP_UNROLL
       for (int j = 0; j < Across; ++j, c += (apart - wide) * p.short_stride) {
@@ -480,6 +505,7 @@ template <stream_policy P> struct stream_product {
       const int i = e / sums::wide, j = e % sums::wide;
       const bool of_row = is_sparse_count(lines.nonzeros[row + i]), of_column = is_sparse_count(lines.nonzeros[column + j]);
       if (!of_row && !of_column) continue;
+      if (w.top + at.row + i >= p.of_long.lines || w.left + at.column + j >= p.of_short.lines) continue;
       const double sum = exact(p, w, w.top + at.row + i, w.left + at.column + j, lines.found[of_row ? row + i : column + j]);
       AP_UNROLL
       for (int n = 0; n < outputs_of_cell; ++n) {  // so that the cell stays in registers
@@ -500,8 +526,7 @@ template <stream_policy P> struct stream_product {
         if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top + t.top, w.left + t.left, rows, n, lines.found[n]);
       warp_sync();
     }
-    const cell_place first = place_of(0, t.lane);
-    store<sums::down, sums::across>(p, w, first, is_whole(p, w), [&](int n) {
+    store<sums::down, sums::across>(p, w, place_of(0, t.lane), is_whole(p, w), [&](int n) {
       cell v = sum.at(n);
       if (watch.watching) {
         const cell_place at = place_of(n, t.lane);

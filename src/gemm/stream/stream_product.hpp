@@ -46,9 +46,9 @@ struct stream_operand {
   bool along_k;      // rows of shared memory run along k; else along lines
   std::int32_t width;  // floats of a thread's copy: 1, or 4 if all rows begin at multiples of 16 bytes and elements lie side by side
 };
-// How outputs lie in C: in packs along lines of the short operand (4, or 2 where a warp has 8 of them), in pairs along lines of the long one,
-// or in no way that helps.
-enum class stream_packs : unsigned char { none, along_short, along_long };
+// How outputs are stored: in packs along lines of the short operand (4, or 2 where a warp has 8 of them), in pairs along lines of either, or
+// one by one.
+enum class stream_packs : unsigned char { none, along_short, pairs_along_short, along_long };
 
 // The product of the long operand and the short one, whichever of them is A.
 struct stream_problem {

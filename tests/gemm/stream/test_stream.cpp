@@ -2,6 +2,7 @@
 // Streaming products: every compiled kernel, every way to divide K, every way that operands and results lie.
 #include "src/gemm/stream/stream_plan.hpp"
 
+#include <antiphase/executor/published.hpp>
 #include <limits>
 
 #include "tests/gemm/contract.hpp"
@@ -281,12 +282,12 @@ TEST(gemm_stream_forms, each_has_kernels) {
     bool by_threads = false;
     for (const stream_instance& i : gemms::stream_instances(where.kind()))
       by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::threads;
-    EXPECT_TRUE(by_threads || f.tile == gemms::extent2{128, 16}) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
+    EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
 }
 // The workspace that is offered is enough for whatever plan a shape gets, and never shrinks.
 TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
-  const device_limits device = simulated_device();
+  const device_limits device = published_device("9.0");
   const context where(make_cpu_executor({.limits = device}));
   int divided = 0;
   for (const std::int64_t m : {1, 8, 31, 64, 65, 260, 3000, 100'000})
