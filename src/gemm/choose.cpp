@@ -55,12 +55,10 @@ bool streams_well(const candidate&, const request& r) { return streams(r.what.k(
 judged_plan plan_streams(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
   if (!stream_tiles_fit(r.what, {})) return objection{reason::many_tiles};
-  if (std::optional<stream_plan> found = plan_stream(r.where, r.what)) return *std::move(found);
+  if (std::optional<stream_plan> found = plan_stream(r.where, r.what)) return *found;
   return objection{reason::no_kernel};
 }
-double cost_of_stream(const candidate&, const request& r) {
-  return choose_division(r.what.m(), r.what.n(), r.k(), 1, r.what.beta != 0, r.device()).seconds;
-}
+double cost_of_stream(const candidate&, const request& r) { return divide(r.where, r.what, {}).seconds; }
 
 // Products of split operands --------------------------------------------------------------------------------------------------------------
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
@@ -77,15 +75,18 @@ bool narrow(const candidate&, const request& r) { return r.rows_to_split && spli
 // H200; mma.sync has half the rate of wgmma, and copies of its own threads.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
   constexpr bool inside = By == multiplier::split_inside;
-  constexpr double start = inside ? 11.7 : 9.7, pass = inside ? 5.1e6 : 3.57e6, chunk = inside ? 1.81 : By == multiplier::split ? 1.147 : 2.5;
+  constexpr double start = inside ? 11.7 : 9.7, pass = inside ? 5.1e6 : 3.57e6,
+                   chunk = inside                    ? 1.81
+                           : By == multiplier::split ? 1.147
+                                                     : 2.5;
   constexpr double line = inside ? 0.00007 : 0.00105, stored = 1.3e6;  // microseconds; bytes per microsecond
   const double of_132 = multiprocessors_of(r) / 132.;
   const double shorter = 4. * extent(r.k()) * extent(std::min(r.what.m(), r.what.n()));
   const double split_before = 2 * (inside ? shorter : bytes_of_operands(r));
   const double lines = inside ? extent(std::min(r.what.m(), r.what.n())) : extent(r.what.m()) + extent(r.what.n());
   const product_rounds work = rounds_of(r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
-  const double multiply = std::max(work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16),
-                                   bytes_of_c(r) / (stored * of_132));
+  const double multiply =
+      std::max(work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16), bytes_of_c(r) / (stored * of_132));
   return 1e-6 * (start + split_before / (pass * of_132) + lines * line / of_132 + multiply);
 }
 

@@ -43,7 +43,8 @@ void describe(gemm_choice& to, const stream_plan& p) {
   to.cluster = p.how.cluster;
   to.parts = p.how.parts;
   if (p.with->how.by == stream_loader::threads && p.how.slabs > 1)
-    to.why.emplace_back("threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
+    to.why.emplace_back(
+        "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
   if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
   if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
 }

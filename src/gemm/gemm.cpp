@@ -35,9 +35,8 @@ launch_counts with_workspace(const context& where, const auto& plan, const gemm_
 }
 
 launch_counts run(const context& where, const gemms::product_plan& plan, const gemm_options& options) {
-  return with_workspace(where, plan, options, [&](std::span<std::byte> memory) {
-    return gemms::run(where, plan, memory, options.recomputed, options.on);
-  });
+  return with_workspace(where, plan, options,
+                        [&](std::span<std::byte> memory) { return gemms::run(where, plan, memory, options.recomputed, options.on); });
 }
 launch_counts run(const context& where, const gemms::stream_plan& plan, const gemm_options& options) {
   return with_workspace(where, plan, options, [&](std::span<std::byte> memory) { return gemms::run(where, plan, memory, options.on); });

@@ -90,10 +90,11 @@ gemm_choice chosen(const asking& how) { return explain(device_of(how), operands(
 TEST(gemm_choice_bound, is_that_of_the_kernel) {
   const auto units = [](const asking& how) { return chosen(how).bound.units; };
   const double split = 80 + 6556 / 59., on_ampere = 121 + 6556 / 55.;
-  EXPECT_EQ(units({}), split);
+  EXPECT_EQ(units({}), 1 + 6556 * 0x1p-29);  // stream
+  EXPECT_EQ(units({.options = {.policy = "split"}}), split);
   EXPECT_EQ(units({.options = {.policy = "split-inside"}}), split);
-  EXPECT_EQ(units({.kib = 99}), split);  // split-mma
-  EXPECT_EQ(units({.major = 8, .kib = 163}), on_ampere);
+  EXPECT_EQ(units({.kib = 99, .options = {.policy = "split-mma"}}), split);
+  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), on_ampere);
   EXPECT_EQ(units({.kib = 48}), 6556);
   EXPECT_EQ(units({.major = 12, .kib = 99}), 6556);
   EXPECT_EQ(units({.major = 12, .kib = 99, .options = {.policy = "split-mma"}}), infinity);

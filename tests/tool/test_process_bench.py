@@ -13,10 +13,9 @@ class Bench(ToolTest):
         return json.loads(self.run_tool("bench", "gemm", *arguments, "--json", "-q", *CPU).stdout)["records"]
 
     def test_records(self):
-        records = self.records(*SMALL)
+        records = self.records(*SMALL, "--policy", "split")
         self.assertEqual([(r["kernel"], r["layout"], r["data"]) for r in records], [("gemm.fp32", "nn", "normal"), ("gemm.strict", "nn", "normal")])
-        self.assertEqual(records[0]["policy"], "split")
-        self.assertNotEqual(records[1]["policy"], "split")
+        self.assertEqual((records[0]["policy"], records[1]["policy"]), ("split", "strict"))
         for record in records:
             self.assertEqual(record["shape"], {"m": 70, "n": 130, "k": 100})
             self.assertIs(record["verified"], True)
@@ -44,9 +43,9 @@ class Bench(ToolTest):
             self.assertEqual(len({r["error"]["ours"] for r in records if r["kernel"] == kernel}), 1)
 
     def test_recomputed_outputs_are_counted(self):
-        every = self.records(*SMALL, "--data", "outlier-tiny", "--precision", "fp32")[0]["recomputed"]
+        every = self.records(*SMALL, "--data", "outlier-tiny", "--precision", "fp32", "--policy", "split")[0]["recomputed"]
         self.assertEqual(every, {"outputs": 70 * 130, "share": 1})
-        some = self.records("--size", "128", "--data", "sparse10-exp4n", "--precision", "fp32")[0]["recomputed"]
+        some = self.records("--size", "128", "--data", "sparse10-exp4n", "--precision", "fp32", "--policy", "split")[0]["recomputed"]
         self.assertTrue(0 < some["outputs"] < 128 * 128, some)
         self.assertEqual(some["share"], some["outputs"] / 128 ** 2)
         none = self.records(*SMALL, "--data", "outlier-tiny", "--precision", "strict")[0]["recomputed"]
@@ -69,7 +68,7 @@ class Bench(ToolTest):
         self.assertIn("CPU executor", lines[0])
         self.assertEqual(lines[2].split()[:5], ["product", "layout", "data", "by", "kernel"])
         self.assertNotIn("TFLOP/s", lines[2])
-        self.assertEqual([line.split()[7:10] for line in lines[3:]], [["fp32", "split", lines[3].split()[9]], ["strict", *lines[4].split()[8:10]]])
+        self.assertEqual([line.split()[7:10] for line in lines[3:]], [["fp32", "stream", lines[3].split()[9]], ["strict", *lines[4].split()[8:10]]])
         for line in lines[3:]:
             self.assertTrue(line.endswith(" yes"), line)
 
@@ -221,15 +220,19 @@ class Explain(ToolTest):
     def test_what_would_run(self):
         self.matrices(130, 70, 200)
         chosen = self.explain()
+        self.assertEqual(chosen["kernel"], "stream")
+        self.assertEqual(chosen["bound"], {"units": 1 + 200 * 2**-29, "absolute": 2**-150})
+        chosen = self.explain("--policy", "split")
         self.assertEqual((chosen["kernel"], chosen["precision"], chosen["shape"]), ("split", "fp32", {"m": 130, "n": 70, "k": 200}))
         self.assertEqual((chosen["tile"]["m"], chosen["tile"]["n"]), (128, 128))
         self.assertGreater(chosen["stages"], 1)
         self.assertGreater(chosen["workspace"], 0)
-        self.assertIn("fp32", chosen["why"][0])
+        self.assertIn("asked for", chosen["why"][0])
+        self.assertIn("fp32", self.explain()["why"][0])
         self.assertEqual(chosen["bound"], {"units": 80 + 200 / 59, "absolute": 2**-150})
         self.assertEqual((chosen["asked_bound"], chosen["bound_kept"]), (chosen["bound"], True))
         self.assertEqual(self.names(), ["A.npy", "B.npy"])
-        ran = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--json", *CPU).stdout)
+        ran = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--policy", "split", "--json", *CPU).stdout)
         self.assertEqual((ran["policy"], ran["precision"]), ("split", "fp32"))
         by_split = self.read("C.npy")
         ran = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--output", "D.npy", "--policy", "split-mma", "--json", *CPU).stdout)
@@ -245,13 +248,15 @@ class Explain(ToolTest):
         self.assertEqual((ran["policy"], ran["precision"]), (chosen["kernel"], "strict"))
 
     def test_what_was_refused(self):
-        self.matrices(20, 30, 40)
+        self.matrices(900, 700, 1200)
+        considered = self.explain()["considered"]
+        self.assertEqual(considered[0]["kernel"], "split")
+        self.assertEqual(considered, sorted(considered, key=lambda c: c["predicted_us"]))
         chosen = self.explain("--shared-limit", "48")
         self.assertNotEqual(chosen["kernel"], "split")
         self.assertIn("split: ", chosen["refused"][0])
         self.assertIn("shared memory", chosen["refused"][0])
-        self.assertIn("split-mma: ", chosen["refused"][1])
-        self.assertEqual(self.explain("--shared-limit", "99")["kernel"], "split-mma")
+        self.assertEqual(self.explain("--shared-limit", "99", "--policy", "split-mma")["kernel"], "split-mma")
         text = self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--shared-limit", "48", *CPU).stdout.decode()
         self.assertIn(f"refused: {chosen['refused'][0]}", text)
         self.refused(4, ["policy split", "shared memory"], "gemm", "A.npy", "B.npy", "--explain", "--policy", "split", "--shared-limit", "48", *CPU)

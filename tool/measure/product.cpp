@@ -56,19 +56,22 @@ std::string bound_text(const gemm_choice& chosen, precision asked) {
 }
 
 std::string predicted_text(const gemm_choice& chosen) {
-  return fmt::format("about {:.2g} us on a GPU of this size, by its bytes and multiply-adds", chosen.predicted * 1e6);
+  std::string text = fmt::format("about {:.2g} us on a GPU of this size", chosen.predicted * 1e6);
+  for (const gemm_choice::candidate& c : chosen.considered)
+    if (c.kernel != chosen.kernel) text += fmt::format("; {} {:.2g} us", c.kernel, c.predicted * 1e6);
+  return text;
 }
 
 json to_json(const gemm_choice& chosen) {
-  json value{{"kernel", chosen.kernel},
-             {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
-             {"stages", chosen.stages},
-             {"blocks", chosen.blocks},
-             {"cluster", chosen.cluster},
-             {"workspace", chosen.workspace},
-             {"why", chosen.why},
-             {"refused", chosen.refused},
-             {"predicted_us", chosen.predicted * 1e6}};
+  json value{{"kernel", chosen.kernel},       {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
+             {"stages", chosen.stages},       {"blocks", chosen.blocks},
+             {"cluster", chosen.cluster},     {"parts", chosen.parts},
+             {"workspace", chosen.workspace}, {"why", chosen.why},
+             {"refused", chosen.refused},     {"predicted_us", chosen.predicted * 1e6}};
+  json considered = json::array();
+  for (const gemm_choice::candidate& c : chosen.considered)
+    considered.push_back({{"kernel", c.kernel}, {"predicted_us", c.predicted * 1e6}});
+  value["considered"] = considered;
   value.update(bound_json(chosen));
   return value;
 }

@@ -14,7 +14,7 @@
 namespace antiphase::gemms {
 struct product_policy;
 struct stream_policy;
-}
+}  // namespace antiphase::gemms
 namespace antiphase::checker_detail {
 
 // The cases of each family; each runs what the registry has for it. A case throws if a result is wrong.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of the products beside the ladder: split operands, multiplied by every compiled kernel, the split pass, streams, and few values of K.
+// Cases of the products beside the ladder: split operands, multiplied by every compiled kernel, the split pass, streams, and few values of
+// K.
 #include <algorithm>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
@@ -210,7 +211,8 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
   const gemms::stream_policy& how = with.how;
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
   stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
-  stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, columns, 1}, true, 1, 1);
+  const storage_order of_b = how.by == gemms::stream_loader::engine ? rows : columns;  // which does not lie at a multiple of 16 bytes
+  stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, of_b, 1}, true, 1, 1);
   if (!how.shares) return;
   stream_by(where, with, {how.tile.m, how.tile.n, 4 * once, 1, 0.5f}, false, 2, 2);
   stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
@@ -251,11 +253,12 @@ std::vector<checked_case> split_cases() {
     std::vector<gemms::stream_instance> all;
     for (const gemms::stream_instance& i : gemms::stream_instances(target::checked))
       if (i.how.by == by) all.push_back(i);
-    cases.push_back({case_of(all.front().how),
-                     by == gemms::stream_loader::engine ? "sums in FP64 on Tensor Cores, fed by the copy engine" : "the same, fed by threads",
-                     [all](const context& where) {
-                       for (const gemms::stream_instance& i : all) stream_by(where, i);
-                     }});
+    cases.push_back(
+        {case_of(all.front().how),
+         by == gemms::stream_loader::engine ? "sums in FP64 on Tensor Cores, fed by the copy engine" : "the same, fed by threads",
+         [all](const context& where) {
+           for (const gemms::stream_instance& i : all) stream_by(where, i);
+         }});
   }
   cases.push_back({"gemm/split-pass", "what splits the operands: lines of different length, and devices without clusters",
                    [all = gemms::split_pass_instances(target::checked)](const context& where) { split_all(where, all); }});

@@ -114,8 +114,8 @@ struct short_product {
     }
   }
 
-  // Replaces the sums of sparse lines that are so small beside the lines' elements, by 2^-10, that what FP64 has cut off may be seen: of four
-  // products that is at most 2^-50 of the largest, so 2^-40 of other results.
+  // Replaces the sums of sparse lines that are so small beside the lines' elements, by 2^-10, that what FP64 has cut off may be seen: of
+  // four products that is at most 2^-50 of the largest, so 2^-40 of other results.
   AP_DEV static void mend(sums& sum, const storage& s, int k, int y, int x) {
     constexpr int visible = 10, bias = 1023;
     int exponent_of_row[rows], exponent_of_column[columns];

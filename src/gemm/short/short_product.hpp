@@ -6,7 +6,7 @@
 
 namespace antiphase::gemms {
 
-constexpr int short_k = 16;  // the longest K of such a product
+constexpr int short_k = 16;             // the longest K of such a product
 constexpr extent2 short_tile{64, 128};  // outputs of a block
 
 struct short_instance {

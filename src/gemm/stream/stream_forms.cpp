@@ -13,14 +13,10 @@ namespace antiphase::gemms {
 namespace {
 
 constexpr stream_form forms[] = {
-    {{32, 8}, 8, true, 1, {0, 2.71, 1.03, 2.1, 2.9, 0.106}},
-    {{32, 16}, 8, true, 1, {0, 3.36, 1.09, 2.9, 3.5, 0.121}},
-    {{32, 32}, 4, true, 1, {0.27, 3.08, 0.87, 2.8, 2.2, 0.19}},
-    {{64, 64}, 2, true, 1, {0, 4.34, 1.37, 2.6, 3.2, 0.264}},
-    {{32, 32}, 1, true, 4, {0, 2.45, 1.10, 1.3, 3.5, 0.106}},
-    {{128, 16}, 1, false, 2, {0.73, 1.58, 0.77, 0, 0, 0}},
-    {{64, 64}, 1, false, 2, {1.22, 1.84, 1.12, 0, 0, 0}},
-    {{32, 32}, 1, false, 4, {0, 1.59, 1.11, 0, 0, 0}},
+    {{32, 8}, 8, true, 1, {0, 2.71, 1.03, 2.1, 2.9, 0.106}},    {{32, 16}, 8, true, 1, {0, 3.36, 1.09, 2.9, 3.5, 0.121}},
+    {{32, 32}, 4, true, 1, {0.27, 3.08, 0.87, 2.8, 2.2, 0.19}}, {{64, 64}, 2, true, 1, {0, 4.34, 1.37, 2.6, 3.2, 0.264}},
+    {{32, 32}, 1, true, 4, {0, 2.45, 1.10, 1.3, 3.5, 0.106}},   {{128, 16}, 1, false, 2, {0.73, 1.58, 0.77, 0, 0, 0}},
+    {{64, 64}, 1, false, 2, {1.22, 1.84, 1.12, 0, 0, 0}},       {{32, 32}, 1, false, 4, {0, 1.59, 1.11, 0, 0, 0}},
 };
 
 // Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left over.
@@ -53,7 +49,7 @@ double seconds_of(const stream_form& f, const shape& s, const stream_division& d
 std::span<const stream_form> stream_forms() { return forms; }
 
 stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool reads_c,
-                                       const device_limits& device) {
+                                       const device_limits& device, unsigned available) {
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const double outputs = size(m) * size(n) * (reads_c ? 2 : 1);
   const shape s{.long_one = size(std::max(m, n)),
@@ -72,6 +68,7 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
     if (seconds < best.seconds) best = {&f, d, seconds};
   };
   for (const stream_form& f : forms) {
+    if ((available >> (&f - forms) & 1u) == 0) continue;
     consider(f, {f.slabs, 1, 1});
     if (!f.shares) continue;
     const double tiles = tiles_of(f, s);

@@ -8,15 +8,16 @@
 
 namespace antiphase::gemms {
 
-// How a sum over k is divided: the slabs of a block, the blocks of a cluster, clusters. The order of all additions follows from these numbers,
-// so whoever brings the operands, and whatever the tile, a form has the same bits.
+// How a sum over k is divided: the slabs of a block, the blocks of a cluster, clusters. The order of all additions follows from these
+// numbers, so whoever brings the operands, and whatever the tile, a form has the same bits.
 struct stream_division {
   int slabs = 1, cluster = 1, parts = 1;
   constexpr bool operator==(const stream_division&) const = default;
 };
 
 // Measured on an H200 in graphs, operands in L2 or beyond, and fitted to the times of 338 shapes: a round of blocks takes `round` and
-// `step` for every stage of k, in microseconds; `start` comes once, `cluster` if blocks share a tile, and parts take `part` and `each_part`.
+// `step` for every stage of k, in microseconds; `start` comes once, `cluster` if blocks share a tile, and parts take `part` and
+// `each_part`.
 struct stream_times {
   double start, round, step, cluster, part, each_part;
 };
@@ -36,7 +37,8 @@ struct stream_division_choice {
   double seconds;  // predicted
 };
 // The form that is predicted to be the fastest for a product of that shape: of the shape and the device alone, never of how operands lie.
+// `available`: by bit, the forms of the table that there are kernels for; of no form the seconds are infinite.
 stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool reads_c,
-                                       const device_limits& device);
+                                       const device_limits& device, unsigned available = ~0u);
 
 }  // namespace antiphase::gemms

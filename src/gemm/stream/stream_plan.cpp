@@ -63,7 +63,8 @@ stream_packs packs_of(const stream_plan& plan) {
   const problem& p = plan.what;
   const stream_policy& how = plan.with->how;
   const bool one_line = (plan.turned ? p.m() : p.n()) <= 1;
-  const std::int64_t of_long = plan.turned ? p.c.column_stride : p.c.row_stride, of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
+  const std::int64_t of_long = plan.turned ? p.c.column_stride : p.c.row_stride,
+                     of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
   const int wide = how.tile.n / how.warps.n == 8 ? 2 : 4;
   const auto aligned = [&](std::int64_t apart, int count) {
     return apart % count == 0 && plan.of.c_stride % count == 0 &&
@@ -97,8 +98,8 @@ bool stream_tiles_fit(const problem& p, const batch& of) {
   return ceil_div<std::int64_t>(p.m(), 8) * ceil_div<std::int64_t>(p.n(), 8) <= most_tiles / of.count;
 }
 
-// A plan has at most two rounds of blocks, 64 parts and a part for every 64 k; an output of a 32 x 8 tile takes less than three doubles with
-// what goes along with the tile.
+// A plan has at most two rounds of blocks, 64 parts and a part for every 64 k; an output of a 32 x 8 tile takes less than three doubles
+// with what goes along with the tile.
 std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k) {
   static constexpr std::int64_t most = std::int64_t{24} << 20;
   const auto whole = [](std::int64_t extent) { return extent < most ? ceil_div<std::int64_t>(extent, 64) * 64 : most; };
@@ -126,11 +127,25 @@ stream_plan plan_stream(const context& where, const problem& p, const batch& of,
   return plan;
 }
 
+// A form is there if any operands will do for a kernel that has it: the choice must not depend on how they lie.
+stream_division_choice divide(const context& where, const problem& p, const batch& of) {
+  const auto has = [](const stream_instance& i, const stream_form& f) {
+    return i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n;
+  };
+  unsigned available = 0;
+  for (std::size_t i = 0; i < stream_forms().size(); ++i)
+    for (const stream_instance& with : stream_instances(where.kind()))
+      if (with.how.by == stream_loader::threads && has(with, stream_forms()[i]) && shortage_of(where.limits(), with.code) == shortage::none)
+        available |= 1u << i;
+  return choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits(), available);
+}
+
 // The form follows from the shape. Of the kernels that have it, the best is the narrowest that is as wide as the form's tile, and of those
 // the one that the copy engine feeds, if it takes the operands.
 std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of) {
   const bool turned = p.n() > p.m();
-  const stream_division_choice best = choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits());
+  const stream_division_choice best = divide(where, p, of);
+  if (best.form == nullptr) return std::nullopt;
   const stream_instance* with = nullptr;
   const auto better = [&](const stream_instance& one, const stream_instance& other) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
@@ -154,27 +169,26 @@ launch_counts run(const context& where, const stream_plan& plan, std::span<std::
                      along_short = ceil_div<std::int64_t>(o.short_one.lines, with.tile.n);
   const auto flags = static_cast<std::size_t>(plan.tiles * plan.how.cluster * plan.how.parts);
   auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
-  const stream_problem arguments{
-      .long_map = engine ? encode(where, o.long_one, p.k(), plan.of.count, with.tile.m) : tensor_map{},
-      .short_map = engine ? encode(where, o.short_one, p.k(), plan.of.count, with.tile.n) : tensor_map{},
-      .of_long = o.long_one,
-      .of_short = o.short_one,
-      .c = p.c.data,
-      .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
-      .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
-      .batch_stride = plan.of.c_stride,
-      .packs = packs_of(plan),
-      .alpha = p.alpha,
-      .beta = p.beta,
-      .k = p.k(),
-      .k_of_part = plan.k_of_part,
-      .tiles_along_long = static_cast<std::uint32_t>(along_long),
-      .tiles_along_short = static_cast<std::uint32_t>(along_short),
-      .tiles = static_cast<std::uint32_t>(plan.tiles),
-      .parts = plan.how.parts,
-      .call = plan.how.parts > 1 ? ++calls : 0,
-      .partial = plan.how.parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
-      .arrived = arrived};
+  const stream_problem arguments{.long_map = engine ? encode(where, o.long_one, p.k(), plan.of.count, with.tile.m) : tensor_map{},
+                                 .short_map = engine ? encode(where, o.short_one, p.k(), plan.of.count, with.tile.n) : tensor_map{},
+                                 .of_long = o.long_one,
+                                 .of_short = o.short_one,
+                                 .c = p.c.data,
+                                 .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
+                                 .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
+                                 .batch_stride = plan.of.c_stride,
+                                 .packs = packs_of(plan),
+                                 .alpha = p.alpha,
+                                 .beta = p.beta,
+                                 .k = p.k(),
+                                 .k_of_part = plan.k_of_part,
+                                 .tiles_along_long = static_cast<std::uint32_t>(along_long),
+                                 .tiles_along_short = static_cast<std::uint32_t>(along_short),
+                                 .tiles = static_cast<std::uint32_t>(plan.tiles),
+                                 .parts = plan.how.parts,
+                                 .call = plan.how.parts > 1 ? ++calls : 0,
+                                 .partial = plan.how.parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
+                                 .arrived = arrived};
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);

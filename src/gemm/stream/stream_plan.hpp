@@ -45,7 +45,9 @@ bool can_stream(const context& where, const stream_instance& with, const problem
 // With a kernel and a division.
 stream_plan plan_stream(const context& where, const problem& p, const batch& of, const stream_instance& with, bool turned,
                         const stream_division& how);
-// The fastest, by prediction; nothing if no kernel of this build can.
+// The fastest division, by prediction: with no form if no kernel of this build fits the device.
+stream_division_choice divide(const context& where, const problem& p, const batch& of);
+// With that.
 std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of = {});
 launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on);
 

@@ -44,11 +44,11 @@ template <int Lines> struct stream_panel {
 
 // load, by threads --------------------------------------------------------------------------------------------------------------
 // The threads of a slab copy 32 k of a tile's lines, from (first, k) on, with zeros behind k_end. A panel holds rows of 32 elements: of
-// one line, or of 32 lines at one k; `lanes` neighbouring threads copy one. Rows that lie behind the operand's last line are not copied: they
-// become zero in the first use of a slot, and stay so.
-template <int Bytes, int Threads, int Lines>
-AP_DEV void copy_lines(stream_panel<Lines>& to, const stream_operand& o, const float* data, std::int64_t first, std::int64_t k,
-                       std::int64_t k_end, int thread, bool first_use) {
+// one line, or of 32 lines at one k; `lanes` neighbouring threads copy one. Rows that lie behind the operand's last line are not copied:
+// they become zero in the first use of a slot, and stay so.
+template <int Bytes, int Threads, int Lines> AP_DEV void copy_lines(stream_panel<Lines>& to, const stream_operand& o, const float* data,
+                                                                    std::int64_t first, std::int64_t k, std::int64_t k_end, int thread,
+                                                                    bool first_use) {
   using panel = stream_panel<Lines>;
   constexpr int wide = Bytes / 4, width = stream_step, lanes = width / wide, rows_at_once = Threads / lanes;
   const int column = thread % lanes * wide, row = thread / lanes;
@@ -72,8 +72,7 @@ AP_DEV void copy_lines(stream_panel<Lines>& to, const stream_operand& o, const f
       copy_rows(line, from + line * column_stride, width, k_left, 4 * below(lines_left - line - column, wide));
   }
   if (first_use)
-    for (int i = filled * width + 4 * thread; i < panel::held * width; i += 4 * Threads)
-      store_pack<4>(to.data + i, pack<float, 4>{});
+    for (int i = filled * width + 4 * thread; i < panel::held * width; i += 4 * Threads) store_pack<4>(to.data + i, pack<float, 4>{});
 }
 
 // sparse lines ------------------------------------------------------------------------------------------------------------------
@@ -197,9 +196,8 @@ template <stream_policy P> struct stream_product {
   AP_DEV static const float* first_of(const stream_operand& o, const work& w) { return o.data + w.batch * o.batch_stride; }
 
   // load, by the engine ---------------------------------------------------------------------------------------------------------
-  template <int Lines>
-  AP_DEV static void load_panel(stream_panel<Lines>& to, const tensor_map& map, bool along_k, mbarrier& landed, std::int64_t first,
-                                std::int64_t k, std::int64_t batch) {
+  template <int Lines> AP_DEV static void load_panel(stream_panel<Lines>& to, const tensor_map& map, bool along_k, mbarrier& landed,
+                                                     std::int64_t first, std::int64_t k, std::int64_t batch) {
     const int line = static_cast<int>(first), at = static_cast<int>(k), member = static_cast<int>(batch);
     if (along_k) {
       tensor_load(to.data, map, landed, at, line, member);
@@ -213,9 +211,7 @@ template <stream_policy P> struct stream_product {
     if constexpr (by_engine)
       if (lane_index() == 0) load(p, s, at, w);
   }
-  AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w)
-    requires by_engine
-  {
+  AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w) requires by_engine {
     const int bytes_of_slab = bytes_of(p.of_long.along_k, P.tile.m) + bytes_of(p.of_short.along_k, P.tile.n);
     const int steps = w.steps();
     for (int step = 0; step < steps; ++step, ++at) {
@@ -236,9 +232,8 @@ template <stream_policy P> struct stream_product {
   }
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
-  template <int Lines>
-  AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const work& w, std::int64_t first, std::int64_t k,
-                                int thread, bool first_use) {
+  template <int Lines> AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const work& w, std::int64_t first,
+                                                     std::int64_t k, int thread, bool first_use) {
     if (o.width == 4)
       copy_lines<16, lanes_of_slab>(to, o, first_of(o, w), first, k, w.k_end, thread, first_use);
     else
@@ -251,8 +246,7 @@ template <stream_policy P> struct stream_product {
     int slab, top, left, g, q, lane;
     AP_DEV static seat mine() {
       const int warp = warp_index() % computing_warps, inside = warp % warps_of_slab, lane = lane_index();
-      return {warp / warps_of_slab,   inside % P.warps.m * rows, inside / P.warps.m * columns, lane / 4, lane % 4,
-              inside * warp_size + lane};
+      return {warp / warps_of_slab, inside % P.warps.m * rows, inside / P.warps.m * columns, lane / 4, lane % 4, inside * warp_size + lane};
     }
   };
   // A lane's elements of 16 k of a warp's lines.
@@ -296,8 +290,8 @@ template <stream_policy P> struct stream_product {
   using long_fragment = fragment<16, 2>;
   using short_fragment = fragment<columns, sums::two>;
 
-  // The nonzeros of a warp's lines that it has met, until all are known to be dense. Lane l looks after line l, and l + 32. Lines behind the
-  // operand's end are dense.
+  // The nonzeros of a warp's lines that it has met, until all are known to be dense. Lane l looks after line l, and l + 32. Lines behind
+  // the operand's end are dense.
   struct line_watch {
     static constexpr int of_lane = ceil_div(lines_of_warp, warp_size);
     bool watching;
@@ -417,12 +411,10 @@ template <stream_policy P> struct stream_product {
     pack<float, Wide> out{};
     if (p.beta != 0) out = load_pack<Wide>(c);
     AP_UNROLL
-    for (int e = 0; e < Wide; ++e) out.element[e] = blend(p.alpha, p.beta, static_cast<float>(value(e)), &out.element[e]);
+    for (int e = 0; e < Wide; ++e) out.element[e] = blend(p, static_cast<float>(value(e)), &out.element[e]);
     store_pack<Wide>(c, out);
   }
-  template <int Count> struct pack_of {
-    static constexpr int count = Count;
-  };
+  template <int Count> struct pack_of { static constexpr int count = Count; };
   // A lane's cells, of which the first begins at (row, column); n-th(n) is cell n. Its neighbours are 16 lines of the long operand and
   // 8 * two lines of the short one away.
   template <int Down, int Across> AP_DEV static void store(const params& p, const work& w, cell_place at, bool whole, auto nth) {
@@ -475,7 +467,7 @@ template <stream_policy P> struct stream_product {
       AP_UNROLL
       for (int j = 0; j < sums::wide; ++j) {
         float* const to = c + i * p.long_stride + j * p.short_stride;
-        if (i < rows_left && j < columns_left) *to = blend(p.alpha, p.beta, static_cast<float>(v.value[i][j]), to);
+        if (i < rows_left && j < columns_left) *to = blend(p, static_cast<float>(v.value[i][j]), to);
       }
     }
   }
@@ -497,9 +489,8 @@ template <stream_policy P> struct stream_product {
   }
   // Replaces the outputs of sparse lines. Row and column: where the cell begins in the register. What an infinity or a NaN has made of an
   // output stays.
-  template <int Lines>
-  AP_DEV static void take_exact(const params& p, const work& w, cell_place at, const line_register<Lines>& lines, int row, int column,
-                                cell& v) {
+  template <int Lines> AP_DEV static void take_exact(const params& p, const work& w, cell_place at, const line_register<Lines>& lines,
+                                                     int row, int column, cell& v) {
     AP_ROLLED
     for (int e = 0; e < outputs_of_cell; ++e) {
       const int i = e / sums::wide, j = e % sums::wide;
@@ -557,7 +548,8 @@ template <stream_policy P> struct stream_product {
     const int share = (cells + cluster - 1) / cluster, first = rank * share, end = first + share < cells ? first + share : cells;
     auto& lines = s.lines[0];
     // By part: the share's sums, then the nonzeros of all lines.
-    const std::int64_t doubles = std::int64_t{share} * outputs_of_cell + lines_of_tile, mine = (std::int64_t{tile} * cluster + rank) * p.parts;
+    const std::int64_t doubles = std::int64_t{share} * outputs_of_cell + lines_of_tile,
+                       mine = (std::int64_t{tile} * cluster + rank) * p.parts;
     double* const partial = p.partial + mine * doubles;
     const bool last = part + 1 == p.parts, whole = is_whole(p, w);
     if (p.parts > 1 && last) {
@@ -577,7 +569,7 @@ template <stream_policy P> struct stream_product {
       else
         for (int other = 0; other < part; ++other) nonzeros += static_cast<int>(partial[other * doubles + place]);
       lines.nonzeros[n] = nonzeros;
-      if (last && is_sparse_count(nonzeros)) s.any_sparse = 1;
+      if (last && is_sparse_count(nonzeros)) atomic_add<scope::block>(&s.any_sparse, 1);
     }
     block_barrier();
     const bool sparse = s.any_sparse != 0;

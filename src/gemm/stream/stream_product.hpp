@@ -21,7 +21,8 @@ struct stream_policy {
   int slabs = 1;
   int stages = 4;
   int blocks = 1;  // per multiprocessor, that registers are left for
-  bool shares = false;  // a tile is shared by the blocks of a cluster, and by more of them through the workspace; else blocks walk over tiles
+  bool shares =
+      false;  // a tile is shared by the blocks of a cluster, and by more of them through the workspace; else blocks walk over tiles
   stream_loader by = stream_loader::engine;
 
   constexpr bool operator==(const stream_policy&) const = default;
@@ -43,11 +44,11 @@ struct stream_instance {
 struct stream_operand {
   const float* data;
   std::int64_t lines, line_stride, k_stride, batch_stride;
-  bool along_k;      // rows of shared memory run along k; else along lines
+  bool along_k;        // rows of shared memory run along k; else along lines
   std::int32_t width;  // floats of a thread's copy: 1, or 4 if all rows begin at multiples of 16 bytes and elements lie side by side
 };
-// How outputs are stored: in packs along lines of the short operand (4, or 2 where a warp has 8 of them), in pairs along lines of either, or
-// one by one.
+// How outputs are stored: in packs along lines of the short operand (4, or 2 where a warp has 8 of them), in pairs along lines of either,
+// or one by one.
 enum class stream_packs : unsigned char { none, along_short, pairs_along_short, along_long };
 
 // The product of the long operand and the short one, whichever of them is A.
@@ -58,13 +59,13 @@ struct stream_problem {
   std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
   stream_packs packs;
   float alpha, beta;
-  std::int64_t k, k_of_part;                   // k_of_part: a multiple of stream_step
+  std::int64_t k, k_of_part;  // k_of_part: a multiple of stream_step
   std::uint32_t tiles_along_long, tiles_along_short;
-  std::uint32_t tiles;                         // of the whole batch
-  std::int32_t parts;                          // of K, of which each is taken by a cluster; their sums meet in the workspace
-  std::uint64_t call;                          // what no word of the workspace holds by chance
-  double* partial;                             // by tile, block of the cluster and part
-  std::uint64_t* arrived;                      // the same: `call`, when the part's sums are there
+  std::uint32_t tiles;     // of the whole batch
+  std::int32_t parts;      // of K, of which each is taken by a cluster; their sums meet in the workspace
+  std::uint64_t call;      // what no word of the workspace holds by chance
+  double* partial;         // by tile, block of the cluster and part
+  std::uint64_t* arrived;  // the same: `call`, when the part's sums are there
 };
 
 }  // namespace antiphase::gemms

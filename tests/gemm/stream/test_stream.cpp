@@ -55,7 +55,8 @@ std::vector<stream_division> divisions(const stream_instance& with, std::int64_t
   std::vector<stream_division> all{{with.how.slabs, 1, 1}};
   if (!with.how.shares) return all;
   for (const auto& [cluster, parts] : {std::pair{2, 1}, {1, 3}, {4, 2}, {8, 1}})
-    if (k > (cluster * parts - 1) * 32 * ((k + 32 * cluster * parts - 1) / (32 * cluster * parts))) all.push_back({with.how.slabs, cluster, parts});
+    if (k > (cluster * parts - 1) * 32 * ((k + 32 * cluster * parts - 1) / (32 * cluster * parts)))
+      all.push_back({with.how.slabs, cluster, parts});
   return all;
 }
 
@@ -77,8 +78,8 @@ TEST_P(gemm_stream, every_kernel_divides_k_in_every_way) {
       for (const bool turned : {false, true}) {
         if (!can(where, p, with, turned)) continue;
         for (const stream_division& how : divisions(with, k)) {
-          SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k << ", cluster of "
-                                          << how.cluster << ", " << how.parts << " parts");
+          SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
+                                          << ", cluster of " << how.cluster << ", " << how.parts << " parts");
           expect_kept(multiply(where, p, with, turned, how), p);
         }
       }
@@ -173,7 +174,8 @@ TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
     };
     for (const stream_instance& with : kernels())
       for (const stream_division& how : divisions(with, k)) {
-        SCOPED_TRACE(testing::Message() << with.code.name << ", K = " << k << ", cluster of " << how.cluster << ", " << how.parts << " parts");
+        SCOPED_TRACE(testing::Message() << with.code.name << ", K = " << k << ", cluster of " << how.cluster << ", " << how.parts
+                                        << " parts");
         p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
         turned.place_a = placed_in_packets(major::row, turned.a), turned.place_b = placed_in_packets(major::row, turned.b);
         expect_exact(multiply(where, p, with, false, how), false);
@@ -204,12 +206,14 @@ TEST_P(gemm_stream, partial_sums_are_not_rounded) {
   const context where = any();
   const std::int64_t k = 1024;
   for (const float size : {0x1p120f, 0x1p-80f}) {
-    product p = product_of(made(40, k, [&](auto, auto at) { return at < k / 2 ? size : -size; }),
-                           made(k, 24, [&](auto at, auto) { return at == k - 1 ? size * 0x1.8p-7f : size > 1 ? 0x1p7f : size; }));
+    product p = product_of(made(40, k, [&](auto, auto at) { return at < k / 2 ? size : -size; }), made(k, 24, [&](auto at, auto) {
+                             return at == k - 1 ? size * 0x1.8p-7f : size > 1 ? 0x1p7f : size;
+                           }));
     p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
     for (const stream_instance& with : kernels())
       for (const stream_division& how : divisions(with, k)) {
-        SCOPED_TRACE(testing::Message() << with.code.name << ", " << size << ", cluster of " << how.cluster << ", " << how.parts << " parts");
+        SCOPED_TRACE(testing::Message() << with.code.name << ", " << size << ", cluster of " << how.cluster << ", " << how.parts
+                                        << " parts");
         expect_kept(multiply(where, p, with, false, how), p);
       }
   }
@@ -245,7 +249,8 @@ TEST_P(gemm_stream, batches) {
       }
       a.insert(a.begin(), static_cast<std::size_t>(offset), nan);
       device_array<float> on_a(where, a), on_b(where, b), on_c(where, c);
-      const gemm_problem first{.a = {on_a.data() + offset, m, k, 52, 1}, .b = {on_b.data(), k, n, n, 1}, .c = {on_c.data(), m, n, n, 1}, .beta = 0.5f};
+      const gemm_problem first{
+          .a = {on_a.data() + offset, m, k, 52, 1}, .b = {on_b.data(), k, n, n, 1}, .c = {on_c.data(), m, n, n, 1}, .beta = 0.5f};
       const std::optional<stream_plan> plan = gemms::plan_stream(where, first, {count, apart_a, same_b ? 0 : apart_b, apart_c});
       ASSERT_TRUE(plan.has_value());
       device_array<std::byte> workspace(where, plan->workspace() + 1);
@@ -254,7 +259,8 @@ TEST_P(gemm_stream, batches) {
       const std::vector<float> after = on_c.to_host();
       for (std::int64_t i = 0; i < count; ++i) {
         SCOPED_TRACE(testing::Message() << "member " << i << ", offset " << offset << (same_b ? ", the same B" : ""));
-        expect_kept(made(m, n, [&](auto r, auto s) { return after[static_cast<std::size_t>(i * apart_c + r * n + s)]; }), members[static_cast<std::size_t>(i)]);
+        expect_kept(made(m, n, [&](auto r, auto s) { return after[static_cast<std::size_t>(i * apart_c + r * n + s)]; }),
+                    members[static_cast<std::size_t>(i)]);
         for (std::int64_t gap = m * n; gap < apart_c; ++gap) EXPECT_TRUE(std::isnan(after[static_cast<std::size_t>(i * apart_c + gap)]));
       }
     }
@@ -281,7 +287,8 @@ TEST(gemm_stream_forms, each_has_kernels) {
   for (const gemms::stream_form& f : gemms::stream_forms()) {
     bool by_threads = false;
     for (const stream_instance& i : gemms::stream_instances(where.kind()))
-      by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::threads;
+      by_threads |=
+          i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::threads;
     EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
 }
@@ -294,7 +301,8 @@ TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
     for (const std::int64_t n : {1, 16, 33, 64, 300, 5000})
       for (const std::int64_t k : {1, 63, 128, 700, 4096, 70'000, 1'000'000}) {
         float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
-        const auto plan = gemms::plan_stream(where, {.a = row_major<const float>(data, m, k), .b = row_major<const float>(data, k, n), .c = row_major(data, m, n)});
+        const auto plan = gemms::plan_stream(
+            where, {.a = row_major<const float>(data, m, k), .b = row_major<const float>(data, k, n), .c = row_major(data, m, n)});
         ASSERT_TRUE(plan.has_value());
         divided += plan->workspace() > 0;
         const std::size_t most = gemms::most_stream_workspace(m, n, k);

@@ -6,6 +6,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/gemm/policies.hpp>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -52,6 +53,7 @@ constexpr const char* explanation =
 struct request : bench_options {
   std::vector<std::int64_t> sizes, m, n, k;
   std::vector<std::string> layouts{"nn"}, data{"normal"}, precisions{"fp32", "strict"};
+  std::string policy = "auto";
   std::string against = "cublas";
 };
 
@@ -103,9 +105,10 @@ struct measured_rival {
 // The matrices of a subject on the device, and what is known of their product.
 class bench {
  public:
-  bench(const context& where, const subject& s)
+  bench(const context& where, const subject& s, std::string_view policy)
       : where_(where),
         subject_(s),
+        policy_(policy),
         host_a_(left_operand(*s.data, s.size.m, s.size.k, s.a_by_rows())),
         host_b_(right_operand(*s.data, s.size.k, s.size.n, s.b_by_rows())),
         exact_(s.a(std::as_const(host_a_).data()), s.b(std::as_const(host_b_).data())),
@@ -121,9 +124,15 @@ class bench {
   }
   std::int64_t sample() const { return exact_.outputs(); }
 
+  // Of precision fp32 by the policy that was asked for.
+  gemm_options options_of(precision with) const {
+    gemm_options options{.accuracy = with};
+    if (with == precision::fp32) options.policy = policy_;
+    return options;
+  }
   measured run(precision with) {
     measured m{.with = with,
-               .chosen = explain(where_, problem(), {.accuracy = with}),
+               .chosen = explain(where_, problem(), options_of(with)),
                .error = {},
                .counts = {},
                .time = {},
@@ -158,7 +167,7 @@ class bench {
     };
     for (measured& m : all) {
       add(handing_in(m), m.time);
-      if (m.chosen.workspace > 0) add({.accuracy = m.with}, m.allocating.emplace());
+      if (m.chosen.workspace > 0) add(options_of(m.with), m.allocating.emplace());
     }
     if (cublas.who) {
       works.push_back(cublas.who.run);
@@ -172,6 +181,7 @@ class bench {
  private:
   const context& where_;
   const subject& subject_;
+  std::string_view policy_;
   std::vector<float> host_a_, host_b_;
   sampled_product exact_;
   device_array<float> a_, b_, c_;
@@ -186,7 +196,7 @@ class bench {
     };
   }
   gemm_options handing_in(const measured& m) {
-    gemm_options options{.accuracy = m.with};
+    gemm_options options = options_of(m.with);
     if (m.chosen.workspace > 0) options.workspace = {workspace_->data(), workspace_->size()};
     return options;
   }
@@ -329,6 +339,7 @@ void run(const request& r) {
   const std::vector<const distribution*> data = data_of(r);
   const protocol how{.kind = parse_protocol(r.protocol), .samples = r.repeats};
   choice_of("--against", r.against, {"cublas", "none"});
+  gemms::find_policy(r.policy);
 
   const place at = choose_place(r.place, reference::not_offered);
   const context& where = *at.where;
@@ -354,10 +365,10 @@ void run(const request& r) {
     if (!all.empty()) so_far.show(all.size(), records_of, text_of);
     say_progress(r.common, fmt::format("{} {} {}", shape_text(s.size), s.layout, s.data->name));
     outcome& o = all.emplace_back(outcome{.of = s, .ours = {}, .cublas = {}});
-    bench b(where, o.of);
+    bench b(where, o.of, r.policy);
     o.sample = b.sample();
     for (const precision p : precisions) {
-      warn_if_slow(r.common, where, b.problem(), {.accuracy = p}, reference::not_offered);
+      warn_if_slow(r.common, where, b.problem(), b.options_of(p), reference::not_offered);
       o.ours.push_back(b.run(p));
     }
     if (!timed || s.size.m == 0 || s.size.n == 0 || s.size.k == 0) continue;
@@ -395,6 +406,8 @@ void add_bench_gemm(arguments bench) {
   many("--layout", r->layouts, "Some of nn (default), nt, tn, tt: A and B row-major, n, or transposed, t");
   many("--data", r->data, "What A and B are made of: all, or some by name (default normal; a wrong name lists them)");
   many("--precision", r->precisions, "fp32, strict or both (default)");
+  command.add_option("--policy", r->policy, "Who computes products of precision fp32 (default auto: the fastest, by prediction)")
+      .type_name("NAME");
   command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
   add_bench_options(command, *r);
   command.footer(explanation);
