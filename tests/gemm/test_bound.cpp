@@ -95,7 +95,6 @@ TEST(gemm_choice_bound, is_that_of_the_kernel) {
   EXPECT_EQ(units({.options = {.policy = "split-inside"}}), split);
   EXPECT_EQ(units({.kib = 99, .options = {.policy = "split-mma"}}), split);
   EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), on_ampere);
-  EXPECT_EQ(units({.kib = 48}), 6556);
   EXPECT_EQ(units({.major = 12, .kib = 99}), 6556);
   EXPECT_EQ(units({.major = 12, .kib = 99, .options = {.policy = "split-mma"}}), infinity);
   EXPECT_EQ(units({.options = {.accuracy = precision::strict}}), 6556);
@@ -105,18 +104,19 @@ TEST(gemm_choice_bound, is_that_of_the_kernel) {
   EXPECT_EQ(units({.alpha = 0}), 0);
 }
 TEST(gemm_choice_bound, is_beside_the_one_that_was_asked_for) {
-  const gemm_choice right = chosen({}), weaker = chosen({.kib = 48}), before = chosen({.major = 8, .minor = 6, .kib = 99});
+  const gemm_choice right = chosen({}), weaker = chosen({.major = 12, .kib = 99}), before = chosen({.major = 8, .minor = 6, .kib = 99});
   EXPECT_TRUE(keeps(right.bound, right.asked));
   EXPECT_FALSE(keeps(weaker.bound, weaker.asked));
   EXPECT_EQ(weaker.asked.units, 80 + 6556 / 59.);
   EXPECT_TRUE(keeps(before.bound, before.asked)) << "what fp32 stands for there";
-  const gemm_choice strict = chosen({.kib = 48, .options = {.accuracy = precision::strict}}), nothing = chosen({.kib = 48, .k = 0});
+  const gemm_choice strict = chosen({.major = 12, .kib = 99, .options = {.accuracy = precision::strict}}),
+                    nothing = chosen({.major = 12, .kib = 99, .k = 0});
   EXPECT_TRUE(keeps(strict.bound, strict.asked));
   EXPECT_TRUE(keeps(nothing.bound, nothing.asked));
 }
 TEST(gemm_choice_bound, if_weaker_is_refused_by_every_call_that_says_so) {
   const gemm_options refusing{.if_weaker = weaker_bound::refuse};
-  const asking how{.kib = 48, .options = refusing};
+  const asking how{.major = 12, .kib = 99, .options = refusing};
   operands with(how);
   const context where = device_of(how);
   const auto refused = [&](auto call) {

@@ -103,10 +103,11 @@ TEST(gemm_table, auto_takes_the_fastest_of_those_that_can) {
               const bool something = m > 0 && n > 0 && k > 0 && q.alpha != 0;
               if (!something || accuracy == precision::strict) {
                 ASSERT_TRUE(is.considered.empty());
-                if (compute_capability(d) == "7.5")
+                if (compute_capability(d) == "7.5") {
                   ASSERT_EQ(is.kernel, "double-buffered");  // asynchronous copies begin with 8.0
-                else if (d.shared_opt_in >= 227 * 1024 && d.threads_per_block == 1024)
+                } else if (d.shared_opt_in >= 227 * 1024 && d.threads_per_block == 1024) {
                   ASSERT_EQ(is.kernel, "strict");  // with less it depends on the variant, of which test_limits knows
+                }
                 continue;
               }
               ASSERT_TRUE(std::ranges::is_sorted(is.considered, {}, &gemm_choice::candidate::predicted));
@@ -131,7 +132,7 @@ TEST(gemm_table, auto_takes_the_fastest_of_those_that_can) {
                     << one << " was not considered";
             }
   }
-  EXPECT_GT(compared, 20'000);
+  EXPECT_GT(compared, 15'000);
 }
 // Shapes whose fastest policy is far ahead on an H200 (measured), whatever else changes.
 TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
