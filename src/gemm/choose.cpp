@@ -20,6 +20,8 @@ namespace {
 
 using reason = objection::reason;
 
+constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
+
 bool always(const candidate&, const request&) { return true; }
 
 double extent(std::int64_t e) { return static_cast<double>(e); }
@@ -51,14 +53,23 @@ double cost_of_short(const candidate&, const request& r) {
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
-bool streams_well(const candidate&, const request& r) { return streams(r.what.k()); }
+// Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate.
+bool streams_well(const candidate&, const request& r) {
+  constexpr std::int64_t far = 512;
+  const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
+  return streams(r.what.k()) && (!large || first_missing(r.has, of_wgmma) != nullptr);
+}
+const stream_division_choice& division_of(const request& r) {
+  if (!r.division) r.division = divide(r.where, r.what);
+  return *r.division;
+}
 judged_plan plan_streams(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
   if (!stream_tiles_fit(r.what, {})) return objection{reason::many_tiles};
-  if (std::optional<stream_plan> found = plan_stream(r.where, r.what)) return *found;
+  if (const auto found = plan_stream(r.where, r.what, {}, division_of(r))) return *found;
   return objection{reason::no_kernel};
 }
-double cost_of_stream(const candidate&, const request& r) { return divide(r.where, r.what, {}).seconds; }
+double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
 
 // Products of split operands --------------------------------------------------------------------------------------------------------------
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
@@ -102,7 +113,6 @@ double cost_of_ladder(const candidate& c, const request& r) {
   return predicted({.fp32 = products_of(r), .bytes = std::max(again, bytes_of_operands(r)) + bytes_of_c(r)}, r.device());
 }
 
-constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
 constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
 
 constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {

@@ -21,6 +21,7 @@ struct request {
   device_features has;
   problem what;                          // its idle strides are small
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
+  mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
 
   const device_limits& device() const { return where.limits(); }
   bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0; }  // if not, C is only scaled

@@ -65,7 +65,8 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   const bool fast_fp64 = capability == "8.0" || hopper || capability == "10.0";
   std::vector<std::string> all;
   if (fast_fp64 && q.k <= 16) all.emplace_back("short");
-  if (fast_fp64 && q.k != 3 && q.k != 4) all.emplace_back("stream");
+  const bool large = q.m > 512 && q.n > 512 && q.k > 512;
+  if (fast_fp64 && q.k != 3 && q.k != 4 && !(hopper && large)) all.emplace_back("stream");
   if (hopper) {
     const bool a_fits = loads(q.m, q.k, q.a == major::row, q.offset), b_fits = loads(q.n, q.k, q.b == major::column, 0);
     const bool turned = q.n > q.m ? b_fits : !a_fits;  // B is the long operand

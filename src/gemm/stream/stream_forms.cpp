@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
-#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -19,6 +18,10 @@ constexpr stream_form forms[] = {
     {{64, 64}, 1, false, 2, {1.22, 1.84, 1.12, 0, 0, 0}},       {{32, 32}, 1, false, 4, {0, 1.59, 1.11, 0, 0, 0}},
 };
 
+// To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
+double down(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
+double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
+
 // Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left over.
 double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
 
@@ -27,16 +30,14 @@ struct shape {
   int multiprocessors;
   double slower;  // than an H200's FP64 Tensor Cores, by multiprocessor
 };
-double tiles_of(const stream_form& f, const shape& s) {
-  return std::ceil(s.long_one / f.tile.m) * std::ceil(s.short_one / f.tile.n) * s.batch;
-}
+double tiles_of(const stream_form& f, const shape& s) { return up(s.long_one / f.tile.m) * up(s.short_one / f.tile.n) * s.batch; }
 double places_of(const stream_form& f, const shape& s, int cluster) {
-  return std::max(1., std::floor(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
+  return std::max(1., down(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
 }
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   const double blocks = tiles_of(f, s) * d.cluster * d.parts, all = blocks / places_of(f, s, d.cluster);
-  const double rounds = all <= 1 ? 1 : f.shares ? std::ceil(all) : (std::ceil(all) + all) / 2;
-  const double steps = std::ceil(std::ceil(std::ceil(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
+  const double rounds = all <= 1 ? 1 : f.shares ? up(all) : (up(all) + all) / 2;
+  const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
   const double bandwidth = (s.bytes > 4e7 ? 4.0e6 : 5.5e6) / 132 * s.multiprocessors;  // bytes per microsecond: of memory, of the L2 cache
   double us = f.us.start + std::max(rounds * (f.us.round + steps * f.us.step * s.slower), s.bytes / bandwidth);
   if (d.cluster > 1) us += f.us.cluster;
@@ -76,7 +77,7 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
       if (cluster > 1 && (!clusters || s.k < stream_step * f.slabs * cluster)) continue;
       if (cluster > 1) consider(f, {f.slabs, cluster, 1});
       for (const double round : {0.5, 1., 2.}) {
-        const double parts = std::floor(places_of(f, s, cluster) * round / (tiles * cluster));
+        const double parts = down(places_of(f, s, cluster) * round / (tiles * cluster));
         if (parts > 1 && s.k / (parts * cluster) >= least_k)
           consider(f, {f.slabs, cluster, static_cast<int>(std::min<double>(parts, most_parts))});
       }

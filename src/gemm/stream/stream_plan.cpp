@@ -142,9 +142,8 @@ stream_division_choice divide(const context& where, const problem& p, const batc
 
 // The form follows from the shape. Of the kernels that have it, the best is the narrowest that is as wide as the form's tile, and of those
 // the one that the copy engine feeds, if it takes the operands.
-std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of) {
+std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const stream_division_choice& best) {
   const bool turned = p.n() > p.m();
-  const stream_division_choice best = divide(where, p, of);
   if (best.form == nullptr) return std::nullopt;
   const stream_instance* with = nullptr;
   const auto better = [&](const stream_instance& one, const stream_instance& other) {

@@ -46,9 +46,9 @@ bool can_stream(const context& where, const stream_instance& with, const problem
 stream_plan plan_stream(const context& where, const problem& p, const batch& of, const stream_instance& with, bool turned,
                         const stream_division& how);
 // The fastest division, by prediction: with no form if no kernel of this build fits the device.
-stream_division_choice divide(const context& where, const problem& p, const batch& of);
-// With that.
-std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of = {});
+stream_division_choice divide(const context& where, const problem& p, const batch& of = {});
+// With that division; nothing if it has no form.
+std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const stream_division_choice& how);
 launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on);
 
 }  // namespace antiphase::gemms

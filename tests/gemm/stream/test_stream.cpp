@@ -251,7 +251,8 @@ TEST_P(gemm_stream, batches) {
       device_array<float> on_a(where, a), on_b(where, b), on_c(where, c);
       const gemm_problem first{
           .a = {on_a.data() + offset, m, k, 52, 1}, .b = {on_b.data(), k, n, n, 1}, .c = {on_c.data(), m, n, n, 1}, .beta = 0.5f};
-      const std::optional<stream_plan> plan = gemms::plan_stream(where, first, {count, apart_a, same_b ? 0 : apart_b, apart_c});
+      const gemms::batch of{count, apart_a, same_b ? 0 : apart_b, apart_c};
+      const std::optional<stream_plan> plan = gemms::plan_stream(where, first, of, gemms::divide(where, first, of));
       ASSERT_TRUE(plan.has_value());
       device_array<std::byte> workspace(where, plan->workspace() + 1);
       gemms::run(where, *plan, {workspace.data(), plan->workspace()}, nullptr);
@@ -301,8 +302,8 @@ TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
     for (const std::int64_t n : {1, 16, 33, 64, 300, 5000})
       for (const std::int64_t k : {1, 63, 128, 700, 4096, 70'000, 1'000'000}) {
         float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
-        const auto plan = gemms::plan_stream(
-            where, {.a = row_major<const float>(data, m, k), .b = row_major<const float>(data, k, n), .c = row_major(data, m, n)});
+        const gemm_problem p{.a = row_major<const float>(data, m, k), .b = row_major<const float>(data, k, n), .c = row_major(data, m, n)};
+        const auto plan = gemms::plan_stream(where, p, {}, gemms::divide(where, p));
         ASSERT_TRUE(plan.has_value());
         divided += plan->workspace() > 0;
         const std::size_t most = gemms::most_stream_workspace(m, n, k);
