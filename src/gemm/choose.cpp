@@ -90,7 +90,7 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
                    chunk = inside                    ? 1.81
                            : By == multiplier::split ? 1.147
                                                      : 2.5;
-  constexpr double line = inside ? 0.00007 : 0.00105, stored = 1.3e6;  // microseconds; bytes per microsecond
+  constexpr double line = inside ? 0.00007 : 0.00105, stored = 1.7e6;  // microseconds; bytes per microsecond
   const double of_132 = multiprocessors_of(r) / 132.;
   const double shorter = 4. * extent(r.k()) * extent(std::min(r.what.m(), r.what.n()));
   const double split_before = 2 * (inside ? shorter : bytes_of_operands(r));
