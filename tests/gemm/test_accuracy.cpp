@@ -72,7 +72,7 @@ TEST_P(gemm_accuracy, within_the_bound) {
   expect_accurate(where, random_product(67, 71, 1, 1, 0));
   expect_accurate(where, random_product(67, 71, 129, -1.5, 1));
   expect_accurate(where, random_product(131, 70, 251, 1, -1.5));
-  expect_accurate(where, random_product(5, 9, 4099, 1, 0));
+  if (!sanitized) expect_accurate(where, random_product(5, 9, 4099, 1, 0));
 }
 // Sums that only grow: rounding may not drift beyond the bound either.
 product of_positive(product p) {

@@ -20,6 +20,10 @@ class gemm_split : public on_device_with<split_on> {
  protected:
   void SetUp() override {
     on_device_with::SetUp();
+    // What differs between the two there is what they access, not what they compute.
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    if (sanitized && policy() == "split-mma" && !name.starts_with("shapes_and_layouts") && !name.starts_with("general_strides"))
+      GTEST_SKIP() << "under AddressSanitizer by the other policy";
     if (IsSkipped() || !is_cuda()) return;
     const device_limits device = any().limits();
     if (policy() == "split" ? device.major != 9 : device.major < 8) GTEST_SKIP() << device.name << " is not for policy " << policy();
@@ -49,7 +53,7 @@ TEST_P(gemm_split, shapes_and_layouts) {
       for (const major by_b : {major::row, major::column})
         for (const major by_c : {major::row, major::column}) {
           seed += 2;
-          if (sanitized && seed % 3 != 0) continue;
+          if (sanitized && seed % 5 != 0) continue;
           product p = product_of(reals(m, k, seed), reals(k, n, seed + 1));
           p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
           p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
