@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA executor of a build without the GPU part: it says so.
+#include <fmt/format.h>
+
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 
@@ -14,7 +16,7 @@ std::vector<device_limits> cuda_devices(std::string* why_none) {
 }
 
 std::shared_ptr<const executor> make_cuda_executor(const cuda_options&) {
-  throw not_supported(std::string("cannot run on a GPU: ") + reason);
+  throw not_supported(fmt::format("cannot run on a GPU: {}", reason));
 }
 
 }  // namespace antiphase
