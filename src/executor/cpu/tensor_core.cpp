@@ -112,7 +112,8 @@ template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint
 
 }  // namespace
 
-void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sum, tensor_sums how) {
+void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sum,
+                   tensor_sums how) {
   // All that is accessed, looked at once where the standard library checks itself: builds with sanitizers, which leave the loops alone.
   const auto size = [](int one, int other) { return static_cast<std::size_t>(one * other); };
   const std::uint16_t *const from_a = a.first(size(rows, depth)).data(), *const from_b = b.first(size(depth, columns)).data();
