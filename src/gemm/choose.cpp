@@ -68,9 +68,15 @@ judged_plan plan_streams(const candidate&, const request& r) {
   if (const auto found = plan_stream(r.where, r.what, r.of, r.after, division_of(r))) return *found;
   return objection{reason::no_kernel};
 }
-double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
+// Where rows cannot all begin at multiples of 16 bytes, copies are of 4 bytes in some layouts, and results are stored one by one. The
+// prediction must not ask how operands lie, so it is the mean over layouts, of densely packed matrices.
+double cost_of_stream(const candidate&, const request& r) {
+  const double unaligned = r.what.k() % 4 != 0 ? 1.4 : r.what.m() % 4 != 0 || r.what.n() % 4 != 0 ? 1.15 : 1;
+  return unaligned * division_of(r).seconds;
+}
 
-// Inner products ---------------------------------------------------------------------------------------------------------------------------
+// Inner products
+// ---------------------------------------------------------------------------------------------------------------------------
 bool few_lines(const candidate&, const request& r) { return streams(r.what.k()) && has_few_lines(r.what); }
 judged_plan plan_inner_products(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
@@ -79,9 +85,7 @@ judged_plan plan_inner_products(const candidate&, const request& r) {
   if (const auto found = plan_dots(r.where, r.what, r.of, r.after, divide_dots(r.where, r.what, r.of))) return *found;
   return objection{reason::no_kernel};
 }
-double cost_of_dots(const candidate&, const request& r) {
-  return dots_seconds(r.where, r.what, r.of, divide_dots(r.where, r.what, r.of));
-}
+double cost_of_dots(const candidate&, const request& r) { return dots_seconds(r.where, r.what, r.of, divide_dots(r.where, r.what, r.of)); }
 
 // Products of split operands --------------------------------------------------------------------------------------------------------------
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
@@ -102,7 +106,7 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
                    chunk = inside                    ? 1.81
                            : By == multiplier::split ? 1.147
                                                      : 2.5;
-  constexpr double line = inside ? 0.00007 : 0.00105;  // microseconds
+  constexpr double line = inside ? 0.00007 : 0.00105;                                              // microseconds
   const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 1.95e6 : 2.5e6;  // bytes per microsecond
   const double shorter = 4. * extent(r.k()) * extent(std::min(r.what.m(), r.what.n()));
   const double split_before = 2 * (inside ? shorter : bytes_of_operands(r));

@@ -21,7 +21,7 @@ namespace antiphase::gemms {
 struct request {
   const context& where;
   device_features has;
-  problem what;                          // its idle strides are small
+  problem what;  // its idle strides are small
   batch of;
   epilogue after;
   bool invariant;                        // reproducibility::batch_invariant
@@ -41,7 +41,18 @@ request request_for(const context& where, const problem& p, const gemm_options& 
 
 // Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read them.
 struct objection {
-  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_lines, many_tiles, unaligned, pointers, unknown_sums };
+  enum class reason {
+    lacks_feature,
+    no_kernel,
+    does_not_fit,
+    long_k,
+    few_products,
+    many_lines,
+    many_tiles,
+    unaligned,
+    pointers,
+    unknown_sums
+  };
   reason why;
   kernel code = {};  // that does not fit
 };
@@ -82,7 +93,7 @@ struct choice {
   prediction considered[beside_the_ladder];  // by auto, the fastest first
   std::size_t considered_count = 0;
 
-  bool by_members() const;        // whether members of the batch are computed one after the other
+  bool by_members() const;  // whether members of the batch are computed one after the other
   any_plan plan_of(std::int64_t member) const;
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem

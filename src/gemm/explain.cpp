@@ -49,7 +49,7 @@ void describe(gemm_choice& to, const stream_plan& p) {
   if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
 }
 void describe(gemm_choice& to, const dots_plan& p) {
-  const extent2 tile{p.how.lines(), p.with->lines};
+  const extent2 tile{p.how.lines(p.with->lines), p.with->lines};
   to.tile = p.turned ? extent2{tile.n, tile.m} : tile;
   to.tile_k = dots_step * p.how.slots;
   to.stages = 1;

@@ -10,11 +10,17 @@
 
 namespace antiphase::gemms {
 
+namespace {
+
+int few_of(const problem& p) { return static_cast<int>(std::min(p.m(), p.n())); }
+
+}  // namespace
+
 const std::vector<dots_instance>& dots_instances(target where) { return instances_of<dots_instance>(where); }
 
 bool dots_tiles_fit(const problem& p, const batch& of) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() / 8;
-  return ceil_div<std::int64_t>(std::max(p.m(), p.n()), dots_threads / dots_most_slots * dots_step) <= most / of.count;
+  return ceil_div<std::int64_t>(std::max(p.m(), p.n()), dots_threads / dots_most_slots * dots_rows(dots_lines)) <= most / of.count;
 }
 
 // A thread gets 16 values of k at least, if there are so many. Blocks share lines as long as there are multiprocessors without work.
@@ -22,7 +28,7 @@ dots_division divide_dots(const context& where, const problem& p, const batch& o
   constexpr int most_cluster = 8;
   dots_division d{dots_least_slots, 1};
   while (d.slots < dots_most_slots && p.k() > std::int64_t{16} * d.slots) d.slots *= 2;
-  const std::int64_t blocks = ceil_div<std::int64_t>(std::max(p.m(), p.n()), d.lines()) * of.count;
+  const std::int64_t blocks = ceil_div<std::int64_t>(std::max(p.m(), p.n()), d.lines(few_of(p))) * of.count;
   if (features_of(where.limits()).clusters)
     while (d.cluster < most_cluster && blocks * d.cluster < multiprocessors_of(where.limits()) &&
            p.k() >= std::int64_t{8} * d.slots * d.cluster)
@@ -30,16 +36,19 @@ dots_division divide_dots(const context& where, const problem& p, const batch& o
   return d;
 }
 
-// Fitted to the times of random shapes on an H200.
+// Fitted to the times of 98 random shapes on an H200.
 double dots_seconds(const context& where, const problem& p, const batch& of, const dots_division& how) {
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
-  const double of_132 = multiprocessors_of(where.limits()) / 132., few = size(std::min(p.m(), p.n()));
-  const std::int64_t blocks = ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.lines()) * of.count * how.cluster;
+  const double of_132 = multiprocessors_of(where.limits()) / 132.;
+  const int few = few_of(p), lines = few > 4 ? 8 : few > 2 ? 4 : few;
+  const std::int64_t blocks = ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.lines(few)) * of.count * how.cluster;
   const double rounds = std::max(1., size(blocks) / (2 * 132 * of_132));
   const double of_thread = size(ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * how.slots * how.cluster));
-  const double bytes = 4 * size(of.count) * (size(p.m()) * size(p.k()) + size(p.k()) * size(p.n()) + (p.beta == 0 ? 1 : 2) * size(p.m()) * size(p.n()));
+  const double outputs = (p.beta == 0 ? 1 : 2) * size(p.m()) * size(p.n());
+  const double bytes = 4 * size(of.count) * (size(p.m()) * size(p.k()) + size(p.k()) * size(p.n()) + outputs);
   const double bandwidth = (bytes > 4e7 ? 4.0e6 : 5.5e6) * of_132;
-  return 1e-6 * (2.3 + (how.cluster > 1 ? 1.0 : 0) + std::max(rounds * (0.6 + of_thread * (0.25 + 0.08 * few)), bytes / bandwidth));
+  return 1e-6 *
+         (0.08 * lines + (how.cluster > 1 ? 0.44 : 0) + std::max(rounds * (2.05 + of_thread * (0.71 + 0.124 * lines)), bytes / bandwidth));
 }
 
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after,
@@ -51,7 +60,7 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
     if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
   }
   if (plan.with == nullptr) return std::nullopt;
-  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.lines());
+  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.lines(few_of(p)));
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);
   return plan;
 }
@@ -71,7 +80,7 @@ launch_counts run(const context& where, const dots_plan& plan, stream on) {
                                .k = p.k(),
                                .k_of_block = ceil_div<std::int64_t>(of_thread, plan.how.cluster) * dots_step * plan.how.slots,
                                .slots = plan.how.slots,
-                               .lines = plan.how.lines(),
+                               .lines = plan.how.lines(few_of(p)),
                                .tiles = static_cast<std::uint32_t>(plan.tiles),
                                .end = plan.turned ? transposed(end) : end};
   kernel code = plan.with->code;

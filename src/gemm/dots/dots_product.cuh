@@ -17,21 +17,25 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-//   load | multiply ... | add up the threads of a line, the blocks of a cluster | store
-// Many threads with a few loads each in flight take the place of a ring: nothing is used twice but the short operand, which the caches keep.
-// Products of FP32 are exact in FP64, and sums stay FP64 until they are stored.
-// A thread has 4 lines of the long operand and 4 values of k at a time. Neighbouring threads take neighbours in memory: along k, or along
-// lines; the k of a thread's slot are the same in both cases.
+//   load, multiply ... | add up the threads of a line, the blocks of a cluster | store
+// Many threads with a few loads each in flight take the place of a ring: of the long operand nothing is used twice. The short one comes
+// from the caches if its lines lie along k; else threads would read it in scattered places, so the block stages its next k in shared
+// memory. Products of FP32 are exact in FP64, and sums stay FP64 until they are stored. A thread has a few lines of the long operand and 4
+// values of k at a time. Neighbouring threads take neighbours in memory: along k, or along lines; the k of a thread's slot are the same in
+// both cases.
 template <int Short, bool Finishes> struct dots_product {
-  static constexpr int threads = dots_threads, blocks_wanted = Short > 4 ? 1 : 2;
+  static constexpr int threads = dots_threads, blocks_wanted = 2;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
   using params = dots_problem;
 
-  static constexpr int most_lines = dots_threads / dots_least_slots * dots_step, step = dots_step;
+  static constexpr int rows = dots_rows(Short), step = dots_step;  // of a thread: lines of the long operand, values of k
+  static constexpr int most_lines = dots_threads / dots_least_slots * rows;
   static constexpr int outputs_of_thread = ceil_div(most_lines * Short, threads);
+  static constexpr int steps_of_stage = 4, most_staged = steps_of_stage * step * dots_most_slots;
   struct storage {
-    double part[threads * step * Short + dots_most_slots];  // by slot, output of the block: a slot's begin an odd number apart
+    alignas(16) float staged[Short][most_staged + step];
+    double part[threads * rows * Short + dots_most_slots];  // by slot, output of the block: a slot's begin an odd number apart
     double total[most_lines * Short];                       // of the block
     line_register<most_lines + Short> lines;
     std::int32_t any_sparse;
@@ -48,102 +52,158 @@ template <int Short, bool Finishes> struct dots_product {
     int slot, line;  // of the thread's first line in the block: the others are `apart` further each
     int apart;
     AP_DEV static seat mine(const params& p) {
-      const int thread = thread_index(), rows = threads / p.slots;
-      if (p.of_long.along_k) return {thread % p.slots, thread / p.slots, rows};
-      return {thread / rows, thread % rows * step, 1};
+      const int thread = thread_index(), apart = threads / p.slots;
+      if (p.of_long.along_k) return {thread % p.slots, thread / p.slots, apart};
+      return {thread / apart, thread % apart * rows, 1};
     }
   };
   struct sums {
-    double value[step][Short];
-    std::int32_t nonzeros_of_long[step], nonzeros_of_short[Short];
+    double value[rows][Short];
+    std::int32_t nonzeros_of_long[rows], nonzeros_of_short[Short];
   };
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  // 4 values of k of a line: zeros behind the end.
-  AP_DEV static void load_along_k(float (&to)[step], const line_operand& o, const float* from, bool wide, int left) {
-    if (wide && left >= step) {
-      const pack<float, step> all = load_pack<step>(from);
+  // Loads without branches, so that all of them are in flight at once. Wide: packs, of operands whose rows begin at multiples of 16 bytes
+  // and are multiples of packs long. 4 values of k of a line: `left` of them, zeros behind. Wide: all or none.
+  template <bool Wide> AP_DEV static void load_along_k(float (&to)[step], const line_operand& o, const float* from, int left) {
+    if constexpr (Wide) {
+      pack<float, step> all{};
+      if (left > 0) all = load_pack<step>(from);
       AP_UNROLL
       for (int e = 0; e < step; ++e) to[e] = all.element[e];
-      return;
+    } else {
+      AP_UNROLL
+      for (int e = 0; e < step; ++e) to[e] = e < left ? from[e * o.k_stride] : 0;
     }
-    AP_UNROLL
-    for (int e = 0; e < step; ++e) to[e] = e < left ? from[e * o.k_stride] : 0;
-  }
-  AP_DEV static bool is_wide(const line_operand& o, const float* data) {
-    return o.width == 4 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
   }
   AP_DEV static int below(std::int64_t left, int most) { return left >= most ? most : left > 0 ? static_cast<int>(left) : 0; }
   // x[i][e]: line i of the thread at k + e.
-  AP_DEV static void load_long(float (&x)[step][step], const params& p, const work& w, const seat& t, bool wide, std::int64_t k) {
+  template <bool Wide, bool AlongK>
+  AP_DEV static void load_long(float (&x)[rows][step], const params& p, const work& w, const seat& t, std::int64_t k) {
     const line_operand& o = p.of_long;
     const int k_left = below(w.k_end - k, step);
     const std::int64_t line = w.top + t.line;
     const float* const from = w.of_long + line * o.line_stride + k * o.k_stride;
-    if (o.along_k) {
+    if constexpr (AlongK) {
       AP_UNROLL
-      for (int i = 0; i < step; ++i)
-        load_along_k(x[i], o, from + i * t.apart * o.line_stride, wide, line + i * t.apart < o.lines ? k_left : 0);
-      return;
-    }
-    const int lines_left = below(o.lines - line, step);
-    AP_UNROLL
-    for (int e = 0; e < step; ++e) {
-      float row[step];  // of lines
-      if (wide && lines_left == step && e < k_left) {
-        const pack<float, step> all = load_pack<step>(from + e * o.k_stride);
+      for (int i = 0; i < rows; ++i)
+        load_along_k<Wide>(x[i], o, from + i * t.apart * o.line_stride, line + i * t.apart < o.lines ? k_left : 0);
+    } else {
+      const int lines_left = below(o.lines - line, rows);
+      AP_UNROLL
+      for (int e = 0; e < step; ++e) {
+        pack<float, rows> of_k{};
+        if constexpr (Wide) {
+          if (lines_left > 0 && e < k_left) of_k = load_pack<rows>(from + e * o.k_stride);
+        } else {
+          AP_UNROLL
+          for (int i = 0; i < rows; ++i) of_k.element[i] = i < lines_left && e < k_left ? from[e * o.k_stride + i * o.line_stride] : 0;
+        }
         AP_UNROLL
-        for (int i = 0; i < step; ++i) row[i] = all.element[i];
-      } else {
-        AP_UNROLL
-        for (int i = 0; i < step; ++i) row[i] = i < lines_left && e < k_left ? from[e * o.k_stride + i * o.line_stride] : 0;
+        for (int i = 0; i < rows; ++i) x[i][e] = of_k.element[i];
       }
-      AP_UNROLL
-      for (int i = 0; i < step; ++i) x[i][e] = row[i];
+    }
+  }
+
+  // stage -----------------------------------------------------------------------------------------------------------------------
+  // `count` values of k of the short operand, from k on: zeros behind the ends. Neighbouring threads read neighbours in memory.
+  AP_DEV static void stage(const params& p, storage& s, const work& w, std::int64_t k, int count) {
+    const line_operand& o = p.of_short;
+    const int k_left = below(w.k_end - k, count), lines = static_cast<int>(o.lines);
+    const float* const from = w.of_short + k * o.k_stride;
+    for (int n = thread_index(); n < Short * count; n += threads) {
+      const int j = o.along_k ? n / count : n % Short, at = o.along_k ? n % count : n / Short;
+      s.staged[j][at] = j < lines && at < k_left ? from[j * o.line_stride + at * o.k_stride] : 0;
     }
   }
 
   // multiply --------------------------------------------------------------------------------------------------------------------
-  AP_DEV static void multiply(const params& p, const work& w, const float (&x)[step][step], bool wide, std::int64_t k, sums& sum) {
+  AP_DEV static void load_staged(float (&y)[Short][step], const storage& s, int at) {
+    AP_UNROLL
+    for (int j = 0; j < Short; ++j) {
+      const pack<float, step> all = load_pack<step>(s.staged[j] + at);
+      AP_UNROLL
+      for (int e = 0; e < step; ++e) y[j][e] = all.element[e];
+    }
+  }
+  template <bool Wide> AP_DEV static void load_short(float (&y)[Short][step], const params& p, const work& w, std::int64_t k) {
     const line_operand& o = p.of_short;
     const int k_left = below(w.k_end - k, step);
     AP_UNROLL
-    for (int i = 0; i < step; ++i) {
-      AP_UNROLL
-      for (int e = 0; e < step; ++e) sum.nonzeros_of_long[i] += x[i][e] != 0;
-    }
+    for (int j = 0; j < Short; ++j) load_along_k<Wide>(y[j], o, w.of_short + j * o.line_stride + k * o.k_stride, j < o.lines ? k_left : 0);
+  }
+  AP_DEV static void multiply(const float (&x)[rows][step], const float (&y)[Short][step], sums& sum) {
     AP_UNROLL
-    for (int j = 0; j < Short; ++j) {
-      float y[step];
-      load_along_k(y, o, w.of_short + j * o.line_stride + k * o.k_stride, wide, j < o.lines ? k_left : 0);
+    for (int e = 0; e < step; ++e) {
       AP_UNROLL
-      for (int e = 0; e < step; ++e) {
-        sum.nonzeros_of_short[j] += y[e] != 0;
+      for (int i = 0; i < rows; ++i) sum.nonzeros_of_long[i] += x[i][e] != 0;
+      AP_UNROLL
+      for (int j = 0; j < Short; ++j) {
+        sum.nonzeros_of_short[j] += y[j][e] != 0;
         AP_UNROLL
-        for (int i = 0; i < step; ++i) sum.value[i][j] = multiply_add(double{x[i][e]}, double{y[e]}, sum.value[i][j]);
+        for (int i = 0; i < rows; ++i) sum.value[i][j] = multiply_add(double{x[i][e]}, double{y[j][e]}, sum.value[i][j]);
       }
     }
   }
-  AP_DEV static void compute(const params& p, const work& w, const seat& t, sums& sum) {
-    const bool wide_long = is_wide(p.of_long, w.of_long), wide_short = p.of_short.along_k && is_wide(p.of_short, w.of_short);
-    const std::int64_t apart = std::int64_t{step} * p.slots;
-    std::int64_t k = w.k + t.slot * step;
-    float now[step][step], next[step][step];  // two steps in flight
-    load_long(now, p, w, t, wide_long, k);
-    for (; k < w.k_end; k += 2 * apart) {
-      load_long(next, p, w, t, wide_long, k + apart);
-      multiply(p, w, now, wide_short, k, sum);
-      if (k + apart >= w.k_end) break;
-      load_long(now, p, w, t, wide_long, k + 2 * apart);
-      multiply(p, w, next, wide_short, k + apart, sum);
+  AP_DEV static void take(float (&now)[rows][step], const float (&next)[rows][step]) {
+    AP_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      AP_UNROLL
+      for (int e = 0; e < step; ++e) now[i][e] = next[i][e];
     }
+  }
+  template <bool Wide, bool AlongK, bool WideShort> AP_DEV static void compute(const params& p, const work& w, const seat& t, sums& sum) {
+    const std::int64_t apart = std::int64_t{step} * p.slots;
+    float now[rows][step], next[rows][step], y[Short][step];
+    std::int64_t k = w.k + t.slot * step;
+    load_long<Wide, AlongK>(now, p, w, t, k);
+    AP_ROLLED
+    for (; k < w.k_end; k += apart) {
+      load_long<Wide, AlongK>(next, p, w, t, k + apart);
+      load_short<WideShort>(y, p, w, k);
+      multiply(now, y, sum);
+      take(now, next);
+    }
+  }
+  template <bool Wide, bool AlongK>
+  AP_DEV static void compute_staged(const params& p, storage& s, const work& w, const seat& t, sums& sum) {
+    const int apart = step * p.slots;
+    const std::int64_t mine = t.slot * step;
+    float now[rows][step], next[rows][step], y[Short][step];
+    load_long<Wide, AlongK>(now, p, w, t, w.k + mine);
+    AP_ROLLED
+    for (std::int64_t first = w.k; first < w.k_end; first += steps_of_stage * apart) {
+      if (first > w.k) block_barrier();  // nobody needs what was staged before
+      stage(p, s, w, first, steps_of_stage * apart);
+      block_barrier();
+      AP_ROLLED
+      for (int n = 0; n < steps_of_stage && first + n * apart < w.k_end; ++n) {
+        load_long<Wide, AlongK>(next, p, w, t, first + (n + 1) * apart + mine);
+        load_staged(y, s, n * apart + t.slot * step);
+        multiply(now, y, sum);
+        take(now, next);
+      }
+    }
+  }
+  AP_DEV static bool is_wide(const line_operand& o, const float* data, std::int64_t row) {
+    return o.width == 4 && row % step == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  }
+  AP_DEV static void compute(const params& p, storage& s, const work& w, const seat& t, sums& sum) {
+    const bool along_k = p.of_long.along_k, wide = is_wide(p.of_long, w.of_long, along_k ? p.k : p.of_long.lines);
+    if (!p.of_short.along_k) {
+      if (along_k) return wide ? compute_staged<true, true>(p, s, w, t, sum) : compute_staged<false, true>(p, s, w, t, sum);
+      return wide ? compute_staged<true, false>(p, s, w, t, sum) : compute_staged<false, false>(p, s, w, t, sum);
+    }
+    if (wide && is_wide(p.of_short, w.of_short, p.k))
+      return along_k ? compute<true, true, true>(p, w, t, sum) : compute<true, false, true>(p, w, t, sum);
+    return along_k ? compute<false, true, false>(p, w, t, sum) : compute<false, false, false>(p, w, t, sum);
   }
 
   // add up ----------------------------------------------------------------------------------------------------------------------
   AP_DEV static void add_up(const params& p, storage& s, const seat& t, const sums& sum) {
     const int outputs = p.lines * Short, apart = outputs | 1;
     AP_UNROLL
-    for (int i = 0; i < step; ++i) {
+    for (int i = 0; i < rows; ++i) {
       const int line = t.line + i * t.apart;
       AP_UNROLL
       for (int j = 0; j < Short; ++j) s.part[t.slot * apart + j * p.lines + line] = sum.value[i][j];
@@ -220,11 +280,15 @@ template <int Short, bool Finishes> struct dots_product {
     const int cluster = cluster_extent(), rank = cluster_rank();
     const std::uint32_t tile = block_index().x / static_cast<unsigned>(cluster);
     const std::int64_t member = tile / p.tiles, k = rank * p.k_of_block, end = k + p.k_of_block;
-    const work w{member, std::int64_t{tile % p.tiles} * p.lines, k < p.k ? k : p.k, end < p.k ? end : p.k, p.of_long.of_member(member),
+    const work w{member,
+                 std::int64_t{tile % p.tiles} * p.lines,
+                 k < p.k ? k : p.k,
+                 end < p.k ? end : p.k,
+                 p.of_long.of_member(member),
                  p.of_short.of_member(member)};
     const seat t = seat::mine(p);
     sums sum = {};
-    compute(p, w, t, sum);
+    compute(p, s, w, t, sum);
     add_up(p, s, t, sum);
     if (cluster > 1)
       cluster_barrier();

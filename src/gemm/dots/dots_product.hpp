@@ -11,15 +11,17 @@ namespace antiphase::gemms {
 
 constexpr int dots_lines = 8;      // the most lines of the short operand
 constexpr int dots_threads = 256;  // of a block
-constexpr int dots_step = 4;       // neighbouring values of k that a thread takes at a time, and lines of the long operand
+constexpr int dots_step = 4;       // neighbouring values of k that a thread takes at a time
+// Lines of the long operand that a thread has, with so many lines of the short one: as many sums as registers take.
+constexpr int dots_rows(int few) { return few > 2 ? 2 : 4; }
 constexpr int dots_least_slots = 4, dots_most_slots = 32;
 
-// How a sum over k is divided. Of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th; blocks of a cluster
-// have consecutive shares of k. The order of additions follows from that alone, however operands lie.
+// How a sum over k is divided. Of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th; blocks of a
+// cluster have consecutive shares of k. The order of additions follows from that alone, however operands lie.
 struct dots_division {
   int slots = 1, cluster = 1;
   constexpr bool operator==(const dots_division&) const = default;
-  constexpr int lines() const { return dots_threads / slots * dots_step; }  // of the long operand, of a block
+  constexpr int lines(int few) const { return dots_threads / slots * dots_rows(few); }  // of the long operand, of a block
 };
 
 struct dots_problem {

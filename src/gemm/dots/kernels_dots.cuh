@@ -12,9 +12,8 @@ template <int Short, bool Finishes> dots_instance dots_instance_of(const char* n
 }
 
 std::vector<dots_instance> dots_kernels() {
-  return {dots_instance_of<1, false>("gemm.dots-1"),        dots_instance_of<2, false>("gemm.dots-2"),
-          dots_instance_of<4, false>("gemm.dots-4"),        dots_instance_of<8, false>("gemm.dots-8"),
-          dots_instance_of<1, true>("gemm.dots-finish-1"),  dots_instance_of<8, true>("gemm.dots-finish-8")};
+  return {dots_instance_of<1, false>("gemm.dots-1"), dots_instance_of<2, false>("gemm.dots-2"), dots_instance_of<4, false>("gemm.dots-4"),
+          dots_instance_of<8, false>("gemm.dots-8"), dots_instance_of<8, true>("gemm.dots-finish-8")};
 }
 
 }  // namespace AP_TARGET

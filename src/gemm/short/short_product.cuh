@@ -19,8 +19,8 @@ inline namespace AP_TARGET {
 // The rows of A for the next step are loaded before the present ones are multiplied. Small members of a batch are stacked: their rows count
 // on, and B is loaded for each row.
 // Products of FP32 are exact in FP64 and none overflows. Of a sum of three or four that is small beside its products, by 2^-16, what FP64
-// has cut off may be seen: exact_sum computes it again. Larger ones are off by 2^-31 of them at most: three additions of less than 2^4 times
-// the product of the largest elements' powers of two.
+// has cut off may be seen: exact_sum computes it again. Larger ones are off by 2^-31 of them at most: three additions of less than 2^4
+// times the product of the largest elements' powers of two.
 template <bool Finishes> struct short_product {
   static constexpr int threads = short_warps * warp_size, blocks_wanted = 2;
   static constexpr bool overlaps_previous = true;

@@ -56,9 +56,8 @@ stream_packs packs_of(const stream_plan& plan) {
                      of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
   const int wide = plan.with->how.cell_width();
   const auto aligned = [&](std::int64_t apart, int count) {
-    const bool begins = plan.of.by_pointers() || (plan.of.c_stride % count == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) %
-                                                                                           (4u * static_cast<unsigned>(count)) ==
-                                                                                       0);
+    const bool begins = plan.of.by_pointers() || (plan.of.c_stride % count == 0 &&
+                                                  reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
     return begins && apart % count == 0;
   };
   if (of_short == 1 && !one_line && aligned(of_long, wide)) return stream_packs::along_short;
@@ -134,8 +133,8 @@ stream_division_choice divide(const context& where, const problem& p, const batc
   return choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits(), available);
 }
 
-// The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the narrowest that is as wide as the form's tile, and of those
-// the one that the copy engine feeds, if it takes the operands.
+// The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the narrowest that is as wide as
+// the form's tile, and of those the one that the copy engine feeds, if it takes the operands.
 std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
                                        const stream_division_choice& best) {
   const bool turned = p.n() > p.m();

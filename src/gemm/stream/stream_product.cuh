@@ -194,8 +194,8 @@ template <stream_policy P> struct stream_product {
   using long_fragment = fragment<16, 2>;
   using short_fragment = fragment<columns, sums::two>;
 
-  // The nonzeros of a warp's lines that it has met, until all are known to be dense, which of most data takes one slab. Lane l looks after line l, and l + 32. Lines behind
-  // the operand's end are dense.
+  // The nonzeros of a warp's lines that it has met, until all are known to be dense, which of most data takes one slab. Lane l looks after
+  // line l, and l + 32. Lines behind the operand's end are dense.
   struct line_watch {
     static constexpr int of_lane = ceil_div(lines_of_warp, warp_size);
     bool watching;

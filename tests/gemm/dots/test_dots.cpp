@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inner products: few lines of either operand, every way to divide K, every way that operands and results lie.
-#include <limits>
-
 #include "src/gemm/dots/dots_plan.hpp"
 #include "tests/gemm/contract.hpp"
 
@@ -11,14 +9,6 @@ namespace {
 using gemms::dots_division;
 using gemms::dots_plan;
 
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-
-dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1) {
-  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
-  return made(rows, columns, [&](auto i, auto j) {
-    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
-  });
-}
 constexpr dots_division divisions[] = {{4, 1}, {8, 2}, {16, 1}, {32, 4}, {4, 8}};
 
 class gemm_dots : public on_device {
@@ -50,8 +40,8 @@ TEST_P(gemm_dots, layouts_alignments_and_divisions) {
         p.place_b = seed % 5 < 3 ? placed_in_packets(by_b, p.b) : placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
         p.place_c = placed(seed % 7 < 3 ? major::row : major::column, p.c, seed % 2);
         for (const dots_division& how : divisions) {
-          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed << ", " << how.slots << " slots, cluster of "
-                                          << how.cluster);
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed << ", " << how.slots
+                                          << " slots, cluster of " << how.cluster);
           expect_kept(divided(where, p, how), p);
         }
       }
@@ -139,7 +129,8 @@ TEST_P(gemm_dots, every_schedule_gives_the_same_bits) {
 TEST(gemm_dots_policy, takes_few_lines_only) {
   const context where = context::on("cpu");
   std::vector<float> memory(4000);
-  const gemm_problem p{.a = {memory.data(), 9, 50, 50, 1}, .b = {memory.data() + 500, 50, 9, 9, 1}, .c = {memory.data() + 3000, 9, 9, 9, 1}};
+  const gemm_problem p{
+      .a = {memory.data(), 9, 50, 50, 1}, .b = {memory.data() + 500, 50, 9, 9, 1}, .c = {memory.data() + 3000, 9, 9, 9, 1}};
   try {
     explain(where, p, {.policy = "dots"});
     ADD_FAILURE() << "dots took 9 x 9";
