@@ -2,7 +2,9 @@
 // Matrix products: C = alpha * A * B + beta * C in FP32.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/gemm/batch.hpp>
 #include <antiphase/gemm/bound.hpp>
+#include <antiphase/gemm/epilogue.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <cstddef>
@@ -16,6 +18,11 @@ namespace antiphase {
 
 // What is multiplied: {.a, .b, .c, .alpha = 1, .beta = 0}, three views of matrices and two factors.
 using gemm_problem = gemms::problem;
+// {.count, .a_stride, .b_stride, .c_stride}, or {.count, .a, .b, .c}: many of them.
+using gemm_batch = gemms::batch;
+// {.function, .scale, .row_bias, .column_bias, .residual, ...}: what is done with results before they are stored.
+using gemm_epilogue = gemms::epilogue;
+using gemms::activation;
 
 // What an output may be off by: bound_of() says it in numbers, docs/accuracy.md what it rests on.
 enum class precision {
@@ -37,6 +44,8 @@ struct gemm_options {
   precision accuracy = precision::fp32;
   std::string_view policy = "auto";  // auto: what is predicted to be fastest for the shape on the device, of those that keep the accuracy.
                                      // stream, split, split-inside, split-mma, short, or the name of a ladder step: that one
+  gemm_batch batch = {};
+  gemm_epilogue epilogue = {};
   stream on = nullptr;
   std::span<std::byte> workspace = {};  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
                                         // done; none: memory is allocated in the order of the stream
