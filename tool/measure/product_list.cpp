@@ -70,7 +70,7 @@ class product_reader {
   product_reader(const json& from, std::string who) : from_(from), who_(std::move(who)) {
     if (!from.is_object()) complain("expected an object");
     for (const auto& [key, value] : from.items())
-      if (std::ranges::find(members, key) == std::end(members)) complain(fmt::format("there is no member {}", quoted(key)));
+      if (std::ranges::find(members, key) == std::end(members)) complain(fmt::format("there is no member {}", tool::quoted(key)));
   }
   std::string text(const char* key) const {
     const json& value = member(key, "a text");
@@ -104,7 +104,8 @@ class product_reader {
     return from_.at(key);
   }
   [[noreturn]] void wrong(const char* key, const char* expected) const {
-    complain(fmt::format("'{}' is {}: expected {}", key, quoted(from_.at(key).dump(-1, ' ', true, json::error_handler_t::replace)), expected));
+    complain(fmt::format("'{}' is {}: expected {}", key, tool::quoted(from_.at(key).dump(-1, ' ', true, json::error_handler_t::replace)),
+                         expected));
   }
 };
 
@@ -158,7 +159,8 @@ std::vector<listed_product> parse_products(const std::string& text, const std::s
     products.push_back(read_product(one, who));
     const listed_product& p = products.back();
     if (!names.insert(p.group + "\n" + p.name).second)
-      throw bad_input{fmt::format("{}: there are two of the group {} called {}: expected names of their own", who, quoted(p.group), quoted(p.name))};
+      throw bad_input{fmt::format("{}: there are two of the group {} called {}: expected names of their own", who, tool::quoted(p.group),
+                                  tool::quoted(p.name))};
   }
   return products;
 }

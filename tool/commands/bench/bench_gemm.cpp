@@ -10,15 +10,18 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tool/commands/bench/bench.hpp"
+#include "tool/commands/bench/bench_gemm_list.hpp"
 #include "tool/measure/accuracy.hpp"
 #include "tool/measure/distributions.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/product.hpp"
+#include "tool/measure/roof.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
@@ -48,26 +51,38 @@ constexpr const char* explanation =
     "      a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
     "  antiphase bench gemm --size 1024,4096 --layout nn,nt,tn,tt\n"
     "  antiphase bench gemm --m 4096,4095 --n 256,4097 --k 7168,1003\n"
-    "  antiphase bench gemm --data all --precision fp32 --json";
+    "  antiphase bench gemm --data all --precision fp32 --json\n"
+    "\n"
+    "Lists\n"
+    "  --random, --suite and --map measure many products, each in half a second or less, in precision fp32 on normal data: graphs of many "
+    "runs "
+    "that take turns, ours, cublasSgemm in its default math and the first algorithm of cublasLt's heuristics, of which the faster counts. "
+    "The "
+    "roof is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a launch. Of each result a sample is "
+    "compared "
+    "with FP64.\n"
+    "  antiphase bench gemm --random 1 200              extents log-uniform in 1...16384, 30 % of them odd, all layouts\n"
+    "  antiphase bench gemm --random 1 50 --largest 512\n"
+    "  antiphase bench gemm --suite                     48 shapes of models, factorisations, graphs, ..., batches among them\n"
+    "  antiphase bench gemm --suite mine.json --policy split\n"
+    "  antiphase bench gemm --map 256 --json            for a map of M x N";
 
 struct request : bench_options {
   std::vector<std::int64_t> sizes, m, n, k;
-  std::vector<std::string> layouts{"nn"}, data{"normal"}, precisions{"fp32", "strict"};
+  std::vector<std::string> layouts, data, precisions;
   std::string policy = "auto";
   std::string against = "cublas";
+  std::vector<std::int64_t> random;  // seed, count
+  std::optional<std::string> suite;  // a file; empty: the suite that is compiled in
+  std::optional<std::int64_t> map;   // K
+  std::int64_t largest = 0;          // extent of --random and --map; 0: the usual one
 };
+constexpr std::int64_t usual_largest = 16384, most_largest = 1 << 20, most_depth = 1 << 24, most_random = 100000;
 
-// What the device could do at best in a second, in 10^12 operations of the product, as measured (docs/measuring.md).
-struct roof {
-  const char* device;
-  double fp32, strict;
-};
-constexpr roof roofs[] = {{"H200", 818. / 3, 65.3}};
-
-std::optional<double> roof_of(const context& where, precision p) {
-  for (const roof& r : roofs)
-    if (where.limits().name.find(r.device) != std::string::npos) return p == precision::fp32 ? r.fp32 : r.strict;
-  return std::nullopt;
+std::optional<double> best_rate(const context& where, precision p) {
+  const device_roof* const r = roof_of(where.limits());
+  if (r == nullptr) return std::nullopt;
+  return p == precision::fp32 ? r->fp32 : r->strict;
 }
 
 // One product: shape, layout, data.
@@ -76,14 +91,8 @@ struct subject {
   std::string layout;
   const distribution* data;
 
-  bool a_by_rows() const { return layout[0] == 'n'; }
-  bool b_by_rows() const { return layout[1] == 'n'; }
-  template <class T> matrix_view<T> a(T* at) const {
-    return a_by_rows() ? row_major(at, size.m, size.k) : column_major(at, size.m, size.k);
-  }
-  template <class T> matrix_view<T> b(T* at) const {
-    return b_by_rows() ? row_major(at, size.k, size.n) : column_major(at, size.k, size.n);
-  }
+  template <class T> matrix_view<T> a(T* at) const { return view_of_a(at, size, layout); }
+  template <class T> matrix_view<T> b(T* at) const { return view_of_b(at, size, layout); }
 };
 
 struct measured {  // of one precision
@@ -109,8 +118,8 @@ class bench {
       : where_(where),
         subject_(s),
         policy_(policy),
-        host_a_(left_operand(*s.data, s.size.m, s.size.k, s.a_by_rows())),
-        host_b_(right_operand(*s.data, s.size.k, s.size.n, s.b_by_rows())),
+        host_a_(left_operand(*s.data, s.size.m, s.size.k, a_by_rows(s.layout))),
+        host_b_(right_operand(*s.data, s.size.k, s.size.n, b_by_rows(s.layout))),
         exact_(s.a(std::as_const(host_a_).data()), s.b(std::as_const(host_b_).data())),
         a_(where, host_a_),
         b_(where, host_b_),
@@ -235,7 +244,7 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
       cells row = start;
       append(row, {std::string(name(m.with)), m.chosen.kernel});
       if (timed) {
-        const auto most = roof_of(where, m.with);
+        const auto most = best_rate(where, m.with);
         append(row, time_cells(o.of.size, m.time));
         append(row, {o.cublas.who ? fmt::format("x{:.2f}", o.cublas.time.median_us / m.time.median_us) : "-",
                      most ? fmt::format("{:.0f} %", tflops(o.of.size, m.time.median_us) / *most * 100) : "-",
@@ -281,7 +290,7 @@ json record(const outcome& o, const measured& m, const context& where, protocol_
     }
     value["tflops"] = tflops(o.of.size, m.time.median_us);
     if (o.cublas.who) value["times_cublas"] = o.cublas.time.median_us / m.time.median_us;
-    if (const auto most = roof_of(where, m.with))
+    if (const auto most = best_rate(where, m.with))
       value["roof"] = {{"tflops", *most}, {"share", tflops(o.of.size, m.time.median_us) / *most}};
   } else {
     value["counts"] = to_json(m.counts);
@@ -332,14 +341,66 @@ void require_verified(const std::vector<outcome>& all) {
   if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
 
-void run(const request& r) {
+// What --random, --suite and --map have no use for, if it is given.
+void refuse_besides_a_list(const request& r, const char* list) {
+  const std::pair<bool, const char*> given[] = {{!r.sizes.empty(), "--size"},
+                                                {!r.m.empty(), "--m"},
+                                                {!r.n.empty(), "--n"},
+                                                {!r.k.empty(), "--k"},
+                                                {!r.layouts.empty(), "--layout"},
+                                                {!r.data.empty(), "--data"},
+                                                {!r.precisions.empty(), "--precision"},
+                                                {r.protocol != "rested", "--protocol"}};
+  for (const auto& [is_given, option] : given)
+    if (is_given)
+      throw bad_request(fmt::format("{} and {}: the list says what is measured and how, expected one of the two", list, option));
+}
+
+// The list that is asked for, if there is one.
+std::optional<product_list_request> list_of(const request& r) {
+  std::vector<const char*> lists;
+  if (!r.random.empty()) lists.push_back("--random");
+  if (r.suite) lists.push_back("--suite");
+  if (r.map) lists.push_back("--map");
+  if (r.largest > 0 && (r.suite || lists.empty())) throw bad_request("--largest is for --random and --map: expected one of them");
+  if (lists.empty()) return std::nullopt;
+  if (lists.size() > 1) throw bad_request(fmt::format("{} and {}: expected one of them", lists[0], lists[1]));
+  refuse_besides_a_list(r, lists[0]);
+  product_list_request list{.how = r, .set = "suite", .products = {}, .policy = r.policy, .beside_cublas = r.against == "cublas"};
+  const std::int64_t largest = r.largest > 0 ? r.largest : usual_largest;
+  if (r.suite) {
+    list.products = r.suite->empty() ? suite_of_products() : read_products(*r.suite);
+    if (!r.suite->empty()) list.set = *r.suite;
+  } else if (r.map) {
+    list.set = fmt::format("map {}", *r.map);
+    list.products = map_of_products(*r.map, largest);
+  } else {
+    const std::int64_t count = r.random[1];
+    if (count < 1 || count > most_random)
+      throw bad_request(
+          fmt::format("--random {} {}: expected a seed and a number of products from 1 to {}", r.random[0], count, most_random));
+    list.set = fmt::format("random {}", r.random[0]);
+    list.products = random_products(static_cast<std::uint64_t>(r.random[0]), count, largest);
+  }
+  return list;
+}
+
+template <class T> std::vector<T> given_or(std::vector<T> given, std::vector<T> usual) { return given.empty() ? usual : given; }
+
+void run(const request& asked) {
+  choice_of("--against", asked.against, {"cublas", "none"});
+  gemms::find_policy(asked.policy);
+  if (const std::optional<product_list_request> list = list_of(asked)) return bench_products(*list);
+
+  request r = asked;
+  r.layouts = given_or(r.layouts, {"nn"});
+  r.data = given_or(r.data, {"normal"});
+  r.precisions = given_or(r.precisions, {"fp32", "strict"});
   std::vector<precision> precisions;
   for (const std::string& p : r.precisions) precisions.push_back(parse_precision(p));
   for (const std::string& layout : r.layouts) choice_of("--layout", layout, {"nn", "nt", "tn", "tt"});
   const std::vector<const distribution*> data = data_of(r);
   const protocol how{.kind = parse_protocol(r.protocol), .samples = r.repeats};
-  choice_of("--against", r.against, {"cublas", "none"});
-  gemms::find_policy(r.policy);
 
   const place at = choose_place(r.place, reference::not_offered);
   const context& where = *at.where;
@@ -408,6 +469,17 @@ void add_bench_gemm(arguments bench) {
   many("--precision", r->precisions, "fp32, strict or both (default)");
   command.add_option("--policy", r->policy, "Who computes products of precision fp32 (default auto: the fastest, by prediction)")
       .type_name("NAME");
+  command.add_option("--random", r->random, "That many products of random shapes, the same for the same seed")
+      .values(2, 2)
+      .check(integer_from(0))
+      .type_name("SEED COUNT");
+  command.add_option("--suite", r->suite, "The products of a file like bench/suite.json; without a name, of that file")
+      .values(0, 1)
+      .type_name("[FILE]");
+  command.add_option("--map", r->map, "M x N for all powers of two, with this K").check(integer_between(1, most_depth)).type_name("K");
+  command.add_option("--largest", r->largest, "Largest extent of --random and M, N of --map (default 16384)")
+      .check(integer_between(1, most_largest))
+      .type_name("N");
   command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
   add_bench_options(command, *r);
   command.footer(explanation);
