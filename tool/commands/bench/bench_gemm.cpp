@@ -368,18 +368,19 @@ std::optional<product_list_request> list_of(const request& r) {
   refuse_besides_a_list(r, lists[0]);
   product_list_request list{.how = r, .set = "suite", .products = {}, .policy = r.policy, .beside_cublas = r.against == "cublas"};
   const std::int64_t largest = r.largest > 0 ? r.largest : usual_largest;
+  const std::string up_to = largest == usual_largest ? "" : fmt::format(" up to {}", largest);
   if (r.suite) {
     list.products = r.suite->empty() ? suite_of_products() : read_products(*r.suite);
     if (!r.suite->empty()) list.set = *r.suite;
   } else if (r.map) {
-    list.set = fmt::format("map {}", *r.map);
+    list.set = fmt::format("map {}{}", *r.map, up_to);
     list.products = map_of_products(*r.map, largest);
   } else {
     const std::int64_t count = r.random[1];
     if (count < 1 || count > most_random)
       throw bad_request(
           fmt::format("--random {} {}: expected a seed and a number of products from 1 to {}", r.random[0], count, most_random));
-    list.set = fmt::format("random {}", r.random[0]);
+    list.set = fmt::format("random {}{}", r.random[0], up_to);
     list.products = random_products(static_cast<std::uint64_t>(r.random[0]), count, largest);
   }
   return list;
