@@ -247,19 +247,21 @@ class Tables:
             self.listed_row(f"K = {figures[0].shape[2]}", figures) for figures in maps.values()]
 
     def roofline_picture(self, stale_note):
-        panels, used = [], []
-        for kind, called in (("suite", "the suite"), ("random", "random shapes")):
+        panels, used, small = [], [], 0
+        for kind, called in (("suite", "of the suite"), ("random", "of random shapes")):
             figures = [f for of_list in self.results.lists(kind).values() for f in of_list if "roof" in f.record]
+            small += sum(f.record["roof"]["by"] == "launch" for f in figures)
+            figures = [f for f in figures if f.record["roof"]["by"] != "launch"]
             if not figures:
                 continue
             used += figures
-            panels.append((f"{len(figures)} {'of ' * (kind == 'suite')}{called}", [
+            panels.append((f"{len(figures)} {called}", [
                 scatter_plot.Cloud(label, colour, [(f.operations / f.bytes_moved, f.rate(who)) for f in figures if who in f.times], who != "ours")
                 for who, label, colour in (("cublas_fp32", "cuBLAS FP32", RED), ("ours", "antiphase::gemm", BLUE))]))
         if not used:
             return None
         roof = used[-1].record["roof"]
-        notes = [f"The roof: {roof['tb_per_s']:g} TB/s, {roof['tflops']:.0f} TFLOP/s. Small products stay far below it: a launch alone takes about 2 µs."]
+        notes = [f"The roof: {roof['tb_per_s']:g} TB/s, {roof['tflops']:.0f} TFLOP/s. Left out: {small} products so small that a launch takes longer than either."]
         return scatter_plot.rooflines(PICTURES["suite"][1], self.origin(used), "operations per byte", "TFLOP/s", panels, roof["tb_per_s"], roof["tflops"],
                                       notes + [stale_note] * any(map(self.stale, used)))
 

@@ -8,7 +8,7 @@ from line_plot import TOP, WIDTH, head
 EACH, GAP, EDGE = 300, 76, 24  # height of a panel, between two rows of them, room at the right of each
 LOSS, EVEN, GAIN = (213, 94, 0), (238, 238, 238), (0, 114, 178)  # of a map: orange, grey, blue
 EXTREME = 2  # powers of two from which on a map's colour stays the same
-ON_COLOUR = "#111111"  # text on a coloured field, whatever the background
+ON_LIGHT, ON_STRONG = "#111111", "#fefefe"  # text on a field's colour, whatever the background
 
 
 class Cloud:
@@ -74,6 +74,10 @@ def colour_of(ratio):
     return "#" + "".join(f"{round(even + (far - even) * abs(share)):02x}" for even, far in zip(EVEN, towards))
 
 
+def text_colour_of(ratio):
+    return ON_STRONG if abs(math.log2(ratio)) > 0.8 * EXTREME else ON_LIGHT
+
+
 def ratio_text(ratio):
     return f"{ratio:.1f}" if ratio >= 1.95 else f"{ratio:.2f}".removeprefix("0")
 
@@ -100,7 +104,7 @@ def maps(title, subtitle, panels, footnotes=()):
                     continue
                 x, y = left + column * side, upper + row * side
                 out += [f'<rect x="{x:.1f}" y="{y:.1f}" width="{side - 1:.1f}" height="{side - 1:.1f}" fill="{colour_of(cells[m, n])}"/>',
-                        text(x + (side - 1) / 2, y + side / 2 + 3, ratio_text(cells[m, n]), 9, ON_COLOUR, "middle")]
+                        text(x + (side - 1) / 2, y + side / 2 + 3, ratio_text(cells[m, n]), 9, text_colour_of(cells[m, n]), "middle")]
         out.append(text(left + len(of) * side / 2, lower + 32, "N; M downwards", 12, FAINT, "middle"))
     out += [text(20, bottom + 60 + 18 * line, footnote, 12, FAINT) for line, footnote in enumerate(footnotes)]
     return "\n".join(out) + "\n</svg>\n"

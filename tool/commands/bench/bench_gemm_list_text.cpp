@@ -186,7 +186,8 @@ void add_times(json& record, const product_outcome& o, const device_roof* roof) 
   record["tflops"] = static_cast<double>(o.of.count) * tflops(o.of.size, o.time.median_us);
   const auto least = roof_time_of(o.of, roof);
   if (!least) return;
-  record["roof"] = {{"us", least->us}, {"by", least->by}, {"tflops", roof->fp32}, {"tb_per_s", roof->terabytes}, {"share", *share_of_roof(o, roof)}};
+  record["roof"] = {
+      {"us", least->us}, {"by", least->by}, {"tflops", roof->fp32}, {"tb_per_s", roof->terabytes}, {"share", *share_of_roof(o, roof)}};
   set_if_known(record["roof"], "cublas_share", rivals_share_of_roof(o, roof));
 }
 
