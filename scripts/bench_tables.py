@@ -216,7 +216,8 @@ class Tables:
         """Means over some of a list's figures."""
         ratios = [f.times_faster() for f in figures if f.times_faster()]
         shares = {who: geometric_mean([f.record["roof"][who] for f in figures if who in f.record.get("roof", {})]) for who in ("share", "cublas_share")}
-        return [called, str(len(figures)), times_text(geometric_mean(ratios)), percent_text(sum(r < 1 for r in ratios) / len(ratios) if ratios else None),
+        mark = f" {self.mark}" if any(map(self.stale, figures)) else ""
+        return [called, str(len(figures)), times_text(geometric_mean(ratios)) + mark, percent_text(sum(r < 1 for r in ratios) / len(ratios) if ratios else None),
                 times_text(min(ratios, default=None)), percent_text(shares["share"]), percent_text(shares["cublas_share"])]
 
     def suite(self):
