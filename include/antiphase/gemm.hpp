@@ -38,6 +38,13 @@ std::string to_text(const gemm_bound& bound);
 // What to do if all that the device can run, or the policy that was asked for, has a weaker bound than the precision stands for.
 enum class weaker_bound { take, refuse };
 
+// On what the bits of an output may depend, besides its row of A, its column of B, K and the device.
+enum class reproducibility {
+  by_shape,         // on M, N and the number of members of a batch too, which decide what runs
+  batch_invariant,  // on nothing else. Sums take one path through k, in FP64: policies stream and short. Slower where the shape would have
+                    // other policies, or K divided among blocks (docs/accuracy.md); not_supported on devices without fast FP64
+};
+
 struct gemm_choice;
 
 struct gemm_options {
@@ -50,6 +57,7 @@ struct gemm_options {
   std::span<std::byte> workspace = {};  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
                                         // done; none: memory is allocated in the order of the stream
   std::uint64_t* recomputed = nullptr;  // of the device: the number of outputs whose sum was computed again, in FP64, is added to it
+  reproducibility reproducible = reproducibility::by_shape;
   weaker_bound if_weaker = weaker_bound::take;  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
   gemm_choice* ran = nullptr;                   // of the host: where gemm() writes what it runs, as explain() tells it
 };

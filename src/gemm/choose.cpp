@@ -25,7 +25,7 @@ constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma
 bool always(const candidate&, const request&) { return true; }
 
 double extent(std::int64_t e) { return static_cast<double>(e); }
-int multiprocessors_of(const request& r) { return std::max(1, r.device().multiprocessors); }
+int multiprocessors_of(const request& r) { return gemms::multiprocessors_of(r.device()); }
 double products_of(const request& r) {
   return static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * static_cast<double>(r.k());
 }
@@ -35,21 +35,20 @@ double bytes_of_c(const request& r) {
 }
 
 // Sums in FP64 --------------------------------------------------------------------------------------------------------------------------
+// Of one and two values of K a stream has the same bits, so the choice may be free.
 bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k; }
 judged_plan plan_short_product(const candidate&, const request& r) {
   if (r.what.k() > short_k) return objection{reason::long_k};
   const kernel* const with = short_kernel(r.where.kind());
   if (with == nullptr) return objection{reason::no_kernel};
   if (shortage_of(r.device(), *with) != shortage::none) return objection{reason::does_not_fit, *with};
-  if (!short_tiles_fit(r.what)) return objection{reason::many_tiles};
-  return plan_short(r.where.kind(), r.what);
+  if (!short_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
+  return plan_short(r.where.kind(), r.what, r.of, r.after);
 }
 // Measured on an H200, as all times here.
 double cost_of_short(const candidate&, const request& r) {
-  const double tiles = std::ceil(extent(r.what.m()) / short_tile.m) * std::ceil(extent(r.what.n()) / short_tile.n);
-  const double rounds = std::max(1., tiles / (2. * multiprocessors_of(r)));
-  const double slower = 64. / rates_of(r.device()).fp64;
-  return 1e-6 * rounds * (4.3 + 0.24 * slower * extent(r.k()));
+  const double bytes = extent(r.of.count) * (bytes_of_operands(r) + bytes_of_c(r)), of_132 = multiprocessors_of(r) / 132.;
+  return 1e-6 * (2.1 + bytes / (3.0e6 * of_132));
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
@@ -60,13 +59,13 @@ bool streams_well(const candidate&, const request& r) {
   return streams(r.what.k()) && (!large || first_missing(r.has, of_wgmma) != nullptr);
 }
 const stream_division_choice& division_of(const request& r) {
-  if (!r.division) r.division = divide(r.where, r.what);
+  if (!r.division) r.division = divide(r.where, r.what, r.of, r.invariant);
   return *r.division;
 }
 judged_plan plan_streams(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
-  if (!stream_tiles_fit(r.what, {})) return objection{reason::many_tiles};
-  if (const auto found = plan_stream(r.where, r.what, {}, division_of(r))) return *found;
+  if (!stream_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
+  if (const auto found = plan_stream(r.where, r.what, r.of, r.after, division_of(r))) return *found;
   return objection{reason::no_kernel};
 }
 double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
@@ -116,11 +115,12 @@ double cost_of_ladder(const candidate& c, const request& r) {
 constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
 
 constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
-    {.is = {.name = "short", .adds = "sums in FP64, for a K of up to 16", .needs = {.fast_fp64 = true}, .sums = gemm_sums::doubles},
+    {.is = {.name = "short", .adds = "sums in FP64, for a K of up to 4", .needs = {.fast_fp64 = true}, .sums = gemm_sums::doubles},
      .suits = few_values_of_k,
      .cost = cost_of_short,
      .plan = plan_short_product,
-     .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate"},
+     .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate",
+     .whole = true},
     {.is = {.name = "stream",
             .adds = "sums in FP64 on Tensor Cores, operands as they are; compute capability 8.0, 9.0 and 10.0",
             .needs = {.cp_async = true, .mma_sync = true, .fast_fp64 = true},
@@ -128,7 +128,8 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .suits = streams_well,
      .cost = cost_of_stream,
      .plan = plan_streams,
-     .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate"},
+     .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
+     .whole = true},
     {.is = {.name = "split-inside",
             .adds = "as split, but the product splits its larger operand itself; compute capability 9.0",
             .needs = of_wgmma,
@@ -167,6 +168,9 @@ const candidate* require_sensible(const gemm_options& options) {
   if (options.if_weaker != weaker_bound::take && options.if_weaker != weaker_bound::refuse)
     throw bad_request(
         fmt::format("if_weaker is {}: expected weaker_bound::take or weaker_bound::refuse", static_cast<int>(options.if_weaker)));
+  if (options.reproducible != reproducibility::by_shape && options.reproducible != reproducibility::batch_invariant)
+    throw bad_request(fmt::format("reproducible is {}: expected reproducibility::by_shape or reproducibility::batch_invariant",
+                                  static_cast<int>(options.reproducible)));
   const candidate* const asked = find_candidate(options.policy);
   const std::span<std::byte> w = options.workspace;
   if (!w.empty() && w.data() == nullptr) throw bad_request(fmt::format("the workspace is a null pointer: expected {} bytes", w.size()));
@@ -179,7 +183,17 @@ const candidate* require_sensible(const gemm_options& options) {
 
 judged_plan judge(const candidate& c, const request& r) {
   if (first_missing(r.has, c.is.needs) != nullptr) return objection{reason::lacks_feature};
-  return c.plan(c, r);
+  if (c.whole || r.is_alone()) return c.plan(c, r);
+  if (r.of.by_pointers()) return objection{reason::pointers};
+  if (!finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
+  return c.plan(c, r.member(0));
+}
+// Seconds, with what an epilogue takes behind it.
+double cost_of(const candidate& c, const request& r) {
+  if (c.whole || r.is_alone()) return c.cost(c, r);
+  const request one = r.member(0);
+  const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(one)}, r.device());
+  return members * c.cost(c, one) + (r.after.is_plain() ? 0 : again);
 }
 
 void take(choice& c, const candidate& chosen, judged_plan&& judged) {
@@ -187,7 +201,16 @@ void take(choice& c, const candidate& chosen, judged_plan&& judged) {
   c.plan = std::get<any_plan>(std::move(judged));
 }
 
+[[noreturn]] void refuse_invariance(const choice& c) {
+  std::string why = c.accuracy == precision::strict ? "precision strict adds up small C in slices of K" : "";
+  for (std::size_t i = 0; i < c.refusal_count; ++i)
+    why += fmt::format("{}{}: {}", i == 0 ? "" : "; ", c.refusals[i].what->is.name, sentence(*c.refusals[i].what, c.refusals[i].why, c.of));
+  throw not_supported(fmt::format("reproducible batch_invariant: nothing that keeps it can run: {}", why));
+}
+
 void take_asked(choice& c, const candidate& asked) {
+  if (c.of.invariant && !asked.whole)
+    throw not_supported(fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, stream or short", asked.is.name));
   judged_plan judged = judge(asked, c.of);
   if (const auto* why = std::get_if<objection>(&judged))
     throw not_supported(fmt::format("policy {}: {}", asked.is.name, sentence(asked, *why, c.of)));
@@ -195,13 +218,17 @@ void take_asked(choice& c, const candidate& asked) {
   c.by_name = true;
 }
 
+// Whether a row of C has the same bits whatever other rows and members there are: of policies whose sums take one path through k. Which of
+// them runs must follow from K alone.
+bool keeps_rows(const candidate& one, const request& r) { return one.whole && (one.plan == plan_streams) == streams(r.what.k()); }
+
 // Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict, whose order of additions they do
 // not keep. One of which nothing is promised runs only if asked for.
 void take_beside_the_ladder(choice& c) {
   if (c.accuracy == precision::strict || !c.of.multiplies()) return;
   for (const candidate& one : beside_the_ladder) {
-    if (!one.suits(one, c.of)) continue;
-    const choice::prediction here{&one, one.cost(one, c.of)};
+    if (!one.suits(one, c.of) || (c.of.invariant && !keeps_rows(one, c.of))) continue;
+    const choice::prediction here{&one, cost_of(one, c.of)};
     std::size_t at = c.considered_count++;
     for (; at > 0 && here.seconds < c.considered[at - 1].seconds; --at) c.considered[at] = c.considered[at - 1];
     c.considered[at] = here;
@@ -243,20 +270,49 @@ std::span<const candidate> candidates() {
   return all;
 }
 
-request request_for(const context& where, const problem& p) {
-  const problem what = without_idle_strides(p);
-  return {where, features_of(where.limits()), what, with_rows_to_split(what)};
+request request_for(const context& where, const problem& p, const gemm_options& options) {
+  request r{.where = where,
+            .has = features_of(where.limits()),
+            .what = without_idle_strides(p),
+            .of = options.batch,
+            .after = options.epilogue,
+            .invariant = options.reproducible == reproducibility::batch_invariant,
+            .rows_to_split = std::nullopt};
+  r.find_rows_to_split();
+  return r;
+}
+
+void request::find_rows_to_split() {
+  if (!of.by_pointers() && of.a_stride % 4 == 0 && of.b_stride % 4 == 0) rows_to_split = with_rows_to_split(what);
+}
+
+request request::member(std::int64_t n) const {
+  request one = *this;
+  one.what.a.data += n * of.a_stride;
+  one.what.b.data += n * of.b_stride;
+  one.what.c.data += n * of.c_stride;
+  if (after.residual.data != nullptr) one.what.beta = 0;
+  one.find_rows_to_split();
+  one.of = {}, one.after = {}, one.division.reset();
+  return one;
 }
 
 choice choose(const context& where, const problem& p, const gemm_options& options) {
   const candidate* const asked = require_sensible(options);
-  require_sensible(p);
-  choice c{.of = request_for(where, p), .bound = {}, .asked = {}, .accuracy = options.accuracy, .refusals = {}, .considered = {}};
+  require_sensible(p, options.batch, options.epilogue);
+  choice c{.of = request_for(where, p, options), .bound = {}, .asked = {}, .accuracy = options.accuracy, .refusals = {}, .considered = {}};
   if (asked != nullptr && (asked->is.ladder != nullptr || c.of.multiplies()))
     take_asked(c, *asked);
   else if (asked == nullptr)
     take_beside_the_ladder(c);
-  if (c.chosen == nullptr) take_from_the_ladder(c);
+  if (c.chosen == nullptr) {
+    if (c.of.invariant && c.of.multiplies()) refuse_invariance(c);
+    take_from_the_ladder(c);
+  }
+  if (!c.of.multiplies() && !c.of.is_alone()) {
+    if (!finish_tiles_fit(c.of.what, c.of.of)) throw not_supported(sentence(*c.chosen, {reason::many_tiles}, c.of));
+    c.plan = finish_plan{c.of.what, c.of.of, c.of.after};
+  }
   c.bound = c.chosen->is.promise(where.limits(), c.of.k());
   c.asked = bound_of(options.accuracy, where.limits(), c.of.k());
   if (options.if_weaker == weaker_bound::refuse && !keeps(c.bound, c.asked))
@@ -264,6 +320,9 @@ choice choose(const context& where, const problem& p, const gemm_options& option
                                     name(options.accuracy), to_text(c.asked), where.limits().name, to_text(c.bound)));
   return c;
 }
+
+bool choice::by_members() const { return !chosen->whole && !of.is_alone() && !std::holds_alternative<finish_plan>(plan); }
+any_plan choice::plan_of(std::int64_t member) const { return std::get<any_plan>(chosen->plan(*chosen, of.member(member))); }
 
 std::size_t choice::workspace() const {
   if (const auto* const split = std::get_if<product_plan>(&plan)) return split->workspace();
@@ -274,7 +333,7 @@ std::size_t choice::workspace() const {
 // So that it grows with the problem, whichever candidate a larger one takes, a product is offered the most that any of those takes which
 // auto may choose for its shape.
 std::size_t choice::offers() const {
-  const std::size_t streamed = most_stream_workspace(of.what.m(), of.what.n(), of.k());
+  const std::size_t streamed = most_stream_workspace(of.what.m(), of.what.n(), of.k(), of.of.count);
   if (by_name) return std::holds_alternative<gemms::stream_plan>(plan) ? streamed : workspace();
   std::size_t most = workspace();
   for (std::size_t i = 0; i < considered_count; ++i) {

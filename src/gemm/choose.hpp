@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "src/gemm/finish/finish_plan.hpp"
 #include "src/gemm/short/short_plan.hpp"
 #include "src/gemm/split/split_plan.hpp"
 #include "src/gemm/stream/stream_plan.hpp"
@@ -20,23 +21,31 @@ struct request {
   const context& where;
   device_features has;
   problem what;                          // its idle strides are small
+  batch of;
+  epilogue after;
+  bool invariant;                        // reproducibility::batch_invariant
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
 
   const device_limits& device() const { return where.limits(); }
-  bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0; }  // if not, C is only scaled
+  // If not, there is only C to write, if anything.
+  bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0 && of.count > 0; }
+  bool is_alone() const { return of.count == 1 && !of.by_pointers() && after.is_plain(); }  // one product, and nothing behind it
+  // Member n by itself, without the epilogue: what is left to do is a pass behind it.
+  request member(std::int64_t n) const;
+  void find_rows_to_split();
   std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }  // values of it that are multiplied
 };
-request request_for(const context& where, const problem& p);  // p is sensible
+request request_for(const context& where, const problem& p, const gemm_options& options = {});  // which are sensible
 
 // Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read them.
 struct objection {
-  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_tiles, unaligned, unknown_sums };
+  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_tiles, unaligned, pointers, unknown_sums };
   reason why;
   kernel code = {};  // that does not fit
 };
 
-using any_plan = std::variant<plan, product_plan, short_plan, stream_plan>;
+using any_plan = std::variant<plan, product_plan, short_plan, stream_plan, finish_plan>;
 using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.
@@ -46,6 +55,7 @@ struct candidate {
   double (*cost)(const candidate&, const request&);       // predicted seconds, from shape and device alone; auto takes the least
   judged_plan (*plan)(const candidate&, const request&);  // what it launches, or why not, on a device that has what it needs
   std::string_view why;                                   // auto takes it
+  bool whole = false;                                     // takes a batch in one launch, with its epilogue; else it is asked of members
 };
 std::span<const candidate> candidates();  // in the order of policies()
 
@@ -71,6 +81,8 @@ struct choice {
   prediction considered[beside_the_ladder];  // by auto, the fastest first
   std::size_t considered_count = 0;
 
+  bool by_members() const;        // whether members of the batch are computed one after the other
+  any_plan plan_of(std::int64_t member) const;
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem
 };

@@ -6,6 +6,10 @@
 
 namespace antiphase::gemms {
 
+inline int multiprocessors_of(const device_limits& device) { return std::max(1, device.multiprocessors); }
+// How much slower than an H200's the FP64 Tensor Cores of a multiprocessor are.
+inline double fp64_slower(const device_limits& device) { return 64. / rates_of(device).fp64; }
+
 struct work {
   double fp32 = 0, fp64 = 0, tensor_fp16 = 0;  // multiply-adds
   double bytes = 0;                            // between the multiprocessors and memory
@@ -17,7 +21,7 @@ struct work {
 inline double predicted(const work& w, const device_limits& device) {
   constexpr double clock = 1.7e9, bytes_per_clock = 21, launch = 2.5e-6;  // Hz; of a multiprocessor; seconds
   const device_rates rates = rates_of(device);
-  const double clocks = clock * std::max(1, device.multiprocessors);
+  const double clocks = clock * multiprocessors_of(device);
   const double multiplies = w.fp32 / rates.fp32 + w.fp64 / rates.fp64 + w.tensor_fp16 / rates.tensor_fp16;
   return std::max(multiplies, w.bytes / bytes_per_clock) / clocks + w.launches * launch;
 }

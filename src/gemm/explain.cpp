@@ -30,7 +30,7 @@ void describe(gemm_choice& to, const product_plan& p) {
   if (p.k_piece < p.what.k()) to.why.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
 }
 void describe(gemm_choice& to, const short_plan& p) {
-  to.tile = short_tile;
+  to.tile = short_tile(p.arguments.lanes);
   to.tile_k = short_k;
   to.stages = 1;
   to.blocks = p.grid.count();
@@ -47,6 +47,11 @@ void describe(gemm_choice& to, const stream_plan& p) {
         "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
   if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
   if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
+}
+void describe(gemm_choice& to, const finish_plan& p) {
+  to.kernel = "finish";
+  to.tile = finish_tile;
+  to.blocks = finish_blocks(p.what, p.of);
 }
 void describe(gemm_choice& to, const plan& p) {
   to.tile = p.what.how.tile;
@@ -68,6 +73,7 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
     case objection::reason::many_tiles:
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
     case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
+    case objection::reason::pointers: return "it takes no arrays of pointers: policies stream and short do";
     case objection::reason::unknown_sums: break;
   }
   return fmt::format("nothing is promised of how the Tensor Cores of {} round, which has compute capability {}; it runs if asked for",
@@ -96,6 +102,10 @@ gemm_choice described(const choice& c) {
   for (std::size_t i = 0; i < c.refusal_count; ++i) {
     const choice::refused& r = c.refusals[i];
     to.refused.push_back(fmt::format("{}: {}", r.what->is.name, sentence(*r.what, r.why, c.of)));
+  }
+  if (c.by_members()) {
+    if (c.of.of.count > 1) to.why.push_back(fmt::format("the {} products of the batch are computed one after the other", c.of.of.count));
+    if (!c.of.after.is_plain()) to.why.emplace_back("the epilogue is a launch of its own");
   }
   std::visit([&](const auto& plan) { describe(to, plan); }, c.plan);
   return to;

@@ -19,34 +19,43 @@ gemms::judged_view recomputed_of(const gemm_options& options) {
   return gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
 }
 
-// Calls use(memory) with as much as the plan needs: the caller's, or some that is borrowed.
-launch_counts with_workspace(const context& where, const auto& plan, const gemm_options& options, auto use) {
-  const std::size_t needed = plan.workspace();
-  if (options.workspace.empty() || needed == 0) {
-    const borrowed memory(where.runs_on(), needed, options.on);
-    return use(memory.memory());
-  }
+// As much as the call needs, if the caller brings any.
+std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& options, std::size_t needed) {
+  if (options.workspace.empty() || needed == 0) return {};
   if (options.workspace.size() < needed)
     throw bad_request(fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
   const gemms::judged_view used = gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
-  gemms::require_own_memory(plan.what, used);
+  gemms::require_own_memory(c.of.what, c.of.of, c.of.after, used);
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
-  return use(options.workspace);
+  return options.workspace;
 }
 
-launch_counts run(const context& where, const gemms::product_plan& plan, const gemm_options& options) {
-  return with_workspace(where, plan, options,
-                        [&](std::span<std::byte> memory) { return gemms::run(where, plan, memory, options.recomputed, options.on); });
-}
-launch_counts run(const context& where, const gemms::stream_plan& plan, const gemm_options& options) {
-  return with_workspace(where, plan, options, [&](std::span<std::byte> memory) { return gemms::run(where, plan, memory, options.on); });
-}
-launch_counts run(const context& where, const gemms::short_plan& plan, const gemm_options& options) {
-  return where.runs_on().launch(plan.code, plan.grid, &plan.what, options.on);
-}
-launch_counts run(const context& where, const gemms::plan& plan, const gemm_options& options) {
-  return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
-}
+struct runner {
+  const context& where;
+  const gemm_options& options;
+  std::span<std::byte> memory;
+
+  launch_counts operator()(const gemms::product_plan& plan) const {
+    return gemms::run(where, plan, memory, options.recomputed, options.on);
+  }
+  launch_counts operator()(const gemms::stream_plan& plan) const { return gemms::run(where, plan, memory, options.on); }
+  launch_counts operator()(const gemms::short_plan& plan) const {
+    return where.runs_on().launch(plan.code, plan.grid, &plan.arguments, options.on);
+  }
+  launch_counts operator()(const gemms::finish_plan& plan) const {
+    return gemms::run(where, plan, options.on);
+  }
+  launch_counts operator()(const gemms::plan& plan) const {
+    return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
+  }
+  // One member of the batch after the other, in the same workspace, then what is left of the epilogue.
+  launch_counts by_members(const gemms::choice& c) const {
+    launch_counts all;
+    for (std::int64_t n = 0; n < c.of.of.count; ++n) all += std::visit(*this, n == 0 ? c.plan : c.plan_of(n));
+    if (!c.of.after.is_plain()) all += gemms::finish_product(where, c.of.what, c.of.of, c.of.after, options.on);
+    return all;
+  }
+};
 
 }  // namespace
 
@@ -58,10 +67,14 @@ gemm_bound bound_of(precision asked, const device_limits& device, std::int64_t k
 
 launch_counts gemm(const context& where, const gemm_problem& p, const gemm_options& options) {
   const gemms::choice c = gemms::choose(where, p, options);
-  gemms::require_own_memory(p);
-  if (options.recomputed != nullptr) gemms::require_own_memory(p, recomputed_of(options));
+  gemms::require_own_memory(p, options.batch, options.epilogue);
+  if (options.recomputed != nullptr) gemms::require_own_memory(p, options.batch, options.epilogue, recomputed_of(options));
   if (options.ran != nullptr) *options.ran = gemms::described(c);
-  return std::visit([&](const auto& plan) { return run(where, plan, options); }, c.plan);
+  const std::size_t needed = c.workspace();
+  const std::span<std::byte> given = workspace_of(c, options, needed);
+  const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
+  const runner run{where, options, given.empty() ? own.memory() : given};
+  return c.by_members() ? run.by_members(c) : std::visit(run, c.plan);
 }
 
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every matrix product is asked first.
 #pragma once
+#include <antiphase/gemm/batch.hpp>
+#include <antiphase/gemm/epilogue.hpp>
 #include <antiphase/gemm/problem.hpp>
 
 #include "src/gemm/views.hpp"
@@ -9,14 +11,14 @@ namespace antiphase::gemms {
 
 // Throws bad_request, naming the first argument that makes no sense. Whoever asks for a plan or its workspace may not have the memory yet:
 // which memory C shares with A and B is judged by require_own_memory(), before a launch.
-void require_sensible(const problem& p);
-void require_own_memory(const problem& p);
+void require_sensible(const problem& p, const batch& of = {}, const epilogue& after = {});
+void require_own_memory(const problem& p, const batch& of = {}, const epilogue& after = {});
 
 // Whether A and B are read, if they have elements.
 bool reads(const problem& p);
 
-// What a sensible problem reads and writes does not lie in this memory. Throws bad_request.
-void require_own_memory(const problem& p, const judged_view& v);
+// What a sensible request reads and writes does not lie in this memory. Throws bad_request.
+void require_own_memory(const problem& p, const batch& of, const epilogue& after, const judged_view& v);
 
 // The same product with strides that are never taken small enough to be multiplied by anything.
 problem without_idle_strides(const problem& p);

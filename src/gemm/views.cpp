@@ -14,10 +14,12 @@
 namespace antiphase::gemms {
 namespace {
 
-bool has_elements(const judged_view& v) { return v.rows > 0 && v.columns > 0; }
+bool has_elements(const judged_view& v) { return v.rows > 0 && v.columns > 0 && v.members > 0; }
 
 std::string described(const judged_view& v) {
-  return fmt::format("{} is {} x {} with strides {} and {}", v.name, v.rows, v.columns, v.row_stride, v.column_stride);
+  std::string text = fmt::format("{} is {} x {} with strides {} and {}", v.name, v.rows, v.columns, v.row_stride, v.column_stride);
+  if (v.members > 1) text += fmt::format(", {} times, {} elements apart", v.members, v.member_stride);
+  return text;
 }
 
 // From the first element's address to the lowest one and to the end of the highest one, in bytes; nothing if that is too far.
@@ -26,7 +28,8 @@ struct reach {
 };
 std::optional<reach> reach_of(const judged_view& v) {
   reach r;
-  for (const auto& [extent, stride] : {std::pair{v.rows, v.row_stride}, std::pair{v.columns, v.column_stride}}) {
+  for (const auto& [extent, stride] :
+       {std::pair{v.rows, v.row_stride}, std::pair{v.columns, v.column_stride}, std::pair{v.members, v.member_stride}}) {
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(extent - 1, stride, &bytes) || __builtin_mul_overflow(bytes, v.element, &bytes)) return std::nullopt;
     if (bytes > most_bytes || bytes < -most_bytes) return std::nullopt;
@@ -83,7 +86,8 @@ bool meet(const runs& a, const runs& b, std::int64_t distance) {
   return false;
 }
 
-bool overlap(const judged_view& a, const judged_view& b) {
+// Of two matrices.
+bool matrices_overlap(const judged_view& a, const judged_view& b) {
   const reach of_a = reach_of(a).value(), of_b = reach_of(b).value();
   const std::uintptr_t first_a = a.address + static_cast<std::uintptr_t>(of_a.low),
                        first_b = b.address + static_cast<std::uintptr_t>(of_b.low);
@@ -105,6 +109,56 @@ bool overlap(const judged_view& a, const judged_view& b) {
   return a.address == b.address;
 }
 
+judged_view member_of(const judged_view& v, std::int64_t n) {
+  judged_view one = v;
+  one.address += static_cast<std::uintptr_t>(n * v.member_stride * v.element);
+  one.members = 1, one.member_stride = 0;
+  return one;
+}
+// The members of b of which some byte lies between the ends of a and all its members: from first to end.
+struct range {
+  std::int64_t first, end;
+};
+range members_near(const judged_view& a, const judged_view& b) {
+  const reach of_a = reach_of(a).value(), of_one = reach_of(member_of(b, 0)).value();
+  const std::int64_t apart = b.members > 1 ? b.member_stride * b.element : 0;
+  const auto distance = static_cast<std::int64_t>(b.address - a.address);  // from a to member 0
+  const std::int64_t low = of_a.low - of_one.end - distance, high = of_a.end - of_one.low - distance;  // low < n * apart < high
+  if (apart == 0) return low < 0 && 0 < high ? range{0, b.members > 0} : range{0, 0};
+  const std::int64_t from = apart > 0 ? floor_div(low, apart) + 1 : floor_div(-high, -apart) + 1,
+                     to = apart > 0 ? -floor_div(-high, apart) - 1 : -floor_div(low, -apart) - 1;
+  return {std::max<std::int64_t>(from, 0), std::min(to + 1, b.members)};
+}
+
+bool overlap(const judged_view& a, const judged_view& b) {
+  if (a.members == 1 && b.members == 1) return matrices_overlap(a, b);
+  if (a.member_stride == 0 && a.members > 1) return overlap(member_of(a, 0), b);
+  std::int64_t left = std::int64_t{1} << 16;  // pairs to look at
+  const range near_b = members_near(b, a);
+  for (std::int64_t i = near_b.first; i < near_b.end; ++i) {
+    const judged_view one = member_of(a, i);
+    const range near = members_near(one, b);
+    for (std::int64_t j = near.first; j < near.end; ++j) {
+      if (matrices_overlap(one, member_of(b, j))) return true;
+      if (--left == 0) return false;
+    }
+  }
+  return false;
+}
+
+// Whether i * row + j * column = sum for some |i| < rows, |j| < columns. Strides are not negative.
+bool reaches(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t sum) {
+  if (row < column) return reaches(column, columns, row, rows, sum);
+  if (row == 0) return sum == 0;
+  if (column == 0) return sum % row == 0 && std::abs(sum / row) < rows;
+  // Rows from which the columns reach: few where the strides nest, as they do in matrices.
+  const std::int64_t most = (columns - 1) * column, first = std::max(-floor_div(most - sum, row), 1 - rows),
+                     end = std::min(floor_div(sum + most, row) + 1, rows);
+  for (std::int64_t i = first; i < end; ++i)
+    if ((sum - i * row) % column == 0 && std::abs((sum - i * row) / column) < columns) return true;
+  return false;
+}
+
 }  // namespace
 
 void require_extents(const judged_view& v) {
@@ -124,14 +178,25 @@ void require_memory(const judged_view& v) {
     throw bad_request(fmt::format("{}, at address {:#x}: expected elements that lie between the ends of memory", described(v), v.address));
 }
 
-// Elements (i, j) and (i + a, j - b) share a place where a * row_stride = b * column_stride, and the least such a is column_stride / gcd.
+// Elements (i, j) and (i + a, j - b) share a place where a * row_stride = b * column_stride, and the least such a is column_stride / gcd. In
+// a batch, element (i, j) of a member and (i + a, j + b) of the n-th one behind it do where a * row_stride + b * column_stride = -n * stride;
+// only members count that reach into the first one.
 void require_distinct(const judged_view& v) {
   if (!has_elements(v)) return;
   const auto taken = [](std::int64_t extent, std::int64_t stride) { return extent > 1 ? std::abs(stride) : 0; };
   const std::int64_t row = taken(v.rows, v.row_stride), column = taken(v.columns, v.column_stride), common = std::gcd(row, column);
   const bool rows_meet = v.rows > 1 && row == 0, columns_meet = v.columns > 1 && column == 0;
-  const bool both_meet = row > 0 && column > 0 && column / common < v.rows && row / common < v.columns;
-  if (rows_meet || columns_meet || both_meet) throw bad_request(fmt::format("{}: its elements would overlap", described(v)));
+  bool meet = rows_meet || columns_meet || (row > 0 && column > 0 && column / common < v.rows && row / common < v.columns);
+  const std::int64_t apart = taken(v.members, v.member_stride), span = (v.rows - 1) * row + (v.columns - 1) * column;
+  if (v.members > 1 && apart == 0) meet = true;
+  for (std::int64_t n = 1; !meet && n < v.members && n * apart <= span; ++n) meet = reaches(row, v.rows, column, v.columns, n * apart);
+  if (meet) throw bad_request(fmt::format("{}: its elements would overlap", described(v)));
+}
+
+bool same_places(const judged_view& v, const judged_view& other) {
+  const auto same = [](std::int64_t extent, std::int64_t one, std::int64_t two) { return extent <= 1 || one == two; };
+  return v.address == other.address && same(v.rows, v.row_stride, other.row_stride) &&
+         same(v.columns, v.column_stride, other.column_stride) && same(v.members, v.member_stride, other.member_stride);
 }
 
 void require_another_start(const judged_view& v, const judged_view& other) {

@@ -13,12 +13,13 @@ struct judged_view {
   std::uintptr_t address;
   std::int64_t rows, columns, row_stride, column_stride;  // strides in elements
   std::int64_t element;                                   // bytes
+  std::int64_t members = 1, member_stride = 0;            // of a batch, in elements
 };
 template <class T> judged_view judged(std::string_view name, const matrix_view<T>& v) {
-  return {name, reinterpret_cast<std::uintptr_t>(v.data), v.rows, v.columns, v.row_stride, v.column_stride, sizeof(T)};
+  return {name, reinterpret_cast<std::uintptr_t>(v.data), v.rows, v.columns, v.row_stride, v.column_stride, sizeof(T), 1, 0};
 }
 inline judged_view judged(std::string_view name, const void* bytes, std::int64_t count) {
-  return {name, reinterpret_cast<std::uintptr_t>(bytes), 1, count, 0, 1, 1};
+  return {name, reinterpret_cast<std::uintptr_t>(bytes), 1, count, 0, 1, 1, 1, 0};
 }
 
 // A stride that is larger than any matrix is refused, unless it is never taken. Kernels multiply it by places behind the last row or
@@ -35,10 +36,13 @@ template <class T> matrix_view<T> without_idle_strides(matrix_view<T> v) {
 void require_extents(const judged_view& v);
 // Of a view with elements: it has an address, aligned to an element, and reaches no further than memory. The others expect that.
 void require_memory(const judged_view& v);
-// Each element has a place of its own.
+// Each element has a place of its own, across the batch.
 void require_distinct(const judged_view& v);
+// Whether element (i, j) of each member of both is the same one.
+bool same_places(const judged_view& v, const judged_view& other);
 // No byte belongs to both. What is refused does overlap; interleaved views are let through. It finds every overlap of views whose elements
-// lie side by side along one index, or as far apart as all their strides have in common; others it finds by the first element only.
+// lie side by side along one index, or as far apart as all their strides have in common; others it finds by the first element only. Of
+// batches it looks at the pairs of members that reach into each other, up to 2^16 of them.
 void require_apart(const judged_view& v, const judged_view& from);
 void require_another_start(const judged_view& v, const judged_view& other);
 

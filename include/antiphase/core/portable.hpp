@@ -9,16 +9,19 @@
 // the host only; nvcc would warn about either. (The pragma may not follow `template <...>`.)
 // AP_DEV: a function of the machine a kernel runs on; it lives in the inline namespace AP_TARGET, so that one binary can hold
 // the same kernel compiled for the GPU (cuda), for the CPU executor (cpu) and for the checker (checked).
+// AP_DEV_APART: such a function that kernels on the GPU call instead of taking it in, since it is large and rarely needed.
 #if defined(__CUDACC__)
 #define AP_FN __host__ __device__ __forceinline__
 #define AP_RELAY _Pragma("nv_exec_check_disable") AP_FN
 #define AP_DEV __device__ __forceinline__
+#define AP_DEV_APART __device__ __noinline__
 #define AP_TARGET cuda
 #define AP_ON_GPU 1
 #else
 #define AP_FN [[gnu::always_inline]] inline
 #define AP_RELAY AP_FN
 #define AP_DEV inline
+#define AP_DEV_APART inline
 #if defined(AP_CHECKED)
 #define AP_TARGET checked
 #else

@@ -198,7 +198,7 @@ void split_all(const context& where, const std::vector<gemms::split_pass_instanc
 // Streams ------------------------------------------------------------------------------------------------------------------------------
 void stream_by(const context& where, const gemms::stream_instance& with, const product& p, bool turned, int cluster, int parts) {
   on_device d(where, p);
-  const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, with, turned, {with.how.slabs, cluster, parts});
+  const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, {}, with, turned, {with.how.slabs, cluster, parts});
   device_array<std::byte> workspace(where, plan.workspace());
   gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
   where.runs_on().synchronize(nullptr);
@@ -220,8 +220,8 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
 
 void multiply_short(const context& where) {
   using enum storage_order;
-  for (const product& p : {product(71, 133, 9, 1, 0), with_odd_lines({71, 133, 16, -1.5f, 0.5f, columns, columns, 1}),
-                           product(64, 128, 5, 1, 2, neither, neither)}) {
+  for (const product& p : {product(71, 133, 3, 1, 0), with_odd_lines({71, 133, 4, -1.5f, 0.5f, columns, columns, 1}),
+                           product(64, 128, 4, 1, 2, neither, neither)}) {
     on_device d(where, p);
     gemm(where, d.what, {.policy = "short"});
     where.runs_on().synchronize(nullptr);

@@ -2,6 +2,8 @@
 // Products with few values of k: one launch.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/gemm/batch.hpp>
+#include <antiphase/gemm/epilogue.hpp>
 #include <antiphase/gemm/problem.hpp>
 
 #include "src/gemm/short/short_product.hpp"
@@ -11,14 +13,15 @@ namespace antiphase::gemms {
 struct short_plan {
   problem what;
   kernel code;
+  short_problem arguments;
   extent3 grid;
 };
 
 // The kernel; null if this build has none.
 const kernel* short_kernel(target where);
 // Whether its grid can be so large.
-bool short_tiles_fit(const problem& p);
+bool short_tiles_fit(const problem& p, const batch& of);
 // For a product with K of up to short_k, where there is a kernel.
-short_plan plan_short(target where, const problem& p);
+short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after);
 
 }  // namespace antiphase::gemms

@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with few values of k.
+// Products with up to four values of k: what is asked.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/policy.hpp>
+#include <cstdint>
+
+#include "src/gemm/ending.hpp"
 
 namespace antiphase::gemms {
 
-constexpr int short_k = 16;             // the longest K of such a product
-constexpr extent2 short_tile{64, 128};  // outputs of a block
+constexpr int short_k = 4;  // the longest K of such a product
+
+// A lane has 4 neighbouring columns of C, and so many rows one after the other. `lanes` lanes of a warp lie side by side, the others
+// below: narrow results keep all of them busy, too.
+constexpr int short_warps = 8, short_rows = 8, short_columns = 4;
+constexpr extent2 short_tile(int lanes) { return {short_warps * short_rows * 32 / lanes, short_columns * lanes}; }  // outputs of a block
+
+struct short_problem {
+  members<const float> a, b;
+  members<float> c;
+  const float* const* a_of;  // arrays of pointers to the members; null: by strides
+  const float* const* b_of;
+  float* const* c_of;
+  ending end;
+  std::int64_t rows, columns;
+  std::int32_t k, lanes;
+  bool packs;  // of 4 columns of C, if a member begins at a multiple of 16 bytes
+  std::uint32_t tiles_down, tiles_across;  // of a member
+};
 
 struct short_instance {
   kernel code;

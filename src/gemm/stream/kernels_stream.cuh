@@ -7,8 +7,6 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <stream_policy P> stream_instance stream_instance_of(const char* name) { return {P, kernel_of<stream_product<P>>(name)}; }
-
 std::vector<stream_instance> stream_kernels() {
   return {stream_instance_of<stream_policy{{32, 8}, {1, 1}, 8, 3, 1, true}>("gemm.stream-32x8-8"),
           stream_instance_of<stream_policy{{32, 16}, {1, 1}, 8, 3, 1, true}>("gemm.stream-32x16-8"),

@@ -7,17 +7,15 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <stream_policy P> stream_instance stream_async_instance_of(const char* name) { return {P, kernel_of<stream_product<P>>(name)}; }
-
 std::vector<stream_instance> stream_async_kernels() {
   using enum stream_loader;
-  return {stream_async_instance_of<stream_policy{{32, 8}, {1, 1}, 8, 3, 1, true, threads}>("gemm.stream-async-32x8-8"),
-          stream_async_instance_of<stream_policy{{32, 32}, {1, 1}, 8, 3, 1, true, threads}>("gemm.stream-async-32x32-8"),
-          stream_async_instance_of<stream_policy{{32, 32}, {2, 1}, 4, 3, 1, true, threads}>("gemm.stream-async-32x32-4"),
-          stream_async_instance_of<stream_policy{{64, 64}, {2, 2}, 2, 3, 1, true, threads}>("gemm.stream-async-64x64-2"),
-          stream_async_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 2, 4, true, threads}>("gemm.stream-async-32x32-1"),
-          stream_async_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 2, 4, false, threads}>("gemm.stream-async-32x32"),
-          stream_async_instance_of<stream_policy{{64, 64}, {4, 2}, 1, 3, 2, false, threads}>("gemm.stream-async-64x64")};
+  return {stream_instance_of<stream_policy{{32, 8}, {1, 1}, 8, 3, 1, true, threads}>("gemm.stream-async-32x8-8"),
+          stream_instance_of<stream_policy{{32, 32}, {1, 1}, 8, 3, 1, true, threads}>("gemm.stream-async-32x32-8"),
+          stream_instance_of<stream_policy{{32, 32}, {2, 1}, 4, 3, 1, true, threads}>("gemm.stream-async-32x32-4"),
+          stream_instance_of<stream_policy{{64, 64}, {2, 2}, 2, 3, 1, true, threads}>("gemm.stream-async-64x64-2"),
+          stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 2, 4, true, threads}>("gemm.stream-async-32x32-1"),
+          stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 2, 4, false, threads}>("gemm.stream-async-32x32"),
+          stream_instance_of<stream_policy{{64, 64}, {4, 2}, 1, 3, 2, false, threads}>("gemm.stream-async-64x64")};
 }
 
 }  // namespace AP_TARGET

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "src/gemm/cost.hpp"
 #include "src/gemm/stream/stream_product.hpp"
 
 namespace antiphase::gemms {
@@ -58,8 +59,8 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                 .k = size(k),
                 .batch = size(batch),
                 .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + outputs),
-                .multiprocessors = std::max(1, device.multiprocessors),
-                .slower = 64. / rates_of(device).fp64};
+                .multiprocessors = multiprocessors_of(device),
+                .slower = fp64_slower(device)};
   constexpr int most_parts = 64;
   constexpr double least_k = 2 * stream_step;  // of a part
   const bool clusters = features_of(device).clusters;

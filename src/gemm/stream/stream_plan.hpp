@@ -2,6 +2,8 @@
 // Streaming products: which kernel, how K is divided, and the launch.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/gemm/batch.hpp>
+#include <antiphase/gemm/epilogue.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <cstddef>
 #include <optional>
@@ -13,19 +15,15 @@
 
 namespace antiphase::gemms {
 
-// Products of one shape whose operands and results lie at equal distances, in elements. 0 for A or B: all have the same.
-struct batch {
-  std::int64_t count = 1;
-  std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;
-};
-
 struct stream_plan {
   problem what;
   batch of;
+  epilogue after;
   const stream_instance* with = nullptr;
   bool turned = false;  // B is the long operand
   stream_division how;
-  std::int64_t k_of_part = 0, tiles = 0;
+  std::int64_t k_of_part = 0;
+  std::int64_t along_long = 0, along_short = 0, tiles = 0;  // of a member, of the batch
   extent3 grid = {};
 
   std::size_t workspace() const;  // bytes
@@ -37,18 +35,20 @@ const std::vector<stream_instance>& stream_instances(target where);
 constexpr bool streams(std::int64_t k) { return k >= 1 && k != 3 && k != 4; }
 // Whether tiles can be counted.
 bool stream_tiles_fit(const problem& p, const batch& of);
-// At least what any stream_plan of that shape takes, growing with M, N and K.
-std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k);
+// At least what any stream_plan of that shape takes, growing with M, N, K and the batch.
+std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch);
 
-// Whether the kernel can run it: the copy engine asks for aligned operands, sm_90 and members of a batch that lie apart.
+// Whether the kernel can run it: the copy engine asks for aligned operands, sm_90 and members of a batch at equal distances.
 bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of, bool turned);
 // With a kernel and a division.
-stream_plan plan_stream(const context& where, const problem& p, const batch& of, const stream_instance& with, bool turned,
-                        const stream_division& how);
-// The fastest division, by prediction: with no form if no kernel of this build fits the device.
-stream_division_choice divide(const context& where, const problem& p, const batch& of = {});
+stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after, const stream_instance& with,
+                        bool turned, const stream_division& how);
+// The fastest division, by prediction: with no form if no kernel of this build fits the device. `undivided`: of those that add up an output
+// in the order of k alone.
+stream_division_choice divide(const context& where, const problem& p, const batch& of = {}, bool undivided = false);
 // With that division; nothing if it has no form.
-std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const stream_division_choice& how);
+std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
+                                       const stream_division_choice& how);
 launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on);
 
 }  // namespace antiphase::gemms

@@ -14,7 +14,9 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/exact_sum.cuh"
-#include "src/gemm/stream/stream_product.hpp"
+#include "src/gemm/stream/sparse_lines.cuh"
+#include "src/gemm/stream/stream_panel.cuh"
+#include "src/gemm/stream/stream_store.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -30,103 +32,6 @@ inline namespace AP_TARGET {
 // a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of 16, whichever way they lie, with q = lane % 4 and
 // g = lane / 4: all reads are of 8 bytes and free of bank conflicts, and every sum has the same order of k.
 
-// One operand's share of a slab: 32 k of `Lines` lines.
-template <int Lines> struct stream_panel {
-  static constexpr int width = stream_step, held = Lines < width ? width : Lines;  // lines across k come by 32
-  alignas(1024) float data[held * width];
-
-  // Row and column in the order in memory; rows of lines beyond the first 32 follow by 32.
-  AP_FN static constexpr int place(int row, int column) { return row * width + ((column / 4 ^ (row & 7)) * 4 | (column & 3)); }
-  AP_FN static constexpr int place_of(bool along_k, int line, int k) {
-    return along_k ? place(line, k) : line / width * (width * width) + place(k, line % width);
-  }
-};
-
-// load, by threads --------------------------------------------------------------------------------------------------------------
-// The threads of a slab copy 32 k of a tile's lines, from (first, k) on, with zeros behind k_end. A panel holds rows of 32 elements: of
-// one line, or of 32 lines at one k; `lanes` neighbouring threads copy one. Rows that lie behind the operand's last line are not copied:
-// they become zero in the first use of a slot, and stay so.
-template <int Bytes, int Threads, int Lines> AP_DEV void copy_lines(stream_panel<Lines>& to, const stream_operand& o, const float* data,
-                                                                    std::int64_t first, std::int64_t k, std::int64_t k_end, int thread,
-                                                                    bool first_use) {
-  using panel = stream_panel<Lines>;
-  constexpr int wide = Bytes / 4, width = stream_step, lanes = width / wide, rows_at_once = Threads / lanes;
-  const int column = thread % lanes * wide, row = thread / lanes;
-  const auto below = [](std::int64_t left, int most) { return left >= most ? most : left > 0 ? static_cast<int>(left) : 0; };
-  const int lines_left = below(o.lines - first, Lines), k_left = below(k_end - k, width);
-  const std::int64_t row_stride = o.along_k ? o.line_stride : o.k_stride, column_stride = o.along_k ? o.k_stride : o.line_stride;
-  const float* const from = data + first * o.line_stride + k * o.k_stride + row * row_stride + column * column_stride;
-  const auto copy_rows = [&](int top, const float* at, int rows, int rows_left, int inside) {
-    float* const target = to.data + top * width;
-    for (int r = row; r < rows; r += rows_at_once, at += rows_at_once * row_stride) {
-      const int bytes = r < rows_left ? inside : 0;
-      copy_async<Bytes>(target + panel::place(r, column), bytes > 0 ? at : data, bytes);
-    }
-  };
-  int filled = lines_left;  // rows that have been copied
-  if (o.along_k) {
-    copy_rows(0, from, lines_left, lines_left, 4 * below(k_left - column, wide));
-  } else {
-    filled = (lines_left + width - 1) / width * width;
-    for (int line = 0; line < lines_left; line += width)
-      copy_rows(line, from + line * column_stride, width, k_left, 4 * below(lines_left - line - column, wide));
-  }
-  if (first_use)
-    for (int i = filled * width + 4 * thread; i < panel::held * width; i += 4 * Threads) store_pack<4>(to.data + i, pack<float, 4>{});
-}
-
-// sparse lines ------------------------------------------------------------------------------------------------------------------
-// A line with three or four nonzeros is sparse: exact_sum computes its outputs, and keeps the digits that FP64 cuts off. With fewer
-// nonzeros nothing visible is cut off, with more nothing is promised. Nonzeros are counted until it is known that all lines are dense,
-// which of most data takes one slab.
-constexpr int dense_line = 5;  // nonzeros, or more
-AP_DEV bool is_sparse_count(int nonzeros) { return nonzeros == 3 || nonzeros == 4; }
-struct line_nonzeros {
-  std::int64_t k[4];  // in order; -1: no more
-};
-// What is known of the lines of a tile, or of a warp's part of it: first those of the long operand, then those of the short one.
-template <int Lines> struct line_register {
-  std::int32_t nonzeros[Lines];
-  line_nonzeros found[Lines];  // of sparse lines
-};
-// The lanes of a warp find a line's first four nonzeros together.
-AP_DEV void find_nonzeros(const float* line, std::int64_t k_stride, std::int64_t k_end, line_nonzeros& to) {
-  int count = 0;
-  for (std::int64_t first = 0; first < k_end && count < 4; first += warp_size) {
-    const std::int64_t k = first + lane_index();
-    const unsigned there = ballot(k < k_end && line[k * k_stride] != 0);
-    for (int lane = 0; there >> lane != 0 && lane < warp_size && count < 4; ++lane) {
-      if ((there >> lane & 1u) == 0) continue;
-      if (lane_index() == 0) to.k[count] = first + lane;
-      ++count;
-    }
-  }
-  for (; count < 4; ++count)
-    if (lane_index() == 0) to.k[count] = -1;
-}
-
-// sums --------------------------------------------------------------------------------------------------------------------------
-// A lane's sums of its warp's Rows x Columns outputs, in cells of 2 neighbouring lines of the long operand times 4 (of 8 columns: 2) of the
-// short one.
-template <int Rows, int Columns> struct stream_sums {
-  static constexpr int two = Columns == 8 ? 1 : 2;  // neighbouring lines of the short operand that a lane reads
-  static constexpr int down = Rows / 16, across = Columns / (8 * two), cells = down * across, wide = 2 * two;
-  double value[down][across * two][4];
-
-  struct cell {
-    double value[2][wide];
-  };
-  AP_DEV cell at(int n) const {
-    cell v;
-    AP_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      AP_UNROLL
-      for (int j = 0; j < wide; ++j) v.value[i][j] = value[n / across][n % across * two + j % two][2 * i + j / two];
-    }
-    return v;
-  }
-};
-
 template <stream_policy P> struct stream_product {
   static_assert(valid(P));
   static constexpr bool by_engine = P.by == stream_loader::engine, shares = P.shares;
@@ -141,11 +46,12 @@ template <stream_policy P> struct stream_product {
 
   // storage ---------------------------------------------------------------------------------------------------------------------
   enum event { full, empty };
-  static constexpr int rows = P.tile.m / P.warps.m, columns = P.tile.n / P.warps.n;  // of a warp
-  using sums = stream_sums<rows, columns>;
+  using sums = stream_sums<P>;
   using cell = typename sums::cell;
+  using out = stream_store<P>;
+  static constexpr int rows = sums::rows, columns = sums::columns;  // of a warp
   static constexpr int warps_of_slab = P.warps.m * P.warps.n, lanes_of_slab = warps_of_slab * warp_size;
-  static constexpr int cells = sums::cells * lanes_of_slab, outputs_of_cell = 2 * sums::wide;
+  static constexpr int cells = sums::cells * lanes_of_slab, outputs_of_cell = sums::outputs_of_cell;
   struct slab {
     stream_panel<P.tile.m> a;  // of the long operand
     stream_panel<P.tile.n> b;
@@ -176,24 +82,24 @@ template <stream_policy P> struct stream_product {
   using slot_cursor = cursor<P.stages>;
 
  private:
-  struct work {
-    std::int64_t batch, top, left;  // first lines of the long and the short operand
-    std::int64_t k, k_end;
-    AP_DEV int steps() const { return static_cast<int>(ceil_div<std::int64_t>(k_end - k, stream_step * P.slabs)); }
-    // Of slab n of a step.
-    AP_DEV std::int64_t k_of(int step, int n) const { return k + (std::int64_t{step} * P.slabs + n) * stream_step; }
-  };
+  using work = stream_work;
+  AP_DEV static int steps_of(const work& w) { return static_cast<int>(ceil_div<std::int64_t>(w.k_end - w.k, stream_step * P.slabs)); }
+  // Of slab n of a step.
+  AP_DEV static std::int64_t k_of(const work& w, int step, int n) { return w.k + (std::int64_t{step} * P.slabs + n) * stream_step; }
+  AP_DEV static const float* first_of(const stream_operand& o, std::int64_t member) {
+    return o.member != nullptr ? o.member[member] : o.data + member * o.batch_stride;
+  }
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t part) {
     const std::uint32_t row = tile / p.tiles_along_short, column = tile % p.tiles_along_short;
-    const std::int64_t k = part * p.k_of_part, end = k + p.k_of_part;
-    return {row / p.tiles_along_long, std::int64_t{row % p.tiles_along_long} * P.tile.m, std::int64_t{column} * P.tile.n, k < p.k ? k : p.k,
-            end < p.k ? end : p.k};
+    const std::int64_t k = part * p.k_of_part, end = k + p.k_of_part, member = row / p.tiles_along_long;
+    return {member,
+            std::int64_t{row % p.tiles_along_long} * P.tile.m,
+            std::int64_t{column} * P.tile.n,
+            k < p.k ? k : p.k,
+            end < p.k ? end : p.k,
+            first_of(p.of_long, member),
+            first_of(p.of_short, member)};
   }
-  // Whether all lines of the tile exist.
-  AP_DEV static bool is_whole(const params& p, const work& w) {
-    return w.top + P.tile.m <= p.of_long.lines && w.left + P.tile.n <= p.of_short.lines;
-  }
-  AP_DEV static const float* first_of(const stream_operand& o, const work& w) { return o.data + w.batch * o.batch_stride; }
 
   // load, by the engine ---------------------------------------------------------------------------------------------------------
   template <int Lines> AP_DEV static void load_panel(stream_panel<Lines>& to, const tensor_map& map, bool along_k, mbarrier& landed,
@@ -213,18 +119,19 @@ template <stream_policy P> struct stream_product {
   }
   AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w) requires by_engine {
     const int bytes_of_slab = bytes_of(p.of_long.along_k, P.tile.m) + bytes_of(p.of_short.along_k, P.tile.n);
-    const int steps = w.steps();
+    const int steps = steps_of(w);
+    const std::int64_t of_long = p.of_long.batch_stride > 0 ? w.member : 0, of_short = p.of_short.batch_stride > 0 ? w.member : 0;
     for (int step = 0; step < steps; ++step, ++at) {
       mbarrier& landed = s.ring.barrier[full][at.index];
       s.ring.acquire(at);
       int slabs = 0;
       AP_UNROLL
       for (int n = 0; n < P.slabs; ++n) {
-        const std::int64_t k = w.k_of(step, n);
+        const std::int64_t k = k_of(w, step, n);
         if (k >= w.k_end) continue;
         slab& to = s.stages[at.index].of[n];
-        load_panel(to.a, p.long_map, p.of_long.along_k, landed, w.top, k, w.batch);
-        load_panel(to.b, p.short_map, p.of_short.along_k, landed, w.left, k, w.batch);
+        load_panel(to.a, p.long_map, p.of_long.along_k, landed, w.top, k, of_long);
+        load_panel(to.b, p.short_map, p.of_short.along_k, landed, w.left, k, of_short);
         ++slabs;
       }
       s.ring.commit(at, full, bytes{slabs * bytes_of_slab});
@@ -232,12 +139,12 @@ template <stream_policy P> struct stream_product {
   }
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
-  template <int Lines> AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const work& w, std::int64_t first,
-                                                     std::int64_t k, int thread, bool first_use) {
-    if (o.width == 4)
-      copy_lines<16, lanes_of_slab>(to, o, first_of(o, w), first, k, w.k_end, thread, first_use);
+  template <int Lines> AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const float* data, const work& w,
+                                                     std::int64_t first, std::int64_t k, int thread, bool first_use) {
+    if (o.width == 4 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0)
+      copy_lines<16, lanes_of_slab>(to, o, data, first, k, w.k_end, thread, first_use);
     else
-      copy_lines<4, lanes_of_slab>(to, o, first_of(o, w), first, k, w.k_end, thread, first_use);
+      copy_lines<4, lanes_of_slab>(to, o, data, first, k, w.k_end, thread, first_use);
   }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
@@ -329,7 +236,7 @@ template <stream_policy P> struct stream_product {
     std::uint32_t of_long = 0, of_short = 0;
 
     AP_DEV outside_lines(const params& p, const work& w, const seat& t) {
-      if (is_whole(p, w)) return;
+      if (out::is_whole(p, w)) return;
       AP_UNROLL
       for (int l = 0; l < 2 * sums::down; ++l)
         of_long |= static_cast<std::uint32_t>(w.top + long_fragment::line(t.top, l, t.g) >= p.of_long.lines) << l;
@@ -369,13 +276,13 @@ template <stream_policy P> struct stream_product {
   AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, line_watch& lines, sums& sum) {
     const outside_lines outside(p, w, t);
     const auto use = [&](int step, int slot) {
-      const std::int64_t left = w.k_end - w.k_of(step, t.slab);
+      const std::int64_t left = w.k_end - k_of(w, step, t.slab);
       const slab& from = s.stages[slot].of[t.slab];
       const bool dense = multiply(p, from, t, left > stream_step / 2 ? 2 : left > 0, lines.watching && left > 0, outside, sum);
       if (dense) lines.watching = false;
       if (lines.watching && left > 0) lines.look(p, from, t);
     };
-    const int steps = w.steps();
+    const int steps = steps_of(w);
     if constexpr (by_engine) {
       for (int step = 0; step < steps; ++step, ++at) {
         s.ring.wait(at, full);
@@ -384,11 +291,11 @@ template <stream_policy P> struct stream_product {
       }
     } else {
       const auto copy = [&](int step, int slot) {
-        const std::int64_t k = w.k_of(step, t.slab);
+        const std::int64_t k = k_of(w, step, t.slab);
         if (k >= w.k_end) return;
         slab& to = s.stages[slot].of[t.slab];
-        copy_panel(to.a, p.of_long, w, w.top, k, t.lane, step < P.stages);
-        copy_panel(to.b, p.of_short, w, w.left, k, t.lane, step < P.stages);
+        copy_panel(to.a, p.of_long, w.of_long, w, w.top, k, t.lane, step < P.stages);
+        copy_panel(to.b, p.of_short, w.of_short, w, w.left, k, t.lane, step < P.stages);
       };
       async_copies<P.stages, who_shares_a_slab> ring;
       pipeline line{ring};
@@ -397,91 +304,16 @@ template <stream_policy P> struct stream_product {
     }
   }
 
-  // store -----------------------------------------------------------------------------------------------------------------------
-  // Where a lane's n-th cell begins in the tile.
-  struct cell_place {
-    int row, column;
-  };
-  AP_DEV static cell_place place_of(int n, int lane) {
-    const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;
-    return {warp % P.warps.m * rows + n / sums::across * 16 + 2 * g,
-            warp / P.warps.m * columns + n % sums::across * 8 * sums::two + sums::wide * q};
-  }
-  template <int Wide> AP_DEV static void store_pack_of(const params& p, float* c, auto value) {
-    pack<float, Wide> out{};
-    if (p.beta != 0) out = load_pack<Wide>(c);
-    AP_UNROLL
-    for (int e = 0; e < Wide; ++e) out.element[e] = blend(p, static_cast<float>(value(e)), &out.element[e]);
-    store_pack<Wide>(c, out);
-  }
-  template <int Count> struct pack_of { static constexpr int count = Count; };
-  // A lane's cells, of which the first begins at (row, column); n-th(n) is cell n. Its neighbours are 16 lines of the long operand and
-  // 8 * two lines of the short one away.
-  template <int Down, int Across> AP_DEV static void store(const params& p, const work& w, cell_place at, bool whole, auto nth) {
-    constexpr int wide = sums::wide, apart = 8 * sums::two;
-    float* c = p.c + w.batch * p.batch_stride + (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
-    const auto store_rows = [&](auto by) {
-      AP_UNROLL
-      for (int i = 0; i < Down; ++i, c += 16 * p.long_stride) {
-        AP_UNROLL
-        for (int j = 0; j < Across; ++j) {
-          const cell v = nth(i * Across + j);
-          AP_UNROLL
-          for (int r = 0; r < 2; ++r) {
-            AP_UNROLL
-            for (int e = 0; e < wide; e += by.count)
-              store_pack_of<by.count>(p, c + j * apart + r * p.long_stride + e, [&](int n) { return v.value[r][e + n]; });
-          }
-        }
-      }
-    };
-    if (whole && p.packs == stream_packs::along_short) {
-      store_rows(pack_of<wide>{});
-    } else if (whole && p.packs == stream_packs::pairs_along_short) {
-      store_rows(pack_of<2>{});
-    } else if (whole && p.packs == stream_packs::along_long) {
-      AP_UNROLL
-      for (int j = 0; j < Across; ++j, c += (apart - wide) * p.short_stride) {
-        cell v[Down];
-        AP_UNROLL
-        for (int i = 0; i < Down; ++i) v[i] = nth(i * Across + j);
-        AP_UNROLL
-        for (int e = 0; e < wide; ++e, c += p.short_stride) {
-          AP_UNROLL
-          for (int i = 0; i < Down; ++i) store_pack_of<2>(p, c + 16 * i, [&](int n) { return v[i].value[n][e]; });
-        }
-      }
-    } else {
-      AP_UNROLL
-      for (int i = 0; i < Down; ++i) {
-        AP_UNROLL
-        for (int j = 0; j < Across; ++j) store_edge(p, w, {at.row + 16 * i, at.column + j * apart}, nth(i * Across + j));
-      }
-    }
-  }
-  AP_DEV static void store_edge(const params& p, const work& w, cell_place at, const cell& v) {
-    const std::int64_t rows_left = p.of_long.lines - w.top - at.row, columns_left = p.of_short.lines - w.left - at.column;
-    float* const c = p.c + w.batch * p.batch_stride + (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
-    AP_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      AP_UNROLL
-      for (int j = 0; j < sums::wide; ++j) {
-        float* const to = c + i * p.long_stride + j * p.short_stride;
-        if (i < rows_left && j < columns_left) *to = blend(p, static_cast<float>(v.value[i][j]), to);
-      }
-    }
-  }
-
   // store, sparse lines ---------------------------------------------------------------------------------------------------------
   // Line n of a register that begins with the lines (top, left) and holds so many of the long operand. One warp.
   AP_DEV static void find_line(const params& p, const work& w, std::int64_t top, std::int64_t left, int of_long, int n, line_nonzeros& to) {
     const stream_operand& o = n < of_long ? p.of_long : p.of_short;
     const std::int64_t line = n < of_long ? top + n : left + n - of_long;
-    find_nonzeros(first_of(o, w) + line * o.line_stride, o.k_stride, p.k, to);
+    find_nonzeros((n < of_long ? w.of_long : w.of_short) + line * o.line_stride, o.k_stride, p.k, to);
   }
   AP_DEV static double exact(const params& p, const work& w, std::int64_t row, std::int64_t column, const line_nonzeros& at) {
-    const float* const a = first_of(p.of_long, w) + row * p.of_long.line_stride;
-    const float* const b = first_of(p.of_short, w) + column * p.of_short.line_stride;
+    const float* const a = w.of_long + row * p.of_long.line_stride;
+    const float* const b = w.of_short + column * p.of_short.line_stride;
     exact_sum sum;
     for (const std::int64_t k : at.k)
       if (k >= 0) sum.add(double{a[k * p.of_long.k_stride]} * b[k * p.of_short.k_stride]);
@@ -517,10 +349,11 @@ template <stream_policy P> struct stream_product {
         if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top + t.top, w.left + t.left, rows, n, lines.found[n]);
       warp_sync();
     }
-    store<sums::down, sums::across>(p, w, place_of(0, t.lane), is_whole(p, w), [&](int n) {
+    const out to(p, w, out::place_of(0, t.lane));
+    to.template store<sums::down, sums::across>([&](int n) {
       cell v = sum.at(n);
       if (watch.watching) {
-        const cell_place at = place_of(n, t.lane);
+        const cell_place at = out::place_of(n, t.lane);
         take_exact(p, w, at, lines, at.row - t.top, rows + at.column - t.left, v);
       }
       return v;
@@ -551,7 +384,7 @@ template <stream_policy P> struct stream_product {
     const std::int64_t doubles = std::int64_t{share} * outputs_of_cell + lines_of_tile,
                        mine = (std::int64_t{tile} * cluster + rank) * p.parts;
     double* const partial = p.partial + mine * doubles;
-    const bool last = part + 1 == p.parts, whole = is_whole(p, w);
+    const bool last = part + 1 == p.parts;
     if (p.parts > 1 && last) {
       for (int other = thread; other < part; other += threads) {
         std::uint64_t* const flag = p.arrived + mine + other;
@@ -599,9 +432,9 @@ template <stream_policy P> struct stream_product {
       }
       each([&](double& sum, int e) { sum += here.value[e / sums::wide][e % sums::wide]; });
       if (last) {
-        const cell_place at = place_of(n, lane);
+        const cell_place at = out::place_of(n, lane);
         if (sparse) take_exact(p, w, at, lines, at.row, P.tile.m + at.column, v);
-        store<1, 1>(p, w, at, whole, [&](int) { return v; });
+        out(p, w, at).template store<1, 1>([&](int) { return v; });
       } else {
         each([&](double& sum, int e) { there[part * doubles + e * share] = sum; });
       }
@@ -666,6 +499,8 @@ template <stream_policy P> struct stream_product {
     }
   }
 };
+
+template <stream_policy P> stream_instance stream_instance_of(const char* name) { return {P, kernel_of<stream_product<P>>(name)}; }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

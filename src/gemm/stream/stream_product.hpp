@@ -6,6 +6,8 @@
 #include <antiphase/gemm/policy.hpp>
 #include <cstdint>
 
+#include "src/gemm/ending.hpp"
+
 namespace antiphase::gemms {
 
 // Who brings the operands to shared memory:
@@ -27,6 +29,10 @@ struct stream_policy {
 
   constexpr bool operator==(const stream_policy&) const = default;
   constexpr int computing_warps() const { return warps.m * warps.n * slabs; }
+  // Neighbouring lines of the short operand that a lane reads: of 8 columns, a lane has one at a time.
+  constexpr int lines_of_lane() const { return tile.n / warps.n == 8 ? 1 : 2; }
+  // A lane's sums come in cells of 2 neighbouring lines of the long operand times so many of the short one.
+  constexpr int cell_width() const { return 2 * lines_of_lane(); }
 };
 constexpr int stream_step = 32;  // k of a slab
 constexpr bool valid(const stream_policy& p) {
@@ -40,15 +46,17 @@ struct stream_instance {
   kernel code;
 };
 
-// One operand of a batch of products. Element (l, k) of member b lies at data[b * batch_stride + l * line_stride + k * k_stride].
+// One operand of a batch of products. Element (l, k) of member b lies at data[b * batch_stride + l * line_stride + k * k_stride], or, with
+// an array of pointers, at member[b][l * line_stride + k * k_stride].
 struct stream_operand {
   const float* data;
+  const float* const* member;
   std::int64_t lines, line_stride, k_stride, batch_stride;
   bool along_k;        // rows of shared memory run along k; else along lines
-  std::int32_t width;  // floats of a thread's copy: 1, or 4 if all rows begin at multiples of 16 bytes and elements lie side by side
+  std::int32_t width;  // floats of a thread's copy: 1, or 4 if elements lie side by side, and rows begin at multiples of 16 bytes if the
+                       // matrix does
 };
-// How outputs are stored: in packs along lines of the short operand (4, or 2 where a warp has 8 of them), in pairs along lines of either,
-// or one by one.
+// How outputs are stored: in packs along lines of the short operand (as wide as a cell), in pairs along lines of either, or one by one.
 enum class stream_packs : unsigned char { none, along_short, pairs_along_short, along_long };
 
 // The product of the long operand and the short one, whichever of them is A.
@@ -56,9 +64,10 @@ struct stream_problem {
   tensor_map long_map, short_map;  // engine: boxes of 32 k and a tile's lines; or, across k, of 32 lines and 32 k
   stream_operand of_long, of_short;
   float* c;
+  float* const* c_member;                                // an array of pointers, as of operands
   std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
-  stream_packs packs;
-  float alpha, beta;
+  stream_packs packs;                                    // if the matrix begins at a multiple of 16 bytes
+  ending end;                                            // its rows are lines of the long operand
   std::int64_t k, k_of_part;  // k_of_part: a multiple of stream_step
   std::uint32_t tiles_along_long, tiles_along_short;
   std::uint32_t tiles;     // of the whole batch

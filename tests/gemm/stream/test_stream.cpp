@@ -30,7 +30,7 @@ class gemm_stream : public on_device {
   dense multiply(const context& where, const product& p, const stream_instance& with, bool turned, const stream_division& how) const {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
-    const stream_plan plan = gemms::plan_stream(where, what, {}, with, turned, how);
+    const stream_plan plan = gemms::plan_stream(where, what, {}, {}, with, turned, how);
     device_array<std::byte> workspace(where, std::vector<std::byte>(plan.workspace() + 1, std::byte{0x5A}));
     gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
     where.runs_on().synchronize(nullptr);
@@ -227,46 +227,6 @@ TEST_P(gemm_stream, beta_of_0_leaves_c_unread) {
     }
 }
 
-// A batch: strides of C beyond a product's own elements, operands shared by all members, and one member alone.
-TEST_P(gemm_stream, batches) {
-  const context where = any();
-  const std::int64_t m = 37, n = 20, k = 50, count = 5;
-  for (const bool same_b : {false, true})
-    for (const int offset : {0, 1}) {
-      std::vector<product> members;
-      for (unsigned i = 0; i < count; ++i) members.push_back(product_of(reals(m, k, 10 + i), reals(k, n, 20 + (same_b ? 0 : i)), 1, 0.5f));
-      const std::int64_t apart_a = m * 52 + 4, apart_b = k * n + 4, apart_c = m * n + 7;
-      std::vector<float> a(static_cast<std::size_t>(count * apart_a), nan), b(static_cast<std::size_t>(count * apart_b), nan),
-          c(static_cast<std::size_t>(count * apart_c + 1), nan);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const product& p = members[static_cast<std::size_t>(i)];
-        for (std::int64_t r = 0; r < m; ++r) {
-          for (std::int64_t s = 0; s < k; ++s) a[static_cast<std::size_t>(i * apart_a + r * 52 + s)] = p.a(r, s);
-          for (std::int64_t s = 0; s < n; ++s) c[static_cast<std::size_t>(i * apart_c + r * n + s)] = p.c(r, s);
-        }
-        for (std::int64_t r = 0; r < k; ++r)
-          for (std::int64_t s = 0; s < n; ++s) b[static_cast<std::size_t>(i * apart_b + r * n + s)] = p.b(r, s);
-      }
-      a.insert(a.begin(), static_cast<std::size_t>(offset), nan);
-      device_array<float> on_a(where, a), on_b(where, b), on_c(where, c);
-      const gemm_problem first{
-          .a = {on_a.data() + offset, m, k, 52, 1}, .b = {on_b.data(), k, n, n, 1}, .c = {on_c.data(), m, n, n, 1}, .beta = 0.5f};
-      const gemms::batch of{count, apart_a, same_b ? 0 : apart_b, apart_c};
-      const std::optional<stream_plan> plan = gemms::plan_stream(where, first, of, gemms::divide(where, first, of));
-      ASSERT_TRUE(plan.has_value());
-      device_array<std::byte> workspace(where, plan->workspace() + 1);
-      gemms::run(where, *plan, {workspace.data(), plan->workspace()}, nullptr);
-      where.runs_on().synchronize(nullptr);
-      const std::vector<float> after = on_c.to_host();
-      for (std::int64_t i = 0; i < count; ++i) {
-        SCOPED_TRACE(testing::Message() << "member " << i << ", offset " << offset << (same_b ? ", the same B" : ""));
-        expect_kept(made(m, n, [&](auto r, auto s) { return after[static_cast<std::size_t>(i * apart_c + r * n + s)]; }),
-                    members[static_cast<std::size_t>(i)]);
-        for (std::int64_t gap = m * n; gap < apart_c; ++gap) EXPECT_TRUE(std::isnan(after[static_cast<std::size_t>(i * apart_c + gap)]));
-      }
-    }
-}
-
 TEST_P(gemm_stream, every_schedule_gives_the_same_bits) {
   product p = product_of(reals(70, 330, 1, 60), reals(330, 37, 2, 60), 1, 1);
   for (std::int64_t i = 0; i < 70; i += 7)
@@ -303,14 +263,17 @@ TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
       for (const std::int64_t k : {1, 63, 128, 700, 4096, 70'000, 1'000'000}) {
         float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
         const gemm_problem p{.a = row_major<const float>(data, m, k), .b = row_major<const float>(data, k, n), .c = row_major(data, m, n)};
-        const auto plan = gemms::plan_stream(where, p, {}, gemms::divide(where, p));
+        const auto plan = gemms::plan_stream(where, p, {}, {}, gemms::divide(where, p));
         ASSERT_TRUE(plan.has_value());
         divided += plan->workspace() > 0;
-        const std::size_t most = gemms::most_stream_workspace(m, n, k);
+        const std::size_t most = gemms::most_stream_workspace(m, n, k, 1);
         EXPECT_LE(plan->workspace(), most) << m << " x " << n << " x " << k;
-        EXPECT_LE(most, gemms::most_stream_workspace(m + 1, n, k));
-        EXPECT_LE(most, gemms::most_stream_workspace(m, n + 1, k));
-        EXPECT_LE(most, gemms::most_stream_workspace(m, n, k + 1));
+        EXPECT_LE(most, gemms::most_stream_workspace(m + 1, n, k, 1));
+        EXPECT_LE(most, gemms::most_stream_workspace(m, n + 1, k, 1));
+        EXPECT_LE(most, gemms::most_stream_workspace(m, n, k + 1, 1));
+        const auto of_batch = gemms::plan_stream(where, p, {9}, {}, gemms::divide(where, p, {9}));
+        EXPECT_LE(of_batch->workspace(), gemms::most_stream_workspace(m, n, k, 9));
+        EXPECT_LE(most, gemms::most_stream_workspace(m, n, k, 9));
       }
   EXPECT_GT(divided, 10);
 }

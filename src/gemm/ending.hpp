@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// An epilogue as kernels see it.
+#pragma once
+#include <antiphase/gemm/batch.hpp>
+#include <antiphase/gemm/epilogue.hpp>
+#include <antiphase/gemm/problem.hpp>
+#include <cstdint>
+
+namespace antiphase::gemms {
+
+// Matrices of a batch: element (i, j) of member n lies at data[i * row_stride + j * column_stride + n * member_stride].
+template <class T> struct members {
+  T* data;
+  std::int64_t row_stride, column_stride, member_stride;
+
+  AP_FN constexpr T* at(std::int64_t i, std::int64_t j, std::int64_t n) const {
+    return data + i * row_stride + j * column_stride + n * member_stride;
+  }
+};
+
+// What becomes of a sum of products on its way to C. `plain`: nothing but alpha and beta, on C itself; a kernel that has them may leave the
+// rest unread.
+struct ending {
+  activation function;
+  bool plain;
+  float alpha, beta, scale;
+  members<const float> residual, input;  // residual without an address: C itself
+  members<float> before;                 // without an address: it is not stored
+  const float* row_bias;
+  const float* column_bias;
+  std::int64_t row_bias_stride, column_bias_stride;  // from member to member
+};
+inline ending ending_of(const problem& p, const epilogue& e) {
+  const auto with = [](const auto& v, std::int64_t stride) { return members{v.data, v.row_stride, v.column_stride, stride}; };
+  return {e.function,
+          e.is_plain(),
+          p.alpha,
+          p.beta,
+          e.scale,
+          with(e.residual, e.residual_stride),
+          with(e.input, e.input_stride),
+          with(e.before, e.before_stride),
+          e.row_bias,
+          e.column_bias,
+          e.row_bias_stride,
+          e.column_bias_stride};
+}
+// Of the transposed product.
+inline ending transposed(const ending& e) {
+  ending t = e;
+  const auto turn = [](auto& v) { v = {v.data, v.column_stride, v.row_stride, v.member_stride}; };
+  turn(t.residual), turn(t.input), turn(t.before);
+  t.row_bias = e.column_bias, t.row_bias_stride = e.column_bias_stride;
+  t.column_bias = e.row_bias, t.column_bias_stride = e.row_bias_stride;
+  return t;
+}
+
+}  // namespace antiphase::gemms

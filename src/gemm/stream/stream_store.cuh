@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a lane's sums of a streaming product to C.
+#pragma once
+#include <antiphase/device/vector.cuh>
+#include <cstdint>
+#include "src/gemm/blend.cuh"
+#include "src/gemm/finished.cuh"
+#include "src/gemm/stream/stream_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// A lane's sums of its warp's outputs, in cells of 2 neighbouring lines of the long operand times cell_width() of the short one.
+template <stream_policy P> struct stream_sums {
+  static constexpr int rows = P.tile.m / P.warps.m, columns = P.tile.n / P.warps.n;  // of a warp
+  static constexpr int two = P.lines_of_lane(), wide = P.cell_width();
+  static constexpr int down = rows / 16, across = columns / (8 * two), cells = down * across, outputs_of_cell = 2 * wide;
+  double value[down][across * two][4];
+
+  struct cell {
+    double value[2][wide];
+  };
+  AP_DEV cell at(int n) const {
+    cell v;
+    AP_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < wide; ++j) v.value[i][j] = value[n / across][n % across * two + j % two][2 * i + j / two];
+    }
+    return v;
+  }
+};
+
+// What a block computes: a tile of a member of the batch, by some values of k.
+struct stream_work {
+  std::int64_t member, top, left;  // first lines of the long and the short operand
+  std::int64_t k, k_end;
+  const float* of_long;  // where the member's operands begin
+  const float* of_short;
+};
+
+// Where a lane's cell begins in the tile.
+struct cell_place {
+  int row, column;
+};
+
+template <stream_policy P> struct stream_store {
+  using params = stream_problem;
+  using sums = stream_sums<P>;
+  using cell = typename sums::cell;
+  static constexpr int wide = sums::wide, apart = 8 * sums::two;  // apart: columns from a lane's cell to its next one
+
+  const params& p;
+  const stream_work& w;
+  cell_place at;  // of the first cell
+  float* c;       // its first output
+  stream_packs packs;
+
+  AP_DEV stream_store(const params& problem, const stream_work& work, cell_place first) : p(problem), w(work), at(first) {
+    c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
+    const bool aligned = p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0;  // of the others the host knows it
+    packs = is_whole(p, w) && aligned ? p.packs : stream_packs::none;
+    c += (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
+  }
+
+  // Whether all lines of the tile exist.
+  AP_DEV static bool is_whole(const params& p, const stream_work& w) {
+    return w.top + P.tile.m <= p.of_long.lines && w.left + P.tile.n <= p.of_short.lines;
+  }
+  // Of a lane's n-th cell. Its neighbours are 16 lines of the long operand and `apart` lines of the short one away.
+  AP_DEV static cell_place place_of(int n, int lane) {
+    const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;
+    return {warp % P.warps.m * sums::rows + n / sums::across * 16 + 2 * g, warp / P.warps.m * sums::columns + n % sums::across * apart + wide * q};
+  }
+
+  // Down x Across cells from the first one on; nth(n) is cell n.
+  template <int Down, int Across> AP_DEV void store(auto nth) const {
+    if (!p.end.plain || packs == stream_packs::none) return each_cell<Down, Across>(nth);
+    if (packs == stream_packs::along_short) return packs_along_short<wide, Down, Across>(nth);
+    if (packs == stream_packs::pairs_along_short) return packs_along_short<2, Down, Across>(nth);
+    pairs_along_long<Down, Across>(nth);
+  }
+
+ private:
+  template <int Wide> AP_DEV pack<float, Wide> blended(const pack<float, Wide>& before, auto value) const {
+    pack<float, Wide> out;
+    AP_UNROLL
+    for (int e = 0; e < Wide; ++e) out.element[e] = blend(p.end, static_cast<float>(value(e)), &before.element[e]);
+    return out;
+  }
+  // `Count` packs, of which the n-th lies at place(n). All of C is read before the first is written, so that the reads overlap.
+  template <int Wide, int Count> AP_DEV void store_packs(auto place, auto value) const {
+    pack<float, Wide> before[Count] = {};
+    if (p.end.beta != 0) {
+      AP_UNROLL
+      for (int n = 0; n < Count; ++n) before[n] = load_pack<Wide>(place(n));
+    }
+    AP_UNROLL
+    for (int n = 0; n < Count; ++n) store_pack<Wide>(place(n), blended(before[n], [&](int e) { return value(n, e); }));
+  }
+  template <int Wide, int Down, int Across> AP_DEV void packs_along_short(auto nth) const {
+    constexpr int of_row = wide / Wide;  // packs of a cell's row
+    AP_UNROLL
+    for (int i = 0; i < Down; ++i) {
+      cell v[Across];
+      AP_UNROLL
+      for (int j = 0; j < Across; ++j) v[j] = nth(i * Across + j);
+      float* const row = c + 16 * i * p.long_stride;
+      store_packs<Wide, 2 * Across * of_row>(
+          [&](int n) { return row + n / (Across * of_row) * p.long_stride + n / of_row % Across * apart + n % of_row * Wide; },
+          [&](int n, int e) { return v[n / of_row % Across].value[n / (Across * of_row)][n % of_row * Wide + e]; });
+    }
+  }
+  template <int Down, int Across> AP_DEV void pairs_along_long(auto nth) const {
+    AP_UNROLL
+    for (int j = 0; j < Across; ++j) {
+      cell v[Down];
+      AP_UNROLL
+      for (int i = 0; i < Down; ++i) v[i] = nth(i * Across + j);
+      float* const column = c + j * apart * p.short_stride;
+      store_packs<2, Down * wide>([&](int n) { return column + n % wide * p.short_stride + 16 * (n / wide); },
+                                  [&](int n, int e) { return v[n / wide].value[e][n % wide]; });
+    }
+  }
+  // Cell by cell, whatever is to be done: with an epilogue, at edges, without packs.
+  template <int Down, int Across> AP_DEV void each_cell(auto nth) const {
+    AP_UNROLL
+    for (int i = 0; i < Down; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < Across; ++j) {
+        float* const first = c + 16 * i * p.long_stride + j * apart * p.short_stride;
+        store_cell({at.row + 16 * i, at.column + j * apart}, first, nth(i * Across + j));
+      }
+    }
+  }
+  AP_DEV void store_cell(cell_place here, float* first, const cell& v) const {
+    const std::int64_t row = w.top + here.row, column = w.left + here.column;
+    const std::int64_t rows_left = p.of_long.lines - row, columns_left = p.of_short.lines - column;
+    float out[2][wide] = {};
+    AP_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < wide; ++j) {
+        if (i >= rows_left || j >= columns_left) continue;
+        const float sum = static_cast<float>(v.value[i][j]);
+        const float* const old = first + i * p.long_stride + j * p.short_stride;
+        out[i][j] = p.end.plain ? blend(p.end, sum, old) : finished(p.end, sum, row + i, column + j, w.member, old);
+      }
+    }
+    AP_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      float* const to = first + i * p.long_stride;
+      if (packs == stream_packs::along_short) {
+        pack<float, wide> all;
+        AP_UNROLL
+        for (int j = 0; j < wide; ++j) all.element[j] = out[i][j];
+        store_pack<wide>(to, all);
+        continue;
+      }
+      AP_UNROLL
+      for (int j = 0; j < wide; ++j)
+        if (i < rows_left && j < columns_left) to[j * p.short_stride] = out[i][j];
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
