@@ -52,6 +52,13 @@ class BenchList(ToolTest):
         for record in records:
             self.assertIs(record["verified"], True)
 
+    def test_batches(self):
+        name = self.list_of(product("plain", 20, 33, 17, "tn", count=5), product("added", 9, 5, 40, "nt", count=70, beta=1))
+        for policy in ("auto", "split", "tiled"):
+            records = self.result("--suite", name, "--policy", policy)["records"]
+            self.assertEqual([(r["count"], r["beta"], r["verified"]) for r in records], [(5, 0, True), (70, 1, True)])
+        self.assertIn("5 of 20 x 33 x 17 tn", self.run_tool(*BENCH, "--suite", name, *CPU).stdout.decode())
+
     def test_the_policy_that_is_asked_for(self):
         name = self.list_of(product("plain", 33, 20, 40), product("added", 20, 33, 70, "tn", beta=1))
         for policy in ("split-mma", "stream", "tiled"):
