@@ -20,7 +20,7 @@ namespace antiphase::gemms {
 struct request {
   const context& where;
   device_features has;
-  problem what;                          // its idle strides are small
+  problem what;  // its idle strides are small
   batch of;
   epilogue after;
   bool invariant;                        // reproducibility::batch_invariant
@@ -81,7 +81,7 @@ struct choice {
   prediction considered[beside_the_ladder];  // by auto, the fastest first
   std::size_t considered_count = 0;
 
-  bool by_members() const;        // whether members of the batch are computed one after the other
+  bool by_members() const;  // whether members of the batch are computed one after the other
   any_plan plan_of(std::int64_t member) const;
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem

@@ -42,9 +42,7 @@ struct runner {
   launch_counts operator()(const gemms::short_plan& plan) const {
     return where.runs_on().launch(plan.code, plan.grid, &plan.arguments, options.on);
   }
-  launch_counts operator()(const gemms::finish_plan& plan) const {
-    return gemms::run(where, plan, options.on);
-  }
+  launch_counts operator()(const gemms::finish_plan& plan) const { return gemms::run(where, plan, options.on); }
   launch_counts operator()(const gemms::plan& plan) const {
     return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
   }

@@ -239,9 +239,9 @@ struct epilogue_case {
   float alpha, beta, scale;
 };
 constexpr epilogue_case epilogue_cases[] = {
-    {activation::none, true, false, false, false, 1, 0, 1},        {activation::none, false, true, true, false, 1, 1, 1},
-    {activation::relu, false, true, false, true, -2, 0, 1},        {activation::gelu, true, true, true, true, 3, -0.5f, 2},
-    {activation::gelu_tanh, false, true, false, false, 3, 2, 1},   {activation::relu_gradient, false, false, false, false, 1, 0, 0.5f},
+    {activation::none, true, false, false, false, 1, 0, 1},         {activation::none, false, true, true, false, 1, 1, 1},
+    {activation::relu, false, true, false, true, -2, 0, 1},         {activation::gelu, true, true, true, true, 3, -0.5f, 2},
+    {activation::gelu_tanh, false, true, false, false, 3, 2, 1},    {activation::relu_gradient, false, false, false, false, 1, 0, 0.5f},
     {activation::gelu_gradient, false, false, true, true, 1, 2, 1}, {activation::gelu_tanh_gradient, true, false, false, false, 1, 1, -1},
     {activation::none, false, false, false, false, 1, 0.5f, 3},
 };
@@ -249,8 +249,8 @@ constexpr epilogue_case epilogue_cases[] = {
 class gemm_epilogues : public on_device {
  protected:
   // Runs the product with its epilogue and judges every output.
-  void expect_finished(const std::string& policy, const epilogue_case& one, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count,
-                       major by_c, int odd) {
+  void expect_finished(const std::string& policy, const epilogue_case& one, std::int64_t m, std::int64_t n, std::int64_t k,
+                       std::int64_t count, major by_c, int odd) {
     const context where = any();
     const std::vector<product> all = members_of(count, m, n, k, false, one.alpha, one.beta);
     std::vector<dense> residual, input, nothing, row_bias, column_bias;
@@ -263,10 +263,11 @@ class gemm_epilogues : public on_device {
       const placing how = placed(by, d[0], padding, offset);
       return matrices(where, d, how, dense_distance(d[0], how) + (4 - dense_distance(d[0], how) % 4) + offset);
     };
-    matrices a = lay(each(all, &product::a), major::row, (4 - k % 4) % 4, odd), b = lay(each(all, &product::b), major::row, (4 - n % 4) % 4, odd),
-             c = lay(each(all, &product::c), by_c, (4 - (by_c == major::row ? n : m) % 4) % 4, odd),
-             r = lay(residual, major::column, 1, 1), x = lay(input, major::row, 2, 0), before = lay(nothing, major::row, 1, 3),
-             of_rows = lay(row_bias, major::row, 0, 1), of_columns = lay(column_bias, major::row, 0, 0);
+    matrices a = lay(each(all, &product::a), major::row, (4 - k % 4) % 4, odd),
+             b = lay(each(all, &product::b), major::row, (4 - n % 4) % 4, odd),
+             c = lay(each(all, &product::c), by_c, (4 - (by_c == major::row ? n : m) % 4) % 4, odd), r = lay(residual, major::column, 1, 1),
+             x = lay(input, major::row, 2, 0), before = lay(nothing, major::row, 1, 3), of_rows = lay(row_bias, major::row, 0, 1),
+             of_columns = lay(column_bias, major::row, 0, 0);
     gemm_epilogue after{.function = one.function, .scale = one.scale};
     if (one.row_bias) after.row_bias = of_rows.view().data, after.row_bias_stride = of_rows.apart();
     if (one.column_bias) after.column_bias = of_columns.view().data, after.column_bias_stride = of_columns.apart();
@@ -420,7 +421,8 @@ TEST_P(gemm_invariant, a_row_has_the_same_bits_anywhere) {
 TEST_P(gemm_invariant, what_does_not_keep_it_is_refused) {
   const context where = any();
   std::vector<float> memory(2000);
-  const gemm_problem p{.a = {memory.data(), 8, 50, 50, 1}, .b = {memory.data() + 500, 50, 8, 8, 1}, .c = {memory.data() + 1500, 8, 8, 8, 1}};
+  const gemm_problem p{
+      .a = {memory.data(), 8, 50, 50, 1}, .b = {memory.data() + 500, 50, 8, 8, 1}, .c = {memory.data() + 1500, 8, 8, 8, 1}};
   const auto said = [&](gemm_options how) -> std::string {
     how.reproducible = reproducibility::batch_invariant;
     try {

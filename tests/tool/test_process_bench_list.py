@@ -118,6 +118,7 @@ class BenchList(ToolTest):
                     self.assertEqual(times["cublas_fp32"], min(times[who] for who in ("cublas_sgemm", "cublas_lt") if who in times))
                     self.assertAlmostEqual(record["times_cublas"], times["cublas_fp32"] / times["ours"])
                     self.assertLess(record["component"]["cublas_fp32"], record["shape"]["k"] + 1)
+            self.assertLessEqual(set(result["rivals"]), {"cublas_sgemm", "cublas_lt"})
             self.assertEqual(result["summary"]["all"]["products"], len(result["records"]))
 
 

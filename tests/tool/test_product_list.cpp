@@ -142,6 +142,14 @@ TEST(records_of_products, tell_the_faster_rival_and_the_roof) {
   EXPECT_EQ(record["roof"]["share"], .5);
   EXPECT_EQ(record["roof"]["cublas_share"], .25);
 }
+TEST(rivals_of_products, are_told_once) {
+  product_outcome first = measured("a", 1, 1, 1), second = measured("b", 1, 1, 1);
+  first.rivals[0].who.version = "13";
+  first.rivals.pop_back();
+  EXPECT_EQ(rivals_of_products({first, first}), (json{{"cublas_sgemm", {{"version", "13"}, {"mode", ""}}}}));
+  EXPECT_EQ(rivals_of_products({first, second}).size(), 2u);
+  EXPECT_EQ(rivals_of_products({}), json::object());
+}
 TEST(records_of_products, know_what_beta_and_a_batch_cost) {
   product_outcome o = measured("a", 20, 60, 40);
   o.of.size = {1000, 1000, 4};  // 4 MB of C, 32 kB of A and B

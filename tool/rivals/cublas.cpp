@@ -139,7 +139,7 @@ struct fast_cublas::state {
 fast_cublas::fast_cublas(const context& where) : state_(std::make_shared<state>(where)) {}
 
 std::vector<rival> fast_cublas::of(const gemms::problem& p, std::int64_t count) const {
-  rival plain = product_of(p, count == 1 ? "cublasSgemm, default math" : "cublasSgemmStridedBatched, default math");
+  rival plain = product_of(p, "cublasSgemm, of batches cublasSgemmStridedBatched, default math");
   plain.key = "cublas_sgemm";
   if (plain) plain.run = [s = state_, p, count](stream on) { s->library->multiply(p, count, s->memory(), on); };
   rival first{.key = "cublas_lt", .name = "cublasLt", .mode = "cublasLtMatmul, the heuristics' first algorithm, CUBLAS_COMPUTE_32F"};

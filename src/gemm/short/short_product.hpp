@@ -25,7 +25,7 @@ struct short_problem {
   ending end;
   std::int64_t rows, columns;
   std::int32_t k, lanes;
-  bool packs;  // of 4 columns of C, if a member begins at a multiple of 16 bytes
+  bool packs;                              // of 4 columns of C, if a member begins at a multiple of 16 bytes
   std::uint32_t tiles_down, tiles_across;  // of a member
 };
 

@@ -68,9 +68,8 @@ stream_packs packs_of(const stream_plan& plan) {
                      of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
   const int wide = plan.with->how.cell_width();
   const auto aligned = [&](std::int64_t apart, int count) {
-    const bool begins = plan.of.by_pointers() || (plan.of.c_stride % count == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) %
-                                                                                           (4u * static_cast<unsigned>(count)) ==
-                                                                                       0);
+    const bool begins = plan.of.by_pointers() || (plan.of.c_stride % count == 0 &&
+                                                  reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
     return begins && apart % count == 0;
   };
   if (of_short == 1 && !one_line && aligned(of_long, wide)) return stream_packs::along_short;

@@ -68,7 +68,7 @@ struct stream_problem {
   std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
   stream_packs packs;                                    // if the matrix begins at a multiple of 16 bytes
   ending end;                                            // its rows are lines of the long operand
-  std::int64_t k, k_of_part;  // k_of_part: a multiple of stream_step
+  std::int64_t k, k_of_part;                             // k_of_part: a multiple of stream_step
   std::uint32_t tiles_along_long, tiles_along_short;
   std::uint32_t tiles;     // of the whole batch
   std::int32_t parts;      // of K, of which each is taken by a cluster; their sums meet in the workspace

@@ -70,7 +70,8 @@ template <stream_policy P> struct stream_store {
   // Of a lane's n-th cell. Its neighbours are 16 lines of the long operand and `apart` lines of the short one away.
   AP_DEV static cell_place place_of(int n, int lane) {
     const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;
-    return {warp % P.warps.m * sums::rows + n / sums::across * 16 + 2 * g, warp / P.warps.m * sums::columns + n % sums::across * apart + wide * q};
+    return {warp % P.warps.m * sums::rows + n / sums::across * 16 + 2 * g,
+            warp / P.warps.m * sums::columns + n % sums::across * apart + wide * q};
   }
 
   // Down x Across cells from the first one on; nth(n) is cell n.

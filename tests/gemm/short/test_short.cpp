@@ -34,7 +34,8 @@ dense by_double(const product& p) {
 
 TEST_P(gemm_short, shapes_and_layouts) {
   unsigned seed = 1;
-  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 3}, {37, 300, 4}, {2100, 2, 4}, {260, 131, 4}, {64, 128, 4}, {70, 9, 3}})
+  for (const auto& [m, n, k] :
+       {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 3}, {37, 300, 4}, {2100, 2, 4}, {260, 131, 4}, {64, 128, 4}, {70, 9, 3}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column})
         for (const major by_c : {major::row, major::column}) {

@@ -212,6 +212,7 @@ void bench_products(const product_list_request& r) {
   so_far.finish();
   if (common.json) {
     json file = result_file("bench gemm", at, records_of());
+    file["rivals"] = rivals_of_products(all);
     file["summary"] = summary_of_products(all, roof);
     print_json(file);
   } else {

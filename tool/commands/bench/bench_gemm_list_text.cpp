@@ -175,10 +175,7 @@ json to_json(const summary& s) {
 void add_times(json& record, const product_outcome& o, const device_roof* roof) {
   record["protocol"] = "graph";
   add_time(record, "ours", o.time);
-  for (const product_outcome::opponent& one : o.rivals) {
-    record["time_us"][one.who.key] = one.time.median_us;
-    add_rival(record, one.who.key, one.who);
-  }
+  for (const product_outcome::opponent& one : o.rivals) record["time_us"][one.who.key] = one.time.median_us;
   if (const auto* const rival = o.fastest_rival()) {
     add_time(record, "cublas_fp32", rival->time);
     record["times_cublas"] = *times_cublas(o);
@@ -229,6 +226,13 @@ json records_of_products(const std::vector<product_outcome>& all, const std::str
   json records = json::array();
   for (const product_outcome& o : all) records.push_back(record_of(o, set, roof, timed));
   return records;
+}
+
+json rivals_of_products(const std::vector<product_outcome>& all) {
+  json value = json::object();
+  for (const product_outcome& o : all)
+    for (const product_outcome::opponent& one : o.rivals) add_rival(value, one.who.key, one.who);
+  return value.value("rivals", json::object());
 }
 
 json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof) {

@@ -36,6 +36,7 @@ struct product_outcome {
 std::string text_of(const listed_product& p);
 
 json records_of_products(const std::vector<product_outcome>& all, const std::string& set, const device_roof* roof, bool timed);
+json rivals_of_products(const std::vector<product_outcome>& all);  // each once
 json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof);
 std::string text_of_products(const std::vector<product_outcome>& all, const device_roof* roof, bool timed);
 // Throws verification_failed that names the wrong ones.
