@@ -88,6 +88,21 @@ TEST(spot_check, looks_at_every_tile_of_a_large_product) {
       EXPECT_FALSE(j.accepts(c)) << top << " " << left;
     }
 }
+TEST(spot_check, all_of_the_sampled_rows_have_to_be_finite) {
+  const listed_product p{.name = "", .group = "", .size = {200, 300, 2}, .layout = "tt"};
+  const judged j{p};
+  EXPECT_LT(j.check.outputs(), p.of_c());
+  for (std::int64_t column = 0; column < 300; ++column) {
+    std::vector<float> c = j.right;
+    for (std::int64_t i = 0; i < 200; ++i) c[static_cast<std::size_t>(i * 300 + column)] = std::numeric_limits<float>::infinity();
+    EXPECT_FALSE(j.accepts(c)) << column;
+  }
+}
+TEST(spot_check, an_output_that_is_no_number_is_infinitely_wrong) {
+  const judged j{{.name = "", .group = "", .size = {3, 4, 5}, .layout = "nt"}};
+  const device_array<float> device(cpu(), std::vector<float>(12, std::numeric_limits<float>::quiet_NaN()));
+  EXPECT_EQ(j.check(cpu(), device.data(), {.units = 1}).component, std::numeric_limits<double>::infinity());
+}
 TEST(spot_check, takes_a_few_outputs_of_a_product_with_long_sums) {
   const listed_product p{.name = "", .group = "", .size = {300, 200, 1000000}};
   const spot_check check(p, values());
