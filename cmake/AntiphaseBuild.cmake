@@ -17,8 +17,13 @@ endif()
 
 # ThreadSanitizer keeps a stack of calls per host thread, which the executor's fibers would mix up: without calls it knows none, and finds
 # races between host threads all the same.
+# Pointers that are null, or that lead to something else than their type says, AddressSanitizer finds when memory is accessed: without UndefinedBehavior-
+# Sanitizer's checks of them once more, programs are compiled in two thirds of the time. So are they without those of alignment and of what the compiler
+# warns of, which the library and all kernels keep.
+set(ANTIPHASE_PROGRAM_SANITIZER_FLAGS "")
 if(ANTIPHASE_SANITIZE STREQUAL "address")
-  set(ANTIPHASE_SANITIZER_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all)
+  set(ANTIPHASE_SANITIZER_FLAGS -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all)
+  set(ANTIPHASE_PROGRAM_SANITIZER_FLAGS -fno-sanitize=pointer-overflow,alignment,return,nonnull-attribute,returns-nonnull-attribute)
 elseif(ANTIPHASE_SANITIZE STREQUAL "thread")
   set(ANTIPHASE_SANITIZER_FLAGS -fsanitize=thread --param=tsan-instrument-func-entry-exit=0)
 elseif(ANTIPHASE_SANITIZE)
@@ -40,7 +45,8 @@ function(antiphase_options target)
     # in which they spend their time.
     target_compile_options(${target} PRIVATE
       "$<$<COMPILE_LANGUAGE:CXX>:${ANTIPHASE_SANITIZER_FLAGS};-fno-omit-frame-pointer;-g1;-D_GLIBCXX_ASSERTIONS>"
-      "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,-O0,-O1;-fno-tree-loop-optimize>>")
+      "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,-O0,-O1;-fno-tree-loop-optimize>>"
+      "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:${ANTIPHASE_PROGRAM_SANITIZER_FLAGS}>")
     target_link_options(${target} PRIVATE ${ANTIPHASE_SANITIZER_FLAGS})
   endif()
 endfunction()

@@ -39,7 +39,7 @@ double bytes_of_c(const request& r) {
 bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k; }
 judged_plan plan_short_product(const candidate&, const request& r) {
   if (r.what.k() > short_k) return objection{reason::long_k};
-  const kernel* const with = short_kernel(r.where.kind());
+  const kernel* const with = short_kernel(r.where.kind(), r.after);
   if (with == nullptr) return objection{reason::no_kernel};
   if (shortage_of(r.device(), *with) != shortage::none) return objection{reason::does_not_fit, *with};
   if (!short_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
@@ -70,6 +70,19 @@ judged_plan plan_streams(const candidate&, const request& r) {
 }
 double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
 
+// Inner products ---------------------------------------------------------------------------------------------------------------------------
+bool few_lines(const candidate&, const request& r) { return streams(r.what.k()) && has_few_lines(r.what); }
+judged_plan plan_inner_products(const candidate&, const request& r) {
+  if (!streams(r.what.k())) return objection{reason::few_products};
+  if (!has_few_lines(r.what)) return objection{reason::many_lines};
+  if (!dots_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
+  if (const auto found = plan_dots(r.where, r.what, r.of, r.after, divide_dots(r.where, r.what, r.of))) return *found;
+  return objection{reason::no_kernel};
+}
+double cost_of_dots(const candidate&, const request& r) {
+  return dots_seconds(r.where, r.what, r.of, divide_dots(r.where, r.what, r.of));
+}
+
 // Products of split operands --------------------------------------------------------------------------------------------------------------
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
   const kernel* const with = product_kernel(r.where.kind(), By);
@@ -89,8 +102,8 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
                    chunk = inside                    ? 1.81
                            : By == multiplier::split ? 1.147
                                                      : 2.5;
-  constexpr double line = inside ? 0.00007 : 0.00105, stored = 1.7e6;  // microseconds; bytes per microsecond
-  const double of_132 = multiprocessors_of(r) / 132.;
+  constexpr double line = inside ? 0.00007 : 0.00105;  // microseconds
+  const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 1.95e6 : 2.5e6;  // bytes per microsecond
   const double shorter = 4. * extent(r.k()) * extent(std::min(r.what.m(), r.what.n()));
   const double split_before = 2 * (inside ? shorter : bytes_of_operands(r));
   const double lines = inside ? extent(std::min(r.what.m(), r.what.n())) : extent(r.what.m()) + extent(r.what.n());
@@ -129,6 +142,15 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .cost = cost_of_stream,
      .plan = plan_streams,
      .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
+     .whole = true},
+    {.is = {.name = "dots",
+            .adds = "sums in FP64 as inner products, for up to 8 rows or columns of C",
+            .needs = {.fast_fp64 = true},
+            .sums = gemm_sums::doubles},
+     .suits = few_lines,
+     .cost = cost_of_dots,
+     .plan = plan_inner_products,
+     .why = "C has few rows or columns, so reading the long operand is the work, and sums in FP64 need no certificate",
      .whole = true},
     {.is = {.name = "split-inside",
             .adds = "as split, but the product splits its larger operand itself; compute capability 9.0",
@@ -209,7 +231,7 @@ void take(choice& c, const candidate& chosen, judged_plan&& judged) {
 }
 
 void take_asked(choice& c, const candidate& asked) {
-  if (c.of.invariant && !asked.whole)
+  if (c.of.invariant && asked.plan != plan_streams && asked.plan != plan_short_product)
     throw not_supported(fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, stream or short", asked.is.name));
   judged_plan judged = judge(asked, c.of);
   if (const auto* why = std::get_if<objection>(&judged))
@@ -220,7 +242,7 @@ void take_asked(choice& c, const candidate& asked) {
 
 // Whether a row of C has the same bits whatever other rows and members there are: of policies whose sums take one path through k. Which of
 // them runs must follow from K alone.
-bool keeps_rows(const candidate& one, const request& r) { return one.whole && (one.plan == plan_streams) == streams(r.what.k()); }
+bool keeps_rows(const candidate& one, const request& r) { return one.plan == (streams(r.what.k()) ? plan_streams : plan_short_product); }
 
 // Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict, whose order of additions they do
 // not keep. One of which nothing is promised runs only if asked for.

@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "src/gemm/dots/dots_plan.hpp"
 #include "src/gemm/finish/finish_plan.hpp"
 #include "src/gemm/short/short_plan.hpp"
 #include "src/gemm/split/split_plan.hpp"
@@ -20,7 +21,7 @@ namespace antiphase::gemms {
 struct request {
   const context& where;
   device_features has;
-  problem what;  // its idle strides are small
+  problem what;                          // its idle strides are small
   batch of;
   epilogue after;
   bool invariant;                        // reproducibility::batch_invariant
@@ -40,12 +41,12 @@ request request_for(const context& where, const problem& p, const gemm_options& 
 
 // Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read them.
 struct objection {
-  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_tiles, unaligned, pointers, unknown_sums };
+  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_lines, many_tiles, unaligned, pointers, unknown_sums };
   reason why;
   kernel code = {};  // that does not fit
 };
 
-using any_plan = std::variant<plan, product_plan, short_plan, stream_plan, finish_plan>;
+using any_plan = std::variant<plan, product_plan, short_plan, stream_plan, dots_plan, finish_plan>;
 using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.
@@ -71,7 +72,7 @@ struct choice {
     const candidate* what;
     objection why;
   };
-  static constexpr std::size_t beside_the_ladder = 5;  // candidates
+  static constexpr std::size_t beside_the_ladder = 6;  // candidates
   refused refusals[beside_the_ladder];                 // those that auto would have taken before, in order
   std::size_t refusal_count = 0;
   struct prediction {
@@ -81,7 +82,7 @@ struct choice {
   prediction considered[beside_the_ladder];  // by auto, the fastest first
   std::size_t considered_count = 0;
 
-  bool by_members() const;  // whether members of the batch are computed one after the other
+  bool by_members() const;        // whether members of the batch are computed one after the other
   any_plan plan_of(std::int64_t member) const;
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem

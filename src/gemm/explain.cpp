@@ -30,7 +30,7 @@ void describe(gemm_choice& to, const product_plan& p) {
   if (p.k_piece < p.what.k()) to.why.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
 }
 void describe(gemm_choice& to, const short_plan& p) {
-  to.tile = short_tile(p.arguments.lanes);
+  to.tile = short_tile(p.arguments.lanes, p.arguments.steps);
   to.tile_k = short_k;
   to.stages = 1;
   to.blocks = p.grid.count();
@@ -47,6 +47,15 @@ void describe(gemm_choice& to, const stream_plan& p) {
         "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
   if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
   if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
+}
+void describe(gemm_choice& to, const dots_plan& p) {
+  const extent2 tile{p.how.lines(), p.with->lines};
+  to.tile = p.turned ? extent2{tile.n, tile.m} : tile;
+  to.tile_k = dots_step * p.how.slots;
+  to.stages = 1;
+  to.blocks = p.grid.count();
+  to.cluster = p.how.cluster;
+  if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
 }
 void describe(gemm_choice& to, const finish_plan& p) {
   to.kernel = "finish";
@@ -70,6 +79,8 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
     case objection::reason::long_k: return fmt::format("it is for K up to {}, K is {}", short_k, r.what.k());
     case objection::reason::few_products:
       return fmt::format("of K = {} products, what FP64 cuts off may be seen: policy short keeps it", r.what.k());
+    case objection::reason::many_lines:
+      return fmt::format("it is for up to {} rows or columns of C, which is {} x {}", dots_lines, r.what.m(), r.what.n());
     case objection::reason::many_tiles:
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
     case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";

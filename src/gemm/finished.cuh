@@ -34,8 +34,7 @@ AP_DEV float activated(activation function, float v) {
 
 // What is stored at (i, j) of member n. `c`: the place in C, which is read where beta is not 0 and there is no residual. A function of its
 // own on the GPU, since it is much code and hardly any work beside a sum. A template, so that each file of kernels may have one.
-template <class Ending>
-AP_DEV_APART float finished(const Ending& e, float sum, std::int64_t i, std::int64_t j, std::int64_t n, const float* c) {
+template <class Ending> AP_DEV_APART float finished(const Ending& e, float sum, std::int64_t i, std::int64_t j, std::int64_t n, const float* c) {
   float v = e.alpha * sum;
   if (e.beta != 0) v = multiply_add(e.beta, e.residual.data != nullptr ? *e.residual.at(i, j, n) : *c, v);
   if (e.row_bias != nullptr) v += e.row_bias[i + n * e.row_bias_stride];

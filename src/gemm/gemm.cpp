@@ -42,7 +42,10 @@ struct runner {
   launch_counts operator()(const gemms::short_plan& plan) const {
     return where.runs_on().launch(plan.code, plan.grid, &plan.arguments, options.on);
   }
-  launch_counts operator()(const gemms::finish_plan& plan) const { return gemms::run(where, plan, options.on); }
+  launch_counts operator()(const gemms::dots_plan& plan) const { return gemms::run(where, plan, options.on); }
+  launch_counts operator()(const gemms::finish_plan& plan) const {
+    return gemms::run(where, plan, options.on);
+  }
   launch_counts operator()(const gemms::plan& plan) const {
     return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
   }

@@ -4,6 +4,7 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 
+#include "src/gemm/dots/dots_product.hpp"
 #include "src/gemm/finish/finish_pass.hpp"
 #include "src/gemm/short/short_product.hpp"
 #include "src/gemm/split/split_pass.hpp"
@@ -24,9 +25,11 @@
   LIST(split_pass_instance, split_pass_kernels)       \
   LIST(split_pass_instance, split_pass_alone_kernels) \
   LIST(short_instance, short_kernels)                 \
+  LIST(dots_instance, dots_kernels)                   \
   LIST(finish_instance, finish_kernels)               \
   LIST(stream_instance, stream_kernels)               \
-  LIST(stream_instance, stream_async_kernels)
+  LIST(stream_instance, stream_async_kernels)         \
+  LIST(stream_instance, stream_finish_kernels)
 
 namespace antiphase::gemms {
 

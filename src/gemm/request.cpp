@@ -58,8 +58,7 @@ void require_batch(const problem& p, const batch& of) {
     if (!read || of.count == 0) return;
     if (array == nullptr) throw bad_request(fmt::format("the batch has no array of pointers to {}: expected {} pointers", name, of.count));
     if (const auto address = reinterpret_cast<std::uintptr_t>(array); address % alignof(void*) != 0)
-      throw bad_request(
-          fmt::format("the array of pointers to {} is at address {:#x}: expected a multiple of {}", name, address, alignof(void*)));
+      throw bad_request(fmt::format("the array of pointers to {} is at address {:#x}: expected a multiple of {}", name, address, alignof(void*)));
   };
   require_array("A", of.a, reads(p));
   require_array("B", of.b, reads(p));

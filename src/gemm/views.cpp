@@ -122,7 +122,7 @@ struct range {
 range members_near(const judged_view& a, const judged_view& b) {
   const reach of_a = reach_of(a).value(), of_one = reach_of(member_of(b, 0)).value();
   const std::int64_t apart = b.members > 1 ? b.member_stride * b.element : 0;
-  const auto distance = static_cast<std::int64_t>(b.address - a.address);                              // from a to member 0
+  const auto distance = static_cast<std::int64_t>(b.address - a.address);  // from a to member 0
   const std::int64_t low = of_a.low - of_one.end - distance, high = of_a.end - of_one.low - distance;  // low < n * apart < high
   if (apart == 0) return low < 0 && 0 < high ? range{0, b.members > 0} : range{0, 0};
   const std::int64_t from = apart > 0 ? floor_div(low, apart) + 1 : floor_div(-high, -apart) + 1,
@@ -178,9 +178,9 @@ void require_memory(const judged_view& v) {
     throw bad_request(fmt::format("{}, at address {:#x}: expected elements that lie between the ends of memory", described(v), v.address));
 }
 
-// Elements (i, j) and (i + a, j - b) share a place where a * row_stride = b * column_stride, and the least such a is column_stride / gcd.
-// In a batch, element (i, j) of a member and (i + a, j + b) of the n-th one behind it do where a * row_stride + b * column_stride = -n *
-// stride; only members count that reach into the first one.
+// Elements (i, j) and (i + a, j - b) share a place where a * row_stride = b * column_stride, and the least such a is column_stride / gcd. In
+// a batch, element (i, j) of a member and (i + a, j + b) of the n-th one behind it do where a * row_stride + b * column_stride = -n * stride;
+// only members count that reach into the first one.
 void require_distinct(const judged_view& v) {
   if (!has_elements(v)) return;
   const auto taken = [](std::int64_t extent, std::int64_t stride) { return extent > 1 ? std::abs(stride) : 0; };

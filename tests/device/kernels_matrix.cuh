@@ -31,17 +31,21 @@ struct mma_step {
   }
 };
 
-struct mma_double_step {
+// The same in FP64: 4 values of k, or 8.
+template <int Depth> struct mma_double_step {
   using params = double_step_params;
   struct storage {};
   static constexpr int threads = 32;
   AP_DEV void operator()(const params& p) const {
     const int g = lane_index() / 4, q = lane_index() % 4;
-    const double *a = p.a + block_index().x * 64 + g * 4 + q, *b = p.b + block_index().x * 32 + g * 4 + q;
+    const double *a = p.a + block_index().x * 16 * Depth + g * Depth + q, *b = p.b + block_index().x * 8 * Depth + g * Depth + q;
     const auto at = [&](int i) { return block_index().x * 128 + static_cast<unsigned>((g + i / 2 * 8) * 8 + 2 * q + i % 2); };
     double sum[4];
     for (int i = 0; i < 4; ++i) sum[i] = p.c[at(i)];
-    mma(sum, {a[0], a[8 * 4]}, *b);
+    if constexpr (Depth == 4)
+      mma(sum, {a[0], a[8 * Depth]}, *b);
+    else
+      mma(sum, {a[0], a[8 * Depth], a[4], a[8 * Depth + 4]}, {b[0], b[4]});
     for (int i = 0; i < 4; ++i) p.out[at(i)] = sum[i];
   }
 };
@@ -67,7 +71,8 @@ template <bool Barrier> struct load_four {
 };
 
 std::vector<kernel> matrix_kernels() {
-  return {kernel_of<mma_step>("mma-step"), kernel_of<mma_double_step>("mma-double-step"), kernel_of<load_four<true>>("ldmatrix"),
+  return {kernel_of<mma_step>("mma-step"), kernel_of<mma_double_step<4>>("mma-double-step-4"),
+          kernel_of<mma_double_step<8>>("mma-double-step-8"), kernel_of<load_four<true>>("ldmatrix"),
           kernel_of<load_four<false>>("ldmatrix without the barrier")};
 }
 

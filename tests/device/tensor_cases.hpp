@@ -15,7 +15,7 @@ struct step_params {
   bool fresh;
 };
 
-// The same in FP64, 16 x 8 outputs of four products each: A 16 x 4, B given by columns (8 x 4).
+// The same in FP64, 16 x 8 outputs of `depth` products each, 4 or 8: A 16 x depth, B given by columns (8 x depth).
 struct double_step_params {
   const double *a, *b, *c;
   double* out;

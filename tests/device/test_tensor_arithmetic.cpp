@@ -212,7 +212,7 @@ TEST(tensor_arithmetic_Cuda, infinities_and_nan) {
 
 // FP64: a chain of fused multiply-adds in the order of k. Exponents close together, so that every rounding shows; far apart; products that
 // take each other away; and what is not finite.
-void check_double_steps(const context& where, unsigned blocks) {
+void check_double_steps(const context& where, std::size_t depth, unsigned blocks) {
   numbers next{99};
   for (const char* name : {"close", "wide", "cancelling", "not finite"}) {
     const bool wide = name[0] == 'w', cancelling = name[0] == 'c' && name[1] == 'a', not_finite = name[0] == 'n';
@@ -222,7 +222,7 @@ void check_double_steps(const context& where, unsigned blocks) {
       if (not_finite && next() % 16 == 0) return next() % 3 == 0 ? 0. : next() % 2 == 0 ? -INFINITY : double{NAN};
       return next() % 2 == 0 ? value : -value;
     };
-    std::vector<double> a(std::size_t{64} * blocks), b(std::size_t{32} * blocks), c(std::size_t{128} * blocks);
+    std::vector<double> a(16 * depth * blocks), b(8 * depth * blocks), c(std::size_t{128} * blocks);
     for (auto* of : {&a, &b, &c})
       for (double& x : *of) x = real();
     if (cancelling)
@@ -232,21 +232,24 @@ void check_double_steps(const context& where, unsigned blocks) {
     const device_array<double> on_a(where, std::span<const double>(a)), on_b(where, std::span<const double>(b)),
         on_c(where, std::span<const double>(c));
     device_array<double> out(where, c.size());
-    launch(where, "mma-double-step", double_step_params{on_a.data(), on_b.data(), on_c.data(), out.data()}, blocks);
+    launch(where, fmt::format("mma-double-step-{}", depth), double_step_params{on_a.data(), on_b.data(), on_c.data(), out.data()}, blocks);
     const auto got = out.to_host();
     int wrong = 0;
     for (std::size_t i = 0; i < got.size() && wrong < 3; ++i) {
       double sum = c[i];
-      for (std::size_t k = 0; k < 4; ++k) sum = std::fma(a[i / 8 * 4 + k], b[i / 128 * 32 + i % 8 * 4 + k], sum);
+      for (std::size_t k = 0; k < depth; ++k) sum = std::fma(a[i / 8 * depth + k], b[(i / 128 * 8 + i % 8) * depth + k], sum);
       const bool same = std::isnan(sum) ? std::isnan(got[i]) : std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(got[i]);
-      if (!same) ADD_FAILURE() << name << ": out[" << i << "] is " << got[i] << ", expected " << sum << ", wrong " << ++wrong;
+      if (!same)
+        ADD_FAILURE() << name << ", depth " << depth << ": out[" << i << "] is " << got[i] << ", expected " << sum << ", wrong " << ++wrong;
     }
   }
 }
-TEST(tensor_arithmetic, doubles_are_a_chain_of_fused_multiply_adds) { check_double_steps(context(make_cpu_executor()), 20); }
+TEST(tensor_arithmetic, doubles_are_a_chain_of_fused_multiply_adds) {
+  for (const std::size_t depth : {4, 8}) check_double_steps(context(make_cpu_executor()), depth, 20);
+}
 TEST(tensor_arithmetic_Cuda, doubles_are_a_chain_of_fused_multiply_adds) {
   ON_GPU(where, 80);
-  check_double_steps(where, 10'000);
+  for (const std::size_t depth : {4, 8}) check_double_steps(where, depth, 10'000);
 }
 
 // More than a million outputs of each instruction and pattern.

@@ -33,6 +33,16 @@ dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed) {
   return made(rows, columns, [&](auto i, auto j) { return static_cast<int>(at_place(i, j, seed) % 9) - 4; });
 }
 
+dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread) {
+  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
+  return made(rows, columns, [&](auto i, auto j) {
+    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
+  });
+}
+dense transposed(const dense& d) {
+  return made(d.columns, d.rows, [&](auto i, auto j) { return d(j, i); });
+}
+
 placing placed(major by, const dense& d, std::int64_t padding, int offset) {
   if (by == major::row) return {std::max<std::int64_t>(d.columns, 1) + padding, 1, offset};
   return {1, std::max<std::int64_t>(d.rows, 1) + padding, offset};
@@ -71,6 +81,27 @@ dense matrix::read() const {
       break;
     }
   return values;
+}
+
+product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed) {
+  return product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
+}
+product product_of_general_strides(std::int64_t k) {
+  product p = product_of(reals(70, k, 1), reals(k, 40, 2), -1.5f, 0.5f);
+  p.place_a = {7, 70 * 7, 1};
+  p.place_b = {3, k * 3 + 2, 2};
+  p.place_c = {120, 3, 3};
+  return p;
+}
+product product_with_infinities(std::int64_t k) {
+  product p = product_of(reals(150, k, 1), reals(k, 140, 2), 1, 0.5f);
+  p.a(3, 1) = infinity;
+  p.a(140, k - 1) = nan;
+  p.a(77, 0) = -infinity;
+  p.b(2, 100) = infinity;
+  p.b(1, 2) = 0;  // which C(3, 2) multiplies by infinity
+  for (std::int64_t l = 0; l < k; ++l) p.a(20, l) = p.b(l, 50) = 0;
+  return p;
 }
 
 sums expected(const product& p) {

@@ -9,8 +9,11 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 #include <antiphase/gemm.hpp>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,10 +65,19 @@ template <class F> dense made(std::int64_t rows, std::int64_t columns, F f) {
     for (std::int64_t j = 0; j < columns; ++j) d(i, j) = static_cast<float>(f(i, j));
   return d;
 }
+constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 dense filled(std::int64_t rows, std::int64_t columns, float value);
+dense transposed(const dense& d);
 // In (-1, 1), of 12 significant bits: products are exact, so that a fused multiply-add and two roundings give the same sums.
 dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed);
 dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed);  // -4 ... 4
+// Of 24 significant bits, any sign, and as many powers of two as `spread`.
+dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1);
+dense scaled(dense d, auto power) {  // element (i, j) times 2^power(i, j)
+  for (std::int64_t i = 0; i < d.rows; ++i)
+    for (std::int64_t j = 0; j < d.columns; ++j) d(i, j) = std::ldexp(d(i, j), static_cast<int>(power(i, j)));
+  return d;
+}
 
 // How a matrix lies in memory. `offset` counts floats from an address that is a multiple of 256 bytes; meant for strides that are not
 // negative.
@@ -132,5 +144,50 @@ testing::AssertionResult same(const dense& computed, const dense& expected);
 testing::AssertionResult same(const dense& computed, const sums& expected);
 // The same, also in the sign of zeros and in NaNs.
 bool same_bits(const dense& one, const dense& other);
+
+// Cases that every policy has to get right ---------------------------------------------------------------------------------------------
+// check(p) of each of them, a product.
+
+// Operands and results by rows and by columns, at every alignment, with and without gaps, of products that make(m, n, k, seed) gives.
+void in_all_layouts(std::initializer_list<std::array<int, 3>> shapes, auto make, auto check) {
+  unsigned seed = 1;
+  for (const auto& [m, n, k] : shapes)
+    for (const major by_a : {major::row, major::column})
+      for (const major by_b : {major::row, major::column})
+        for (const major by_c : {major::row, major::column}) {
+          seed += 2;
+          if (sanitized && seed % 5 != 0) continue;
+          product p = make(m, n, k, seed);
+          p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
+          p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
+          p.place_c = placed(by_c, p.c, seed % 2, static_cast<int>(seed / 2 % 4));
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed);
+          check(p);
+        }
+}
+// Elements of several sizes; alpha and beta by the seed.
+product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed);
+// Neither rows nor columns are contiguous.
+product product_of_general_strides(std::int64_t k);
+// C with strides of either sign, at multiples of 16 bytes and not.
+void written_backwards(product p, auto check) {
+  const std::int64_t row = placed_in_packets(major::row, p.c).row_stride, odd = p.c.columns + 1, column = p.c.rows + 2;
+  for (const placing how :
+       {placing{-row, 1}, placing{row, -1}, placing{-odd, 1}, placing{-1, column}, placing{1, -column}, placing{-2 * row, -2}}) {
+    p.place_c = how;
+    SCOPED_TRACE(testing::Message() << "C by " << how.row_stride << " and " << how.column_stride);
+    check(p);
+  }
+}
+// Infinities and NaN in A and B that meet numbers, zeros and whole lines of zeros. K is at least 3.
+product product_with_infinities(std::int64_t k);
+// Elements, and products, from the smallest subnormal numbers to beyond the largest.
+void at_the_ends_of_the_range(std::int64_t k, auto check) {
+  for (const std::array power : {std::array{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
+    SCOPED_TRACE(testing::Message() << power[0] << ", " << power[1]);
+    check(product_of(scaled(reals(70, k, 1), [&](auto i, auto) { return power[0] + i % 3; }),
+                     scaled(reals(k, 45, 2), [&](auto, auto j) { return power[1] - j % 5; })));
+  }
+}
 
 }  // namespace antiphase::gemm_test

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches and epilogues, by every policy: alone, in one launch, and in launches behind each other.
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "tests/gemm/contract.hpp"
@@ -10,8 +9,6 @@ namespace antiphase::gemm_test {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 // Of a whole batch, in one piece of memory that is otherwise full of NaN.
 class matrices {
@@ -64,10 +61,6 @@ class matrices {
   device_array<float> memory_;
 };
 
-dense reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
-  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
-  return made(rows, columns, [&](auto i, auto j) { return high(i, j) + low(i, j) / 4096; });
-}
 std::vector<product> members_of(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t k, bool same_b, float alpha, float beta) {
   std::vector<product> all;
   for (unsigned i = 0; i < count; ++i) {

@@ -8,7 +8,6 @@ namespace antiphase::gemm_test {
 namespace {
 
 using testing::HasSubstr;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 TEST(gemm_bounds, are_those_of_the_documentation) {
   const gemm_bound split = bound_of(gemm_sums::hopper, 4096), before = bound_of(gemm_sums::ampere, 4096),

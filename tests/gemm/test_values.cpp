@@ -7,8 +7,6 @@
 namespace antiphase::gemm_test {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-
 class gemm_values : public on_device {
  protected:
   // Runs a product on every step.

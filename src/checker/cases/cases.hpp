@@ -20,6 +20,7 @@ namespace antiphase::checker_detail {
 // The cases of each family; each runs what the registry has for it. A case throws if a result is wrong.
 std::vector<checked_case> gemm_ladder_cases();
 std::vector<checked_case> split_cases();
+std::vector<checked_case> stream_cases();
 std::vector<checked_case> scan_cases();
 std::vector<checked_case> custom_scan_cases();
 

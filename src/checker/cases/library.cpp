@@ -72,8 +72,8 @@ const std::vector<checked_case>& library_cases() {
   static const std::vector<checked_case> all = [] {
     checker_detail::enter_checked_kernels();
     std::vector<checked_case> cases;
-    for (auto family :
-         {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
+    for (auto family : {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::stream_cases,
+                        checker_detail::scan_cases, checker_detail::custom_scan_cases})
       for (checked_case& c : family()) cases.push_back(std::move(c));
     return cases;
   }();

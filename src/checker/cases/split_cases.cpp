@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of the products beside the ladder: split operands, multiplied by every compiled kernel, the split pass, streams, and few values of
-// K.
+// Cases of products of split operands, multiplied by every compiled kernel, and of the split pass.
 #include <algorithm>
-#include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <limits>
 #include <span>
 
-#include "src/checker/cases/cases.hpp"
+#include "src/checker/cases/product_cases.hpp"
 #include "src/gemm/split/split_pass.hpp"
 #include "src/gemm/split/split_plan.hpp"
-#include "src/gemm/stream/stream_plan.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
 
-// A product of 24-bit numbers and where its operands lie. C begins as NaN if beta is 0: then nobody may read it.
-struct product {
-  placed a, b, c;
-  float alpha, beta;
-
-  product(std::int64_t m, std::int64_t n, std::int64_t k, float of_product, float of_c, storage_order of_a = storage_order::rows,
-          storage_order of_b = storage_order::rows, std::int64_t packet_of_c = 4)
-      : a(m, k, of_a, 0),
-        b(k, n, of_b, of_b == storage_order::rows ? 0 : 1),
-        c(m, n, storage_order::rows, packet_of_c == 4 ? 0 : 1, packet_of_c),
-        alpha(of_product),
-        beta(of_c) {
-    a.fill([](std::uint64_t place) { return real(1, place); });
-    b.fill([](std::uint64_t place) { return real(2, place); });
-    if (beta != 0) c.fill([](std::uint64_t place) { return real(3, place); });
-  }
-};
 // Rows whose later stages are larger, each than the one before: what was summed so far has to be scaled down.
 product growing(product p) {
   for (std::int64_t i = 0; i < p.a.rows; ++i)
@@ -48,50 +27,6 @@ product cancelling(std::int64_t rows, product p) {
   for (std::int64_t j = 0; j < p.b.columns; ++j) p.b(0, j) = p.b(1, j) = 1;
   return p;
 }
-// Lines of up to four nonzeros, an infinity and a NaN.
-product with_odd_lines(product p) {
-  for (std::int64_t i = 0; i < p.a.rows; i += 5)
-    for (std::int64_t k = 0; k < p.a.columns; ++k)
-      if (k % 13 != i % 13 || k > 13 * (i / 5 % 5)) p.a(i, k) = 0;
-  for (std::int64_t k = 2; k < p.b.rows; ++k) p.b(k, 3) = 0;
-  p.a(1, 1) = std::numeric_limits<float>::infinity();
-  p.b(p.b.rows - 1, p.b.columns - 1) = std::numeric_limits<float>::quiet_NaN();
-  return p;
-}
-
-struct on_device {
-  device_array<float> a, b, c;
-  gemms::problem what;
-
-  on_device(const context& where, const product& p) : a(where, p.a.memory), b(where, p.b.memory), c(where, p.c.memory) {
-    what = {.a = p.a.view(a.data()), .b = p.b.view(b.data()), .c = p.c.view(c.data()), .alpha = p.alpha, .beta = p.beta};
-  }
-};
-// Within the contract; what lies between C's rows is as it was.
-void require_kept(const context& where, const char* kernel, const product& p, const std::vector<float>& result) {
-  const gemm_bound bound = bound_of(precision::fp32, where.limits(), p.a.columns);
-  std::vector<bool> inside(result.size());
-  for (std::int64_t i = 0; i < p.c.rows; ++i)
-    for (std::int64_t j = 0; j < p.c.columns; ++j) {
-      double sum = 0, size = 0;
-      for (std::int64_t k = 0; k < p.a.columns; ++k) {
-        sum += static_cast<double>(p.a(i, k)) * p.b(k, j);
-        size += std::fabs(static_cast<double>(p.a(i, k)) * p.b(k, j));
-      }
-      const double c = p.beta != 0 ? static_cast<double>(p.beta) * p.c(i, j) : 0, expected = p.alpha * sum + c;
-      constexpr double u = 0x1p-24;
-      const double off = std::fabs(p.alpha) * (bound.units * u * size + bound.absolute) + 3 * u * (std::fabs(p.alpha * sum) + std::fabs(c));
-      const float found = result[p.c.at(i, j)];
-      inside[p.c.at(i, j)] = true;
-      const bool right = std::isfinite(expected) ? std::fabs(found - expected) <= off
-                         : std::isnan(expected)  ? std::isnan(found)
-                                                 : found == expected;
-      if (!right) throw std::runtime_error(fmt::format("{}: C({}, {}) is {}, expected {} within {}", kernel, i, j, found, expected, off));
-    }
-  for (std::size_t i = 0; i < result.size(); ++i)
-    if (!inside[i] && !std::isnan(result[i])) throw std::runtime_error(fmt::format("{}: wrote between the rows of C", kernel));
-}
-
 // One launch of the kernel for all tiles, by as many blocks at most, or by a cluster for each. How many outputs were computed again.
 std::uint64_t multiply(const context& where, const gemms::product_instance& with, const product& p, std::int64_t most_blocks = 2) {
   on_device d(where, p);
@@ -195,70 +130,20 @@ void split_all(const context& where, const std::vector<gemms::split_pass_instanc
     }
 }
 
-// Streams ------------------------------------------------------------------------------------------------------------------------------
-void stream_by(const context& where, const gemms::stream_instance& with, const product& p, bool turned, int cluster, int parts) {
-  on_device d(where, p);
-  const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, {}, with, turned, {with.how.slabs, cluster, parts});
-  device_array<std::byte> workspace(where, plan.workspace());
-  gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
-  where.runs_on().synchronize(nullptr);
-  require_kept(where, with.code.name, p, d.c.to_host());
-}
-// Whole tiles and edges, stored along either operand and one by one, with the ring going around, lines of few nonzeros, and tiles that
-// clusters and parts share.
-void stream_by(const context& where, const gemms::stream_instance& with) {
-  using enum storage_order;
-  const gemms::stream_policy& how = with.how;
-  const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
-  stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
-  const storage_order of_b = how.by == gemms::stream_loader::engine ? rows : columns;  // which does not lie at a multiple of 16 bytes
-  stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, of_b, 1}, true, 1, 1);
-  if (!how.shares) return;
-  stream_by(where, with, {how.tile.m, how.tile.n, 4 * once, 1, 0.5f}, false, 2, 2);
-  stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
-}
-
-void multiply_short(const context& where) {
-  using enum storage_order;
-  for (const product& p : {product(71, 133, 3, 1, 0), with_odd_lines({71, 133, 4, -1.5f, 0.5f, columns, columns, 1}),
-                           product(64, 128, 4, 1, 2, neither, neither)}) {
-    on_device d(where, p);
-    gemm(where, d.what, {.policy = "short"});
-    where.runs_on().synchronize(nullptr);
-    require_kept(where, "gemm.short", p, d.c.to_host());
-  }
-}
-
 }  // namespace
 
 std::string case_of(const gemms::product_policy& how) {
   return fmt::format("gemm/{}{}", policy_of(how.by), how.cluster == 1 ? "" : fmt::format("-{}", how.cluster));
 }
 
-std::string case_of(const gemms::stream_policy& how) {
-  return how.by == gemms::stream_loader::engine ? "gemm/stream" : "gemm/stream-async";
-}
-
 std::vector<checked_case> split_cases() {
   std::vector<checked_case> cases;
   for (const gemms::policy_info& n : gemms::policies()) {
-    if (n.name == "short") cases.push_back({"gemm/short", std::string(n.adds), multiply_short});
     for (const gemms::product_instance& i : gemms::product_instances(target::checked))
       if (n.name == policy_of(i.how.by))
         cases.push_back({case_of(i.how),
                          i.how.cluster == 1 ? std::string(n.adds) : fmt::format("the same, {} blocks share a tile", i.how.cluster),
                          [i](const context& where) { multiply_by(where, i); }});
-  }
-  for (const gemms::stream_loader by : {gemms::stream_loader::engine, gemms::stream_loader::threads}) {
-    std::vector<gemms::stream_instance> all;
-    for (const gemms::stream_instance& i : gemms::stream_instances(target::checked))
-      if (i.how.by == by) all.push_back(i);
-    cases.push_back(
-        {case_of(all.front().how),
-         by == gemms::stream_loader::engine ? "sums in FP64 on Tensor Cores, fed by the copy engine" : "the same, fed by threads",
-         [all](const context& where) {
-           for (const gemms::stream_instance& i : all) stream_by(where, i);
-         }});
   }
   cases.push_back({"gemm/split-pass", "what splits the operands: lines of different length, and devices without clusters",
                    [all = gemms::split_pass_instances(target::checked)](const context& where) { split_all(where, all); }});

@@ -228,7 +228,7 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
   read_operands(*self.home, o, self.index / warp % warps_together);
   sum_in_flight& s = *o.sum;
   if (!o.what.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
-  multiply_step(o.a.data(), o.b.data(), rows_of_warp, s.columns, s.value.data(), sums_of(self));
+  multiply_step(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
   if (--s.operations == 0) {
     for (thread_state* t : lanes) {
       require_poison(*t, s, where);

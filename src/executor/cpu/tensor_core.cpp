@@ -112,12 +112,17 @@ template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint
 
 }  // namespace
 
-void multiply_step(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum, tensor_sums how) {
+void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sum,
+                   tensor_sums how) {
+  // All that is accessed, looked at once where the standard library checks itself: builds with sanitizers, which leave the loops alone.
+  const auto size = [](int one, int other) { return static_cast<std::size_t>(one * other); };
+  const std::uint16_t *const from_a = a.first(size(rows, depth)).data(), *const from_b = b.first(size(depth, columns)).data();
+  float* const to = sum.first(size(rows, columns)).data();
   const bool plain = how == tensor_sums::plain;
   const auto wide = plain ? multiply_plain<32> : multiply_panel<32>, narrow = plain ? multiply_plain<8> : multiply_panel<8>;
   int j = 0;
-  for (; j + 32 <= columns; j += 32) wide(a, b + j, rows, columns, sum + j);
-  for (; j < columns; j += 8) narrow(a, b + j, rows, columns, sum + j);
+  for (; j + 32 <= columns; j += 32) wide(from_a, from_b + j, rows, columns, to + j);
+  for (; j < columns; j += 8) narrow(from_a, from_b + j, rows, columns, to + j);
 }
 
 }  // namespace antiphase::cpu_detail

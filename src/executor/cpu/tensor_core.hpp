@@ -3,10 +3,12 @@
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <cstdint>
+#include <span>
 
 namespace antiphase::cpu_detail {
 
 // sum += A B in one step of 16 products: A is rows x 16, B 16 x columns (a multiple of 8), both f16; all row-major and dense.
-void multiply_step(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum, tensor_sums how);
+void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sum,
+                   tensor_sums how);
 
 }  // namespace antiphase::cpu_detail

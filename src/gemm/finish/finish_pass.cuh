@@ -3,8 +3,8 @@
 #pragma once
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/finish/finish_pass.hpp"
 #include "src/gemm/finished.cuh"
+#include "src/gemm/finish/finish_pass.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

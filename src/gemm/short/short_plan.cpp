@@ -15,10 +15,28 @@ namespace {
 // Whether columns of C lie side by side, and rows do not: then the transposed product is computed.
 bool turned(const problem& p) { return p.c.column_stride != 1 && p.c.row_stride == 1; }
 
-int lanes_for(std::int64_t columns) {
-  int lanes = 1;
-  while (lanes < 32 && lanes * short_columns < columns) lanes *= 2;
-  return lanes;
+// How a block's outputs lie, for that many rows and columns of C.
+struct arrangement {
+  int lanes = 1, steps = 1;
+  bool stacked = false;
+  std::int64_t down = 0, across = 0, blocks = 0;  // tiles of a member (stacked: of all), and of all
+};
+arrangement arranged(std::int64_t rows, std::int64_t columns, std::int64_t count) {
+  constexpr std::int64_t enough = 1024;  // blocks
+  constexpr int most_steps = 8;
+  arrangement a;
+  while (a.lanes < 32 && a.lanes * short_columns < columns) a.lanes *= 2;
+  a.across = ceil_div<std::int64_t>(columns, short_tile(a.lanes, 1).n);
+  a.stacked = count > 1 && rows < short_tile(a.lanes, 1).m;
+  const std::int64_t all = a.stacked ? rows * count : rows, times = a.stacked ? 1 : count;
+  const auto down = [&](int rounds) { return ceil_div<std::int64_t>(all, short_tile(a.lanes, rounds).m); };
+  while (a.steps < most_steps && down(2 * a.steps) * a.across >= enough / times + 1) a.steps *= 2;
+  a.down = down(a.steps);
+  a.blocks = a.down * a.across * times;
+  return a;
+}
+arrangement arranged(const problem& p, const batch& of) {
+  return turned(p) ? arranged(p.n(), p.m(), of.count) : arranged(p.m(), p.n(), of.count);
 }
 
 template <class T> members<T> of_batch(const matrix_view<T>& v, std::int64_t stride) {
@@ -27,19 +45,19 @@ template <class T> members<T> of_batch(const matrix_view<T>& v, std::int64_t str
 
 }  // namespace
 
-const kernel* short_kernel(target where) {
-  const std::vector<short_instance>& all = instances_of<short_instance>(where);
-  return all.empty() ? nullptr : &all.front().code;
+const kernel* short_kernel(target where, const epilogue& after) {
+  for (const short_instance& i : instances_of<short_instance>(where))
+    if (i.finishes != after.is_plain()) return &i.code;
+  return nullptr;
 }
 
 bool short_tiles_fit(const problem& p, const batch& of) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  const auto tiles = [](std::int64_t rows, std::int64_t columns) {
-    const extent2 tile = short_tile(lanes_for(columns));
-    return std::pair{ceil_div<std::int64_t>(rows, tile.m), ceil_div<std::int64_t>(columns, tile.n)};
-  };
-  const auto [down, across] = turned(p) ? tiles(p.n(), p.m()) : tiles(p.m(), p.n());
-  return down <= most && across <= most && (down == 0 || across == 0 || down * across <= most / of.count);
+  if (p.m() > most || p.n() > most || of.count > most) return false;
+  const auto [rows, columns] = turned(p) ? std::pair{p.n(), p.m()} : std::pair{p.m(), p.n()};
+  if (rows * of.count / short_rows > most * 32 || ceil_div<std::int64_t>(columns, short_columns) > most) return false;
+  const arrangement a = arranged(p, of);
+  return a.down <= most / a.across && a.blocks <= most;
 }
 
 short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after) {
@@ -53,27 +71,28 @@ short_plan plan_short(target where, const problem& p, const batch& of, const epi
     std::swap(a.row_stride, a.column_stride), std::swap(b.row_stride, b.column_stride);
     c = transposed(c), end = transposed(end);
   }
-  const int lanes = lanes_for(c.columns);
-  const extent2 tile = short_tile(lanes);
-  const std::int64_t down = ceil_div<std::int64_t>(c.rows, tile.m), across = ceil_div<std::int64_t>(c.columns, tile.n);
+  const arrangement how = arranged(p, of);
   const bool begins = of.by_pointers() || (reinterpret_cast<std::uintptr_t>(c.data) % 16 == 0 && of.c_stride % 4 == 0);
   return {.what = p,
-          .code = *short_kernel(where),
+          .code = *short_kernel(where, after),
           .arguments = {.a = a,
                         .b = b,
                         .c = of_batch(c, of.c_stride),
                         .a_of = a_of,
                         .b_of = b_of,
                         .c_of = of.c,
-                        .end = end,
                         .rows = c.rows,
                         .columns = c.columns,
                         .k = static_cast<std::int32_t>(p.k()),
-                        .lanes = lanes,
+                        .lanes = how.lanes,
+                        .steps = how.steps,
                         .packs = begins && c.column_stride == 1 && c.row_stride % 4 == 0,
-                        .tiles_down = static_cast<std::uint32_t>(down),
-                        .tiles_across = static_cast<std::uint32_t>(across)},
-          .grid = {static_cast<unsigned>(down * across * of.count), 1, 1}};
+                        .stacked = how.stacked,
+                        .tiles_down = static_cast<std::uint32_t>(how.down),
+                        .tiles_across = static_cast<std::uint32_t>(how.across),
+                        .count = of.count,
+                        .end = end},
+          .grid = {static_cast<unsigned>(how.blocks), 1, 1}};
 }
 
 }  // namespace antiphase::gemms

@@ -18,7 +18,7 @@ struct short_plan {
 };
 
 // The kernel; null if this build has none.
-const kernel* short_kernel(target where);
+const kernel* short_kernel(target where, const epilogue& after);
 // Whether its grid can be so large.
 bool short_tiles_fit(const problem& p, const batch& of);
 // For a product with K of up to short_k, where there is a kernel.

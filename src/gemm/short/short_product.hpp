@@ -11,10 +11,11 @@ namespace antiphase::gemms {
 
 constexpr int short_k = 4;  // the longest K of such a product
 
-// A lane has 4 neighbouring columns of C, and so many rows one after the other. `lanes` lanes of a warp lie side by side, the others
-// below: narrow results keep all of them busy, too.
-constexpr int short_warps = 8, short_rows = 8, short_columns = 4;
-constexpr extent2 short_tile(int lanes) { return {short_warps * short_rows * 32 / lanes, short_columns * lanes}; }  // outputs of a block
+// A lane has 4 neighbouring columns of C and walks down its rows, 4 at a time. `lanes` lanes of a warp lie side by side, the others below:
+// narrow results keep all of them busy, too.
+constexpr int short_warps = 8, short_rows = 4, short_columns = 4;
+// Outputs of a block whose lanes take so many rounds.
+constexpr extent2 short_tile(int lanes, int rounds) { return {short_warps * short_rows * rounds * 32 / lanes, short_columns * lanes}; }
 
 struct short_problem {
   members<const float> a, b;
@@ -22,14 +23,17 @@ struct short_problem {
   const float* const* a_of;  // arrays of pointers to the members; null: by strides
   const float* const* b_of;
   float* const* c_of;
-  ending end;
   std::int64_t rows, columns;
-  std::int32_t k, lanes;
+  std::int32_t k, lanes, steps;
   bool packs;                              // of 4 columns of C, if a member begins at a multiple of 16 bytes
-  std::uint32_t tiles_down, tiles_across;  // of a member
+  bool stacked;                            // the rows of all members count on, and a lane may meet several members
+  std::uint32_t tiles_down, tiles_across;  // of a member; stacked: of all
+  std::int64_t count;                      // of members
+  ending end;
 };
 
 struct short_instance {
+  bool finishes;  // knows epilogues
   kernel code;
 };
 

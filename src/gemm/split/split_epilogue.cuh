@@ -74,12 +74,13 @@ template <output_layout L> struct split_epilogue {
     return ballot(simple) == all_lanes ? care::none : ballot(complete) == all_lanes ? care::certificate : care::lines;
   }
 
-  // A tile inside of C with nothing but the product to store: pairs of outputs, and hardly any arithmetic.
-  AP_DEV bool simple() const {
+  // A tile inside of C whose rows have their outputs side by side.
+  AP_DEV bool whole() const {
     const matrix_view<float>& c = p.what.c;
-    return c.column_stride == 1 && p.what.alpha == 1 && p.what.beta == 0 && lines.top + split_tile <= c.rows &&
-           lines.left + first + L.width <= c.columns;
+    return c.column_stride == 1 && lines.top + split_tile <= c.rows && lines.left + first + L.width <= c.columns;
   }
+  // Such a tile with nothing but the product to store: pairs of outputs, and hardly any arithmetic.
+  AP_DEV bool simple() const { return whole() && p.what.alpha == 1 && p.what.beta == 0; }
   AP_DEV bool rows_aligned() const {
     const matrix_view<float>& c = p.what.c;
     return c.row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
@@ -125,10 +126,37 @@ template <output_layout L> struct split_epilogue {
       }
     }
   }
+  // With alpha and beta, in pairs. Several pairs of C are read before the first of them is written, so that the reads overlap.
+  AP_DEV void store_blended(const sums& sum) const {
+    constexpr int at_once = across < 8 ? across : 8;
+    const matrix_view<float>& c = p.what.c;
+    float* const mine = &c(lines.top + row(), lines.left + column());
+    AP_UNROLL
+    for (int half = 0; half < 2 * L.down; ++half) {
+      float* const out = mine + 8 * half * c.row_stride;
+      const float factor = row_factor(half);
+      AP_UNROLL
+      for (int from = 0; from < across; from += at_once) {
+        pack<float, 2> before[at_once] = {};
+        if (p.what.beta != 0) {
+          AP_UNROLL
+          for (int j = 0; j < at_once; ++j) before[j] = load_pack<2>(out + 8 * (from + j));
+        }
+        AP_UNROLL
+        for (int j = 0; j < at_once; ++j) {
+          pack<float, 2> two = pair(sum, half, from + j, factor);
+          AP_UNROLL
+          for (int e = 0; e < 2; ++e) two.element[e] = blend(p.what, two.element[e], &before[j].element[e]);
+          store_pack<2>(out + 8 * (from + j), two);
+        }
+      }
+    }
+  }
   AP_DEV void store_all(const sums& sum) const {
     const matrix_view<float>& c = p.what.c;
     const bool direct = simple();
     if (direct && !rows_aligned()) return store_realigned(sum);
+    if (!direct && whole() && rows_aligned()) return store_blended(sum);
     const int rows_left = within(c.rows - lines.top), columns_left = within(c.columns - lines.left);
     float* const mine = &c(lines.top + row(), lines.left + column());
     AP_UNROLL

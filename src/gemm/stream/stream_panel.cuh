@@ -23,7 +23,7 @@ template <int Lines> struct stream_panel {
 // The threads of a slab copy 32 k of a tile's lines, from (first, k) on, with zeros behind k_end. A panel holds rows of 32 elements: of
 // one line, or of 32 lines at one k; `lanes` neighbouring threads copy one. Rows that lie behind the operand's last line are not copied:
 // they become zero in the first use of a slot, and stay so.
-template <int Bytes, int Threads, int Lines> AP_DEV void copy_lines(stream_panel<Lines>& to, const stream_operand& o, const float* data,
+template <int Bytes, int Threads, int Lines> AP_DEV void copy_lines(stream_panel<Lines>& to, const line_operand& o, const float* data,
                                                                     std::int64_t first, std::int64_t k, std::int64_t k_end, int thread,
                                                                     bool first_use) {
   using panel = stream_panel<Lines>;

@@ -16,33 +16,21 @@ namespace antiphase::gemms {
 namespace {
 
 struct both {
-  stream_operand long_one, short_one;
+  line_operand long_one, short_one;
 };
-stream_operand lines_of(const matrix_view<const float>& v, const float* const* member, std::int64_t batch_stride) {
-  stream_operand o{v.data, member, v.rows, v.row_stride, v.column_stride, batch_stride, true, 1};
-  const auto in_row = [&](std::int64_t extent, std::int64_t stride) { return stride == 1 || extent <= 1; };
-  const bool along_k = in_row(v.columns, v.column_stride), along_lines = in_row(v.rows, v.row_stride);
-  o.along_k = along_k || (!along_lines && std::abs(v.column_stride) <= std::abs(v.row_stride));
-  const std::int64_t apart = o.along_k ? v.row_stride : v.column_stride;
-  const bool one_row = (o.along_k ? v.rows : v.columns) <= 1;
-  const bool begins = member != nullptr || (reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && batch_stride % 4 == 0);
-  const bool aligned = begins && (one_row || apart % 4 == 0);
-  o.width = (along_k || along_lines) && aligned ? 4 : 1;
-  return o;
-}
 both operands_of(const problem& p, const batch& of, bool turned) {
-  const stream_operand a = lines_of(p.a, of.a, of.a_stride), b = lines_of(transposed(p.b), of.b, of.b_stride);
+  const line_operand a = lines_of(p.a, of.a, of.a_stride), b = lines_of(transposed(p.b), of.b, of.b_stride);
   return turned ? both{b, a} : both{a, b};
 }
 
 // What the copy engine takes: rows in order, each as far from the one before as at least its length.
-bool engine_takes(const stream_operand& o, std::int64_t k) {
+bool engine_takes(const line_operand& o, std::int64_t k) {
   constexpr std::int64_t farthest = std::int64_t{1} << 37, most = std::int64_t{1} << 31;  // floats; indices
   const std::int64_t in_row = o.along_k ? k : o.lines, rows = o.along_k ? o.lines : k, apart = o.along_k ? o.line_stride : o.k_stride;
   return o.member == nullptr && o.width == 4 && in_row < most && rows < most && (rows == 1 || (apart >= in_row && apart < farthest)) &&
          o.batch_stride >= 0 && o.batch_stride < farthest;
 }
-tensor_map encode(const context& where, const stream_operand& o, std::int64_t k, std::int64_t batch, int lines) {
+tensor_map encode(const context& where, const line_operand& o, std::int64_t k, std::int64_t batch, int lines) {
   const auto in_row = static_cast<std::uint64_t>(o.along_k ? k : o.lines), rows = static_cast<std::uint64_t>(o.along_k ? o.lines : k);
   const std::uint64_t least = ceil_div<std::uint64_t>(in_row, 4) * 16;  // bytes; of a stride that is never taken
   const std::uint64_t apart = rows > 1 ? static_cast<std::uint64_t>(o.along_k ? o.line_stride : o.k_stride) * 4 : least;
@@ -68,8 +56,9 @@ stream_packs packs_of(const stream_plan& plan) {
                      of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
   const int wide = plan.with->how.cell_width();
   const auto aligned = [&](std::int64_t apart, int count) {
-    const bool begins = plan.of.by_pointers() || (plan.of.c_stride % count == 0 &&
-                                                  reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
+    const bool begins = plan.of.by_pointers() || (plan.of.c_stride % count == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) %
+                                                                                           (4u * static_cast<unsigned>(count)) ==
+                                                                                       0);
     return begins && apart % count == 0;
   };
   if (of_short == 1 && !one_line && aligned(of_long, wide)) return stream_packs::along_short;
@@ -134,7 +123,7 @@ stream_division_choice divide(const context& where, const problem& p, const batc
   const std::span<const stream_form> forms = stream_forms();
   unsigned available = 0;
   for (const stream_instance& with : stream_instances(where.kind())) {
-    if (with.how.by != stream_loader::threads || shortage_of(where.limits(), with.code) != shortage::none) continue;
+    if (with.how.by != stream_loader::threads || with.how.finishes || shortage_of(where.limits(), with.code) != shortage::none) continue;
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const stream_form& f = forms[i];
       const bool divides = f.slabs > 1 || f.shares;
@@ -145,7 +134,7 @@ stream_division_choice divide(const context& where, const problem& p, const batc
   return choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits(), available);
 }
 
-// The form follows from the shape. Of the kernels that have it, the best is the narrowest that is as wide as the form's tile, and of those
+// The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the narrowest that is as wide as the form's tile, and of those
 // the one that the copy engine feeds, if it takes the operands.
 std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
                                        const stream_division_choice& best) {
@@ -158,6 +147,7 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
     return one.how.by == stream_loader::engine && other.how.by != stream_loader::engine;
   };
   for (const stream_instance& i : stream_instances(where.kind())) {
+    if (i.how.finishes == after.is_plain()) continue;
     if (i.how.slabs != best.how.slabs || i.how.shares != best.form->shares || i.how.tile.n < best.form->tile.n) continue;
     if ((with == nullptr || better(i, *with)) && can(where, i, operands, p.k())) with = &i;
   }
@@ -184,7 +174,6 @@ launch_counts run(const context& where, const stream_plan& plan, std::span<std::
                                  .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
                                  .batch_stride = plan.of.c_stride,
                                  .packs = packs_of(plan),
-                                 .end = plan.turned ? transposed(end) : end,
                                  .k = p.k(),
                                  .k_of_part = plan.k_of_part,
                                  .tiles_along_long = static_cast<std::uint32_t>(plan.along_long),
@@ -193,7 +182,8 @@ launch_counts run(const context& where, const stream_plan& plan, std::span<std::
                                  .parts = plan.how.parts,
                                  .call = plan.how.parts > 1 ? ++calls : 0,
                                  .partial = plan.how.parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
-                                 .arrived = arrived};
+                                 .arrived = arrived,
+                                 .end = plan.turned ? transposed(end) : end};
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);

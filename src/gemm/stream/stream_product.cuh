@@ -14,7 +14,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/exact_sum.cuh"
-#include "src/gemm/stream/sparse_lines.cuh"
+#include "src/gemm/sparse_lines.cuh"
 #include "src/gemm/stream/stream_panel.cuh"
 #include "src/gemm/stream/stream_store.cuh"
 
@@ -86,9 +86,6 @@ template <stream_policy P> struct stream_product {
   AP_DEV static int steps_of(const work& w) { return static_cast<int>(ceil_div<std::int64_t>(w.k_end - w.k, stream_step * P.slabs)); }
   // Of slab n of a step.
   AP_DEV static std::int64_t k_of(const work& w, int step, int n) { return w.k + (std::int64_t{step} * P.slabs + n) * stream_step; }
-  AP_DEV static const float* first_of(const stream_operand& o, std::int64_t member) {
-    return o.member != nullptr ? o.member[member] : o.data + member * o.batch_stride;
-  }
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t part) {
     const std::uint32_t row = tile / p.tiles_along_short, column = tile % p.tiles_along_short;
     const std::int64_t k = part * p.k_of_part, end = k + p.k_of_part, member = row / p.tiles_along_long;
@@ -97,8 +94,8 @@ template <stream_policy P> struct stream_product {
             std::int64_t{column} * P.tile.n,
             k < p.k ? k : p.k,
             end < p.k ? end : p.k,
-            first_of(p.of_long, member),
-            first_of(p.of_short, member)};
+            p.of_long.of_member(member),
+            p.of_short.of_member(member)};
   }
 
   // load, by the engine ---------------------------------------------------------------------------------------------------------
@@ -139,7 +136,7 @@ template <stream_policy P> struct stream_product {
   }
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
-  template <int Lines> AP_DEV static void copy_panel(stream_panel<Lines>& to, const stream_operand& o, const float* data, const work& w,
+  template <int Lines> AP_DEV static void copy_panel(stream_panel<Lines>& to, const line_operand& o, const float* data, const work& w,
                                                      std::int64_t first, std::int64_t k, int thread, bool first_use) {
     if (o.width == 4 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0)
       copy_lines<16, lanes_of_slab>(to, o, data, first, k, w.k_end, thread, first_use);
@@ -197,7 +194,7 @@ template <stream_policy P> struct stream_product {
   using long_fragment = fragment<16, 2>;
   using short_fragment = fragment<columns, sums::two>;
 
-  // The nonzeros of a warp's lines that it has met, until all are known to be dense. Lane l looks after line l, and l + 32. Lines behind
+  // The nonzeros of a warp's lines that it has met, until all are known to be dense, which of most data takes one slab. Lane l looks after line l, and l + 32. Lines behind
   // the operand's end are dense.
   struct line_watch {
     static constexpr int of_lane = ceil_div(lines_of_warp, warp_size);
@@ -307,17 +304,9 @@ template <stream_policy P> struct stream_product {
   // store, sparse lines ---------------------------------------------------------------------------------------------------------
   // Line n of a register that begins with the lines (top, left) and holds so many of the long operand. One warp.
   AP_DEV static void find_line(const params& p, const work& w, std::int64_t top, std::int64_t left, int of_long, int n, line_nonzeros& to) {
-    const stream_operand& o = n < of_long ? p.of_long : p.of_short;
+    const line_operand& o = n < of_long ? p.of_long : p.of_short;
     const std::int64_t line = n < of_long ? top + n : left + n - of_long;
     find_nonzeros((n < of_long ? w.of_long : w.of_short) + line * o.line_stride, o.k_stride, p.k, to);
-  }
-  AP_DEV static double exact(const params& p, const work& w, std::int64_t row, std::int64_t column, const line_nonzeros& at) {
-    const float* const a = w.of_long + row * p.of_long.line_stride;
-    const float* const b = w.of_short + column * p.of_short.line_stride;
-    exact_sum sum;
-    for (const std::int64_t k : at.k)
-      if (k >= 0) sum.add(double{a[k * p.of_long.k_stride]} * b[k * p.of_short.k_stride]);
-    return sum.value + sum.cut;
   }
   // Replaces the outputs of sparse lines. Row and column: where the cell begins in the register. What an infinity or a NaN has made of an
   // output stays.
@@ -329,7 +318,8 @@ template <stream_policy P> struct stream_product {
       const bool of_row = is_sparse_count(lines.nonzeros[row + i]), of_column = is_sparse_count(lines.nonzeros[column + j]);
       if (!of_row && !of_column) continue;
       if (w.top + at.row + i >= p.of_long.lines || w.left + at.column + j >= p.of_short.lines) continue;
-      const double sum = exact(p, w, w.top + at.row + i, w.left + at.column + j, lines.found[of_row ? row + i : column + j]);
+      const double sum = exact_output(p.of_long, w.of_long, w.top + at.row + i, p.of_short, w.of_short, w.left + at.column + j,
+                                      lines.found[of_row ? row + i : column + j]);
       AP_UNROLL
       for (int n = 0; n < outputs_of_cell; ++n) {  // so that the cell stays in registers
         double& here = v.value[n / sums::wide][n % sums::wide];

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "src/gemm/ending.hpp"
+#include "src/gemm/line_operand.hpp"
 
 namespace antiphase::gemms {
 
@@ -26,6 +27,7 @@ struct stream_policy {
   bool shares =
       false;  // a tile is shared by the blocks of a cluster, and by more of them through the workspace; else blocks walk over tiles
   stream_loader by = stream_loader::engine;
+  bool finishes = false;  // knows epilogues. A variant of its own: as a branch, they would cost the others up to a fifth
 
   constexpr bool operator==(const stream_policy&) const = default;
   constexpr int computing_warps() const { return warps.m * warps.n * slabs; }
@@ -46,35 +48,25 @@ struct stream_instance {
   kernel code;
 };
 
-// One operand of a batch of products. Element (l, k) of member b lies at data[b * batch_stride + l * line_stride + k * k_stride], or, with
-// an array of pointers, at member[b][l * line_stride + k * k_stride].
-struct stream_operand {
-  const float* data;
-  const float* const* member;
-  std::int64_t lines, line_stride, k_stride, batch_stride;
-  bool along_k;        // rows of shared memory run along k; else along lines
-  std::int32_t width;  // floats of a thread's copy: 1, or 4 if elements lie side by side, and rows begin at multiples of 16 bytes if the
-                       // matrix does
-};
 // How outputs are stored: in packs along lines of the short operand (as wide as a cell), in pairs along lines of either, or one by one.
 enum class stream_packs : unsigned char { none, along_short, pairs_along_short, along_long };
 
 // The product of the long operand and the short one, whichever of them is A.
 struct stream_problem {
   tensor_map long_map, short_map;  // engine: boxes of 32 k and a tile's lines; or, across k, of 32 lines and 32 k
-  stream_operand of_long, of_short;
+  line_operand of_long, of_short;
   float* c;
   float* const* c_member;                                // an array of pointers, as of operands
   std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
   stream_packs packs;                                    // if the matrix begins at a multiple of 16 bytes
-  ending end;                                            // its rows are lines of the long operand
-  std::int64_t k, k_of_part;                             // k_of_part: a multiple of stream_step
+  std::int64_t k, k_of_part;  // k_of_part: a multiple of stream_step
   std::uint32_t tiles_along_long, tiles_along_short;
   std::uint32_t tiles;     // of the whole batch
   std::int32_t parts;      // of K, of which each is taken by a cluster; their sums meet in the workspace
   std::uint64_t call;      // what no word of the workspace holds by chance
   double* partial;         // by tile, block of the cluster and part
   std::uint64_t* arrived;  // the same: `call`, when the part's sums are there
+  ending end;              // its rows are lines of the long operand
 };
 
 }  // namespace antiphase::gemms

@@ -70,13 +70,12 @@ template <stream_policy P> struct stream_store {
   // Of a lane's n-th cell. Its neighbours are 16 lines of the long operand and `apart` lines of the short one away.
   AP_DEV static cell_place place_of(int n, int lane) {
     const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;
-    return {warp % P.warps.m * sums::rows + n / sums::across * 16 + 2 * g,
-            warp / P.warps.m * sums::columns + n % sums::across * apart + wide * q};
+    return {warp % P.warps.m * sums::rows + n / sums::across * 16 + 2 * g, warp / P.warps.m * sums::columns + n % sums::across * apart + wide * q};
   }
 
   // Down x Across cells from the first one on; nth(n) is cell n.
   template <int Down, int Across> AP_DEV void store(auto nth) const {
-    if (!p.end.plain || packs == stream_packs::none) return each_cell<Down, Across>(nth);
+    if (P.finishes || packs == stream_packs::none) return each_cell<Down, Across>(nth);
     if (packs == stream_packs::along_short) return packs_along_short<wide, Down, Across>(nth);
     if (packs == stream_packs::pairs_along_short) return packs_along_short<2, Down, Across>(nth);
     pairs_along_long<Down, Across>(nth);
@@ -145,13 +144,16 @@ template <stream_policy P> struct stream_store {
         if (i >= rows_left || j >= columns_left) continue;
         const float sum = static_cast<float>(v.value[i][j]);
         const float* const old = first + i * p.long_stride + j * p.short_stride;
-        out[i][j] = p.end.plain ? blend(p.end, sum, old) : finished(p.end, sum, row + i, column + j, w.member, old);
+        if constexpr (P.finishes)
+          out[i][j] = finished(p.end, sum, row + i, column + j, w.member, old);
+        else
+          out[i][j] = blend(p.end, sum, old);
       }
     }
     AP_UNROLL
     for (int i = 0; i < 2; ++i) {
       float* const to = first + i * p.long_stride;
-      if (packs == stream_packs::along_short) {
+      if (P.finishes && packs == stream_packs::along_short) {
         pack<float, wide> all;
         AP_UNROLL
         for (int j = 0; j < wide; ++j) all.element[j] = out[i][j];

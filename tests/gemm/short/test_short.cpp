@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with few values of k: sums in FP64, rounded once.
-#include <limits>
-
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-
-// Of 24 significant bits, any sign, and as many powers of two as `spread`.
-dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1) {
-  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
-  return made(rows, columns, [&](auto i, auto j) {
-    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
-  });
-}
 
 class gemm_short : public on_device {
  protected:
@@ -33,31 +21,14 @@ dense by_double(const product& p) {
 }
 
 TEST_P(gemm_short, shapes_and_layouts) {
-  unsigned seed = 1;
-  for (const auto& [m, n, k] :
-       {std::array{1, 1, 1}, {5, 3, 2}, {129, 127, 3}, {37, 300, 4}, {2100, 2, 4}, {260, 131, 4}, {64, 128, 4}, {70, 9, 3}})
-    for (const major by_a : {major::row, major::column})
-      for (const major by_b : {major::row, major::column})
-        for (const major by_c : {major::row, major::column}) {
-          seed += 2;
-          product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
-          p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
-          p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
-          p.place_c = placed(by_c, p.c, seed % 2, static_cast<int>(seed / 2 % 4));
-          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed);
-          EXPECT_TRUE(same(computed_short(p), by_double(p)));
-        }
+  in_all_layouts({{1, 1, 1}, {5, 3, 2}, {129, 127, 3}, {37, 300, 4}, {2100, 2, 4}, {260, 131, 4}, {64, 128, 4}, {70, 9, 3}}, varied_product,
+                 [&](const product& p) { EXPECT_TRUE(same(computed_short(p), by_double(p))); });
 }
 TEST_P(gemm_short, general_strides) {
-  product p = product_of(reals(70, 4, 1), reals(4, 40, 2), -1.5f, 0.5f);
-  p.place_a = {7, 70 * 7, 1};
-  p.place_b = {3, 4 * 3 + 2, 2};
-  p.place_c = {120, 3, 3};
-  EXPECT_TRUE(same(computed_short(p), by_double(p)));
-  for (const placing how : {placing{-44, 1}, placing{-41, 1}, placing{44, -1}, placing{-1, 72}, placing{1, -72}, placing{-100, -2}}) {
-    p.place_c = how;  // written backwards
-    EXPECT_TRUE(same(computed_short(p), by_double(p))) << how.row_stride << " and " << how.column_stride;
-  }
+  const auto expect_right = [&](const product& p) { EXPECT_TRUE(same(computed_short(p), by_double(p))); };
+  const product p = product_of_general_strides(4);
+  expect_right(p);
+  written_backwards(p, expect_right);
 }
 
 // x + y - x + z: FP64 alone would lose y and z behind an x of 2^60.
@@ -76,33 +47,18 @@ TEST_P(gemm_short, sums_that_cancel_are_rounded_once) {
       return std::fma(2.f, p.c(i, j), static_cast<float>(std::ldexp(rest, static_cast<int>(j % 9))));
     };
     EXPECT_TRUE(same(computed_short(p), made(m, n, one)));
-    product turned = product_of(dense{n, k}, dense{k, m}, 1, 0);  // now columns of B are those lines
-    for (std::int64_t l = 0; l < k; ++l) {
-      for (std::int64_t j = 0; j < n; ++j) turned.a(j, l) = p.b(l, j);
-      for (std::int64_t i = 0; i < m; ++i) turned.b(l, i) = p.a(i, l);
-    }
+    const product turned = product_of(transposed(p.b), transposed(p.a));  // now columns of B are those lines
     p.beta = 0;
     const dense straight = computed_short(p), across = computed_short(turned);
-    EXPECT_TRUE(same(across, made(n, m, [&](auto j, auto i) { return straight(i, j); })));
+    EXPECT_TRUE(same(across, transposed(straight)));
   }
 }
 TEST_P(gemm_short, infinities_and_nan_follow_ieee) {
-  product p = product_of(reals(150, 4, 1), reals(4, 140, 2), 1, 0.5f);
-  p.a(3, 1) = infinity;
-  p.a(140, 3) = nan;
-  p.a(77, 0) = -infinity;
-  p.b(2, 100) = infinity;
-  for (std::int64_t k = 0; k < 4; ++k) p.b(k, 50) = 0;  // a column of zeros: infinity times 0
+  const product p = product_with_infinities(4);
   AP_EXPECT_KEPT(computed_short(p), p);
 }
 TEST_P(gemm_short, ends_of_the_range) {
-  for (const auto& [of_a, of_b] : {std::pair{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
-    product p = product_of(reals(70, 3, 1), reals(3, 45, 2));
-    for (float& x : p.a.value) x = std::ldexp(x, of_a);
-    for (float& x : p.b.value) x = std::ldexp(x, of_b);
-    SCOPED_TRACE(testing::Message() << of_a << ", " << of_b);
-    AP_EXPECT_KEPT(computed_short(p), p);
-  }
+  at_the_ends_of_the_range(3, [&](const product& p) { AP_EXPECT_KEPT(computed_short(p), p); });
 }
 TEST_P(gemm_short, beta_of_0_leaves_c_unread) {
   for (const float beta : {0.f, -0.f}) {

@@ -8,8 +8,6 @@
 namespace antiphase::gemm_test {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-
 class recompute : public on_device {
  protected:
   gemms::recompute_kernels kernels() const {

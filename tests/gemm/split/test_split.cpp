@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Precision fp32: products of split operands keep their contract for every input, and are the same bits in every run.
-#include <limits>
 #include <random>
 
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 // Where, and what multiplies: policy split, or split-mma.
 struct split_on {
@@ -34,48 +31,18 @@ class gemm_split : public on_device_with<split_on> {
   dense split(const product& p) const { return split(any(), p); }
 };
 
-// Of 24 significant bits and any sign.
-dense reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
-  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
-  return made(rows, columns, [&](auto i, auto j) { return high(i, j) + low(i, j) / 4096; });
-}
-dense scaled(dense d, auto power) {  // element (i, j) times 2^power(i, j)
-  for (std::int64_t i = 0; i < d.rows; ++i)
-    for (std::int64_t j = 0; j < d.columns; ++j) d(i, j) = std::ldexp(d(i, j), static_cast<int>(power(i, j)));
-  return d;
-}
-
 // shapes and layouts ----------------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, shapes_and_layouts) {
-  unsigned seed = 1;
-  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {5, 3, 17}, {129, 127, 65}, {37, 300, 131}, {260, 131, 200}})
-    for (const major by_a : {major::row, major::column})
-      for (const major by_b : {major::row, major::column})
-        for (const major by_c : {major::row, major::column}) {
-          seed += 2;
-          if (sanitized && seed % 5 != 0) continue;
-          product p = product_of(reals(m, k, seed), reals(k, n, seed + 1));
-          p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
-          p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
-          p.place_c = placed(by_c, p.c, seed % 2, static_cast<int>(seed / 2 % 4));
-          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed);
-          AP_EXPECT_KEPT(split(p), p);
-        }
+  const auto plain = [](int m, int n, int k, unsigned seed) { return product_of(reals(m, k, seed), reals(k, n, seed + 1)); };
+  in_all_layouts({{1, 1, 1}, {5, 3, 17}, {129, 127, 65}, {37, 300, 131}, {260, 131, 200}}, plain,
+                 [&](const product& p) { AP_EXPECT_KEPT(split(p), p); });
 }
 TEST_P(gemm_split, general_strides) {
-  product p = product_of(reals(70, 90, 1), reals(90, 40, 2), -1.5f, 0.5f);
-  p.place_a = {7, 70 * 7, 1};
-  p.place_b = {3, 90 * 3 + 2, 2};
-  p.place_c = {120, 3, 3};
+  const product p = product_of_general_strides(90);
   AP_EXPECT_KEPT(split(p), p);
 }
 TEST_P(gemm_split, outputs_written_backwards) {
-  product p = product_of(reals(140, 90, 1), reals(90, 150, 2), 1, 0);
-  for (const placing how : {placing{-152, 1}, placing{152, -1}, placing{-151, 1}, placing{-1, 142}, placing{1, -142}, placing{-304, -2}}) {
-    p.place_c = how;
-    SCOPED_TRACE(testing::Message() << how.row_stride << " and " << how.column_stride);
-    AP_EXPECT_KEPT(split(p), p);
-  }
+  written_backwards(product_of(reals(140, 90, 1), reals(90, 150, 2)), [&](const product& p) { AP_EXPECT_KEPT(split(p), p); });
 }
 TEST_P(gemm_split, operands_that_repeat_one_line) {
   product p = product_of(filled(40, 50, 0), reals(50, 60, 3));
@@ -195,23 +162,11 @@ TEST_P(gemm_split, as_many_uncertain_outputs_as_there_is_room_for) {
   }
 }
 TEST_P(gemm_split, infinities_and_nan_follow_ieee) {
-  product p = product_of(reals(150, 80, 1), reals(80, 140, 2), 1, 0.5f);
-  p.a(3, 5) = infinity;
-  p.a(140, 70) = nan;
-  p.a(77, 0) = -infinity;
-  p.b(9, 100) = infinity;
-  p.b(5, 2) = 0;
-  for (std::int64_t k = 0; k < 80; ++k) p.b(k, 50) = 0;  // a column of zeros: infinity times 0
-  for (std::int64_t k = 0; k < 80; ++k) p.a(20, k) = 0;
+  const product p = product_with_infinities(80);
   AP_EXPECT_KEPT(split(p), p);
 }
 TEST_P(gemm_split, ends_of_the_range) {
-  for (const auto& [of_a, of_b] : {std::pair{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
-    const product p = product_of(scaled(reals(70, 33, 1), [&](auto i, auto) { return of_a + i % 3; }),
-                                 scaled(reals(33, 45, 2), [&](auto, auto j) { return of_b - j % 5; }));
-    SCOPED_TRACE(testing::Message() << of_a << ", " << of_b);
-    AP_EXPECT_KEPT(split(p), p);
-  }
+  at_the_ends_of_the_range(33, [&](const product& p) { AP_EXPECT_KEPT(split(p), p); });
 }
 TEST_P(gemm_split, both_sides_of_tiny) {
   for (const int below : {26, 27, 28, 29, 40}) {

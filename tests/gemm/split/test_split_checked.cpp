@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of split operands, and of few values of k, under the checker: no finding, whatever the epilogue and the tail have to do.
 #include <antiphase/checker.hpp>
-#include <limits>
 
 #include "tests/gemm/contract.hpp"
 
@@ -9,12 +8,8 @@ namespace antiphase::gemm_test {
 namespace {
 
 // Operands of 24 significant bits, or the certificate would have nothing to do.
-product reals(std::int64_t m, std::int64_t n, std::int64_t k, float alpha = 1, float beta = 0) {
-  const auto fine = [](std::int64_t rows, std::int64_t columns, unsigned seed) {
-    const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
-    return made(rows, columns, [&](auto i, auto j) { return high(i, j) + low(i, j) / 4096; });
-  };
-  return product_of(fine(m, k, 1), fine(k, n, 2), alpha, beta);
+product real_product(std::int64_t m, std::int64_t n, std::int64_t k, float alpha = 1, float beta = 0) {
+  return product_of(reals(m, k, 1), reals(k, n, 2), alpha, beta);
 }
 // What multiplies. `multiprocessors` decide how many blocks there are, and whether they share a tile.
 class split_checked : public testing::TestWithParam<const char*> {
@@ -45,51 +40,53 @@ product cancelling(std::int64_t rows, product p) {
   return p;
 }
 
-TEST_P(split_checked, plain) { expect_clean(reals(37, 45, 71)); }
+TEST_P(split_checked, plain) { expect_clean(real_product(37, 45, 71)); }
 TEST_P(split_checked, operands_by_columns_and_scales) {
-  product p = reals(21, 19, 35, -1.5f, 0.5f);
+  product p = real_product(21, 19, 35, -1.5f, 0.5f);
   p.place_a = placed(major::column, p.a, 3, 1);
   p.place_b = placed(major::column, p.b, 1, 3);
   p.place_c = placed(major::row, p.c, 2, 2);
   expect_clean(p);
 }
 TEST_P(split_checked, tiny_elements) {
-  product p = reals(35, 33, 70);
+  product p = real_product(35, 33, 70);
   for (std::int64_t k = 1; k < 70; k += 7) p.a(k % 35, k) *= 0x1p-40f;
   expect_clean(p);
 }
-TEST_P(split_checked, some_uncertain_outputs) { expect_clean(cancelling(3, reals(19, 23, 39, 1, 0.5f)), 3 * 23); }
-TEST_P(split_checked, more_uncertain_outputs_than_there_are_notes) { expect_clean(cancelling(33, reals(35, 31, 39, 1, 1)), 33 * 31); }
+TEST_P(split_checked, some_uncertain_outputs) { expect_clean(cancelling(3, real_product(19, 23, 39, 1, 0.5f)), 3 * 23); }
+TEST_P(split_checked, more_uncertain_outputs_than_there_are_notes) {
+  expect_clean(cancelling(33, real_product(35, 31, 39, 1, 1)), 33 * 31);
+}
 TEST_P(split_checked, lines_of_few_nonzeros) {
-  product p = reals(29, 31, 47, -1.5f, 2);
+  product p = real_product(29, 31, 47, -1.5f, 2);
   for (std::int64_t i = 0; i < 29; i += 3)
     for (std::int64_t k = 0; k < 47; ++k)
       if (k % 13 != i % 13 || k > 13 * (i % 5)) p.a(i, k) = 0;
   expect_clean(p);
 }
 TEST_P(split_checked, infinities_and_nan) {
-  product p = reals(31, 29, 43, 1, 0.5f);
-  p.a(3, 5) = std::numeric_limits<float>::infinity();
-  p.a(30, 42) = std::numeric_limits<float>::quiet_NaN();
-  p.b(9, 28) = -std::numeric_limits<float>::infinity();
+  product p = real_product(31, 29, 43, 1, 0.5f);
+  p.a(3, 5) = infinity;
+  p.a(30, 42) = nan;
+  p.b(9, 28) = -infinity;
   expect_clean(p, 2 * 29 + 29);
 }
 // The ring goes on from tile to tile, and around several times. Some tiles are whole, so that pairs of outputs are stored.
-TEST_P(split_checked, a_block_with_several_tiles) { expect_clean(reals(128, 262, 235)); }
-TEST_P(split_checked, a_block_with_several_uncertain_tiles) { expect_clean(cancelling(2, reals(9, 262, 235, 1, -1)), 2 * 262); }
+TEST_P(split_checked, a_block_with_several_tiles) { expect_clean(real_product(128, 262, 235)); }
+TEST_P(split_checked, a_block_with_several_uncertain_tiles) { expect_clean(cancelling(2, real_product(9, 262, 235, 1, -1)), 2 * 262); }
 // So short that a warp may be at the next tile's counting before another has left the last one's: the ring does not hold it back.
-TEST_P(split_checked, uncertain_tiles_in_quick_succession) { expect_clean(cancelling(18, reals(19, 390, 7, 1, -1)), 18 * 390); }
+TEST_P(split_checked, uncertain_tiles_in_quick_succession) { expect_clean(cancelling(18, real_product(19, 390, 7, 1, -1)), 18 * 390); }
 // As many blocks as tiles, or more: by warps each tile is one block's.
-TEST_P(split_checked, blocks_that_share_a_tile) { expect_clean(reals(37, 101, 171, 1, 0.5f), 0, 2); }
+TEST_P(split_checked, blocks_that_share_a_tile) { expect_clean(real_product(37, 101, 171, 1, 0.5f), 0, 2); }
 TEST_P(split_checked, blocks_that_share_an_uncertain_tile) {
-  product p = cancelling(7, reals(35, 101, 135, 1, -1));
+  product p = cancelling(7, real_product(35, 101, 135, 1, -1));
   for (std::int64_t k = 0; k < 135; ++k) p.a(30, k) = k == 3;
   expect_clean(p, 7 * 101, 2);
 }
 
 class short_checked : public split_checked {};
 TEST_P(short_checked, few_values_of_k) {
-  product p = reals(71, 133, 9, 1, 0.5f);
+  product p = real_product(71, 133, 9, 1, 0.5f);
   for (std::int64_t i = 0; i < 71; i += 5)
     for (std::int64_t k = 3; k < 9; ++k) p.a(i, k) = 0;
   expect_clean(p);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products that split an operand themselves, tile by tile, with scales that change on the way: the contract holds, whatever comes when.
-#include <limits>
 #include <random>
 
 #include "tests/gemm/contract.hpp"
@@ -8,7 +7,6 @@
 namespace antiphase::gemm_test {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 constexpr const char* policy = "split-inside";
 
 // Where, and with how many blocks to a tile.
@@ -35,16 +33,6 @@ class split_inside : public on_device_with<inside_on> {
   dense inside(const product& p) const { return computed(here(), policy, p); }
 };
 
-// Of 24 significant bits and any sign.
-dense reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
-  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
-  return made(rows, columns, [&](auto i, auto j) { return high(i, j) + low(i, j) / 4096; });
-}
-dense scaled(dense d, auto power) {  // element (i, j) times 2^power(i, j)
-  for (std::int64_t i = 0; i < d.rows; ++i)
-    for (std::int64_t j = 0; j < d.columns; ++j) d(i, j) = std::ldexp(d(i, j), static_cast<int>(power(i, j)));
-  return d;
-}
 // A as the copy engine takes it.
 product product_of_rows(dense a, dense b, float alpha = 1, float beta = 0) {
   product p = product_of(std::move(a), std::move(b), alpha, beta);

@@ -2,7 +2,6 @@
 // Products that split an operand themselves, under the checker: no finding, and every fault of one is found.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
-#include <limits>
 
 #include "src/gemm/split/split_plan.hpp"
 #include "tests/gemm/contract.hpp"
@@ -54,9 +53,9 @@ product hard() {
     for (std::int64_t k = 0; k < 271; ++k)
       if (k % 67 != i % 67 || k > 67 * (i % 5)) p.a(i, k) = 0;
   for (std::int64_t k = 100; k < 271; ++k) p.b(k, 3) = 0;
-  p.a(7, 70) = std::numeric_limits<float>::infinity();
-  p.a(31, 270) = std::numeric_limits<float>::quiet_NaN();
-  p.b(9, 28) = -std::numeric_limits<float>::infinity();
+  p.a(7, 70) = infinity;
+  p.a(31, 270) = nan;
+  p.b(9, 28) = -infinity;
   return p;
 }
 TEST(split_inside_checked, everything_rare) { expect_clean(hard()); }

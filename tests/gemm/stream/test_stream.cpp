@@ -3,7 +3,6 @@
 #include "src/gemm/stream/stream_plan.hpp"
 
 #include <antiphase/executor/published.hpp>
-#include <limits>
 
 #include "tests/gemm/contract.hpp"
 
@@ -13,16 +12,6 @@ namespace {
 using gemms::stream_division;
 using gemms::stream_instance;
 using gemms::stream_plan;
-
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-
-// Of 24 significant bits, any sign, and as many powers of two as `spread`.
-dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1) {
-  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
-  return made(rows, columns, [&](auto i, auto j) {
-    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
-  });
-}
 
 class gemm_stream : public on_device {
  protected:
@@ -86,32 +75,16 @@ TEST_P(gemm_stream, every_kernel_divides_k_in_every_way) {
     }
 }
 TEST_P(gemm_stream, layouts_alignments_and_gaps) {
-  unsigned seed = 1;
-  for (const auto& [m, n, k] : {std::array{37, 300, 11}, {260, 31, 70}, {5, 129, 200}, {64, 64, 33}})
-    for (const major by_a : {major::row, major::column})
-      for (const major by_b : {major::row, major::column})
-        for (const major by_c : {major::row, major::column}) {
-          seed += 2;
-          product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
-          p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
-          p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
-          p.place_c = placed(by_c, p.c, seed % 2, static_cast<int>(seed / 2 % 4));
-          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed);
-          expect_kept(streamed(p), p);
-        }
+  in_all_layouts({{37, 300, 11}, {260, 31, 70}, {5, 129, 200}, {64, 64, 33}}, varied_product,
+                 [&](const product& p) { expect_kept(streamed(p), p); });
 }
 TEST_P(gemm_stream, general_and_negative_strides) {
-  product p = product_of(reals(70, 9, 1), reals(9, 40, 2), -1.5f, 0.5f);
-  p.place_a = {7, 70 * 7, 1};
-  p.place_b = {3, 9 * 3 + 2, 2};
-  p.place_c = {120, 3, 3};
-  expect_kept(streamed(p), p);
-  for (const placing how : {placing{-44, 1}, placing{-41, 1}, placing{44, -1}, placing{-1, 72}, placing{1, -72}, placing{-100, -2}}) {
-    p.place_c = how;  // written backwards
-    expect_kept(streamed(p), p);
-  }
-  p.place_a = {-12, 1}, p.place_b = {1, -12};
-  expect_kept(streamed(p), p);
+  const auto expect_right = [&](const product& p) { expect_kept(streamed(p), p); };
+  product p = product_of_general_strides(9);
+  expect_right(p);
+  written_backwards(p, expect_right);
+  p.place_a = {-12, 1}, p.place_b = {1, -12}, p.place_c = {-100, -2};
+  expect_right(p);
 }
 
 // The division is all that decides on the order of additions: kernels and layouts do not. Numbers that cancel to roundings of FP64.
@@ -159,11 +132,7 @@ TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
       if (i % 2 == 0) p.a(i, at(i, 3)) = 0x1p-10f;
     }
     p.a(7, 0) = infinity;  // such a line has what IEEE gives
-    product turned = product_of(dense{n, k}, dense{k, m});
-    for (std::int64_t l = 0; l < k; ++l) {
-      for (std::int64_t j = 0; j < n; ++j) turned.a(j, l) = p.b(l, j);
-      for (std::int64_t i = 0; i < m; ++i) turned.b(l, i) = p.a(i, l);
-    }
+    product turned = product_of(transposed(p.b), transposed(p.a));
     const auto expect_exact = [&](const dense& c, bool across) {
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
@@ -184,22 +153,11 @@ TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
   }
 }
 TEST_P(gemm_stream, infinities_and_nan_follow_ieee) {
-  product p = product_of(reals(150, 40, 1), reals(40, 140, 2), 1, 0.5f);
-  p.a(3, 1) = infinity;
-  p.a(140, 3) = nan;
-  p.a(77, 0) = -infinity;
-  p.b(2, 100) = infinity;
-  for (std::int64_t k = 0; k < 40; ++k) p.b(k, 50) = 0;  // a column of zeros: infinity times 0
+  const product p = product_with_infinities(40);
   expect_kept(streamed(p), p);
 }
 TEST_P(gemm_stream, ends_of_the_range) {
-  for (const auto& [of_a, of_b] : {std::pair{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
-    product p = product_of(reals(70, 130, 1), reals(130, 45, 2));
-    for (float& x : p.a.value) x = std::ldexp(x, of_a);
-    for (float& x : p.b.value) x = std::ldexp(x, of_b);
-    SCOPED_TRACE(testing::Message() << of_a << ", " << of_b);
-    expect_kept(streamed(p), p);
-  }
+  at_the_ends_of_the_range(130, [&](const product& p) { expect_kept(streamed(p), p); });
 }
 // Sums of parts stay in FP64: each of them may be larger than any FP32 number, or so small that FP32 would round it away.
 TEST_P(gemm_stream, partial_sums_are_not_rounded) {

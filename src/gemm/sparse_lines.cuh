@@ -3,13 +3,14 @@
 #pragma once
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
+#include "src/gemm/exact_sum.cuh"
+#include "src/gemm/line_operand.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // A line with three or four nonzeros is sparse: exact_sum computes its outputs, and keeps the digits that FP64 cuts off. With fewer
-// nonzeros nothing visible is cut off, with more nothing is promised. Nonzeros are counted until it is known that all lines are dense,
-// which of most data takes one slab.
+// nonzeros nothing visible is cut off, with more nothing is promised.
 constexpr int dense_line = 5;  // nonzeros, or more
 AP_DEV bool is_sparse_count(int nonzeros) { return nonzeros == 3 || nonzeros == 4; }
 struct line_nonzeros {
@@ -34,6 +35,15 @@ AP_DEV void find_nonzeros(const float* line, std::int64_t k_stride, std::int64_t
   }
   for (; count < 4; ++count)
     if (lane_index() == 0) to.k[count] = -1;
+}
+// Line i of one operand times line j of the other, of which one has nothing but these nonzeros. one, other: the member's operands.
+AP_DEV double exact_output(const line_operand& of_one, const float* one, std::int64_t i, const line_operand& of_other, const float* other,
+                           std::int64_t j, const line_nonzeros& at) {
+  exact_sum sum;
+  for (const std::int64_t k : at.k)
+    if (k >= 0)
+      sum.add(double{one[i * of_one.line_stride + k * of_one.k_stride]} * other[j * of_other.line_stride + k * of_other.k_stride]);
+  return sum.value + sum.cut;
 }
 
 }  // namespace AP_TARGET

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of policy dots (sm_75; clusters: sm_90).
+#pragma once
+#include <vector>
+#include "src/gemm/dots/dots_product.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+template <int Short, bool Finishes> dots_instance dots_instance_of(const char* name) {
+  return {Short, Finishes, kernel_of<dots_product<Short, Finishes>>(name)};
+}
+
+std::vector<dots_instance> dots_kernels() {
+  return {dots_instance_of<1, false>("gemm.dots-1"),        dots_instance_of<2, false>("gemm.dots-2"),
+          dots_instance_of<4, false>("gemm.dots-4"),        dots_instance_of<8, false>("gemm.dots-8"),
+          dots_instance_of<1, true>("gemm.dots-finish-1"),  dots_instance_of<8, true>("gemm.dots-finish-8")};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

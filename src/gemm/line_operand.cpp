@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/gemm/line_operand.hpp"
+
+#include <cstdlib>
+
+namespace antiphase::gemms {
+
+line_operand lines_of(const matrix_view<const float>& v, const float* const* member, std::int64_t batch_stride) {
+  line_operand o{v.data, member, v.rows, v.row_stride, v.column_stride, batch_stride, true, 1};
+  const auto in_row = [&](std::int64_t extent, std::int64_t stride) { return stride == 1 || extent <= 1; };
+  const bool along_k = in_row(v.columns, v.column_stride), along_lines = in_row(v.rows, v.row_stride);
+  o.along_k = along_k || (!along_lines && std::abs(v.column_stride) <= std::abs(v.row_stride));
+  const std::int64_t apart = o.along_k ? v.row_stride : v.column_stride;
+  const bool one_row = (o.along_k ? v.rows : v.columns) <= 1;
+  const bool begins = member != nullptr || (reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && batch_stride % 4 == 0);
+  const bool aligned = begins && (one_row || apart % 4 == 0);
+  o.width = (along_k || along_lines) && aligned ? 4 : 1;
+  return o;
+}
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operand as the lines that are multiplied with each other: rows of A, columns of B.
+#pragma once
+#include <antiphase/core/view.hpp>
+#include <cstdint>
+
+namespace antiphase::gemms {
+
+// One operand of a batch of products. Element (l, k) of member b lies at data[b * batch_stride + l * line_stride + k * k_stride], or, with
+// an array of pointers, at member[b][l * line_stride + k * k_stride].
+struct line_operand {
+  const float* data;
+  const float* const* member;
+  std::int64_t lines, line_stride, k_stride, batch_stride;
+  bool along_k;        // elements lie side by side, or are closer together, along k; else along lines
+  std::int32_t width;  // floats of a copy: 1, or 4 if elements lie side by side, and rows begin at multiples of 16 bytes if the matrix does
+
+  AP_FN const float* of_member(std::int64_t n) const { return member != nullptr ? member[n] : data + n * batch_stride; }
+};
+
+// Of a view whose rows are lines.
+line_operand lines_of(const matrix_view<const float>& v, const float* const* member, std::int64_t batch_stride);
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inner products: few lines of either operand, every way to divide K, every way that operands and results lie.
+#include <limits>
+
+#include "src/gemm/dots/dots_plan.hpp"
+#include "tests/gemm/contract.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+using gemms::dots_division;
+using gemms::dots_plan;
+
+constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+
+dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1) {
+  const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
+  return made(rows, columns, [&](auto i, auto j) {
+    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
+  });
+}
+constexpr dots_division divisions[] = {{4, 1}, {8, 2}, {16, 1}, {32, 4}, {4, 8}};
+
+class gemm_dots : public on_device {
+ protected:
+  dense divided(const context& where, const product& p, const dots_division& how) const {
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+    const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {}, how);
+    EXPECT_TRUE(plan.has_value());
+    gemms::run(where, *plan, nullptr);
+    where.runs_on().synchronize(nullptr);
+    return c.read();
+  }
+  dense computed_dots(const product& p) const { return computed(any(), "dots", p); }
+};
+void expect_kept(const dense& c, const product& p) {
+  const judged j = judge(c, p, bound_of(gemm_sums::doubles, p.a.columns));
+  EXPECT_LE(j.worst, 1) << "at C(" << j.row << ", " << j.column << ")";
+}
+
+TEST_P(gemm_dots, layouts_alignments_and_divisions) {
+  const context where = any();
+  unsigned seed = 1;
+  for (const auto& [m, n, k] : {std::array{1, 300, 45}, {270, 2, 291}, {3, 70, 130}, {131, 5, 37}, {8, 133, 1060}, {1, 1, 2000}, {7, 7, 1}})
+    for (const major by_a : {major::row, major::column})
+      for (const major by_b : {major::row, major::column}) {
+        seed += 2;
+        product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
+        p.place_a = seed % 3 == 0 ? placed_in_packets(by_a, p.a) : placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
+        p.place_b = seed % 5 < 3 ? placed_in_packets(by_b, p.b) : placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
+        p.place_c = placed(seed % 7 < 3 ? major::row : major::column, p.c, seed % 2);
+        for (const dots_division& how : divisions) {
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed << ", " << how.slots << " slots, cluster of "
+                                          << how.cluster);
+          expect_kept(divided(where, p, how), p);
+        }
+      }
+}
+TEST_P(gemm_dots, general_strides) {
+  product p = product_of(reals(70, 90, 1), reals(90, 4, 2), -1.5f, 0.5f);
+  p.place_a = {7, 70 * 7, 1};
+  p.place_b = {3, 90 * 3 + 2, 2};
+  for (const placing how : {placing{12, 3, 3}, placing{-8, 1}, placing{8, -1}, placing{-1, 72}, placing{1, -72}}) {
+    p.place_c = how;
+    expect_kept(computed_dots(p), p);
+  }
+}
+// The order of additions shows in FP64: each product comes a second time with the other sign, so that nothing but roundings is left.
+TEST_P(gemm_dots, bits_follow_from_the_division_alone) {
+  const context where = any();
+  const std::int64_t m = 70, n = 3, k = 260;
+  product p = product_of(reals(m, k, 1, 30), reals(k, n, 2, 30));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t at = 0; at < k / 2; ++at) p.a(i, at + k / 2) = -p.a(i, at);
+  for (std::int64_t at = 0; at < k / 2; ++at)
+    for (std::int64_t j = 0; j < n; ++j) p.b(at + k / 2, j) = p.b(at, j);
+  for (const dots_division& how : divisions) {
+    std::vector<dense> results;
+    for (const major by_a : {major::row, major::column})
+      for (const major by_b : {major::row, major::column})
+        for (const int odd : {0, 1}) {
+          p.place_a = placed(by_a, p.a, 4 * odd + odd, odd), p.place_b = placed(by_b, p.b, odd, odd);
+          results.push_back(divided(where, p, how));
+          EXPECT_TRUE(same_bits(results.back(), results.front())) << how.slots << " slots, cluster of " << how.cluster;
+        }
+    EXPECT_TRUE(std::ranges::any_of(results.front().value, [](float x) { return x != 0; })) << "nothing is left that could differ";
+  }
+}
+// x + y - x + z: FP64 alone would lose y and z behind an x of 2^60. Nonzeros lie in one block's part of K, or in several.
+TEST_P(gemm_dots, lines_of_few_nonzeros_are_exact) {
+  const context where = any();
+  for (const std::int64_t k : {13, 300}) {
+    const std::int64_t m = 75, n = 5;
+    product p = product_of(dense{m, k}, made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j)); }));
+    const auto at = [&](std::int64_t i, int number) { return (i % 3 + number * (k / 5)) % k; };
+    for (std::int64_t i = 0; i < m; ++i) {
+      p.a(i, at(i, 0)) = 0x1p60f;
+      p.a(i, at(i, 1)) = 3 + static_cast<float>(i);
+      p.a(i, at(i, 2)) = -0x1p60f;
+      if (i % 2 == 0) p.a(i, at(i, 3)) = 0x1p-10f;
+    }
+    p.a(7, 0) = infinity;  // such a line has what IEEE gives
+    // The same lines as columns of B, few of them, and as the short operand.
+    product few = product_of(made(m, k, [](auto i, auto) { return std::ldexp(1.f, static_cast<int>(i % 9)); }), dense{k, n});
+    for (std::int64_t l = 0; l < k; ++l)
+      for (std::int64_t j = 0; j < n; ++j) few.b(l, j) = p.a(j, l);
+    const auto rest = [&](std::int64_t i) { return 3 + static_cast<double>(i) + (i % 2 == 0 ? 0x1p-10 : 0); };
+    for (const dots_division& how : divisions) {
+      SCOPED_TRACE(testing::Message() << "K = " << k << ", " << how.slots << " slots, cluster of " << how.cluster);
+      EXPECT_TRUE(same(divided(where, p, how), made(m, n, [&](auto i, auto j) {
+                         return i == 7 ? infinity : static_cast<float>(std::ldexp(rest(i), static_cast<int>(j)));
+                       })));
+      EXPECT_TRUE(same(divided(where, few, how),
+                       made(m, n, [&](auto i, auto j) { return static_cast<float>(std::ldexp(rest(j), static_cast<int>(i % 9))); })));
+    }
+  }
+}
+TEST_P(gemm_dots, infinities_and_nan_follow_ieee) {
+  product p = product_of(reals(150, 40, 1), reals(40, 6, 2), 1, 0.5f);
+  p.a(3, 1) = infinity;
+  p.a(140, 3) = nan;
+  p.a(77, 0) = -infinity;
+  p.b(2, 4) = infinity;
+  for (std::int64_t k = 0; k < 40; ++k) p.b(k, 5) = 0;  // a column of zeros: infinity times 0
+  expect_kept(computed_dots(p), p);
+}
+TEST_P(gemm_dots, beta_of_0_leaves_c_unread) {
+  for (const float beta : {0.f, -0.f}) {
+    product p = product_of(reals(131, 70, 5), reals(70, 4, 6), 1, beta);
+    p.c = filled(131, 4, nan);
+    expect_kept(computed_dots(p), p);
+  }
+}
+TEST_P(gemm_dots, every_schedule_gives_the_same_bits) {
+  const product p = product_of(reals(70, 1330, 1, 60), reals(1330, 3, 2, 60), 1, 1);
+  const dense first = divided(any(), p, {16, 4});
+  for (const context& there : several()) EXPECT_TRUE(same_bits(divided(there, p, {16, 4}), first));
+}
+TEST(gemm_dots_policy, takes_few_lines_only) {
+  const context where = context::on("cpu");
+  std::vector<float> memory(4000);
+  const gemm_problem p{.a = {memory.data(), 9, 50, 50, 1}, .b = {memory.data() + 500, 50, 9, 9, 1}, .c = {memory.data() + 3000, 9, 9, 9, 1}};
+  try {
+    explain(where, p, {.policy = "dots"});
+    ADD_FAILURE() << "dots took 9 x 9";
+  } catch (const not_supported& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("it is for up to 8 rows or columns of C, which is 9 x 9"));
+  }
+}
+
+AP_ON_BOTH_DEVICES(gemm_dots);
+
+}  // namespace
+}  // namespace antiphase::gemm_test
