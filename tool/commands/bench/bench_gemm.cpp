@@ -72,12 +72,8 @@ struct request : bench_options {
   std::vector<std::string> layouts, data, precisions;
   std::string policy = "auto";
   std::string against = "cublas";
-  std::vector<std::int64_t> random;  // seed, count
-  std::optional<std::string> suite;  // a file; empty: the suite that is compiled in
-  std::optional<std::int64_t> map;   // K
-  std::int64_t largest = 0;          // extent of --random and --map; 0: the usual one
+  product_list_options list;
 };
-constexpr std::int64_t usual_largest = 16384, most_largest = 1 << 20, most_depth = 1 << 24, most_random = 100000;
 
 std::optional<double> best_rate(const context& where, precision p) {
   const device_roof* const r = roof_of(where.limits());
@@ -342,7 +338,7 @@ void require_verified(const std::vector<outcome>& all) {
 }
 
 // What --random, --suite and --map have no use for, if it is given.
-void refuse_besides_a_list(const request& r, const char* list) {
+void refuse_besides_a_list(const request& r, const std::string& list) {
   const std::pair<bool, const char*> given[] = {{!r.sizes.empty(), "--size"},
                                                 {!r.m.empty(), "--m"},
                                                 {!r.n.empty(), "--n"},
@@ -356,42 +352,15 @@ void refuse_besides_a_list(const request& r, const char* list) {
       throw bad_request(fmt::format("{} and {}: the list says what is measured and how, expected one of the two", list, option));
 }
 
-// The list that is asked for, if there is one.
-std::optional<product_list_request> list_of(const request& r) {
-  std::vector<const char*> lists;
-  if (!r.random.empty()) lists.push_back("--random");
-  if (r.suite) lists.push_back("--suite");
-  if (r.map) lists.push_back("--map");
-  if (r.largest > 0 && (r.suite || lists.empty())) throw bad_request("--largest is for --random and --map: expected one of them");
-  if (lists.empty()) return std::nullopt;
-  if (lists.size() > 1) throw bad_request(fmt::format("{} and {}: expected one of them", lists[0], lists[1]));
-  refuse_besides_a_list(r, lists[0]);
-  product_list_request list{.how = r, .set = "suite", .products = {}, .policy = r.policy, .beside_cublas = r.against == "cublas"};
-  const std::int64_t largest = r.largest > 0 ? r.largest : usual_largest;
-  const std::string up_to = largest == usual_largest ? "" : fmt::format(" up to {}", largest);
-  if (r.suite) {
-    list.products = r.suite->empty() ? suite_of_products() : read_products(*r.suite);
-    if (!r.suite->empty()) list.set = *r.suite;
-  } else if (r.map) {
-    list.set = fmt::format("map {}{}", *r.map, up_to);
-    list.products = map_of_products(*r.map, largest);
-  } else {
-    const std::int64_t count = r.random[1];
-    if (count < 1 || count > most_random)
-      throw bad_request(
-          fmt::format("--random {} {}: expected a seed and a number of products from 1 to {}", r.random[0], count, most_random));
-    list.set = fmt::format("random {}{}", r.random[0], up_to);
-    list.products = random_products(static_cast<std::uint64_t>(r.random[0]), count, largest);
-  }
-  return list;
-}
-
 template <class T> std::vector<T> given_or(std::vector<T> given, std::vector<T> usual) { return given.empty() ? usual : given; }
 
 void run(const request& asked) {
   choice_of("--against", asked.against, {"cublas", "none"});
   gemms::find_policy(asked.policy);
-  if (const std::optional<product_list_request> list = list_of(asked)) return bench_products(*list);
+  if (std::optional<product_list> list = list_of(asked.list)) {
+    refuse_besides_a_list(asked, list->option);
+    return bench_products({.how = asked, .list = std::move(*list), .policy = asked.policy, .beside_cublas = asked.against == "cublas"});
+  }
 
   request r = asked;
   r.layouts = given_or(r.layouts, {"nn"});
@@ -470,17 +439,7 @@ void add_bench_gemm(arguments bench) {
   many("--precision", r->precisions, "fp32, strict or both (default)");
   command.add_option("--policy", r->policy, "Who computes products of precision fp32 (default auto: the fastest, by prediction)")
       .type_name("NAME");
-  command.add_option("--random", r->random, "That many products of random shapes, the same for the same seed")
-      .values(2, 2)
-      .check(integer_from(0))
-      .type_name("SEED COUNT");
-  command.add_option("--suite", r->suite, "The products of a file like bench/suite.json; without a name, of that file")
-      .values(0, 1)
-      .type_name("[FILE]");
-  command.add_option("--map", r->map, "M x N for all powers of two, with this K").check(integer_between(1, most_depth)).type_name("K");
-  command.add_option("--largest", r->largest, "Largest extent of --random and M, N of --map (default 16384)")
-      .check(integer_between(1, most_largest))
-      .type_name("N");
+  add_list_options(command, r->list);
   command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
   add_bench_options(command, *r);
   command.footer(explanation);

@@ -83,12 +83,12 @@ class arena {
 
   static std::size_t most(const product_list_request& r, std::int64_t (listed_product::*elements)() const) {
     std::int64_t most = 0;
-    for (const listed_product& p : r.products) most = std::max(most, (p.*elements)());
+    for (const listed_product& p : r.list.products) most = std::max(most, (p.*elements)());
     return static_cast<std::size_t>(most);
   }
   std::size_t workspace_of(const product_list_request& r) {
     std::size_t bytes = 0;
-    for (const listed_product& p : r.products) bytes = std::max(bytes, explain(where_, problem(p), asked(p)).workspace);
+    for (const listed_product& p : r.list.products) bytes = std::max(bytes, explain(where_, problem(p), asked(p)).workspace);
     return bytes;
   }
   gemm_options asked(const listed_product& p) const {
@@ -190,7 +190,7 @@ void bench_products(const product_list_request& r) {
   const place at = choose_place(r.how.place, reference::not_offered);
   const context& where = *at.where;
   const bool timed = where.kind() == target::cuda;
-  if (!timed) require_little(r.products);
+  if (!timed) require_little(r.list.products);
   say_place(common, at);
   if (!timed) say(common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
 
@@ -199,10 +199,10 @@ void bench_products(const product_list_request& r) {
   if (timed && r.beside_cublas) cublas.emplace(where);
   std::vector<product_outcome> all;
   const device_roof* const roof = timed ? roof_of(where.limits()) : nullptr;
-  const auto records_of = [&] { return records_of_products(all, r.set, roof, timed); };
-  const auto text_of_all = [&] { return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.set, text_of_products(all, roof, timed)); };
-  unfinished_results so_far(common, result_envelope("bench gemm", at), "records", r.products.size(), "products");
-  for (const listed_product& p : r.products) {
+  const auto records_of = [&] { return records_of_products(all, r.list.set, roof, timed); };
+  const auto text_of_all = [&] { return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set, text_of_products(all, roof, timed)); };
+  unfinished_results so_far(common, result_envelope("bench gemm", at), "records", r.list.products.size(), "products");
+  for (const listed_product& p : r.list.products) {
     if (!all.empty()) so_far.show(all.size(), records_of, text_of_all);
     say_progress(common, text_of(p));
     product_outcome measured{.of = p};
