@@ -14,10 +14,15 @@
     other_sums sums by row, by key and in wider types
     own_scans  scans with a type and an operator of one's own
     short_sums single calls and calls in a graph, of short arrays of FP32
+    suite      the products of bench/suite.json, with the picture of their speed under the roof, and that of the random ones
+    random     geometric means over products of random shapes
+    map        the picture of the speed beside cuBLAS over M x N, and geometric means
 """
+import math
 import re
 
 import line_plot
+import scatter_plot
 from results import BadResult, bytes_of, rate_text, shape_text
 
 PLACE = re.compile(r"(<!-- table (?P<name>\w+) -->\n).*?(<!-- table end -->)", re.DOTALL)
@@ -28,7 +33,9 @@ BLUE, RED, PURPLE = "#0072b2", "#d55e00", "#9e4d80"  # told apart by those who d
 # Of the pictures: which data, in which colour, and what it is called.
 ERRORS = {"normal": (BLUE, "normal"), "uniform": (PURPLE, "uniform [-1, 1)"), "uniform01": (RED, "uniform [0, 1)")}
 PICTURES = {"speed": ("gemm_ratio.svg", "Speed beside cuBLAS FP32"), "accuracy": ("gemm_error.svg", "Error against FP64"),
-            "sums": ("scan_share.svg", "Running sums beside a copy")}
+            "sums": ("scan_share.svg", "Running sums beside a copy"), "suite": ("gemm_roofline.svg", "Products of all shapes under the roof"),
+            "map": ("gemm_map.svg", "Times as fast as cuBLAS FP32 over M x N")}
+LIST_HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
 TYPES = ("f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16")
 SHORTEST = 1 << 16  # elements of the table of rates: below, the time of a launch is all there is
 RUN_TO_RUN = "cub_run_to_run"
@@ -56,6 +63,14 @@ def error_text(record, who="ours"):
 def value_text(values, who="ours"):
     value = values.get(who)
     return "" if value is None else f"{value:+.2f}" if "allowed" not in values else f"{value:.1f}"
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def percent_text(share):
+    return "" if share is None else f"{share * 100:.0f} %"
 
 
 def share_text(share):
@@ -197,6 +212,68 @@ class Tables:
             rows.append(row)
         return [f for figures in by_way.values() for f in figures.values()], "Inclusive sums of short arrays of FP32, microseconds, medians of rested runs.", head, rows
 
+    def listed_row(self, called, figures):
+        """Means over some of a list's figures."""
+        ratios = [f.times_faster() for f in figures if f.times_faster()]
+        shares = {who: geometric_mean([f.record["roof"][who] for f in figures if who in f.record.get("roof", {})]) for who in ("share", "cublas_share")}
+        mark = f" {self.mark}" if any(map(self.stale, figures)) else ""
+        return [called, str(len(figures)), times_text(geometric_mean(ratios)) + mark, percent_text(sum(r < 1 for r in ratios) / len(ratios) if ratios else None),
+                times_text(min(ratios, default=None)), percent_text(shares["share"]), percent_text(shares["cublas_share"])]
+
+    def suite(self):
+        figures = [f for of_list in self.results.lists("suite").values() for f in of_list]
+        rows = []
+        for f in figures:
+            shape = f"{f'{f.count} of ' * (f.count > 1)}{shape_text(f.shape)} {f.layout.upper()}{', + C' * (f.beta != 0)}"
+            roof = f.record.get("roof", {})
+            rows.append([f"{f.group}: {f.name}", shape, f"`{f.record['policy']}`", self.time_text(f), f"{f.times['cublas_fp32']:.1f}" if "cublas_fp32" in f.times else "",
+                         times_text(f.times_faster()), percent_text(roof.get("share")), percent_text(roof.get("cublas_share"))])
+        return figures, ("Microseconds of a product in a CUDA graph; cuBLAS: the faster of its default and of cublasLt's first algorithm. `antiphase bench gemm "
+                         "--suite`."), ["", "M × N × K", "by", "µs", "cuBLAS", "of cuBLAS", "of the roof", "cuBLAS of the roof"], rows
+
+    def random(self):
+        figures = [f for of_list in self.results.lists("random").values() for f in of_list]
+        rows = [self.listed_row("all", figures)] if figures else []
+        for policy in sorted({f.record["policy"] for f in figures}):
+            rows.append(self.listed_row(f"by `{policy}`", [f for f in figures if f.record["policy"] == policy]))
+        for by in ("launch", "memory", "arithmetic"):
+            some = [f for f in figures if f.record.get("roof", {}).get("by") == by]
+            rows += [self.listed_row(f"limited by {by}", some)] if some else []
+        names = ", ".join(self.results.lists("random"))
+        return figures, f"Products of random shapes ({names}), geometric means; slower: share of those slower than cuBLAS.", LIST_HEAD, rows
+
+    def map(self):
+        maps = self.results.lists("map")
+        return [f for figures in maps.values() for f in figures], "M and N are the powers of two up to 16384, row-major; geometric means.", LIST_HEAD, [
+            self.listed_row(f"K = {figures[0].shape[2]}", figures) for figures in maps.values()]
+
+    def roofline_picture(self, stale_note):
+        panels, used, small = [], [], 0
+        for kind, called in (("suite", "of the suite"), ("random", "of random shapes")):
+            figures = [f for of_list in self.results.lists(kind).values() for f in of_list if "roof" in f.record]
+            small += sum(f.record["roof"]["by"] == "launch" for f in figures)
+            figures = [f for f in figures if f.record["roof"]["by"] != "launch"]
+            if not figures:
+                continue
+            used += figures
+            panels.append((f"{len(figures)} {called}", [
+                scatter_plot.Cloud(label, colour, [(f.operations / f.bytes_moved, f.rate(who)) for f in figures if who in f.times], who != "ours")
+                for who, label, colour in (("cublas_fp32", "cuBLAS FP32", RED), ("ours", "antiphase::gemm", BLUE))]))
+        if not used:
+            return None
+        roof = used[-1].record["roof"]
+        notes = [f"The roof: {roof['tb_per_s']:g} TB/s, {roof['tflops']:.0f} TFLOP/s. Left out: {small} products so small that a launch takes longer than either."]
+        return scatter_plot.rooflines(PICTURES["suite"][1], self.origin(used), "operations per byte", "TFLOP/s", panels, roof["tb_per_s"], roof["tflops"],
+                                      notes + [stale_note] * any(map(self.stale, used)))
+
+    def map_picture(self, stale_note):
+        maps = self.results.lists("map")
+        used = [f for figures in maps.values() for f in figures if f.times_faster()]
+        if not used:
+            return None
+        panels = [(f"K = {figures[0].shape[2]}", {f.shape[:2]: f.times_faster() for f in figures if f.times_faster()}) for figures in maps.values()]
+        return scatter_plot.maps(PICTURES["map"][1], self.origin(used), panels, [stale_note] if any(map(self.stale, used)) else [])
+
     def share_picture(self, stale_note):
         figures = [f for f in self.results.sums() if self.of_copy(f)]
         if not figures:
@@ -219,7 +296,8 @@ class Tables:
 
     def table(self, name, stale_note, folder):
         make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data, "sums": self.sums,
-                "float_sums": self.float_sums, "other_sums": self.other_sums, "own_scans": self.own_scans, "short_sums": self.short_sums}.get(name)
+                "float_sums": self.float_sums, "other_sums": self.other_sums, "own_scans": self.own_scans, "short_sums": self.short_sums,
+                "suite": self.suite, "random": self.random, "map": self.map}.get(name)
         if make is None:
             raise BadResult(f"there is no table '{name}'")
         figures, title, head, rows = make()
@@ -236,7 +314,8 @@ class Tables:
     def pictures(self, stale_note):
         """Name and content of each picture; no content where there are no figures."""
         return {PICTURES["speed"][0]: self.ratio_picture(stale_note), PICTURES["accuracy"][0]: self.error_picture(stale_note),
-                PICTURES["sums"][0]: self.share_picture(stale_note)}
+                PICTURES["sums"][0]: self.share_picture(stale_note), PICTURES["suite"][0]: self.roofline_picture(stale_note),
+                PICTURES["map"][0]: self.map_picture(stale_note)}
 
     def ratio_picture(self, stale_note):
         lines, used = [], []

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result files in bench/results: reading, checking, and which figure counts. docs/measuring.md describes them."""
 import json
+import math
 import pathlib
 
 SCHEMA = 2
 WITHOUT_CODE = 1  # the schema whose records do not tell the code of their compiled kernels
 EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
 SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}  # bytes of an element; of any other type 4
+NO_LIST = (None, None, None)  # set, group and name of a figure that belongs to no list of products
 PROTOCOLS = ("rested", "hot", "graph", "event")
 
 
@@ -49,6 +51,8 @@ class Figure:
         self.layout, self.data = record.get("layout", "nn"), record.get("data", "uniform")
         self.type = record.get("type", "f32")
         self.adds = record.get("adds", "")
+        self.set, self.name, self.group = record.get("set"), record.get("name"), record.get("group")  # of a list of products, and within it
+        self.count, self.beta = record.get("count", 1), record.get("beta", 0)
         self.times = record["time_us"]
         self.code = codes(record["code"]) if file.schema != WITHOUT_CODE else []
         self.overlap = record.get("overlap", {}).get("formula")
@@ -57,7 +61,18 @@ class Figure:
 
     @property
     def key(self):
-        return self.kernel, self.shape, self.protocol, self.layout, self.data, self.type
+        return self.kernel, self.shape, self.protocol, self.layout, self.data, self.type, self.set, self.group, self.name
+
+    @property
+    def operations(self):
+        """Of a product, or a batch of them."""
+        return 2 * self.count * math.prod(self.shape)
+
+    @property
+    def bytes_moved(self):
+        """That a product has to read and to write."""
+        m, n, k = self.shape
+        return 4 * self.count * (m * k + k * n + m * n * (1 if self.beta == 0 else 2))
 
     def times_faster(self, than="cublas_fp32"):
         return self.times[than] / self.times["ours"] if than in self.times else None
@@ -67,8 +82,7 @@ class Figure:
         if who not in self.times:
             return None
         if self.family == "gemm":
-            m, n, k = self.shape
-            return 2 * m * n * k / self.times[who] * 1e-6
+            return self.operations / self.times[who] * 1e-6
         return 2 * bytes_of(self.type) * self.shape[0] / self.times[who] * 1e-3
 
 
@@ -138,16 +152,24 @@ class Results:
         return sorted({f.shape for f in self.of_ladder(ladder, protocol)}, key=lambda shape: (len(set(shape)) > 1, shape))
 
     def find(self, ladder, step, shape, protocol="rested"):
-        return self.figures.get((f"{prefix(ladder)}{step}", shape, protocol, "nn", "uniform", type_of(ladder)))
+        return self.figures.get((f"{prefix(ladder)}{step}", shape, protocol, "nn", "uniform", type_of(ladder), *NO_LIST))
 
     def product(self, precision, shape, protocol="rested", layout="nn", data="normal"):
         """What bench gemm measured of the public product."""
-        return self.figures.get((f"gemm.{precision}", shape, protocol, layout, data, "f32"))
+        return self.figures.get((f"gemm.{precision}", shape, protocol, layout, data, "f32", *NO_LIST))
 
     def products(self, **wanted):
         """All that bench gemm measured with these values: precision, shape, protocol, layout, data."""
-        found = [f for f in self.figures.values() if f.family == "gemm" and f.kernel in ("gemm.fp32", "gemm.strict")]
+        found = [f for f in self.figures.values() if f.family == "gemm" and f.kernel in ("gemm.fp32", "gemm.strict") and not f.set]
         return [f for f in found if all({"precision": f.step}.get(key, getattr(f, key, None)) == value for key, value in wanted.items())]
+
+    def lists(self, kind):
+        """What bench gemm measured of lists of a kind: suite, random or map. By the list's name, the figures of its newest file, in their order."""
+        found = {}
+        for file in self.files:
+            for name in dict.fromkeys(f.set for f in file.figures if f.set and f.set.split()[0] == kind):
+                found[name] = [f for f in file.figures if f.set == name]
+        return found
 
     def sums(self, protocol="rested"):
         """What bench scan measured of the public sums."""

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import io
 import json
+import math
 import pathlib
 import sys
 import tempfile
@@ -537,6 +538,100 @@ class Products(PublicCalls):
         ours, cublas = sorted(self.points("gemm_error.svg"), key=lambda points: -points[0][1])
         self.assertAlmostEqual(ours[0][1] - ours[1][1], ours[1][1] - ours[2][1], delta=0.2)
         self.assertAlmostEqual((ours[0][1] - cublas[0][1]) / (ours[0][1] - ours[1][1]), 0.602, delta=0.01)  # four times as large
+
+
+class Lists(PublicCalls):
+    """What antiphase bench gemm --suite, --random and --map measured."""
+    NAMES, DOCUMENT = ("suite", "random", "map"), "docs/gemm.md"
+    HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
+
+    def listed(self, of, name, us, cublas, shape=(4096, 4096, 64), group="g", roof=10, by="memory", **members):
+        m, n, k = shape
+        return {"kernel": "gemm.fp32", "policy": "stream", "set": of, "name": name, "group": group, "shape": {"m": m, "n": n, "k": k}, "count": 1, "beta": 0,
+                "type": "f32", "layout": "nt", "data": "normal", "protocol": "graph", "verified": True, "code": self.code["gemm"],
+                "time_us": {"ours": us, "cublas_sgemm": cublas, "cublas_lt": 2 * cublas, "cublas_fp32": cublas},
+                "roof": {"us": roof, "by": by, "tflops": 200, "tb_per_s": 4, "share": roof / us, "cublas_share": roof / cublas}, **members}
+
+    def test_without_results_they_say_so(self):
+        self.run_report()
+        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 3)
+        self.assertFalse((self.root / "docs/pictures").exists())
+
+    def test_the_suite(self):
+        self.result("a", [self.listed("suite", "a batch", 20, 30, count=32, beta=1), self.listed("suite", "one", 40, 10, (1, 2, 3), policy="short", group="h")])
+        self.run_report()
+        self.assertEqual(self.table("suite")[2:], [["g: a batch", "32 of 4096×4096×64 NT, + C", "`stream`", "20.0", "30.0", "1.50×", "50 %", "33 %"],
+                                                   ["h: one", "1×2×3 NT", "`short`", "40.0", "10.0", "0.25×", "25 %", "100 %"]])
+        self.assertIn("](pictures/gemm_roofline.svg)\n<!-- table end -->", self.read("docs/gemm.md"))
+
+    def test_means_of_random_shapes(self):
+        self.result("a", [self.listed("random 1", "1", 10, 40), self.listed("random 1", "2", 10, 10, policy="split"), self.listed("random 2", "1", 10, 5, (3, 3, 3), by="launch")])
+        self.run_report()
+        rows = self.table("random")
+        self.assertEqual(rows[0], self.HEAD)
+        self.assertEqual(rows[2:], [["all", "3", "1.26×", "33 %", "0.50×", "100 %", "79 %"], ["by `split`", "1", "1.00×", "0 %", "1.00×", "100 %", "100 %"],
+                                    ["by `stream`", "2", "1.41×", "50 %", "0.50×", "100 %", "71 %"], ["limited by launch", "1", "0.50×", "100 %", "0.50×", "100 %", "200 %"],
+                                    ["limited by memory", "2", "2.00×", "0 %", "1.00×", "100 %", "50 %"]])
+        self.assertIn("(random 1, random 2)", self.read("docs/gemm.md"))
+
+    def test_lists_do_not_replace_other_figures(self):
+        self.result("a", [self.product("fp32", 220, 4096, layout="nt"), self.listed("suite", "same", 1, 9, (4096,) * 3), self.listed("map 4096", "same", 1, 9, (4096,) * 3)])
+        self.write("docs/claims.md", "<!-- times fp32 4096 -->1×<!-- end --> as fast")
+        self.assertIn("there is no figure of fp32", self.run_report(code=1))
+        self.result("b", [self.product("fp32", 200, 4096)])
+        self.run_report()
+        self.assertIn("-->4.0×<!--", self.read("docs/claims.md"))
+
+    def test_of_several_files_of_one_list_the_newest_counts(self):
+        self.result("a", [self.listed("random 1", str(i), 10, 40) for i in range(5)])
+        self.result("b", [self.listed("random 1", str(i), 10, 20) for i in range(3)], date="2026-01-03T03:04:05Z")
+        self.run_report()
+        self.assertEqual(self.table("random")[2][:3], ["all", "3", "2.00×"])
+
+    def test_stale_figures_are_marked(self):
+        self.result("a", [self.listed("suite", "a", 20, 30, code=OTHER_CODE), self.listed("suite", "b", 20, 30), self.listed("random 1", "a", 20, 30, code=OTHER_CODE)])
+        self.run_report()
+        self.assertEqual([row[3] for row in self.table("suite")[2:]], ["20.0 †", "20.0"])
+        self.assertEqual(self.table("random")[2][2], "1.50× †")
+        self.assertIn("† measured before the code changed.", self.read("docs/pictures/gemm_roofline.svg"))
+
+    def test_the_roof_is_to_scale(self):
+        # 2 x 4096^2 x 64 operations, 4 (2 x 4096 x 64 + 4096^2) bytes: 31 operations per byte, ridge at 50
+        self.result("a", [self.listed("suite", "a", 20, 200), self.listed("suite", "small", 2, 2, (2, 2, 2), by="launch")])
+        self.run_report()
+        picture = self.read("docs/pictures/gemm_roofline.svg")
+        root = xml.etree.ElementTree.fromstring(picture)
+        circles = [(c.get("fill"), float(c.get("cx")), float(c.get("cy"))) for c in root.iter("{http://www.w3.org/2000/svg}circle")][2:]  # behind the key
+        self.assertEqual([fill for fill, _, _ in circles], ["none", "#0072b2"])
+        roof = self.points("gemm_roofline.svg")[0]
+        decade = (roof[0][1] - roof[1][1]) / (roof[1][0] - roof[0][0])  # height of a decade in widths of one; on the slope both are as many
+        self.assertAlmostEqual((circles[0][2] - circles[1][2]) / (roof[1][0] - circles[0][1]) * math.log10(50 / 31.03) / decade, 1, delta=.02)
+        self.assertEqual(circles[0][1], circles[1][1])
+        self.assertIn("1 of the suite<", picture)
+        self.assertIn("Left out: 1 products so small", picture)
+
+    def test_the_map(self):
+        self.result("a", [self.listed("map 64", f"{m} x {n}", 10, 10 * ratio, (m, n, 64)) for m, n, ratio in ((1, 1, 1), (1, 2048, .25), (2048, 1, 2), (2048, 2048, 8))])
+        self.run_report()
+        self.assertEqual(self.table("map")[2], ["K = 64", "4", "1.41×", "25 %", "0.25×", "100 %", "71 %"])
+        root = xml.etree.ElementTree.fromstring(self.read("docs/pictures/gemm_map.svg"))
+        cells = [(float(r.get("x")), float(r.get("y")), r.get("fill")) for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("x")]
+        self.assertEqual([fill for _, _, fill in cells], ["#eeeeee", "#d55e00", "#77b0d0", "#0072b2"])
+        self.assertTrue(cells[0][0] < cells[1][0] and cells[0][1] == cells[1][1], "N goes to the right")
+        self.assertTrue(cells[0][1] < cells[2][1] and cells[0][0] == cells[2][0], "M goes downwards")
+        texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+        for expected in ("K = 64", "2K", "1.00", ".25", "2.0", "8.0"):
+            self.assertIn(expected, texts)
+
+    def test_a_tampered_picture_is_found(self):
+        self.result("a", [self.listed("suite", "a", 20, 200), self.listed("map 64", "4 x 4", 10, 20, (4, 4, 64))])
+        self.run_report()
+        self.run_report("--check")
+        for name in ("docs/pictures/gemm_roofline.svg", "docs/pictures/gemm_map.svg"):
+            good = self.read(name)
+            self.write(name, good.replace("cuBLAS FP32", "cuBLAS", 1))
+            self.assertIn(f"{name} does not agree", self.run_report("--check", code=1))
+            self.write(name, good)
 
 
 class Sums(PublicCalls):

@@ -62,6 +62,12 @@ class Interrupted(ToolTest):
         records = self.partial("1024^3 nn", "bench", "gemm", "--size", "33,20,1024", "--precision", "strict", *CPU, done=2, of=3, noun="products")
         self.assertEqual([(r["kernel"], r["shape"]["k"], r["verified"]) for r in records], [("gemm.strict", 33, True), ("gemm.strict", 20, True)])
 
+    def test_bench_gemm_of_a_list(self):
+        sizes = (33, 20, 1024)
+        (self.folder / "mine.json").write_text(json.dumps({"products": [{"name": f"n{i}", "group": "g", "m": i, "n": i, "k": i, "layout": "nn"} for i in sizes]}))
+        records = self.partial("g n1024: 1024^3 nn", "bench", "gemm", "--suite", "mine.json", "--policy", "tiled", *CPU, done=2, of=3, noun="products")
+        self.assertEqual([(r["name"], r["verified"]) for r in records], [("n33", True), ("n20", True)])
+
     def test_ladders(self):
         records = self.partial("running padded", "ladder", "gemm", "--size", "300", "--policy", "naive,tiled,padded,tensor-core-2", *CPU, done=2, of=4, noun="steps")
         self.assertEqual([(r["policy"], r["verified"]) for r in records], [("naive", True), ("tiled", True)])

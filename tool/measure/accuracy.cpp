@@ -15,10 +15,11 @@ namespace {
 
 constexpr double unit = 0x1p-24;
 
-// One of every part of the range, somewhere in it, the last of the range among them.
-std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed) {
+}  // namespace
+
+std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed, std::int64_t most) {
   constexpr std::int64_t part = 128, least = 64;
-  const std::int64_t count = std::min(extent, std::max(least, (extent + part - 1) / part));
+  const std::int64_t count = std::min({extent, most, std::max(least, (extent + part - 1) / part)});
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t first = extent * i / count, end = extent * (i + 1) / count;
@@ -28,8 +29,6 @@ std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed) {
   }
   return chosen;
 }
-
-}  // namespace
 
 sampled_product::sampled_product(const matrix_view<const float>& a, const matrix_view<const float>& b)
     : m_(a.rows), n_(b.columns), k_(a.columns), rows_(spread_over(m_, 31)), columns_(spread_over(n_, 32)) {

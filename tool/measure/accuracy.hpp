@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/core/view.hpp>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct accuracy {
 
   bool within(double allowed) const { return finite && component <= allowed; }
 };
+
+// Indices of a range: one of every 128, at least 64 of them, at most `most`, each somewhere in its part, the last index among them.
+std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed,
+                                      std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
 // Compares products C = A B with FP64. The sample: a row of each 128, but at least 64 rows, and columns likewise, so that every tile of
 // 128 x 128 has an output in it. Sums in FP64 are off by up to K 2^-53 |A||B| themselves, which is not held against C. Nothing may overflow

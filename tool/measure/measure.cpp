@@ -34,6 +34,11 @@ protocol_kind parse_protocol(std::string_view text) {
   return all[choice_of("--protocol", text, {std::string(name(all[0])), std::string(name(all[1]))})];
 }
 
+timing divided(timing t, int by) {
+  for (double* value : {&t.median_us, &t.fastest_us, &t.slowest_us, &t.lower_quartile_us, &t.upper_quartile_us}) *value /= by;
+  return t;
+}
+
 timing summary(std::vector<double> samples) {
   std::ranges::sort(samples);
   const auto quantile = [&](double share) {

@@ -34,6 +34,9 @@ using timing_observer = std::function<void(const std::vector<timing>&)>;
 std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how = {},
                             const timing_observer& so_far = {});
 
+// Of one of `by` runs, where a run held so many.
+timing divided(timing t, int by);
+
 // Median, extremes and quartiles (by linear interpolation) of at least one sample, in microseconds.
 timing summary(std::vector<double> samples);
 

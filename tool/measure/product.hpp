@@ -16,6 +16,17 @@ struct extents {
 double tflops(const extents& e, double us);
 json to_json(const extents& e);
 std::string shape_text(const extents& e);  // 4096^3, 4095 x 4097 x 1003
+
+// A and B without gaps, as a layout says they lie: nn, nt, tn, tt; n is row-major, t transposed.
+inline bool a_by_rows(std::string_view layout) { return layout[0] == 'n'; }
+inline bool b_by_rows(std::string_view layout) { return layout[1] == 'n'; }
+template <class T> matrix_view<T> view_of_a(T* at, const extents& e, std::string_view layout) {
+  return a_by_rows(layout) ? row_major(at, e.m, e.k) : column_major(at, e.m, e.k);
+}
+template <class T> matrix_view<T> view_of_b(T* at, const extents& e, std::string_view layout) {
+  return b_by_rows(layout) ? row_major(at, e.k, e.n) : column_major(at, e.k, e.n);
+}
+
 // Throws bad_request if a matrix has more elements than anybody could mean.
 void require_sensible(const extents& e);
 

@@ -85,7 +85,9 @@ std::string wrong_count(const CLI::App& command, const CLI::ParseError& failure)
   if (option == nullptr) return what;
   if (option->get_expected_max() == 1 && option->count() > 1)
     return fmt::format("{} is given {} times, expected once", name, option->count());
-  return fmt::format("{} needs a value: expected {} {}", name, name, option->get_type_name());
+  const int most = option->get_expected_max();
+  return fmt::format("{} needs {}: expected {} {}", name, most == 1 ? "a value" : fmt::format("{} values", most), name,
+                     option->get_type_name());
 }
 
 // What is wrong with the arguments, in one sentence that names what exists instead.
@@ -180,6 +182,11 @@ option& option::several() {
   return *this;
 }
 
+option& option::values(int least, int most) {
+  option_->expected(least, most);
+  return *this;
+}
+
 option& option::shows_default() {
   option_->capture_default_str();
   return *this;
@@ -217,6 +224,7 @@ template option arguments::add_option(const char*, std::int64_t&, const std::str
 template option arguments::add_option(const char*, float&, const std::string&);
 template option arguments::add_option(const char*, std::optional<std::int64_t>&, const std::string&);
 template option arguments::add_option(const char*, std::optional<float>&, const std::string&);
+template option arguments::add_option(const char*, std::optional<std::string>&, const std::string&);
 template option arguments::add_option(const char*, std::vector<std::string>&, const std::string&);
 template option arguments::add_option(const char*, std::vector<int>&, const std::string&);
 template option arguments::add_option(const char*, std::vector<std::int64_t>&, const std::string&);

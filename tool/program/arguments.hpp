@@ -29,6 +29,7 @@ class option {
   option(CLI::Option* of, const CLI::App& command, program_state& state) : option_(of), app_(&command), state_(&state) {}
   option& required();
   option& several();                           // values separated by commas
+  option& values(int least, int most);         // each a word of its own; without any the value becomes empty
   option& shows_default();                     // the value before parsing, in the help
   option& type_name(const std::string& name);  // what stands for the value in the help
   option& check(value_check wrong);

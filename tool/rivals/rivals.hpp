@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tool/measure/measure.hpp"
 
@@ -29,6 +30,20 @@ struct rival {
 rival cublas_product(const gemms::problem& p);
 // The same of f16 matrices, added up in FP32 into an FP32 matrix, whose rows may be padded.
 rival cublas_product(const gemms::tensor_core_problem& p);
+
+// Products as cuBLAS is fastest at them, of a whole run: library handles and a workspace are made once.
+class fast_cublas {
+ public:
+  explicit fast_cublas(const context& where);
+  // Who computes C = A B + beta C of `count` products whose matrices lie one behind the other: cublas_sgemm, cublasSgemm in its default
+  // math, which for FP32 is FP32 in every step, and cublas_lt, the first algorithm that cublasLt's heuristics name. Matrices as of
+  // cublas_product(). They keep what they need.
+  std::vector<rival> of(const gemms::problem& p, std::int64_t count) const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
 
 // Inclusive sums of `count` elements in device memory by CUB, which is compiled in where there is a CUDA toolkit. Its workspace is there
 // before the first run.

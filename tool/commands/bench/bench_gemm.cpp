@@ -10,15 +10,18 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tool/commands/bench/bench.hpp"
+#include "tool/commands/bench/bench_gemm_list.hpp"
 #include "tool/measure/accuracy.hpp"
 #include "tool/measure/distributions.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/product.hpp"
+#include "tool/measure/roof.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
@@ -48,26 +51,34 @@ constexpr const char* explanation =
     "      a size that suits the place: 4096 on a GPU, 256 on the CPU\n"
     "  antiphase bench gemm --size 1024,4096 --layout nn,nt,tn,tt\n"
     "  antiphase bench gemm --m 4096,4095 --n 256,4097 --k 7168,1003\n"
-    "  antiphase bench gemm --data all --precision fp32 --json";
+    "  antiphase bench gemm --data all --precision fp32 --json\n"
+    "\n"
+    "Lists\n"
+    "  --random, --suite and --map measure many products, each in half a second or less, in precision fp32 on normal data: graphs of many "
+    "runs "
+    "that take turns, ours, cublasSgemm in its default math and the first algorithm of cublasLt's heuristics, of which the faster counts. "
+    "The "
+    "roof is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a launch. Of each result a sample is "
+    "compared "
+    "with FP64.\n"
+    "  antiphase bench gemm --random 1 200              extents log-uniform in 1...16384, 30 % of them odd, all layouts\n"
+    "  antiphase bench gemm --random 1 50 --largest 512\n"
+    "  antiphase bench gemm --suite                     48 shapes of models, factorisations, graphs, ..., batches among them\n"
+    "  antiphase bench gemm --suite mine.json --policy split\n"
+    "  antiphase bench gemm --map 256 --json            for a map of M x N";
 
 struct request : bench_options {
   std::vector<std::int64_t> sizes, m, n, k;
-  std::vector<std::string> layouts{"nn"}, data{"normal"}, precisions{"fp32", "strict"};
+  std::vector<std::string> layouts, data, precisions;
   std::string policy = "auto";
   std::string against = "cublas";
+  product_list_options list;
 };
 
-// What the device could do at best in a second, in 10^12 operations of the product, as measured (docs/measuring.md).
-struct roof {
-  const char* device;
-  double fp32, strict;
-};
-constexpr roof roofs[] = {{"H200", 818. / 3, 65.3}};
-
-std::optional<double> roof_of(const context& where, precision p) {
-  for (const roof& r : roofs)
-    if (where.limits().name.find(r.device) != std::string::npos) return p == precision::fp32 ? r.fp32 : r.strict;
-  return std::nullopt;
+std::optional<double> best_rate(const context& where, precision p) {
+  const device_roof* const r = roof_of(where.limits());
+  if (r == nullptr) return std::nullopt;
+  return p == precision::fp32 ? r->fp32 : r->strict;
 }
 
 // One product: shape, layout, data.
@@ -76,14 +87,8 @@ struct subject {
   std::string layout;
   const distribution* data;
 
-  bool a_by_rows() const { return layout[0] == 'n'; }
-  bool b_by_rows() const { return layout[1] == 'n'; }
-  template <class T> matrix_view<T> a(T* at) const {
-    return a_by_rows() ? row_major(at, size.m, size.k) : column_major(at, size.m, size.k);
-  }
-  template <class T> matrix_view<T> b(T* at) const {
-    return b_by_rows() ? row_major(at, size.k, size.n) : column_major(at, size.k, size.n);
-  }
+  template <class T> matrix_view<T> a(T* at) const { return view_of_a(at, size, layout); }
+  template <class T> matrix_view<T> b(T* at) const { return view_of_b(at, size, layout); }
 };
 
 struct measured {  // of one precision
@@ -109,8 +114,8 @@ class bench {
       : where_(where),
         subject_(s),
         policy_(policy),
-        host_a_(left_operand(*s.data, s.size.m, s.size.k, s.a_by_rows())),
-        host_b_(right_operand(*s.data, s.size.k, s.size.n, s.b_by_rows())),
+        host_a_(left_operand(*s.data, s.size.m, s.size.k, a_by_rows(s.layout))),
+        host_b_(right_operand(*s.data, s.size.k, s.size.n, b_by_rows(s.layout))),
         exact_(s.a(std::as_const(host_a_).data()), s.b(std::as_const(host_b_).data())),
         a_(where, host_a_),
         b_(where, host_b_),
@@ -235,7 +240,7 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
       cells row = start;
       append(row, {std::string(name(m.with)), m.chosen.kernel});
       if (timed) {
-        const auto most = roof_of(where, m.with);
+        const auto most = best_rate(where, m.with);
         append(row, time_cells(o.of.size, m.time));
         append(row, {o.cublas.who ? fmt::format("x{:.2f}", o.cublas.time.median_us / m.time.median_us) : "-",
                      most ? fmt::format("{:.0f} %", tflops(o.of.size, m.time.median_us) / *most * 100) : "-",
@@ -281,7 +286,7 @@ json record(const outcome& o, const measured& m, const context& where, protocol_
     }
     value["tflops"] = tflops(o.of.size, m.time.median_us);
     if (o.cublas.who) value["times_cublas"] = o.cublas.time.median_us / m.time.median_us;
-    if (const auto most = roof_of(where, m.with))
+    if (const auto most = best_rate(where, m.with))
       value["roof"] = {{"tflops", *most}, {"share", tflops(o.of.size, m.time.median_us) / *most}};
   } else {
     value["counts"] = to_json(m.counts);
@@ -332,14 +337,40 @@ void require_verified(const std::vector<outcome>& all) {
   if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
 
-void run(const request& r) {
+// What --random, --suite and --map have no use for, if it is given.
+void refuse_besides_a_list(const request& r, const std::string& list) {
+  const std::pair<bool, const char*> given[] = {{!r.sizes.empty(), "--size"},
+                                                {!r.m.empty(), "--m"},
+                                                {!r.n.empty(), "--n"},
+                                                {!r.k.empty(), "--k"},
+                                                {!r.layouts.empty(), "--layout"},
+                                                {!r.data.empty(), "--data"},
+                                                {!r.precisions.empty(), "--precision"},
+                                                {r.protocol != "rested", "--protocol"}};
+  for (const auto& [is_given, option] : given)
+    if (is_given)
+      throw bad_request(fmt::format("{} and {}: the list says what is measured and how, expected one of the two", list, option));
+}
+
+template <class T> std::vector<T> given_or(std::vector<T> given, std::vector<T> usual) { return given.empty() ? usual : given; }
+
+void run(const request& asked) {
+  choice_of("--against", asked.against, {"cublas", "none"});
+  gemms::find_policy(asked.policy);
+  if (std::optional<product_list> list = list_of(asked.list)) {
+    refuse_besides_a_list(asked, list->option);
+    return bench_products({.how = asked, .list = std::move(*list), .policy = asked.policy, .beside_cublas = asked.against == "cublas"});
+  }
+
+  request r = asked;
+  r.layouts = given_or(r.layouts, {"nn"});
+  r.data = given_or(r.data, {"normal"});
+  r.precisions = given_or(r.precisions, {"fp32", "strict"});
   std::vector<precision> precisions;
   for (const std::string& p : r.precisions) precisions.push_back(parse_precision(p));
   for (const std::string& layout : r.layouts) choice_of("--layout", layout, {"nn", "nt", "tn", "tt"});
   const std::vector<const distribution*> data = data_of(r);
   const protocol how{.kind = parse_protocol(r.protocol), .samples = r.repeats};
-  choice_of("--against", r.against, {"cublas", "none"});
-  gemms::find_policy(r.policy);
 
   const place at = choose_place(r.place, reference::not_offered);
   const context& where = *at.where;
@@ -408,6 +439,7 @@ void add_bench_gemm(arguments bench) {
   many("--precision", r->precisions, "fp32, strict or both (default)");
   command.add_option("--policy", r->policy, "Who computes products of precision fp32 (default auto: the fastest, by prediction)")
       .type_name("NAME");
+  add_list_options(command, r->list);
   command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
   add_bench_options(command, *r);
   command.footer(explanation);

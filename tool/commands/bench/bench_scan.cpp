@@ -118,10 +118,6 @@ struct contest {
     const std::vector<timing> all = measure(where, works, how);
     for (std::size_t i = 0; i < all.size(); ++i) *results[i] = divided(all[i], runs_of_a_work);
   }
-  static timing divided(timing t, int by) {
-    for (double* value : {&t.median_us, &t.fastest_us, &t.slowest_us, &t.lower_quartile_us, &t.upper_quartile_us}) *value /= by;
-    return t;
-  }
 };
 
 // The rivals that are there, and whether they are right.

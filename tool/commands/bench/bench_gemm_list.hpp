@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench gemm --random, --suite, --map: many products, each quickly, beside the best of cuBLAS and the roof.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tool/commands/bench/bench.hpp"
+#include "tool/measure/product_list.hpp"
+
+namespace antiphase::tool {
+
+struct product_list_options {
+  std::vector<std::int64_t> random;  // seed, count
+  std::optional<std::string> suite;  // a file; empty: the suite that is compiled in
+  std::optional<std::int64_t> map;   // K
+  std::int64_t largest = 0;          // extent of --random and --map; 0: the usual one
+};
+void add_list_options(arguments command, product_list_options& options);
+
+struct product_list {
+  std::string option;  // that asks for it
+  std::string set;     // what it is called: suite, random 1, map 256
+  std::vector<listed_product> products;
+};
+// The list that is asked for, if there is one. Throws bad_request, and bad_input of a file.
+std::optional<product_list> list_of(const product_list_options& options);
+
+struct product_list_request {
+  bench_options how;
+  product_list list;
+  std::string policy = "auto";
+  bool beside_cublas = true;
+};
+// Measures them, and prints the result. Throws verification_failed if a product is wrong.
+void bench_products(const product_list_request& r);
+
+}  // namespace antiphase::tool

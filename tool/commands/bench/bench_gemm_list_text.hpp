@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bench gemm says of a list of products: records, table, geometric means.
+#pragma once
+#include <antiphase/gemm.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tool/commands/record.hpp"
+#include "tool/measure/accuracy.hpp"
+#include "tool/measure/product_list.hpp"
+#include "tool/measure/roof.hpp"
+
+namespace antiphase::tool {
+
+struct product_outcome {
+  listed_product of;
+  gemm_choice chosen = {};
+  accuracy error = {};
+  std::int64_t sample = 0;  // outputs compared with FP64
+  std::uint64_t recomputed = 0;
+  timing time = {};
+  struct opponent {
+    rival who;
+    accuracy error;
+    timing time;
+  };
+  std::vector<opponent> rivals = {};
+  std::vector<std::string> code = {};  // of the kernels that ran
+
+  bool verified() const { return error.within(chosen.bound.units); }
+  const opponent* fastest_rival() const;  // null if there is none
+};
+
+// "LU, rank 64: 4096 x 4096 x 64 nn + C", "64 of 512^3 nn"
+std::string text_of(const listed_product& p);
+
+json records_of_products(const std::vector<product_outcome>& all, const std::string& set, const device_roof* roof, bool timed);
+json rivals_of_products(const std::vector<product_outcome>& all);  // each once
+json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof);
+std::string text_of_products(const std::vector<product_outcome>& all, const device_roof* roof, bool timed);
+// Throws verification_failed that names the wrong ones.
+void require_verified(const std::vector<product_outcome>& all);
+
+}  // namespace antiphase::tool
