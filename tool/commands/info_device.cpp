@@ -56,7 +56,8 @@ gemm_problem product_of(const extents& e) {
           .c = row_major(address(3), e.m, e.n)};
 }
 
-constexpr extents large{4096, 4096, 4096}, small{256, 256, 256}, few_k{2048, 2048, 8};
+constexpr extents large{4096, 4096, 4096}, small{256, 256, 256}, few_k{2048, 2048, 4};
+constexpr extents thin{2048, 8, 2};  // which every policy with sums in FP64 takes
 
 std::vector<row> gemm_candidates(const context& where) {
   std::vector<row> rows;
@@ -65,7 +66,7 @@ std::vector<row> gemm_candidates(const context& where) {
     const auto refused = [&](const extents& asked) {
       return refusal_of(p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
     };
-    r.why_not = refused(p.sums == gemm_sums::doubles ? few_k : large);
+    r.why_not = refused(p.sums == gemm_sums::doubles ? thin : large);
     r.small_c = !r.why_not.empty() && refused(small).empty();  // a step has variants of other tiles for it
     rows.push_back(r);
   }

@@ -32,7 +32,9 @@ void add(std::vector<library_kernel>& all, const gemms::split_pass_instance& i) 
   all.push_back({"gemm/split-pass",
                  fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces, i.policy.clusters ? ", clusters" : ""), i.what});
 }
-void add(std::vector<library_kernel>& all, const gemms::short_instance& i) { all.push_back({"gemm/short", "", i.code}); }
+void add(std::vector<library_kernel>& all, const gemms::short_instance& i) { all.push_back({"gemm/short", i.code.name, i.code}); }
+void add(std::vector<library_kernel>& all, const gemms::dots_instance& i) { all.push_back({"gemm/dots", i.code.name, i.code}); }
+void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) { all.push_back({"gemm/finish", "", i.code}); }
 void add(std::vector<library_kernel>& all, const gemms::stream_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }

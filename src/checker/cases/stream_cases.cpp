@@ -1,18 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of products with sums in FP64: streams, by every compiled kernel, and few values of K.
+// Cases of products with sums in FP64: streams and inner products, by every compiled kernel, few values of K, and epilogues.
 #include "src/checker/cases/product_cases.hpp"
+#include "src/gemm/dots/dots_plan.hpp"
 #include "src/gemm/stream/stream_plan.hpp"
+
+#include <algorithm>
 
 namespace antiphase::checker_detail {
 namespace {
 
+// An epilogue that touches all it can: the results are twice what the product says.
+struct doubling {
+  device_array<float> zeros, before;
+  gemms::epilogue after;
+
+  doubling(const context& where, const product& p)
+      : zeros(where, std::vector<float>(static_cast<std::size_t>(std::max(p.c.rows, p.c.columns)))), before(where, p.c.memory) {
+    after.scale = 2;
+    after.row_bias = after.column_bias = zeros.data();
+    after.before = p.c.view(before.data());
+  }
+  static product expected(product p) {
+    p.alpha *= 2, p.beta *= 2;
+    return p;
+  }
+};
+
 void stream_by(const context& where, const gemms::stream_instance& with, const product& p, bool turned, int cluster, int parts) {
   on_device d(where, p);
-  const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, {}, with, turned, {with.how.slabs, cluster, parts});
+  const doubling twice(where, p);
+  const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, with.how.finishes ? twice.after : gemms::epilogue{}, with, turned,
+                                                     {with.how.slabs, cluster, parts});
   device_array<std::byte> workspace(where, plan.workspace());
   gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
   where.runs_on().synchronize(nullptr);
-  require_kept(where, with.code.name, p, d.c.to_host());
+  require_kept(where, with.code.name, with.how.finishes ? doubling::expected(p) : p, d.c.to_host());
 }
 // Whole tiles and edges, stored along either operand and one by one, with the ring going around, lines of few nonzeros, and tiles that
 // clusters and parts share.
@@ -28,38 +50,76 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
   stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
 }
 
+// Lines of either operand along k and across, staged and not, edges, lines of few nonzeros, and a cluster.
+void inner_products_by(const context& where, const gemms::dots_instance& with) {
+  using enum storage_order;
+  const auto multiply = [&](const product& p, const gemms::dots_division& how) {
+    on_device d(where, p);
+    const doubling twice(where, p);
+    auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how);
+    plan->with = &with;
+    gemms::run(where, *plan, nullptr);
+    where.runs_on().synchronize(nullptr);
+    require_kept(where, with.code.name, with.finishes ? doubling::expected(p) : p, d.c.to_host());
+  };
+  const std::int64_t few = with.lines;
+  multiply({70, few, 260, 1, 0, rows, columns}, {16, 2});
+  multiply({few, 70, 260, -1.5f, 0.5f, rows, rows, 1}, {8, 1});
+  multiply({70, few, 260, 1, 0.5f, columns, rows}, {32, 1});
+  if (few > 3) multiply(with_odd_lines({70, few, 139, 1, 0, neither, rows, 1}), {4, 2});
+}
+
+// By a policy that takes the epilogue, or leaves it to a pass of its own.
+void multiply(const context& where, const char* kernel, const char* policy, const product& p, bool finishes) {
+  on_device d(where, p);
+  const doubling twice(where, p);
+  gemm(where, d.what, {.policy = policy, .epilogue = finishes ? twice.after : gemms::epilogue{}});
+  where.runs_on().synchronize(nullptr);
+  require_kept(where, kernel, finishes ? doubling::expected(p) : p, d.c.to_host());
+}
 void multiply_short(const context& where) {
   using enum storage_order;
-  for (const product& p : {product(71, 133, 3, 1, 0), with_odd_lines({71, 133, 4, -1.5f, 0.5f, columns, columns, 1}),
-                           product(64, 128, 4, 1, 2, neither, neither)}) {
-    on_device d(where, p);
-    gemm(where, d.what, {.policy = "short"});
-    where.runs_on().synchronize(nullptr);
-    require_kept(where, "gemm.short", p, d.c.to_host());
-  }
+  for (const bool finishes : {false, true})
+    for (const product& p : {product(71, 133, 3, 1, 0), with_odd_lines({71, 133, 4, -1.5f, 0.5f, columns, columns, 1}),
+                             product(64, 128, 4, 1, 2, neither, neither)})
+      multiply(where, "gemm.short", "short", p, finishes);
+}
+void finish_results(const context& where) {
+  for (const std::int64_t k : {0, 7}) multiply(where, "gemm.finish", "naive", {21, 133, k, -1.5f, 0.5f}, true);
 }
 
 }  // namespace
 
 std::string case_of(const gemms::stream_policy& how) {
-  return how.by == gemms::stream_loader::engine ? "gemm/stream" : "gemm/stream-async";
+  return how.by == gemms::stream_loader::engine ? "gemm/stream" : how.finishes ? "gemm/stream-finish" : "gemm/stream-async";
 }
 
 std::vector<checked_case> stream_cases() {
   std::vector<checked_case> cases;
-  for (const gemms::policy_info& n : gemms::policies())
+  for (const gemms::policy_info& n : gemms::policies()) {
     if (n.name == "short") cases.push_back({"gemm/short", std::string(n.adds), multiply_short});
-  for (const gemms::stream_loader by : {gemms::stream_loader::engine, gemms::stream_loader::threads}) {
+    if (n.name == "dots")
+      cases.push_back({"gemm/dots", std::string(n.adds), [](const context& where) {
+                         for (const gemms::dots_instance& i : gemms::dots_instances(target::checked)) inner_products_by(where, i);
+                       }});
+  }
+  struct variant {
+    gemms::stream_loader by;
+    bool finishes;
+    const char* about;
+  };
+  using enum gemms::stream_loader;
+  for (const variant& v : {variant{engine, false, "sums in FP64 on Tensor Cores, fed by the copy engine"},
+                           {threads, false, "the same, fed by threads"},
+                           {threads, true, "the same, with an epilogue"}}) {
     std::vector<gemms::stream_instance> all;
     for (const gemms::stream_instance& i : gemms::stream_instances(target::checked))
-      if (i.how.by == by) all.push_back(i);
-    cases.push_back(
-        {case_of(all.front().how),
-         by == gemms::stream_loader::engine ? "sums in FP64 on Tensor Cores, fed by the copy engine" : "the same, fed by threads",
-         [all](const context& where) {
-           for (const gemms::stream_instance& i : all) stream_by(where, i);
-         }});
+      if (i.how.by == v.by && i.how.finishes == v.finishes) all.push_back(i);
+    cases.push_back({case_of(all.front().how), v.about, [all](const context& where) {
+                       for (const gemms::stream_instance& i : all) stream_by(where, i);
+                     }});
   }
+  cases.push_back({"gemm/finish", "a pass over results, for policies that know no epilogues", finish_results});
   return cases;
 }
 
