@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package|pkg_config -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
-#   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors
+#   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors; kernels are those of BUILD
 #   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the package is found, with CHECKER
 #                  also the checker
 #   pkg_config     the same, but one program is compiled and linked with no more than what pkg-config says
@@ -31,6 +31,27 @@ if(HOW STREQUAL "pkg_config")
     message(FATAL_ERROR "the consumer's product is wrong: expected 600, got: ${said}")
   endif()
   return()
+endif()
+
+# Instead of compiling the library's kernels once more, this takes the objects of the build that the test belongs to.
+if(HOW STREQUAL "subdirectory" AND NOT KERNELS STREQUAL "")
+  file(WRITE "${WORK}/launcher" [=[
+#!/bin/sh
+before=
+for word; do
+  case $before in -o) object=$word ;; -MF) dependencies=$word ;; esac
+  before=$word
+done
+case $object in
+  */antiphase.dir/kernels/*)
+    echo "$object:" >"$dependencies"
+    exec cp "@KERNELS@/${object##*/}" "$object" ;;
+esac
+exec @LAUNCHER@ "$@"
+]=])
+  configure_file("${WORK}/launcher" "${WORK}/launcher" @ONLY)
+  file(CHMOD "${WORK}/launcher" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  set(LAUNCHER "${WORK}/launcher")
 endif()
 
 set(options -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON

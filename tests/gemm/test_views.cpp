@@ -12,6 +12,7 @@
 #include <string>
 
 #include "src/gemm/views.hpp"
+#include "tests/sanitized.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -34,6 +35,7 @@ struct drawn {
 };
 class views_drawn : public testing::Test {
  protected:
+  static constexpr int pairs = test::sanitized ? 6000 : 60000;
   std::mt19937 random_{20261121};
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
 
@@ -70,14 +72,14 @@ TEST_F(views_drawn, elements_on_top_of_each_other_are_found) {
 
 TEST_F(views_drawn, nothing_that_lies_apart_is_refused) {
   int refused = 0, missed = 0;
-  for (int n = 0; n < 60000; ++n) {
+  for (int n = 0; n < pairs; ++n) {
     const drawn a = draw(below(4) == 0 ? 2 : 4, 12), c = draw(4, 12);
     const bool right = said([&] { require_apart(c.view, a.view); }) == "";
     ASSERT_TRUE(right || share(a, c)) << n;
     refused += !right;
     missed += right && share(a, c);
   }
-  EXPECT_GT(refused, 5000);
+  EXPECT_GT(refused, pairs / 12);
   RecordProperty("refused", refused);
   RecordProperty("missed", missed);
 }
@@ -85,7 +87,7 @@ TEST_F(views_drawn, nothing_that_lies_apart_is_refused) {
 // Rows, columns, every other column: of views whose elements lie at multiples of one stride nothing is missed.
 TEST_F(views_drawn, overlaps_of_rows_are_all_found) {
   int sharing = 0, apart = 0;
-  for (int n = 0; n < 60000; ++n) {
+  for (int n = 0; n < pairs; ++n) {
     const std::int64_t step = 1 + below(3);
     const auto rows = [&] {
       drawn d = draw(4, 6);
@@ -103,8 +105,8 @@ TEST_F(views_drawn, overlaps_of_rows_are_all_found) {
     ASSERT_EQ(said([&] { require_apart(c.view, a.view); }) == "", !share(a, c)) << n;
     (share(a, c) ? sharing : apart) += 1;
   }
-  EXPECT_GT(sharing, 5000);
-  EXPECT_GT(apart, 5000);
+  EXPECT_GT(sharing, pairs / 12);
+  EXPECT_GT(apart, pairs / 12);
 }
 
 TEST(views, of_large_matrices_are_judged_at_once) {

@@ -3,7 +3,7 @@
 """Breaks the core in one place, compiles a test of the selection in check.cpp against that, and expects it to fail.
 
     mutants.py --list
-    mutants.py --compiler g++ [--launcher ccache] --root SOURCES --work FOLDER NAME
+    mutants.py --compiler g++ [--launcher ccache] [--precompiled HEADER] --root SOURCES --work FOLDER NAME
 
 The fields are those of tests/support/mutant.hpp: a name, what is broken, what must find it (found_by). It is a list in Python because what is
 broken is the text of a header that is all of the test's subject, not a kernel that could stand beside the whole one.
@@ -133,8 +133,9 @@ def failed_checks(arguments, work, only=""):
     """The names of the checks that fail: of all, or of one."""
     root = arguments.root
     program = work / "check"
-    command = [*filter(None, arguments.launcher.split(";")), arguments.compiler, "-std=c++20", "-O0", f"-I{work}", f"-I{root}/include",
-               f"-I{root}", *([f"-DONLY={only}"] if only else []), "-c", f"{root}/tests/core/mutants/check.cpp", "-o", f"{program}.o"]
+    unchanged = ["-include", arguments.precompiled] if arguments.precompiled else []
+    command = [*filter(None, arguments.launcher.split(";")), arguments.compiler, "-std=c++20", "-O0", f"-I{work}", f"-I{root}/include", f"-I{root}",
+               *unchanged, *([f"-DONLY={only}"] if only else []), "-c", f"{root}/tests/core/mutants/check.cpp", "-o", f"{program}.o"]
     for step in (command, [arguments.compiler, f"{program}.o", "-o", str(program)]):
         built = subprocess.run(step, capture_output=True, text=True)
         if built.returncode != 0:
@@ -152,6 +153,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--compiler")
     parser.add_argument("--launcher", default="")
+    parser.add_argument("--precompiled", default="", help="a header that the compiler has made something of, of what no mutant changes")
     parser.add_argument("--root", type=pathlib.Path)
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("name", nargs="?")
