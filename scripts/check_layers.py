@@ -29,14 +29,14 @@ import sys
 
 LIBRARY = "include/antiphase/"
 LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "public": 4,
-          "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7, "src/gemm/stream": 7,
+          "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7, "src/gemm/stream": 7, "src/gemm/narrow": 7,
           "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/trace": 8, "src/checker": 9,
           "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/kernel.hpp"}}
 WITH_FOLDERS = ("executor", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
-                   {"gemm": ("ladder", "tensor_core", "split", "stream", "short"), "scan": ("passes", "ring", "wave")}.items() for room in rooms]
+                   {"gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short"), "scan": ("passes", "ring", "wave")}.items() for room in rooms]
 USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
 # Where .major and .minor may stand.

@@ -71,6 +71,18 @@ judged_plan plan_streams(const candidate&, const request& r) {
 }
 double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
 
+// TF32 parts -------------------------------------------------------------------------------------------------------------------------------
+const narrow_division_choice& narrow_division_of(const request& r) {
+  if (!r.narrow) r.narrow = divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), 1, r.what.beta != 0);
+  return *r.narrow;
+}
+judged_plan plan_narrow_product(const candidate&, const request& r) {
+  if (!narrow_tiles_fit(r.what, {})) return objection{reason::many_tiles};
+  if (const auto found = plan_narrow(r.where, r.what, {}, narrow_division_of(r).how)) return *found;
+  return objection{reason::no_kernel};
+}
+double cost_of_narrow(const candidate&, const request& r) { return narrow_division_of(r).seconds; }
+
 // Products of split operands --------------------------------------------------------------------------------------------------------------
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
   const kernel* const with = product_kernel(r.where.kind(), By);
@@ -129,6 +141,14 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .cost = cost_of_stream,
      .plan = plan_streams,
      .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate"},
+    {.is = {.name = "narrow",
+            .adds = "three products of TF32 parts, split on their way; compute capability 9.0",
+            .needs = of_wgmma,
+            .sums = {}},
+     .suits = always,
+     .cost = cost_of_narrow,
+     .plan = plan_narrow_product,
+     .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are"},
     {.is = {.name = "split-inside",
             .adds = "as split, but the product splits its larger operand itself; compute capability 9.0",
             .needs = of_wgmma,
@@ -267,6 +287,7 @@ choice choose(const context& where, const problem& p, const gemm_options& option
 
 std::size_t choice::workspace() const {
   if (const auto* const split = std::get_if<product_plan>(&plan)) return split->workspace();
+  if (const auto* const narrow = std::get_if<gemms::narrow_plan>(&plan)) return narrow->workspace();
   const auto* const stream = std::get_if<gemms::stream_plan>(&plan);
   return stream != nullptr ? stream->workspace() : 0;
 }
@@ -275,6 +296,8 @@ std::size_t choice::workspace() const {
 // auto may choose for its shape.
 std::size_t choice::offers() const {
   const std::size_t streamed = most_stream_workspace(of.what.m(), of.what.n(), of.k());
+  const std::size_t narrow = most_narrow_workspace(of.what.m(), of.what.n(), of.k());
+  if (by_name && std::holds_alternative<gemms::narrow_plan>(plan)) return narrow;
   if (by_name) return std::holds_alternative<gemms::stream_plan>(plan) ? streamed : workspace();
   std::size_t most = workspace();
   for (std::size_t i = 0; i < considered_count; ++i) {
@@ -286,6 +309,8 @@ std::size_t choice::offers() const {
       most = std::max({most, split->workspace(), split->workspace(multiplier::split)});
     else if (std::holds_alternative<gemms::stream_plan>(*possible))
       most = std::max(most, streamed);
+    else if (std::holds_alternative<gemms::narrow_plan>(*possible))
+      most = std::max(most, narrow);
   }
   return most;
 }

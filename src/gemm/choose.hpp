@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "src/gemm/narrow/narrow_plan.hpp"
 #include "src/gemm/short/short_plan.hpp"
 #include "src/gemm/split/split_plan.hpp"
 #include "src/gemm/stream/stream_plan.hpp"
@@ -22,6 +23,7 @@ struct request {
   problem what;                          // its idle strides are small
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
+  mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
 
   const device_limits& device() const { return where.limits(); }
   bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0; }  // if not, C is only scaled
@@ -36,7 +38,7 @@ struct objection {
   kernel code = {};  // that does not fit
 };
 
-using any_plan = std::variant<plan, product_plan, short_plan, stream_plan>;
+using any_plan = std::variant<plan, product_plan, short_plan, stream_plan, narrow_plan>;
 using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.
@@ -61,7 +63,7 @@ struct choice {
     const candidate* what;
     objection why;
   };
-  static constexpr std::size_t beside_the_ladder = 5;  // candidates
+  static constexpr std::size_t beside_the_ladder = 6;  // candidates
   refused refusals[beside_the_ladder];                 // those that auto would have taken before, in order
   std::size_t refusal_count = 0;
   struct prediction {

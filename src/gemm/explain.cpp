@@ -35,6 +35,10 @@ void describe(gemm_choice& to, const short_plan& p) {
   to.stages = 1;
   to.blocks = p.grid.count();
 }
+void say_how_shared(gemm_choice& to) {
+  if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
+  if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
+}
 void describe(gemm_choice& to, const stream_plan& p) {
   to.tile = p.turned ? extent2{p.with->how.tile.n, p.with->how.tile.m} : p.with->how.tile;
   to.tile_k = stream_step * p.with->how.slabs;
@@ -45,8 +49,18 @@ void describe(gemm_choice& to, const stream_plan& p) {
   if (p.with->how.by == stream_loader::threads && p.how.slabs > 1)
     to.why.emplace_back(
         "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
-  if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
-  if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
+  say_how_shared(to);
+}
+void describe(gemm_choice& to, const narrow_plan& p) {
+  to.tile = p.turned ? extent2{narrow_tile.n, narrow_tile.m} : narrow_tile;
+  to.tile_k = narrow_step;
+  to.stages = p.with->how.stages();
+  to.blocks = p.grid.count();
+  to.cluster = p.how.cluster;
+  to.parts = p.how.parts;
+  if (p.with->how.by == stream_loader::threads)
+    to.why.emplace_back("threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes");
+  say_how_shared(to);
 }
 void describe(gemm_choice& to, const plan& p) {
   to.tile = p.what.how.tile;

@@ -41,6 +41,10 @@ launch_counts run(const context& where, const gemms::product_plan& plan, const g
 launch_counts run(const context& where, const gemms::stream_plan& plan, const gemm_options& options) {
   return with_workspace(where, plan, options, [&](std::span<std::byte> memory) { return gemms::run(where, plan, memory, options.on); });
 }
+launch_counts run(const context& where, const gemms::narrow_plan& plan, const gemm_options& options) {
+  return with_workspace(where, plan, options,
+                        [&](std::span<std::byte> memory) { return gemms::run(where, plan, memory, options.recomputed, options.on); });
+}
 launch_counts run(const context& where, const gemms::short_plan& plan, const gemm_options& options) {
   return where.runs_on().launch(plan.code, plan.grid, &plan.what, options.on);
 }

@@ -4,6 +4,7 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 
+#include "src/gemm/narrow/narrow_product.hpp"
 #include "src/gemm/short/short_product.hpp"
 #include "src/gemm/split/split_pass.hpp"
 #include "src/gemm/split/split_product.hpp"
@@ -24,7 +25,8 @@
   LIST(split_pass_instance, split_pass_alone_kernels) \
   LIST(short_instance, short_kernels)                 \
   LIST(stream_instance, stream_kernels)               \
-  LIST(stream_instance, stream_async_kernels)
+  LIST(stream_instance, stream_async_kernels)         \
+  LIST(narrow_instance, narrow_kernels)
 
 namespace antiphase::gemms {
 

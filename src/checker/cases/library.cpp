@@ -36,6 +36,9 @@ void add(std::vector<library_kernel>& all, const gemms::short_instance& i) { all
 void add(std::vector<library_kernel>& all, const gemms::stream_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }
+void add(std::vector<library_kernel>& all, const gemms::narrow_instance& i) {
+  all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
+}
 void add(std::vector<library_kernel>& all, const scans::instance& i) {
   for (const kernel& k : {i.kernels.totals, i.kernels.scan})
     all.push_back({fmt::format("scan/{}", i.step), fmt::format("{} of {}", scans::name(i.operation), name(i.type)), k});

@@ -110,7 +110,55 @@ template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint
     }
 }
 
+// tf32 ---------------------------------------------------------------------------------------------------------------------------------
+constexpr int tf32_depth = 8, tf32_ignored = 13;  // products of a step; bits of an FP32 number
+
+struct tf32_number {
+  std::int64_t significand;  // value = significand * 2^(exponent - 10)
+  int exponent;
+};
+float tf32_value(std::uint32_t bits) { return std::bit_cast<float>(bits >> tf32_ignored << tf32_ignored); }
+tf32_number tf32_of(std::uint32_t bits) {
+  const int biased = static_cast<int>(bits >> 23 & 0xFF);
+  const std::int64_t magnitude = (bits >> tf32_ignored & 0x3FF) | (biased > 0 ? 0x400 : 0);
+  return {(bits >> 31) != 0 ? -magnitude : magnitude, std::max(biased, 1) - 127};
+}
+std::int64_t cut_off(std::int64_t value, int shift) { return shift > 62 ? 0 : value < 0 ? -(-value >> shift) : value >> shift; }
+
+float tf32_step(const std::uint32_t* a, const std::uint32_t* b, float c) {
+  const auto of_c = std::bit_cast<std::uint32_t>(c);
+  const int c_exponent = std::max(static_cast<int>(of_c >> 23 & 0xFF), 1) - 127;
+  std::int64_t product[tf32_depth];
+  int exponent[tf32_depth], top = c_exponent;
+  for (int k = 0; k < tf32_depth; ++k) {
+    const tf32_number x = tf32_of(a[k]), y = tf32_of(b[k]);
+    product[k] = x.significand * y.significand;
+    exponent[k] = x.exponent + y.exponent;
+    if (product[k] != 0) top = std::max(top, exponent[k]);
+  }
+  const std::int64_t significand = (of_c & 0x7FFFFF) | ((of_c >> 23 & 0xFF) != 0 ? 0x800000u : 0u);
+  std::int64_t sum = cut_off((c < 0 ? -significand : significand) << (fraction_bits - 23), top - c_exponent);
+  for (int k = 0; k < tf32_depth; ++k) sum += cut_off(product[k] << (fraction_bits - 20), top - exponent[k]);
+  const double exact = std::ldexp(static_cast<double>(sum), top - fraction_bits);
+  const auto nearest = static_cast<float>(exact);
+  if (std::abs(exact) >= 0x1p128) return nearest;  // infinite: a cut-off sum is less
+  return std::abs(double{nearest}) > std::abs(exact) ? std::nextafter(nearest, 0.f) : nearest;
+}
+
 }  // namespace
+
+void multiply_step_tf32(const std::uint32_t* a, const std::uint32_t* b, int rows, int columns, float* sum, tensor_sums how) {
+  for (int i = 0; i < rows; ++i, a += tf32_depth)
+    for (int j = 0; j < columns; ++j, ++sum) {
+      const std::uint32_t* const column = b + j * tf32_depth;
+      double plain = *sum;
+      for (int k = 0; k < tf32_depth; ++k) plain += double{tf32_value(a[k])} * tf32_value(column[k]);
+      if (std::isfinite(plain) && how != tensor_sums::plain)
+        *sum = tf32_step(a, column, *sum);
+      else
+        *sum = std::isnan(plain) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(plain);
+    }
+}
 
 void multiply_step(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum, tensor_sums how) {
   const bool plain = how == tensor_sums::plain;

@@ -14,9 +14,6 @@
 namespace antiphase::gemms {
 namespace {
 
-struct both {
-  stream_operand long_one, short_one;
-};
 stream_operand lines_of(const matrix_view<const float>& v, std::int64_t batch_stride) {
   stream_operand o{v.data, v.rows, v.row_stride, v.column_stride, batch_stride, true, 1};
   const auto in_row = [&](std::int64_t extent, std::int64_t stride) { return stride == 1 || extent <= 1; };
@@ -28,9 +25,12 @@ stream_operand lines_of(const matrix_view<const float>& v, std::int64_t batch_st
   o.width = (along_k || along_lines) && aligned ? 4 : 1;
   return o;
 }
-both operands_of(const problem& p, const batch& of, bool turned) {
+
+}  // namespace
+
+both_operands operands_of(const problem& p, const batch& of, bool turned) {
   const stream_operand a = lines_of(p.a, of.a_stride), b = lines_of(transposed(p.b), of.b_stride);
-  return turned ? both{b, a} : both{a, b};
+  return turned ? both_operands{b, a} : both_operands{a, b};
 }
 
 // What the copy engine takes: rows in order, each as far from the one before as at least its length.
@@ -53,6 +53,8 @@ tensor_map encode(const context& where, const stream_operand& o, std::int64_t k,
                                  .box = {stream_step, static_cast<std::uint32_t>(o.along_k ? lines : stream_step), 1},
                                  .pattern = swizzle::bytes_128});
 }
+
+namespace {
 
 int outputs_of_share(const stream_policy& p, int cluster) {
   const int of_cell = p.tile.n / p.warps.n == 8 ? 4 : 8;
@@ -109,7 +111,7 @@ std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k
 }
 
 bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of, bool turned) {
-  const both o = operands_of(p, of, turned);
+  const both_operands o = operands_of(p, of, turned);
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   if (with.how.by == stream_loader::threads) return true;
   return features_of(where.limits()).sm_90a && engine_takes(o.long_one, p.k()) && engine_takes(o.short_one, p.k()) &&
@@ -162,7 +164,7 @@ launch_counts run(const context& where, const stream_plan& plan, std::span<std::
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
   const stream_policy& with = plan.with->how;
   const problem& p = plan.what;
-  const both o = operands_of(p, plan.of, plan.turned);
+  const both_operands o = operands_of(p, plan.of, plan.turned);
   const bool engine = with.by == stream_loader::engine;
   const std::int64_t along_long = ceil_div<std::int64_t>(o.long_one.lines, with.tile.m),
                      along_short = ceil_div<std::int64_t>(o.short_one.lines, with.tile.n);
