@@ -352,6 +352,8 @@ template <narrow_policy P> struct narrow_product {
       for (int i = 0; i < 8; ++i) row[i % 2].nonzeros += x[i] != 0;
       counts = ballot(row[0].nonzeros <= sparse_nonzeros || row[1].nonzeros <= sparse_nonzeros) != 0;
     }
+    // Whether nothing need be noted of the warp's rows but how small a result may be.
+    AP_DEV bool ordinary() const { return !counts && ballot(row[0].least < least_whole || row[1].least < least_whole) == 0; }
     // Of the four lanes that have the same rows.
     AP_DEV void note(narrow_lines& lines, const seat& t) {
       AP_UNROLL
@@ -380,12 +382,14 @@ template <narrow_policy P> struct narrow_product {
     AP_UNROLL
     for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], columns_at(s.lo, k + 8 * c), true);
   }
+  // A chunk is four fragments. Each is split while the one before is multiplied; the first of the next chunk, before the main product of
+  // this one is promoted.
   AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const seat& t, row_pair& rows, sums& sum) {
     if (chunks == 0) return;
     const narrow_reader<P.long_along_k> mine(t.top);
-    narrow_fragment even, odd;  // of 16 k each
+    narrow_fragment part[4];  // of 16 k each
     sums main, mixed = {};
-    narrow_values x;  // of the next fragment, read while the Tensor Cores still use its registers
+    narrow_values x;  // of the next fragment
     slot_cursor before;
     const auto multiply = [&](const narrow_fragment& fragment, const slot& from, int k, bool fresh) {
       wgmma_fence();
@@ -399,36 +403,33 @@ template <narrow_policy P> struct narrow_product {
     };
     s.ring.wait(at, prepared);
     mine.read(x, s.slots[at.index].a, 0);
-    split(even);
+    split(part[0]);
     for (int left = chunks; left > 0;) {
       const slot_cursor one = at++, two = at++;
       const slot &first = s.slots[one.index], &second = s.slots[two.index];
-      multiply(even, first, 0, true);
       mine.read(x, first.a, 16);
-      wgmma_wait<1>();
-      if (left < chunks) s.ring.release(before, by_warp{});
-      split(odd);
-      multiply(odd, first, 16, false);
+      multiply(part[0], first, 0, true);
+      split(part[1]);
       s.ring.wait(two, prepared);
       mine.read(x, second.a, 0);
-      wgmma_wait<1>();
-      split(even);
-      multiply(even, second, 0, false);
+      multiply(part[1], first, 16, false);
+      split(part[2]);
       mine.read(x, second.a, 16);
+      multiply(part[2], second, 0, false);
       wgmma_wait<1>();
+      if (left < chunks) s.ring.release(before, by_warp{});
       s.ring.release(one, by_warp{});
-      split(odd);
+      split(part[3]);
       wgmma_fence();
-      multiply_main(main, odd, second, 16, false);
+      multiply_main(main, part[3], second, 16, false);
       wgmma_commit();
-      multiply_mixed(mixed, odd, second, 16);
+      multiply_mixed(mixed, part[3], second, 16);
       wgmma_commit();
       before = two;
       if (--left > 0) {
         s.ring.wait(at, prepared);
         mine.read(x, s.slots[at.index].a, 0);
-        wgmma_wait<2>();
-        split(even);
+        split(part[0]);
       }
       wgmma_wait<1>();  // for the main product
       pin_registers(main);
@@ -452,11 +453,13 @@ template <narrow_policy P> struct narrow_product {
   AP_DEV static bool is_special(const narrow_lines& lines, int line) {
     return is_sparse(lines, line) || lines.least[line] < least_whole;
   }
-  // Whether any of the warp's lines needs a look at each output.
+  // Whether any of the tile's columns, and of the warp's lines, needs a look at each output.
+  AP_DEV static bool any_special_column(const narrow_lines& lines) {
+    const int column = narrow_tile.m + lane_index();
+    return ballot(is_special(lines, column) || is_special(lines, column + warp_size)) != 0;
+  }
   AP_DEV static bool any_special(const narrow_lines& lines, const seat& t) {
-    const int lane = lane_index();
-    return ballot(is_special(lines, t.top + lane % 16) || is_special(lines, narrow_tile.m + lane) ||
-                  is_special(lines, narrow_tile.m + warp_size + lane)) != 0;
+    return ballot(is_special(lines, t.top + lane_index() % 16)) != 0 || any_special_column(lines);
   }
   AP_DEV static bool is_plain(float sum, float floor) { return std::fabs(sum) >= floor && std::fabs(sum) <= 0x1.fffffep127f; }
   // No product of the lines' parts is so small that FP32 cuts it off.
@@ -477,16 +480,18 @@ template <narrow_policy P> struct narrow_product {
     return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride + (w.left + column) * p.of.short_stride;
   }
   AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of, sum, c); }
+  // Fragments from `first` on, of which there are so many. Ordinary: no line needs a look at each output.
   template <int Fragments> AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first,
-                                                       const float (&value)[4 * Fragments]) {
+                                                       int count, bool ordinary, const float (&value)[4 * Fragments]) {
     bool plain = true;
     AP_UNROLL
-    for (const float x : value) plain = plain && is_plain(x, p.floor);
+    for (int i = 0; i < 4 * Fragments; ++i) plain = plain && (is_plain(value[i], p.floor) || i / 4 >= count);
     verdict all;
-    const bool whole = w.top + narrow_tile.m <= p.of.of_long.lines && w.left + narrow_tile.n <= p.of.of_short.lines;
-    if (ballot(!plain) != 0 || any_special(lines, t)) {
+    const bool whole = w.top + narrow_tile.m <= p.of.of_long.lines && w.left + narrow_tile.n <= p.of.of_short.lines && count >= Fragments;
+    if (ballot(!plain) != 0 || !ordinary) {
       AP_UNROLL
       for (int i = 0; i < 4 * Fragments; ++i) {
+        if (i / 4 >= count) continue;
         const verdict one = judge(p, lines, w, value[i], t.top + t.g + i / 2 % 2 * 8, 8 * (first + i / 4) + 2 * t.q + i % 2);
         all.again |= one.again << (4 * first + i);
         all.exact |= one.exact << (4 * first + i);
@@ -513,7 +518,7 @@ template <narrow_policy P> struct narrow_product {
     AP_UNROLL
     for (int i = 0; i < 4 * Fragments; ++i) {
       const int row = i / 2 % 2 * 8, column = i / 4 * 8 + i % 2;
-      if (row < rows_left && column < columns_left && (unstored >> (4 * first + i) & 1u) == 0)
+      if (i / 4 < count && row < rows_left && column < columns_left && (unstored >> (4 * first + i) & 1u) == 0)
         store_one(p, c + row * p.of.long_stride + column * p.of.short_stride, value[i]);
     }
     return all;
@@ -686,37 +691,37 @@ template <narrow_policy P> struct narrow_product {
       all.nonzeros[n] = nonzeros;
     }
     named_barrier_sync(computing_barrier, computing_threads);
-    constexpr int at_once = 2;  // fragments
+    constexpr int at_once = 4, values = 4 * at_once;  // fragments; of a cluster of four there are two
     verdict found;
-    const auto each = [&](auto group) {
-      constexpr int values = 4 * group.count;
-      AP_ROLLED
-      for (int f = 0; f < count; f += group.count) {
-        float value[values] = {};
-        float* const there = partial + std::int64_t{4} * f * computing_threads + t.member;
-        if (last)
-          for (int other = 0; other < part; ++other) {
-            AP_UNROLL
-            for (int i = 0; i < values; ++i) value[i] += there[other * of_part + i * computing_threads];
-          }
-        float here[values] = {};
-        for (int block = 0; block < cluster; ++block) {
-          const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
+    AP_ROLLED
+    for (int f = 0; f < count; f += at_once) {
+      const auto is_mine = [&](int i) { return f + i / 4 < count; };
+      float value[values] = {};
+      float* const there = partial + std::int64_t{4} * f * computing_threads + t.member;
+      if (last)
+        for (int other = 0; other < part; ++other) {
           AP_UNROLL
-          for (int i = 0; i < values; ++i) here[i] += from[4 * (first + f) + i][t.member];
+          for (int i = 0; i < values; ++i)
+            if (is_mine(i)) value[i] += there[other * of_part + i * computing_threads];
         }
+      float here[values] = {};
+      for (int block = 0; block < cluster; ++block) {
+        const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
         AP_UNROLL
-        for (int i = 0; i < values; ++i) value[i] += here[i];
-        if (last) {
-          const verdict v = store<group.count>(p, all, w, t, first + f, value);
-          found.again |= v.again, found.exact |= v.exact;
-        } else {
-          AP_UNROLL
-          for (int i = 0; i < values; ++i) there[part * of_part + i * computing_threads] = value[i];
-        }
+        for (int i = 0; i < values; ++i)
+          if (is_mine(i)) here[i] += from[4 * (first + f) + i][t.member];
       }
-    };
-    each(group_of<at_once>{});
+      AP_UNROLL
+      for (int i = 0; i < values; ++i) value[i] += here[i];
+      if (last) {
+        const verdict v = store<at_once>(p, all, w, t, first + f, count - f, !any_special(all, t), value);
+        found.again |= v.again, found.exact |= v.exact;
+      } else {
+        AP_UNROLL
+        for (int i = 0; i < values; ++i)
+          if (is_mine(i)) there[part * of_part + i * computing_threads] = value[i];
+      }
+    }
     if (!last) {
       named_barrier_sync(computing_barrier, computing_threads);
       if (t.member == 0) store_release(p.of.arrived + mine + part, p.of.call);
@@ -728,7 +733,6 @@ template <narrow_policy P> struct narrow_product {
     }
     return found;
   }
-  template <int Count> struct group_of { static constexpr int count = Count; };
 
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
@@ -763,13 +767,14 @@ template <narrow_policy P> struct narrow_product {
         sums sum = {};
         compute(s, at, w.chunks(), t, rows, sum);
         narrow_lines* lines = &s.lines[noted.index];
+        const bool ordinary = rows.ordinary() && !any_special_column(*lines);
         rows.note(*lines, t);
         verdict rest;
         if (blocks_of_tile(p) > 1) {
           rest = store_shared(p, s, w, t, tile, mine.part, sum);
           lines = &s.lines[1];
         } else {
-          rest = store<fragments>(p, *lines, w, t, 0, sum);
+          rest = store<fragments>(p, *lines, w, t, 0, fragments, ordinary, sum);
         }
         store_rest(p, *lines, w, t, rest);
         ++noted;
