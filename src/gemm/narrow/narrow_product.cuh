@@ -239,26 +239,32 @@ template <narrow_policy P> struct narrow_product {
   AP_DEV static void prepare(slot& s, line_watch& watch) {
     const int line = thread_index();
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
+    pack<float, 4> x[narrow_step / 4];  // all reads come before the first write, which they would have to wait for
     AP_UNROLL
-    for (int k = 0; k < narrow_step; k += 4) {
-      pack<float, 4> x, lo;
+    for (int n = 0; n < narrow_step / 4; ++n) {
       if constexpr (transposes) {
         AP_UNROLL
-        for (int i = 0; i < 4; ++i) x.element[i] = s.b[narrow_place::across_k(line, k + i)];
-        store_pack<4>(s.hi() + narrow_place::along_k(line, k), x);
+        for (int i = 0; i < 4; ++i) x[n].element[i] = s.b[narrow_place::across_k(line, 4 * n + i)];
       } else {
-        x = load_pack<4>(s.b + narrow_place::along_k(line, k));
+        x[n] = load_pack<4>(s.b + narrow_place::along_k(line, 4 * n));
       }
+    }
+    if (counts) {
       AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        watch.see(x.element[i]);
-        lo.element[i] = x.element[i] - tf32_cut(x.element[i]);
-      }
-      if (counts) {
+      for (const pack<float, 4>& four : x) {
         AP_UNROLL
-        for (int i = 0; i < 4; ++i) watch.nonzeros += x.element[i] != 0;
+        for (const float value : four.element) watch.nonzeros += value != 0;
       }
-      store_pack<4>(s.lo + narrow_place::along_k(line, k), lo);
+    }
+    AP_UNROLL
+    for (int n = 0; n < narrow_step / 4; ++n) {
+      if constexpr (transposes) store_pack<4>(s.hi() + narrow_place::along_k(line, 4 * n), x[n]);
+      AP_UNROLL
+      for (float& value : x[n].element) {
+        watch.see(value);
+        value -= tf32_cut(value);
+      }
+      store_pack<4>(s.lo + narrow_place::along_k(line, 4 * n), x[n]);
     }
     fence_async();
   }
@@ -746,7 +752,7 @@ template <narrow_policy P> struct narrow_product {
     wait_for_previous_grid();
     start_next_grid();
     if (warp_index() < warpgroup_size / warp_size) {
-      release_registers<56>();
+      release_registers<72>();
       if constexpr (by_engine) {
         if (warp_index() < preparing_warps) {
           prepare_all(p, s);
@@ -757,7 +763,7 @@ template <narrow_policy P> struct narrow_product {
         copy_and_prepare(p, s);
       }
     } else {
-      request_registers<224>();
+      request_registers<216>();
       const seat t = seat::mine();
       slot_cursor at;
       tile_cursor noted;
