@@ -140,7 +140,7 @@ template <narrow_policy P> struct narrow_product {
   using tile_cursor = cursor<tiles_in_sight>;
 
  private:
-  static constexpr int computing_barrier = 1, copying_barrier = 2;  // named
+  static constexpr int computing_barrier = 1, copying_barrier = 2, turn_barrier = 3;  // named
 
   struct work {
     std::int64_t batch, top, left;  // first lines of the long and the short operand
@@ -452,6 +452,7 @@ template <narrow_policy P> struct narrow_product {
   // store -----------------------------------------------------------------------------------------------------------------------
   // A lane's outputs are fragments of 16 x 8, as wgmma leaves them: value[4 f + 2 h + e] is row g + 8 h of its warp and column
   // 8 (first + f) + 2 q + e of the tile.
+  static constexpr int fragments = narrow_tile.n / 8;
   struct verdict {  // by output, at bit 4 (first + f) + 2 h + e
     std::uint32_t again = 0, exact = 0;
   };
@@ -486,21 +487,24 @@ template <narrow_policy P> struct narrow_product {
     return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride + (w.left + column) * p.of.short_stride;
   }
   AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of, sum, c); }
-  // Fragments from `first` on, of which there are so many. Ordinary: no line needs a look at each output.
-  template <int Fragments> AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first,
-                                                       int count, bool ordinary, const float (&value)[4 * Fragments]) {
+  AP_DEV static bool all_plain(const params& p, int count, const sums& value) {
     bool plain = true;
     AP_UNROLL
-    for (int i = 0; i < 4 * Fragments; ++i) plain = plain && (is_plain(value[i], p.floor) || i / 4 >= count);
+    for (int i = 0; i < registers; ++i) plain = plain && (is_plain(value[i], p.floor) || i / 4 >= count);
+    return ballot(!plain) == 0;
+  }
+  // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
+  AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first, int count, bool ordinary,
+                              const sums& value) {
     verdict all;
-    const bool whole = w.top + narrow_tile.m <= p.of.of_long.lines && w.left + narrow_tile.n <= p.of.of_short.lines && count >= Fragments;
-    if (ballot(!plain) != 0 || !ordinary) {
+    const bool whole = w.top + narrow_tile.m <= p.of.of_long.lines && w.left + narrow_tile.n <= p.of.of_short.lines && count == fragments;
+    if (!ordinary) {
       AP_UNROLL
-      for (int i = 0; i < 4 * Fragments; ++i) {
+      for (int i = 0; i < registers; ++i) {
         if (i / 4 >= count) continue;
         const verdict one = judge(p, lines, w, value[i], t.top + t.g + i / 2 % 2 * 8, 8 * (first + i / 4) + 2 * t.q + i % 2);
-        all.again |= one.again << (4 * first + i);
-        all.exact |= one.exact << (4 * first + i);
+        all.again |= one.again << i;
+        all.exact |= one.exact << i;
       }
     }
     const std::uint32_t unstored = all.again | all.exact;
@@ -510,7 +514,7 @@ template <narrow_policy P> struct narrow_product {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
         AP_UNROLL
-        for (int f = 0; f < Fragments; ++f) {
+        for (int f = 0; f < fragments; ++f) {
           pack<float, 2> out{};
           if (p.of.beta != 0) out = load_pack<2>(c + 8 * f);
           AP_UNROLL
@@ -518,16 +522,17 @@ template <narrow_policy P> struct narrow_product {
           store_pack<2>(c + 8 * f, out);
         }
       }
-      return all;
+      return {};
     }
-    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g, columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
+    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
+                       columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
     AP_UNROLL
-    for (int i = 0; i < 4 * Fragments; ++i) {
+    for (int i = 0; i < registers; ++i) {
       const int row = i / 2 % 2 * 8, column = i / 4 * 8 + i % 2;
-      if (i / 4 < count && row < rows_left && column < columns_left && (unstored >> (4 * first + i) & 1u) == 0)
+      if (i / 4 < count && row < rows_left && column < columns_left && (unstored >> i & 1u) == 0)
         store_one(p, c + row * p.of.long_stride + column * p.of.short_stride, value[i]);
     }
-    return all;
+    return {all.again << 4 * first, all.exact << 4 * first};
   }
 
   // store, what is not certified ------------------------------------------------------------------------------------------------
@@ -649,13 +654,14 @@ template <narrow_policy P> struct narrow_product {
   }
 
   // store, a tile that blocks of a cluster and parts share --------------------------------------------------------------------------
-  // A part leaves in the workspace, block by block: its share of the sums, then what it knows of the lines.
-  static constexpr int fragments = narrow_tile.n / 8;
-  AP_DEV static verdict store_shared(const params& p, storage& s, const work& w, const seat& t, std::uint32_t tile, int part,
-                                     const sums& sum) {
-    const int cluster = cluster_extent(), rank = cluster_rank(), count = fragments / cluster, first = rank * count;
+  // A block adds up its share of the fragments, from `first` on. A part leaves its sums in the workspace, block by block, and behind them
+  // what it knows of the lines. Returns whether this is the last part, which adds them up; then `value` are the sums, and s.lines[1] tells
+  // of all of K.
+  AP_DEV static bool add_parts(const params& p, storage& s, const seat& t, std::uint32_t tile, int part, int first, int count,
+                               sums& value) {
+    const int cluster = cluster_extent(), rank = cluster_rank();
     AP_UNROLL
-    for (int i = 0; i < registers; ++i) s.parts[i][t.member] = sum[i];
+    for (int i = 0; i < registers; ++i) s.parts[i][t.member] = value[i];
     named_barrier_sync(computing_barrier, computing_threads);
     if (cluster > 1) {
       cluster_barrier();
@@ -664,7 +670,10 @@ template <narrow_policy P> struct narrow_product {
     const std::int64_t of_part = std::int64_t{4} * count * computing_threads + 2 * narrow_lines::count,
                        mine = (std::int64_t{tile} * cluster + rank) * p.of.parts;
     float* const partial = reinterpret_cast<float*>(p.of.partial) + mine * of_part;
+    float* const sums_there = partial + t.member;
     const bool last = part + 1 == p.of.parts;
+    AP_UNROLL
+    for (float& x : value) x = 0;
     if (p.of.parts > 1 && last) {
       for (int other = t.member; other < part; other += computing_threads) {
         std::uint64_t* const flag = p.of.arrived + mine + other;
@@ -672,8 +681,13 @@ template <narrow_policy P> struct narrow_product {
         store_relaxed(flag, 0);  // for a replay of the same call
       }
       named_barrier_sync(computing_barrier, computing_threads);
+      AP_ROLLED
+      for (int other = 0; other < part; ++other) {
+        AP_UNROLL
+        for (int i = 0; i < registers; ++i)
+          if (i / 4 < count) value[i] += sums_there[other * of_part + i * computing_threads];
+      }
     }
-    narrow_lines& all = s.lines[1];  // of the whole K
     for (int n = t.member; n < narrow_lines::count; n += computing_threads) {
       std::uint32_t least = no_least;
       int nonzeros = 0;
@@ -691,53 +705,34 @@ template <narrow_policy P> struct narrow_product {
           add(bit_cast<std::uint32_t>(there[other * of_part]), static_cast<int>(there[other * of_part + narrow_lines::count]));
       } else {
         there[part * of_part] = bit_cast<float>(least);
-        there[part * of_part + narrow_lines::count] = static_cast<float>(nonzeros < 99 ? nonzeros : 99);
+        there[part * of_part + narrow_lines::count] = static_cast<float>(nonzeros <= sparse_nonzeros ? nonzeros : sparse_nonzeros + 1);
       }
-      all.least[n] = least;
-      all.nonzeros[n] = nonzeros;
+      s.lines[1].least[n] = least;
+      s.lines[1].nonzeros[n] = nonzeros;
+    }
+    sums here = {};
+    AP_ROLLED
+    for (int block = 0; block < cluster; ++block) {
+      const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i)
+        if (i / 4 < count) here[i] += from[4 * first + i][t.member];
+    }
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) value[i] += here[i];
+    if (!last) {
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i)
+        if (i / 4 < count) sums_there[part * of_part + i * computing_threads] = value[i];
     }
     named_barrier_sync(computing_barrier, computing_threads);
-    constexpr int at_once = 4, values = 4 * at_once;  // fragments; of a cluster of four there are two
-    verdict found;
-    AP_ROLLED
-    for (int f = 0; f < count; f += at_once) {
-      const auto is_mine = [&](int i) { return f + i / 4 < count; };
-      float value[values] = {};
-      float* const there = partial + std::int64_t{4} * f * computing_threads + t.member;
-      if (last)
-        for (int other = 0; other < part; ++other) {
-          AP_UNROLL
-          for (int i = 0; i < values; ++i)
-            if (is_mine(i)) value[i] += there[other * of_part + i * computing_threads];
-        }
-      float here[values] = {};
-      for (int block = 0; block < cluster; ++block) {
-        const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
-        AP_UNROLL
-        for (int i = 0; i < values; ++i)
-          if (is_mine(i)) here[i] += from[4 * (first + f) + i][t.member];
-      }
-      AP_UNROLL
-      for (int i = 0; i < values; ++i) value[i] += here[i];
-      if (last) {
-        const verdict v = store<at_once>(p, all, w, t, first + f, count - f, !any_special(all, t), value);
-        found.again |= v.again, found.exact |= v.exact;
-      } else {
-        AP_UNROLL
-        for (int i = 0; i < values; ++i)
-          if (is_mine(i)) there[part * of_part + i * computing_threads] = value[i];
-      }
-    }
-    if (!last) {
-      named_barrier_sync(computing_barrier, computing_threads);
-      if (t.member == 0) store_release(p.of.arrived + mine + part, p.of.call);
-    }
+    if (!last && t.member == 0) store_release(p.of.arrived + mine + part, p.of.call);
     if (cluster > 1) {
       warp_sync();
       cluster_barrier();  // nobody ends whose sums are still read
       warp_sync();
     }
-    return found;
+    return last;
   }
 
  public:
@@ -765,24 +760,35 @@ template <narrow_policy P> struct narrow_product {
     } else {
       request_registers<216>();
       const seat t = seat::mine();
+      const walk mine(p);
+      const bool shares = blocks_of_tile(p) > 1;
       slot_cursor at;
       tile_cursor noted;
-      const walk mine(p);
+      // Of a block with many short tiles one warpgroup begins later, so that it multiplies while the other one stores.
+      bool in_turn = !shares && p.of.k <= 2 * narrow_chunk && mine.first + mine.apart < p.of.tiles;
+      const bool second = t.top >= narrow_tile.m / 2;
+      if (in_turn && second) named_barrier_sync(turn_barrier, computing_threads);
       mine.each(p, [&](std::uint32_t tile, const work& w) {
         row_pair rows(p, w, t);
         sums sum = {};
         compute(s, at, w.chunks(), t, rows, sum);
-        narrow_lines* lines = &s.lines[noted.index];
-        const bool ordinary = rows.ordinary() && !any_special_column(*lines);
-        rows.note(*lines, t);
-        verdict rest;
-        if (blocks_of_tile(p) > 1) {
-          rest = store_shared(p, s, w, t, tile, mine.part, sum);
+        if (in_turn && !second) named_barrier_arrive(turn_barrier, computing_threads);
+        in_turn = false;
+        const narrow_lines* lines = &s.lines[noted.index];
+        bool ordinary = !shares && rows.ordinary() && !any_special_column(*lines);
+        int first = 0, count = fragments;
+        if (shares) {
+          rows.note(s.lines[noted.index], t);
+          count = fragments / cluster_extent();
+          first = cluster_rank() * count;
+          if (!add_parts(p, s, t, tile, mine.part, first, count, sum)) return;
           lines = &s.lines[1];
-        } else {
-          rest = store<fragments>(p, *lines, w, t, 0, fragments, ordinary, sum);
+          ordinary = !any_special(*lines, t);
         }
-        store_rest(p, *lines, w, t, rest);
+        ordinary = all_plain(p, count, sum) && ordinary;
+        if (!shares && !ordinary) rows.note(s.lines[noted.index], t);
+        const verdict rest = store(p, *lines, w, t, first, count, ordinary, sum);
+        if (!ordinary) store_rest(p, *lines, w, t, rest);
         ++noted;
       });
     }
