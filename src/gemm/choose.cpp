@@ -77,7 +77,7 @@ const narrow_division_choice& narrow_division_of(const request& r) {
   return *r.narrow;
 }
 judged_plan plan_narrow_product(const candidate&, const request& r) {
-  if (!narrow_tiles_fit(r.what, {})) return objection{reason::many_tiles};
+  if (!narrow_tiles_fit(r.what, {})) return objection{r.what.k() > k_of_narrow_share ? reason::many_parts : reason::many_tiles};
   if (const auto found = plan_narrow(r.where, r.what, {}, narrow_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
 }

@@ -33,7 +33,7 @@ request request_for(const context& where, const problem& p);  // p is sensible
 
 // Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read them.
 struct objection {
-  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_tiles, unaligned, unknown_sums };
+  enum class reason { lacks_feature, no_kernel, does_not_fit, long_k, few_products, many_tiles, unaligned, unknown_sums, many_parts };
   reason why;
   kernel code = {};  // that does not fit
 };

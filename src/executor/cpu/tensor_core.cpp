@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 namespace antiphase::cpu_detail {
 namespace {
@@ -115,51 +116,67 @@ template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint
 // or more is infinite.
 constexpr int tf32_depth = 8, tf32_ignored = 13, tf32_least_exponent = -133;  // ignored: bits of an FP32 number
 
-struct tf32_number {
-  std::int64_t significand;  // value = significand * 2^(exponent - 10)
-  int exponent;
+// value = significand * 2^(exponent - 10)
+struct tf32_line {
+  int significand[tf32_depth], exponent[tf32_depth];
+  bool finite = true;
+  explicit tf32_line(const std::uint32_t* bits) {
+    for (int k = 0; k < tf32_depth; ++k) {
+      const int biased = static_cast<int>(bits[k] >> 23 & 0xFF);
+      const int magnitude = static_cast<int>(bits[k] >> tf32_ignored & 0x3FF) | (biased > 0 ? 0x400 : 0);
+      significand[k] = (bits[k] >> 31) != 0 ? -magnitude : magnitude;
+      exponent[k] = std::max(biased, 1) - 127;
+      finite = finite && biased != 0xFF;
+    }
+  }
 };
 float tf32_value(std::uint32_t bits) { return std::bit_cast<float>(bits >> tf32_ignored << tf32_ignored); }
-tf32_number tf32_of(std::uint32_t bits) {
-  const int biased = static_cast<int>(bits >> 23 & 0xFF);
-  const std::int64_t magnitude = (bits >> tf32_ignored & 0x3FF) | (biased > 0 ? 0x400 : 0);
-  return {(bits >> 31) != 0 ? -magnitude : magnitude, std::max(biased, 1) - 127};
+float tf32_plain(const std::uint32_t* a, const std::uint32_t* b, float c) {
+  double sum = c;
+  for (int k = 0; k < tf32_depth; ++k) sum += double{tf32_value(a[k])} * tf32_value(b[k]);
+  return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(sum);
 }
-std::int64_t cut_off(std::int64_t value, int shift) { return shift > 62 ? 0 : value < 0 ? -(-value >> shift) : value >> shift; }
 
-float tf32_step(const std::uint32_t* a, const std::uint32_t* b, float c) {
+// sum * 2^exponent, cut off to FP32.
+float tf32_finish(std::int64_t sum, int exponent) {
+  const auto power = [](int n) { return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52); };
+  const double exact = static_cast<double>(sum) * power(exponent);
+  if (std::abs(exact) < 0x1p-126) return static_cast<float>(static_cast<double>(static_cast<std::int64_t>(exact * 0x1p149)) * 0x1p-149);
+  constexpr std::uint64_t kept = ~((std::uint64_t{1} << 29) - 1);  // 24 bits of a double's significand
+  return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(exact) & kept));
+}
+float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
   const auto of_c = std::bit_cast<std::uint32_t>(c);
   const int c_exponent = std::max(static_cast<int>(of_c >> 23 & 0xFF), 1) - 127;
-  std::int64_t product[tf32_depth];
-  int exponent[tf32_depth], top = c == 0 ? tf32_least_exponent : c_exponent;
+  int product[tf32_depth], exponent[tf32_depth], top = c == 0 ? tf32_least_exponent : c_exponent;
   for (int k = 0; k < tf32_depth; ++k) {
-    const tf32_number x = tf32_of(a[k]), y = tf32_of(b[k]);
-    product[k] = x.significand * y.significand;
-    exponent[k] = x.exponent + y.exponent;
+    product[k] = a.significand[k] * b.significand[k];  // of 2^-20; below 2^22
+    exponent[k] = a.exponent[k] + b.exponent[k];
     if (product[k] != 0) top = std::max(top, exponent[k]);
   }
+  const auto cut = [](std::int64_t value, int shift) { return value < 0 ? -(-value >> std::min(shift, 63)) : value >> std::min(shift, 63); };
   const std::int64_t significand = (of_c & 0x7FFFFF) | ((of_c >> 23 & 0xFF) != 0 ? 0x800000u : 0u);
-  std::int64_t sum = cut_off((c < 0 ? -significand : significand) << (fraction_bits - 23), c == 0 ? 0 : top - c_exponent);
-  for (int k = 0; k < tf32_depth; ++k) sum += cut_off(product[k] << (fraction_bits - 20), top - exponent[k]);
-  const double exact = std::ldexp(static_cast<double>(sum), top - fraction_bits);
-  const auto nearest = static_cast<float>(exact);
-  if (std::abs(exact) >= 0x1p128) return nearest;  // infinite: a cut-off sum is less
-  return std::abs(double{nearest}) > std::abs(exact) ? std::nextafter(nearest, 0.f) : nearest;
+  std::int64_t sum = c == 0 ? 0 : cut((c < 0 ? -significand : significand) << (fraction_bits - 23), top - c_exponent);
+  for (int k = 0; k < tf32_depth; ++k)
+    if (product[k] != 0) sum += cut(std::int64_t{product[k]} << (fraction_bits - 20), top - exponent[k]);
+  return tf32_finish(sum, top - fraction_bits);
 }
 
 }  // namespace
 
 void multiply_step_tf32(const std::uint32_t* a, const std::uint32_t* b, int rows, int columns, float* sum, tensor_sums how) {
-  for (int i = 0; i < rows; ++i, a += tf32_depth)
+  std::vector<tf32_line> of_b;
+  for (int j = 0; j < columns; ++j) of_b.emplace_back(b + j * tf32_depth);
+  for (int i = 0; i < rows; ++i, a += tf32_depth) {
+    const tf32_line of_a(a);
     for (int j = 0; j < columns; ++j, ++sum) {
-      const std::uint32_t* const column = b + j * tf32_depth;
-      double plain = *sum;
-      for (int k = 0; k < tf32_depth; ++k) plain += double{tf32_value(a[k])} * tf32_value(column[k]);
-      if (std::isfinite(plain) && how != tensor_sums::plain)
-        *sum = tf32_step(a, column, *sum);
+      const tf32_line& column = of_b[static_cast<std::size_t>(j)];
+      if (how != tensor_sums::plain && of_a.finite && column.finite && std::isfinite(*sum))
+        *sum = tf32_step(of_a, column, *sum);
       else
-        *sum = std::isnan(plain) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(plain);
+        *sum = tf32_plain(a, b + j * tf32_depth, *sum);
     }
+  }
 }
 
 void multiply_step(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum, tensor_sums how) {

@@ -13,7 +13,7 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr int most_parts = 64;
+constexpr int most_parts = 64, most_shares = 1024;  // of a tile; of all tiles, if they are shared
 
 // Values of the lines of a tile that a part leaves in the workspace beside its sums, and the sums.
 constexpr std::int64_t floats_of_share(int cluster) {
@@ -35,18 +35,19 @@ stream_packs packs_of(const narrow_plan& plan) {
   return of_short == 1 && aligned ? stream_packs::pairs_along_short : stream_packs::none;
 }
 
-// Microseconds, measured on an H200 and fitted.
-constexpr double start = 2.6, round_of_tiles = 1.4, of_chunk = 1.25, of_cluster = 1.2, of_part = 1.6, each_part = 0.25;
+// Microseconds, measured on an H200 and fitted to the times of 15 shapes, each divided in every way.
+constexpr double start = 3.3, round_of_tiles = 1.9, of_chunk = 1.33, of_cluster = 2, of_part = 4.5, each_part = 0.9;
 
 double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t k, double bytes, const narrow_division& how) {
-  const double multiprocessors = std::max(1, device.multiprocessors);
   const auto whole = [](double x) { return std::ceil(x); };
-  const double rounds = static_cast<double>(tiles) * how.cluster * how.parts / multiprocessors;
+  const double multiprocessors = std::max(1, device.multiprocessors);
+  const double places = multiprocessors * (how.cluster == 4 ? 0.93 : 1);  // some multiprocessors of a group are left over
+  const double all = static_cast<double>(tiles) * how.cluster * how.parts / places;
+  const double rounds = all <= 1 ? 1 : how.cluster * how.parts > 1 ? whole(all) : (whole(all) + all) / 2;
   const double chunks = whole(whole(static_cast<double>(k) / narrow_chunk) / (how.cluster * how.parts));
-  const double slower = 2048. / rates_of(device).tensor_fp16;
-  const double of_132 = multiprocessors / 132, bandwidth = (bytes > 4e7 ? 3.6e6 : 5.0e6) * of_132;
-  const double taken = rounds <= 1 ? 1 : (whole(rounds) + rounds) / 2;
-  double us = start + std::max(taken * (round_of_tiles + chunks * of_chunk * slower), bytes / bandwidth);
+  const double slower = 2048. / rates_of(device).tensor_fp16, of_132 = multiprocessors / 132;
+  const double bandwidth = (bytes > 4e7 ? 3.6e6 : 5.0e6) * of_132;
+  double us = start + std::max(rounds * (round_of_tiles + chunks * of_chunk * slower), bytes / bandwidth);
   if (how.cluster > 1) us += of_cluster;
   if (how.parts > 1) us += of_part + each_part * how.parts;
   return us * 1e-6;
@@ -60,11 +61,13 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const std::int64_t tiles = t.along_long * t.along_short * batch, chunks = ceil_div<std::int64_t>(k, narrow_chunk);
   const double bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + size(m) * size(n) * (reads_c ? 2 : 1));
-  narrow_division_choice best{{}, seconds_of(device, tiles, k, bytes, {})};
-  const int multiprocessors = std::max(1, device.multiprocessors);
+  const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
+  const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
+  narrow_division_choice best{plain, seconds_of(device, tiles, k, bytes, plain)};
+  const int most = std::min(std::max(1, device.multiprocessors), most_shares);
   for (const int cluster : {1, 2, 4})
-    for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= multiprocessors && chunks >= std::int64_t{2} * cluster * parts;
-         ++parts) {
+    for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= most && chunks >= std::int64_t{2} * cluster * parts; ++parts) {
+      if (cluster * parts < least_parts) continue;
       const double seconds = seconds_of(device, tiles, k, bytes, {cluster, parts});
       if (seconds < best.seconds) best = {{cluster, parts}, seconds};
     }
@@ -81,15 +84,19 @@ std::size_t narrow_plan::workspace() const {
 bool narrow_tiles_fit(const problem& p, const batch& of) {
   constexpr std::int64_t most_lines = std::numeric_limits<std::int32_t>::max() - 128, most_tiles = std::numeric_limits<std::int32_t>::max();
   if (p.m() > most_lines || p.n() > most_lines || p.k() > most_lines) return false;
-  const tile_counts least = tiles_of(std::max(p.m(), p.n()), std::max(p.m(), p.n()), false);
-  return least.along_long * least.along_short <= most_tiles / of.count;
+  const tile_counts t = tiles_of(p.m(), p.n(), p.n() > p.m());
+  const std::int64_t least_parts = ceil_div(p.k(), k_of_narrow_share);
+  return t.along_long * t.along_short <= (least_parts > 1 ? most_shares / least_parts : most_tiles) / of.count;
 }
 
-// Tiles are shared only where they have one round of blocks or less.
 std::size_t most_narrow_workspace(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const std::int64_t parts = std::min<std::int64_t>(k / (2 * narrow_chunk), most_parts);
-  if (parts < 2 || m == 0 || n == 0) return 0;
-  return std::size_t{48} << 20;
+  if (m == 0 || n == 0) return 0;
+  const tile_counts t = tiles_of(m, n, n > m);
+  const std::int64_t of_tile = std::max(ceil_div<std::int64_t>(k, narrow_chunk) / 2, ceil_div(k, k_of_narrow_share));
+  if (of_tile < 2) return 0;
+  const auto capped = [](std::int64_t count) { return std::min<std::int64_t>(count, most_shares); };
+  const std::int64_t shares = capped(capped(t.along_long) * capped(t.along_short) * capped(of_tile));
+  return static_cast<std::size_t>((8 + 4 * floats_of_share(1)) * shares);
 }
 
 bool can_narrow(const context& where, const narrow_instance& with, const problem& p, const batch& of, bool turned) {

@@ -14,6 +14,9 @@
 
 namespace antiphase::gemms {
 
+// A block sums so many k at most: its promise then is not weaker than that of precision fp32 (docs/accuracy.md).
+constexpr std::int64_t k_of_narrow_share = 16384;
+
 // How a sum over k is divided: over the blocks of a cluster and over clusters, whose sums meet in the workspace.
 struct narrow_division {
   int cluster = 1, parts = 1;
@@ -41,7 +44,7 @@ struct narrow_plan {
 
 // All compiled kernels of the target.
 const std::vector<narrow_instance>& narrow_instances(target where);
-// Whether tiles can be counted.
+// Whether tiles can be counted, and, of a K that several blocks have to share, are not too many for a workspace.
 bool narrow_tiles_fit(const problem& p, const batch& of);
 // At least what any narrow_plan of that shape takes, growing with M, N and K.
 std::size_t most_narrow_workspace(std::int64_t m, std::int64_t n, std::int64_t k);

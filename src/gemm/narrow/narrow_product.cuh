@@ -660,12 +660,15 @@ template <narrow_policy P> struct narrow_product {
   AP_DEV static bool add_parts(const params& p, storage& s, const seat& t, std::uint32_t tile, int part, int first, int count,
                                sums& value) {
     const int cluster = cluster_extent(), rank = cluster_rank();
+    named_barrier_sync(computing_barrier, computing_threads);  // nobody needs the ring
     AP_UNROLL
     for (int i = 0; i < registers; ++i) s.parts[i][t.member] = value[i];
-    named_barrier_sync(computing_barrier, computing_threads);
     if (cluster > 1) {
+      warp_sync();
       cluster_barrier();
       warp_sync();
+    } else {
+      named_barrier_sync(computing_barrier, computing_threads);
     }
     const std::int64_t of_part = std::int64_t{4} * count * computing_threads + 2 * narrow_lines::count,
                        mine = (std::int64_t{tile} * cluster + rank) * p.of.parts;
@@ -687,6 +690,14 @@ template <narrow_policy P> struct narrow_product {
         for (int i = 0; i < registers; ++i)
           if (i / 4 < count) value[i] += sums_there[other * of_part + i * computing_threads];
       }
+    }
+    sums here = {};
+    AP_ROLLED
+    for (int block = 0; block < cluster; ++block) {
+      const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i)
+        if (i / 4 < count) here[i] += from[4 * first + i][t.member];
     }
     for (int n = t.member; n < narrow_lines::count; n += computing_threads) {
       std::uint32_t least = no_least;
@@ -710,14 +721,6 @@ template <narrow_policy P> struct narrow_product {
       s.lines[1].least[n] = least;
       s.lines[1].nonzeros[n] = nonzeros;
     }
-    sums here = {};
-    AP_ROLLED
-    for (int block = 0; block < cluster; ++block) {
-      const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
-      AP_UNROLL
-      for (int i = 0; i < registers; ++i)
-        if (i / 4 < count) here[i] += from[4 * first + i][t.member];
-    }
     AP_UNROLL
     for (int i = 0; i < registers; ++i) value[i] += here[i];
     if (!last) {
@@ -729,8 +732,7 @@ template <narrow_policy P> struct narrow_product {
     if (!last && t.member == 0) store_release(p.of.arrived + mine + part, p.of.call);
     if (cluster > 1) {
       warp_sync();
-      cluster_barrier();  // nobody ends whose sums are still read
-      warp_sync();
+      cluster_arrive();  // and waits before it ends
     }
     return last;
   }
@@ -765,7 +767,7 @@ template <narrow_policy P> struct narrow_product {
       slot_cursor at;
       tile_cursor noted;
       // Of a block with many short tiles one warpgroup begins later, so that it multiplies while the other one stores.
-      bool in_turn = !shares && p.of.k <= 2 * narrow_chunk && mine.first + mine.apart < p.of.tiles;
+      bool in_turn = !shares && p.of.k <= narrow_chunk && mine.first + mine.apart < p.of.tiles;
       const bool second = t.top >= narrow_tile.m / 2;
       if (in_turn && second) named_barrier_sync(turn_barrier, computing_threads);
       mine.each(p, [&](std::uint32_t tile, const work& w) {
@@ -781,7 +783,7 @@ template <narrow_policy P> struct narrow_product {
           rows.note(s.lines[noted.index], t);
           count = fragments / cluster_extent();
           first = cluster_rank() * count;
-          if (!add_parts(p, s, t, tile, mine.part, first, count, sum)) return;
+          if (!add_parts(p, s, t, tile, mine.part, first, count, sum)) return;  // from this tile, the only one
           lines = &s.lines[1];
           ordinary = !any_special(*lines, t);
         }
@@ -791,6 +793,10 @@ template <narrow_policy P> struct narrow_product {
         if (!ordinary) store_rest(p, *lines, w, t, rest);
         ++noted;
       });
+      if (shares && cluster_extent() > 1) {
+        warp_sync();
+        cluster_wait();  // nobody ends whose sums are still read
+      }
     }
   }
 };
