@@ -22,9 +22,9 @@ struct product {
   float alpha, beta;
 
   product(std::int64_t m, std::int64_t n, std::int64_t k, float of_product, float of_c, storage_order of_a = storage_order::rows,
-          storage_order of_b = storage_order::rows, std::int64_t packet_of_c = 4)
+          storage_order of_b = storage_order::rows, std::int64_t packet_of_c = 4, int offset_by_columns = 1)
       : a(m, k, of_a, 0),
-        b(k, n, of_b, of_b == storage_order::rows ? 0 : 1),
+        b(k, n, of_b, of_b == storage_order::rows ? 0 : offset_by_columns),
         c(m, n, storage_order::rows, packet_of_c == 4 ? 0 : 1, packet_of_c),
         alpha(of_product),
         beta(of_c) {
@@ -239,13 +239,13 @@ void narrow_by(const context& where, const gemms::narrow_instance& with) {
   const auto along = [](bool k, storage_order otherwise) { return k ? otherwise : otherwise == rows ? columns : rows; };
   const storage_order of_long = along(with.how.long_along_k, rows), of_short = along(with.how.short_along_k, columns);
   const std::int64_t around = with.how.stages() * gemms::narrow_step + 39;
-  narrow_by(where, with, {132, 68, around, 1, 0, of_long, of_short}, false, 1, 1, 1);
-  narrow_by(where, with, with_odd_lines({36, 32, 71, -1.5f, 0.5f, of_long, of_short, 1}), false, 1, 1);
-  product small(20, 12, 70, 1, 1, of_long, of_short);
+  narrow_by(where, with, {132, 68, around, 1, 0, of_long, of_short, 4, 0}, false, 1, 1, 1);
+  narrow_by(where, with, with_odd_lines({36, 32, 71, -1.5f, 0.5f, of_long, of_short, 1, 0}), false, 1, 1);
+  product small(20, 12, 70, 1, 1, of_long, of_short, 4, 0);
   for (std::int64_t k = 0; k < 70; ++k) small.a(3, k) *= 0x1p-120f;
   if (const auto again = narrow_by(where, with, small, false, 1, 1); again != 12)
     throw std::runtime_error(fmt::format("{}: {} outputs were computed again, expected 12", with.code.name, again));
-  narrow_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, of_long, of_short}), false, 2, 2);
+  narrow_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, of_long, of_short, 4, 0}), false, 2, 2);
 }
 
 void multiply_short(const context& where) {

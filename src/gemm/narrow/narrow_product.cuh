@@ -284,7 +284,6 @@ template <narrow_policy P> struct narrow_product {
         if (step + 1 == steps) note(s.lines[tile.index], narrow_tile.m + thread_index(), watch);
         s.ring.commit(at, prepared, by_warp{});
       }
-      if (steps == 0) note(s.lines[tile.index], narrow_tile.m + thread_index(), watch);
       ++tile;
     });
   }
@@ -329,7 +328,6 @@ template <narrow_policy P> struct narrow_product {
         }
         s.ring.commit(at, prepared, by_warp{});
       }
-      if (steps == 0 && two_warps_prepare) note(s.lines[tile.index], narrow_tile.m + thread_index(), watch);
       ++tile;
     });
     copy_async_wait<0>();
@@ -781,6 +779,8 @@ template <narrow_policy P> struct narrow_product {
         int first = 0, count = fragments;
         if (shares) {
           rows.note(s.lines[noted.index], t);
+          if (w.chunks() == 0 && t.member < narrow_tile.n)  // nobody prepares anything
+            note(s.lines[noted.index], narrow_tile.m + t.member, line_watch(w.left + t.member < p.of.of_short.lines));
           count = fragments / cluster_extent();
           first = cluster_rank() * count;
           if (!add_parts(p, s, t, tile, mine.part, first, count, sum)) return;  // from this tile, the only one
