@@ -47,6 +47,7 @@ struct narrow_lines {
 // Twice the bits without the sign, minus one: of elements that are not zero the least is the least, and zero is the largest.
 AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) - 1; }
 AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
+constexpr std::uint32_t infinite = 0x7F800000;
 constexpr std::uint32_t no_least = ~0u, least_whole = 2 * ((127u - 112) << 23) - 1;  // of 2^-112: smaller elements lose bits of lo
 
 AP_DEV float tf32_cut(float x) { return bit_cast<float>(bit_cast<std::uint32_t>(x) & 0xFFFFE000u); }
@@ -466,7 +467,17 @@ template <narrow_policy P> struct narrow_product {
   AP_DEV static bool any_special(const narrow_lines& lines, const seat& t) {
     return ballot(is_special(lines, t.top + lane_index() % 16)) != 0 || any_special_column(lines);
   }
-  AP_DEV static bool is_plain(float sum, float floor) { return std::fabs(sum) >= floor && std::fabs(sum) <= 0x1.fffffep127f; }
+  // Whether all are finite and reach the floor. Without a branch for each.
+  AP_DEV static bool all_plain(const params& p, const sums& value) {
+    std::uint32_t least = infinite, largest = 0;
+    AP_UNROLL
+    for (const float x : value) {
+      const std::uint32_t bits = bit_cast<std::uint32_t>(x) & 0x7FFFFFFFu;
+      least = bits < least ? bits : least;
+      largest = bits > largest ? bits : largest;
+    }
+    return ballot(least < bit_cast<std::uint32_t>(p.floor) || largest >= infinite) == 0;
+  }
   // No product of the lines' parts is so small that FP32 cuts it off.
   AP_DEV static bool keeps_all(std::uint32_t a, std::uint32_t b) { return value_of_least(a) * value_of_least(b) >= 0x1p-102f; }
   // Outputs that the certificate does not cover, and those of sparse lines.
@@ -485,17 +496,21 @@ template <narrow_policy P> struct narrow_product {
     return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride + (w.left + column) * p.of.short_stride;
   }
   AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of, sum, c); }
-  AP_DEV static bool all_plain(const params& p, int count, const sums& value) {
-    bool plain = true;
-    AP_UNROLL
-    for (int i = 0; i < registers; ++i) plain = plain && (is_plain(value[i], p.floor) || i / 4 >= count);
-    return ballot(!plain) == 0;
+  // Of the 16 columns of two fragments those from 4 q on, from the four lanes of a row: stores of 64 bytes side by side take half as long
+  // as those of 32. Each lane gives one pair to a lane of the first half and one to a lane of the second.
+  AP_DEV static pack<float, 4> side_by_side(const seat& t, const sums& value, int at) {
+    const pack<float, 2> one{{value[at], value[at + 1]}}, two{{value[at + 4], value[at + 5]}};
+    const bool odd = t.q % 2 != 0, swapped = t.q >= 2;
+    const int row = lane_index() - t.q;
+    const pack<float, 2> x = shuffle(odd ? two : one, row + t.q % 2 * 2 + t.q / 2), y = shuffle(odd ? one : two, row + t.q % 2 * 2 + 1 - t.q / 2);
+    const pack<float, 2> left = swapped ? y : x, right = swapped ? x : y;
+    return {{left.element[0], left.element[1], right.element[0], right.element[1]}};
   }
   // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
   AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first, int count, bool ordinary,
                               const sums& value) {
     verdict all;
-    const bool whole = w.top + narrow_tile.m <= p.of.of_long.lines && w.left + narrow_tile.n <= p.of.of_short.lines && count == fragments;
+    const bool whole = w.top + narrow_tile.m <= p.of.of_long.lines && w.left + narrow_tile.n <= p.of.of_short.lines;
     if (!ordinary) {
       AP_UNROLL
       for (int i = 0; i < registers; ++i) {
@@ -507,8 +522,24 @@ template <narrow_policy P> struct narrow_product {
     }
     const std::uint32_t unstored = all.again | all.exact;
     float* c = output_at(p, w, t.top + t.g, 8 * first + 2 * t.q);
-    const bool pairs = p.of.packs == stream_packs::along_short || p.of.packs == stream_packs::pairs_along_short;
-    if (whole && pairs && ballot(unstored != 0) == 0) {
+    const bool pairs = p.of.packs != stream_packs::none;
+    if (whole && ballot(unstored != 0) == 0 && p.of.packs == stream_packs::along_short && count == fragments) {
+      c += 2 * t.q;
+      AP_UNROLL
+      for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
+        AP_UNROLL
+        for (int f = 0; f < fragments; f += 2) {
+          const pack<float, 4> sum = side_by_side(t, value, 4 * f + 2 * h);
+          pack<float, 4> out{};
+          if (p.of.beta != 0) out = load_pack<4>(c + 8 * f);
+          AP_UNROLL
+          for (int e = 0; e < 4; ++e) out.element[e] = blend(p.of, sum.element[e], &out.element[e]);
+          store_pack<4>(c + 8 * f, out);
+        }
+      }
+      return {};
+    }
+    if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
         AP_UNROLL
@@ -519,6 +550,14 @@ template <narrow_policy P> struct narrow_product {
           for (int e = 0; e < 2; ++e) out.element[e] = blend(p.of, value[4 * f + 2 * h + e], &out.element[e]);
           store_pack<2>(c + 8 * f, out);
         }
+      }
+      return {};
+    }
+    if (whole && ballot(unstored != 0) == 0 && !pairs) {
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) {
+        const int row = i / 2 % 2 * 8, column = i / 4 * 8 + i % 2;
+        if (i / 4 < count) store_one(p, c + row * p.of.long_stride + column * p.of.short_stride, value[i]);
       }
       return {};
     }
@@ -658,7 +697,11 @@ template <narrow_policy P> struct narrow_product {
   AP_DEV static bool add_parts(const params& p, storage& s, const seat& t, std::uint32_t tile, int part, int first, int count,
                                sums& value) {
     const int cluster = cluster_extent(), rank = cluster_rank();
-    named_barrier_sync(computing_barrier, computing_threads);  // nobody needs the ring
+    named_barrier_sync(computing_barrier, computing_threads);  // nobody needs the ring, and all lines are noted
+    if (const int n = t.member; n < narrow_lines::count) {  // by threads that take part in the cluster's barrier
+      s.lines[2].least[n] = s.lines[0].least[n];
+      s.lines[2].nonzeros[n] = s.lines[0].nonzeros[n];
+    }
     AP_UNROLL
     for (int i = 0; i < registers; ++i) s.parts[i][t.member] = value[i];
     if (cluster > 1) {
@@ -705,7 +748,7 @@ template <narrow_policy P> struct narrow_product {
         nonzeros += of_nonzeros;
       };
       for (int block = 0; block < cluster; ++block) {
-        const narrow_lines& from = cluster > 1 ? *map_shared(&s.lines[0], block) : s.lines[0];
+        const narrow_lines& from = cluster > 1 ? *map_shared(&s.lines[2], block) : s.lines[2];
         add(from.least[n], from.nonzeros[n]);
       }
       float* const there = partial + std::int64_t{4} * count * computing_threads + n;
@@ -720,7 +763,7 @@ template <narrow_policy P> struct narrow_product {
       s.lines[1].nonzeros[n] = nonzeros;
     }
     AP_UNROLL
-    for (int i = 0; i < registers; ++i) value[i] += here[i];
+    for (int i = 0; i < registers; ++i) value[i] = i / 4 < count ? value[i] + here[i] : p.floor;  // nothing to look at
     if (!last) {
       AP_UNROLL
       for (int i = 0; i < registers; ++i)
@@ -787,7 +830,7 @@ template <narrow_policy P> struct narrow_product {
           lines = &s.lines[1];
           ordinary = !any_special(*lines, t);
         }
-        ordinary = all_plain(p, count, sum) && ordinary;
+        ordinary = all_plain(p, sum) && ordinary;
         if (!shares && !ordinary) rows.note(s.lines[noted.index], t);
         const verdict rest = store(p, *lines, w, t, first, count, ordinary, sum);
         if (!ordinary) store_rest(p, *lines, w, t, rest);
