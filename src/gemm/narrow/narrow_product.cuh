@@ -496,16 +496,6 @@ template <narrow_policy P> struct narrow_product {
     return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride + (w.left + column) * p.of.short_stride;
   }
   AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of, sum, c); }
-  // Of the 16 columns of two fragments those from 4 q on, from the four lanes of a row: stores of 64 bytes side by side take half as long
-  // as those of 32. Each lane gives one pair to a lane of the first half and one to a lane of the second.
-  AP_DEV static pack<float, 4> side_by_side(const seat& t, const sums& value, int at) {
-    const pack<float, 2> one{{value[at], value[at + 1]}}, two{{value[at + 4], value[at + 5]}};
-    const bool odd = t.q % 2 != 0, swapped = t.q >= 2;
-    const int row = lane_index() - t.q;
-    const pack<float, 2> x = shuffle(odd ? two : one, row + t.q % 2 * 2 + t.q / 2), y = shuffle(odd ? one : two, row + t.q % 2 * 2 + 1 - t.q / 2);
-    const pack<float, 2> left = swapped ? y : x, right = swapped ? x : y;
-    return {{left.element[0], left.element[1], right.element[0], right.element[1]}};
-  }
   // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
   AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first, int count, bool ordinary,
                               const sums& value) {
@@ -523,22 +513,6 @@ template <narrow_policy P> struct narrow_product {
     const std::uint32_t unstored = all.again | all.exact;
     float* c = output_at(p, w, t.top + t.g, 8 * first + 2 * t.q);
     const bool pairs = p.of.packs != stream_packs::none;
-    if (whole && ballot(unstored != 0) == 0 && p.of.packs == stream_packs::along_short && count == fragments) {
-      c += 2 * t.q;
-      AP_UNROLL
-      for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
-        AP_UNROLL
-        for (int f = 0; f < fragments; f += 2) {
-          const pack<float, 4> sum = side_by_side(t, value, 4 * f + 2 * h);
-          pack<float, 4> out{};
-          if (p.of.beta != 0) out = load_pack<4>(c + 8 * f);
-          AP_UNROLL
-          for (int e = 0; e < 4; ++e) out.element[e] = blend(p.of, sum.element[e], &out.element[e]);
-          store_pack<4>(c + 8 * f, out);
-        }
-      }
-      return {};
-    }
     if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
