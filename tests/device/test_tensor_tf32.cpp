@@ -9,7 +9,20 @@
 namespace antiphase::probe {
 namespace {
 
-enum class pattern { narrow, wide, cancelling, one_large, underflow, tiny_operands, low, denormal_sum, overflow, few, not_finite, patterns };
+enum class pattern {
+  narrow,
+  wide,
+  cancelling,
+  one_large,
+  underflow,
+  tiny_operands,
+  low,
+  denormal_sum,
+  overflow,
+  few,
+  not_finite,
+  patterns
+};
 const char* const pattern_names[] = {"narrow", "wide",         "cancelling", "one large", "underflow", "tiny operands",
                                      "low",    "denormal sum", "overflow",   "few",       "not finite"};
 
@@ -59,9 +72,11 @@ operands operands_of(pattern p, unsigned blocks, std::uint64_t seed) {
 }
 
 std::vector<float> run(const context& where, const operands& o, bool fresh, int piece = 0) {
-  const device_array<float> a(where, std::span<const float>(o.a)), b(where, std::span<const float>(o.b)), c(where, std::span<const float>(o.c));
+  const device_array<float> a(where, std::span<const float>(o.a)), b(where, std::span<const float>(o.b)),
+      c(where, std::span<const float>(o.c));
   device_array<float> out(where, o.c.size());
-  launch(where, "tf32-step", tf32_step_params{a.data(), b.data(), c.data(), out.data(), piece, fresh}, static_cast<unsigned>(o.c.size() / 4096));
+  launch(where, "tf32-step", tf32_step_params{a.data(), b.data(), c.data(), out.data(), piece, fresh},
+         static_cast<unsigned>(o.c.size() / 4096));
   return out.to_host();
 }
 

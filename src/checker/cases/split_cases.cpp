@@ -298,11 +298,12 @@ std::vector<checked_case> split_cases() {
     std::vector<gemms::narrow_instance> all;
     for (const gemms::narrow_instance& i : gemms::narrow_instances(target::checked))
       if (i.how.by == by) all.push_back(i);
-    cases.push_back({case_of(all.front().how),
-                     by == gemms::stream_loader::engine ? "three products of TF32 parts, fed by the copy engine" : "the same, fed by threads",
-                     [all](const context& where) {
-                       for (const gemms::narrow_instance& i : all) narrow_by(where, i);
-                     }});
+    cases.push_back(
+        {case_of(all.front().how),
+         by == gemms::stream_loader::engine ? "three products of TF32 parts, fed by the copy engine" : "the same, fed by threads",
+         [all](const context& where) {
+           for (const gemms::narrow_instance& i : all) narrow_by(where, i);
+         }});
   }
   cases.push_back({"gemm/split-pass", "what splits the operands: lines of different length, and devices without clusters",
                    [all = gemms::split_pass_instances(target::checked)](const context& where) { split_all(where, all); }});

@@ -154,7 +154,9 @@ float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
     exponent[k] = a.exponent[k] + b.exponent[k];
     if (product[k] != 0) top = std::max(top, exponent[k]);
   }
-  const auto cut = [](std::int64_t value, int shift) { return value < 0 ? -(-value >> std::min(shift, 63)) : value >> std::min(shift, 63); };
+  const auto cut = [](std::int64_t value, int shift) {
+    return value < 0 ? -(-value >> std::min(shift, 63)) : value >> std::min(shift, 63);
+  };
   const std::int64_t significand = (of_c & 0x7FFFFF) | ((of_c >> 23 & 0xFF) != 0 ? 0x800000u : 0u);
   std::int64_t sum = c == 0 ? 0 : cut((c < 0 ? -significand : significand) << (fraction_bits - 23), top - c_exponent);
   for (int k = 0; k < tf32_depth; ++k)

@@ -179,8 +179,8 @@ template <narrow_policy P> struct narrow_product {
   AP_DEV static const float* first_of(const stream_operand& o, const work& w) { return o.data + w.batch * o.batch_stride; }
 
   // load, by the engine ---------------------------------------------------------------------------------------------------------
-  template <int Lines, bool AlongK> AP_DEV static void load_panel(float* to, const tensor_map& map, mbarrier& landed, int line, int k,
-                                                                  int member) {
+  template <int Lines, bool AlongK>
+  AP_DEV static void load_panel(float* to, const tensor_map& map, mbarrier& landed, int line, int k, int member) {
     if constexpr (AlongK) {
       tensor_load(to, map, landed, k, line, member);
     } else {
@@ -456,9 +456,7 @@ template <narrow_policy P> struct narrow_product {
     std::uint32_t again = 0, exact = 0;
   };
   AP_DEV static bool is_sparse(const narrow_lines& lines, int line) { return lines.nonzeros[line] <= sparse_nonzeros; }
-  AP_DEV static bool is_special(const narrow_lines& lines, int line) {
-    return is_sparse(lines, line) || lines.least[line] < least_whole;
-  }
+  AP_DEV static bool is_special(const narrow_lines& lines, int line) { return is_sparse(lines, line) || lines.least[line] < least_whole; }
   // Whether any of the tile's columns, and of the warp's lines, needs a look at each output.
   AP_DEV static bool any_special_column(const narrow_lines& lines) {
     const int column = narrow_tile.m + lane_index();
@@ -672,7 +670,7 @@ template <narrow_policy P> struct narrow_product {
                                sums& value) {
     const int cluster = cluster_extent(), rank = cluster_rank();
     named_barrier_sync(computing_barrier, computing_threads);  // nobody needs the ring, and all lines are noted
-    if (const int n = t.member; n < narrow_lines::count) {  // by threads that take part in the cluster's barrier
+    if (const int n = t.member; n < narrow_lines::count) {     // by threads that take part in the cluster's barrier
       s.lines[2].least[n] = s.lines[0].least[n];
       s.lines[2].nonzeros[n] = s.lines[0].nonzeros[n];
     }

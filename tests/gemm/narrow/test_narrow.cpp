@@ -181,6 +181,16 @@ TEST_P(gemm_narrow, lines_of_few_nonzeros_are_exact) {
         }
     }
 }
+// Whether a line has few nonzeros, or a tiny one, shows at its end.
+TEST_P(gemm_narrow, lines_are_looked_at_to_their_end) {
+  for (const bool across : {false, true}) {
+    product p = product_of(reals(140, 150, 1), reals(150, 60, 2));
+    for (std::int64_t k = 0; k < 100; ++k) (across ? p.b(k, 7) : p.a(133, k)) = 0;
+    AP_EXPECT_KEPT(narrowed(p), p);
+    (across ? p.b(149, 9) : p.a(5, 149)) = 0x1p-130f;
+    AP_EXPECT_KEPT(narrowed(p, across ? 140 : 60), p);
+  }
+}
 TEST_P(gemm_narrow, identity_is_exact) {
   const product p = product_of(made(133, 133, [](auto i, auto j) { return i == j ? 1 : 0; }), reals(133, 50, 7, 60));
   EXPECT_TRUE(same_bits(narrowed(p), p.b));
@@ -202,8 +212,14 @@ TEST_P(gemm_narrow, ends_of_the_range) {
     std::uint64_t again;
   };
   constexpr std::uint64_t all = 40 * 45, none = 0;
-  for (const auto& [of_a, of_b, again] : {range{-149, 0, all}, {-140, 20, all}, {-100, -40, all}, {127, -149, all}, {60, 67, all},
-                                          {-80, 0, none}, {-40, -40, none}, {100, -90, none}}) {
+  for (const auto& [of_a, of_b, again] : {range{-149, 0, all},
+                                          {-140, 20, all},
+                                          {-100, -40, all},
+                                          {127, -149, all},
+                                          {60, 67, all},
+                                          {-80, 0, none},
+                                          {-40, -40, none},
+                                          {100, -90, none}}) {
     product p = product_of(positive(40, 130, 1), positive(130, 45, 2));
     for (float& x : p.a.value) x = std::ldexp(x, of_a);
     for (float& x : p.b.value) x = std::ldexp(x, of_b);
@@ -231,7 +247,9 @@ TEST_P(gemm_narrow, tiny_elements_are_not_lost) {
 }
 // Results that cancel to nothing, or meet no other nonzero, are certain unless their products may have been too small.
 TEST_P(gemm_narrow, zeros_of_ordinary_lines_are_certain) {
-  const auto half = [](bool first) { return [first](auto i, auto k) { return (k < 20) == first ? 1.f + static_cast<float>((i * 5 + k * 3) % 7) : 0; }; };
+  const auto half = [](bool first) {
+    return [first](auto i, auto k) { return (k < 20) == first ? 1.f + static_cast<float>((i * 5 + k * 3) % 7) : 0; };
+  };
   product p = product_of(made(140, 40, half(true)), made(40, 70, [&](auto k, auto j) { return half(false)(j, k); }));
   EXPECT_TRUE(same(narrowed(p), filled(140, 70, 0)));
   for (float& x : p.a.value) x *= 0x1p-60f;
@@ -282,7 +300,10 @@ TEST_P(gemm_narrow, batches) {
       where.runs_on().synchronize(nullptr);
       const std::vector<float> after = on_c.to_host();
       for (std::int64_t i = 0; i < count; ++i) {
-        SCOPED_TRACE(testing::Message() << "member " << i << ", offset " << offset << (same_a ? ", the same A" : same_b ? ", the same B" : ""));
+        SCOPED_TRACE(testing::Message() << "member " << i << ", offset " << offset
+                                        << (same_a   ? ", the same A"
+                                            : same_b ? ", the same B"
+                                                     : ""));
         AP_EXPECT_KEPT(made(m, n, [&](auto r, auto s) { return after[static_cast<std::size_t>(i * apart_c + r * n + s)]; }),
                        members[static_cast<std::size_t>(i)]);
         for (std::int64_t gap = m * n; gap < apart_c; ++gap) EXPECT_TRUE(std::isnan(after[static_cast<std::size_t>(i * apart_c + gap)]));

@@ -393,7 +393,8 @@ TEST(gemm_split_choice, is_by_the_device) {
   const gemm_choice on_ampere = chosen_on(8, 6, 99 * kib);
   EXPECT_EQ(on_ampere.kernel, "split-mma");
   EXPECT_EQ(on_ampere.stages, 3);
-  EXPECT_THAT(on_ampere.refused, testing::ElementsAre(testing::AllOf(testing::StartsWith("split: "), testing::HasSubstr("9.0"))));
+  EXPECT_THAT(on_ampere.refused, testing::ElementsAre(testing::StartsWith("narrow: "),
+                                                      testing::AllOf(testing::StartsWith("split: "), testing::HasSubstr("9.0"))));
   EXPECT_EQ(chosen_on(8, 9, 99 * kib).kernel, "split-mma");
   EXPECT_EQ(chosen_on(9, 0, 99 * kib, "split-mma").kernel, "split-mma");
   EXPECT_EQ(chosen_on(9, 0, 227 * kib, "split-mma").kernel, "split-mma");
