@@ -196,11 +196,14 @@ void split_all(const context& where, const std::vector<gemms::split_pass_instanc
     }
 }
 
+// A workspace that may hold anything: parts look there for a number that is not there yet.
+std::vector<std::byte> anything(std::size_t bytes) { return std::vector<std::byte>(bytes, std::byte{0x5A}); }
+
 // Streams ------------------------------------------------------------------------------------------------------------------------------
 void stream_by(const context& where, const gemms::stream_instance& with, const product& p, bool turned, int cluster, int parts) {
   on_device d(where, p);
   const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, with, turned, {with.how.slabs, cluster, parts});
-  device_array<std::byte> workspace(where, plan.workspace());
+  device_array<std::byte> workspace(where, anything(plan.workspace()));
   gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
   where.runs_on().synchronize(nullptr);
   require_kept(where, with.code.name, p, d.c.to_host());
@@ -225,7 +228,7 @@ std::uint64_t narrow_by(const context& where, const gemms::narrow_instance& with
   on_device d(where, p);
   gemms::narrow_plan plan = gemms::plan_narrow(where, d.what, {}, with, turned, {cluster, parts});
   if (cluster * parts == 1) plan.grid.x = std::min(plan.grid.x, most_blocks);
-  device_array<std::byte> workspace(where, plan.workspace() + 1);
+  device_array<std::byte> workspace(where, anything(plan.workspace() + 1));
   device_array<std::uint64_t> recomputed(where, std::vector<std::uint64_t>(1));
   gemms::run(where, plan, {workspace.data(), plan.workspace()}, recomputed.data(), nullptr);
   where.runs_on().synchronize(nullptr);
