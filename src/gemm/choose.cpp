@@ -71,7 +71,8 @@ judged_plan plan_streams(const candidate&, const request& r) {
 }
 double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
 
-// TF32 parts -------------------------------------------------------------------------------------------------------------------------------
+// TF32 parts
+// -------------------------------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
   if (!r.narrow) r.narrow = divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), 1, r.what.beta != 0);
   return *r.narrow;
