@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/antiphase/device/wgmma_instructions.cuh: inline assembly takes no list of registers from a template.
+"""Writes include/antiphase/device/wgmma_instructions.cuh and wgmma_tf32_instructions.cuh: inline assembly takes no list of registers from
+a template.
 
-    wgmma_instructions.py           writes the header
-    wgmma_instructions.py --check   exit status 1 if the header is not what would be written
+    wgmma_instructions.py           writes the headers
+    wgmma_instructions.py --check   exit status 1 if a header is not what would be written
 """
 import argparse
 import pathlib
 import sys
 
 COLUMNS = (64, 128, 256)
+TF32_COLUMNS = (64,)
 HEAD = """// SPDX-License-Identifier: Apache-2.0
-// The wgmma instructions with their lists of registers. Written by scripts/wgmma_instructions.py; change that.
+// The wgmma instructions{of} with their lists of registers. Written by scripts/wgmma_instructions.py; change that.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -61,16 +63,37 @@ AP_DEV void wgmma_instruction(float (&sum)[{registers}], {parameter}, std::uint6
 """
 
 
+def tf32_instruction(columns):
+    """A in registers, B as it lies in shared memory, 8 k: the operands after the sum are A, B and scale-d."""
+    registers = columns // 2
+    sums = in_lines([f"%{i}" for i in range(registers)], 16, '               "', '"')
+    outputs = in_lines([f'"+f"(sum[{i}])' for i in range(registers)], 8, "                 ", "")
+    a, b, accumulate = [f"%{registers + i}" for i in range(4)], f"%{registers + 4}", f"%{registers + 5}"
+    return f"""
+AP_DEV void wgmma_tf32_instruction(float (&sum)[{registers}], const std::uint32_t (&a)[4], std::uint64_t b, bool accumulate) {{
+  asm volatile("{{ .reg .pred p; setp.ne.b32 p, {accumulate}, 0; wgmma.mma_async.sync.aligned.m64n{columns}k8.f32.tf32.tf32 {{"
+{sums}
+               "}}, {{{', '.join(a)}}}, {b}, p, 1, 1; }}"
+               :
+{outputs}
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
+}}
+"""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args().check
-    header = pathlib.Path(__file__).resolve().parent.parent / "include/antiphase/device/wgmma_instructions.cuh"
-    text = HEAD + "".join(instruction(columns, a_in_registers) for columns in COLUMNS for a_in_registers in (False, True)) + TAIL
-    if not check:
-        header.write_text(text)
-    elif header.read_text() != text:
-        sys.exit(f"{header} is not what this script writes: run it and commit the result")
+    folder = pathlib.Path(__file__).resolve().parent.parent / "include/antiphase/device"
+    f16 = "".join(instruction(columns, a_in_registers) for columns in COLUMNS for a_in_registers in (False, True))
+    tf32 = "".join(tf32_instruction(columns) for columns in TF32_COLUMNS)
+    for name, of, instructions in (("wgmma_instructions.cuh", "", f16), ("wgmma_tf32_instructions.cuh", " of tf32", tf32)):
+        text = HEAD.replace("{of}", of) + instructions + TAIL
+        if not check:
+            (folder / name).write_text(text)
+        elif (folder / name).read_text() != text:
+            sys.exit(f"{folder / name} is not what this script writes: run it and commit the result")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ std::size_t gemm_workspace(const context& where, const gemm_problem& p, const ge
 
 // What the call would run, and why.
 struct gemm_choice {
-  std::string kernel;   // stream, split, split-inside, split-mma, short, or a ladder step
+  std::string kernel;   // stream, narrow, split, split-inside, split-mma, short, or a ladder step
   gemms::extent2 tile;  // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;

@@ -71,7 +71,9 @@ judged_plan plan_streams(const candidate&, const request& r) {
 // Where rows cannot all begin at multiples of 16 bytes, copies are of 4 bytes in some layouts, and results are stored one by one. The
 // prediction must not ask how operands lie, so it is the mean over layouts, of densely packed matrices.
 double cost_of_stream(const candidate&, const request& r) {
-  const double unaligned = r.what.k() % 4 != 0 ? 1.4 : r.what.m() % 4 != 0 || r.what.n() % 4 != 0 ? 1.15 : 1;
+  const double unaligned = r.what.k() % 4 != 0                                                                  ? 1.4
+                           : (r.what.m() > 1 && r.what.m() % 4 != 0) || (r.what.n() > 1 && r.what.n() % 4 != 0) ? 1.15
+                                                                                                                : 1;
   return unaligned * division_of(r).seconds;
 }
 
@@ -86,6 +88,19 @@ judged_plan plan_inner_products(const candidate&, const request& r) {
   return objection{reason::no_kernel};
 }
 double cost_of_dots(const candidate&, const request& r) { return dots_seconds(r.where, r.what, r.of, divide_dots(r.where, r.what, r.of)); }
+
+// TF32 parts
+// -------------------------------------------------------------------------------------------------------------------------------
+const narrow_division_choice& narrow_division_of(const request& r) {
+  if (!r.narrow) r.narrow = divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), r.of.count, r.what.beta != 0);
+  return *r.narrow;
+}
+judged_plan plan_narrow_product(const candidate&, const request& r) {
+  if (!narrow_tiles_fit(r.what, r.of)) return objection{r.what.k() > k_of_narrow_share ? reason::many_parts : reason::many_tiles};
+  if (const auto found = plan_narrow(r.where, r.what, r.of, narrow_division_of(r).how)) return *found;
+  return objection{reason::no_kernel};
+}
+double cost_of_narrow(const candidate&, const request& r) { return narrow_division_of(r).seconds; }
 
 // Products of split operands --------------------------------------------------------------------------------------------------------------
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
@@ -137,7 +152,9 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .cost = cost_of_short,
      .plan = plan_short_product,
      .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate",
-     .whole = true},
+     .batches = true,
+     .pointers = true,
+     .finishes = true},
     {.is = {.name = "stream",
             .adds = "sums in FP64 on Tensor Cores, operands as they are; compute capability 8.0, 9.0 and 10.0",
             .needs = {.cp_async = true, .mma_sync = true, .fast_fp64 = true},
@@ -146,7 +163,9 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .cost = cost_of_stream,
      .plan = plan_streams,
      .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
-     .whole = true},
+     .batches = true,
+     .pointers = true,
+     .finishes = true},
     {.is = {.name = "dots",
             .adds = "sums in FP64 as inner products, for up to 8 rows or columns of C",
             .needs = {.fast_fp64 = true},
@@ -155,7 +174,18 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .cost = cost_of_dots,
      .plan = plan_inner_products,
      .why = "C has few rows or columns, so reading the long operand is the work, and sums in FP64 need no certificate",
-     .whole = true},
+     .batches = true,
+     .pointers = true,
+     .finishes = true},
+    {.is = {.name = "narrow",
+            .adds = "three products of TF32 parts, split on their way; compute capability 9.0",
+            .needs = of_wgmma,
+            .sums = {}},
+     .suits = always,
+     .cost = cost_of_narrow,
+     .plan = plan_narrow_product,
+     .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",
+     .batches = true},
     {.is = {.name = "split-inside",
             .adds = "as split, but the product splits its larger operand itself; compute capability 9.0",
             .needs = of_wgmma,
@@ -207,19 +237,23 @@ const candidate* require_sensible(const gemm_options& options) {
   return asked;
 }
 
+// The request as the candidate is asked: what it does not take itself is left out.
+request as_asked(const candidate& c, const request& r, std::int64_t member) {
+  if (!c.batches && r.of.count != 1) return r.member(member);
+  return !c.finishes && !r.after.is_plain() ? r.unfinished() : r;
+}
 judged_plan judge(const candidate& c, const request& r) {
   if (first_missing(r.has, c.is.needs) != nullptr) return objection{reason::lacks_feature};
-  if (c.whole || r.is_alone()) return c.plan(c, r);
-  if (r.of.by_pointers()) return objection{reason::pointers};
-  if (!finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
-  return c.plan(c, r.member(0));
+  if (r.is_alone()) return c.plan(c, r);
+  if (r.of.by_pointers() && !c.pointers) return objection{reason::pointers};
+  if (!c.finishes && !r.after.is_plain() && !finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
+  return c.plan(c, as_asked(c, r, 0));
 }
 // Seconds, with what an epilogue takes behind it.
 double cost_of(const candidate& c, const request& r) {
-  if (c.whole || r.is_alone()) return c.cost(c, r);
-  const request one = r.member(0);
-  const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(one)}, r.device());
-  return members * c.cost(c, one) + (r.after.is_plain() ? 0 : again);
+  if (r.is_alone()) return c.cost(c, r);
+  const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(r)}, r.device());
+  return (c.batches ? 1 : members) * c.cost(c, as_asked(c, r, 0)) + (c.finishes || r.after.is_plain() ? 0 : again);
 }
 
 void take(choice& c, const candidate& chosen, judged_plan&& judged) {
@@ -309,17 +343,24 @@ request request_for(const context& where, const problem& p, const gemm_options& 
 }
 
 void request::find_rows_to_split() {
-  if (!of.by_pointers() && of.a_stride % 4 == 0 && of.b_stride % 4 == 0) rows_to_split = with_rows_to_split(what);
+  const bool aligned = !of.by_pointers() && of.a_stride % 4 == 0 && of.b_stride % 4 == 0;
+  rows_to_split = aligned ? with_rows_to_split(what) : std::nullopt;
 }
 
-request request::member(std::int64_t n) const {
+request request::unfinished() const {
   request one = *this;
+  one.after = {}, one.division.reset(), one.narrow.reset();
+  if (after.residual.data != nullptr) one.what.beta = 0;
+  one.find_rows_to_split();
+  return one;
+}
+request request::member(std::int64_t n) const {
+  request one = unfinished();
   one.what.a.data += n * of.a_stride;
   one.what.b.data += n * of.b_stride;
   one.what.c.data += n * of.c_stride;
-  if (after.residual.data != nullptr) one.what.beta = 0;
   one.find_rows_to_split();
-  one.of = {}, one.after = {}, one.division.reset();
+  one.of = {};
   return one;
 }
 
@@ -347,11 +388,13 @@ choice choose(const context& where, const problem& p, const gemm_options& option
   return c;
 }
 
-bool choice::by_members() const { return !chosen->whole && !of.is_alone() && !std::holds_alternative<finish_plan>(plan); }
-any_plan choice::plan_of(std::int64_t member) const { return std::get<any_plan>(chosen->plan(*chosen, of.member(member))); }
+bool choice::by_members() const { return !chosen->batches && of.of.count != 1 && !std::holds_alternative<finish_plan>(plan); }
+bool choice::finishes_behind() const { return !chosen->finishes && !of.after.is_plain() && !std::holds_alternative<finish_plan>(plan); }
+any_plan choice::plan_of(std::int64_t member) const { return std::get<any_plan>(chosen->plan(*chosen, as_asked(*chosen, of, member))); }
 
 std::size_t choice::workspace() const {
   if (const auto* const split = std::get_if<product_plan>(&plan)) return split->workspace();
+  if (const auto* const narrow = std::get_if<gemms::narrow_plan>(&plan)) return narrow->workspace();
   const auto* const stream = std::get_if<gemms::stream_plan>(&plan);
   return stream != nullptr ? stream->workspace() : 0;
 }
@@ -360,6 +403,8 @@ std::size_t choice::workspace() const {
 // auto may choose for its shape.
 std::size_t choice::offers() const {
   const std::size_t streamed = most_stream_workspace(of.what.m(), of.what.n(), of.k(), of.of.count);
+  const std::size_t narrow = most_narrow_workspace(of.what.m(), of.what.n(), of.k(), of.of.count);
+  if (by_name && std::holds_alternative<gemms::narrow_plan>(plan)) return narrow;
   if (by_name) return std::holds_alternative<gemms::stream_plan>(plan) ? streamed : workspace();
   std::size_t most = workspace();
   for (std::size_t i = 0; i < considered_count; ++i) {
@@ -371,6 +416,8 @@ std::size_t choice::offers() const {
       most = std::max({most, split->workspace(), split->workspace(multiplier::split)});
     else if (std::holds_alternative<gemms::stream_plan>(*possible))
       most = std::max(most, streamed);
+    else if (std::holds_alternative<gemms::narrow_plan>(*possible))
+      most = std::max(most, narrow);
   }
   return most;
 }

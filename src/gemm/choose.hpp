@@ -11,6 +11,7 @@
 
 #include "src/gemm/dots/dots_plan.hpp"
 #include "src/gemm/finish/finish_plan.hpp"
+#include "src/gemm/narrow/narrow_plan.hpp"
 #include "src/gemm/short/short_plan.hpp"
 #include "src/gemm/split/split_plan.hpp"
 #include "src/gemm/stream/stream_plan.hpp"
@@ -27,12 +28,14 @@ struct request {
   bool invariant;                        // reproducibility::batch_invariant
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
+  mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
 
   const device_limits& device() const { return where.limits(); }
   // If not, there is only C to write, if anything.
   bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0 && of.count > 0; }
   bool is_alone() const { return of.count == 1 && !of.by_pointers() && after.is_plain(); }  // one product, and nothing behind it
-  // Member n by itself, without the epilogue: what is left to do is a pass behind it.
+  // Without the epilogue, which a pass behind it does; and member n by itself.
+  request unfinished() const;
   request member(std::int64_t n) const;
   void find_rows_to_split();
   std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }  // values of it that are multiplied
@@ -49,6 +52,7 @@ struct objection {
     few_products,
     many_lines,
     many_tiles,
+    many_parts,
     unaligned,
     pointers,
     unknown_sums
@@ -57,7 +61,7 @@ struct objection {
   kernel code = {};  // that does not fit
 };
 
-using any_plan = std::variant<plan, product_plan, short_plan, stream_plan, dots_plan, finish_plan>;
+using any_plan = std::variant<plan, product_plan, short_plan, stream_plan, dots_plan, narrow_plan, finish_plan>;
 using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.
@@ -67,7 +71,9 @@ struct candidate {
   double (*cost)(const candidate&, const request&);       // predicted seconds, from shape and device alone; auto takes the least
   judged_plan (*plan)(const candidate&, const request&);  // what it launches, or why not, on a device that has what it needs
   std::string_view why;                                   // auto takes it
-  bool whole = false;                                     // takes a batch in one launch, with its epilogue; else it is asked of members
+  bool batches = false;                                   // takes a batch in one launch; else members are computed one after the other
+  bool pointers = false;                                  // takes arrays of pointers
+  bool finishes = false;                                  // takes epilogues; else a pass behind it does
 };
 std::span<const candidate> candidates();  // in the order of policies()
 
@@ -83,7 +89,7 @@ struct choice {
     const candidate* what;
     objection why;
   };
-  static constexpr std::size_t beside_the_ladder = 6;  // candidates
+  static constexpr std::size_t beside_the_ladder = 7;  // candidates
   refused refusals[beside_the_ladder];                 // those that auto would have taken before, in order
   std::size_t refusal_count = 0;
   struct prediction {
@@ -93,7 +99,8 @@ struct choice {
   prediction considered[beside_the_ladder];  // by auto, the fastest first
   std::size_t considered_count = 0;
 
-  bool by_members() const;  // whether members of the batch are computed one after the other
+  bool by_members() const;       // whether members of the batch are computed one after the other
+  bool finishes_behind() const;  // whether the epilogue takes a pass of its own
   any_plan plan_of(std::int64_t member) const;
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem

@@ -35,6 +35,10 @@ void describe(gemm_choice& to, const short_plan& p) {
   to.stages = 1;
   to.blocks = p.grid.count();
 }
+void say_how_shared(gemm_choice& to) {
+  if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
+  if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
+}
 void describe(gemm_choice& to, const stream_plan& p) {
   to.tile = p.turned ? extent2{p.with->how.tile.n, p.with->how.tile.m} : p.with->how.tile;
   to.tile_k = stream_step * p.with->how.slabs;
@@ -45,8 +49,18 @@ void describe(gemm_choice& to, const stream_plan& p) {
   if (p.with->how.by == stream_loader::threads && p.how.slabs > 1)
     to.why.emplace_back(
         "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
-  if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
-  if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
+  say_how_shared(to);
+}
+void describe(gemm_choice& to, const narrow_plan& p) {
+  to.tile = p.turned ? extent2{narrow_tile.n, narrow_tile.m} : narrow_tile;
+  to.tile_k = narrow_step;
+  to.stages = p.with->how.stages();
+  to.blocks = p.grid.count();
+  to.cluster = p.how.cluster;
+  to.parts = p.how.parts;
+  if (p.with->how.by == stream_loader::threads)
+    to.why.emplace_back("threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes");
+  say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {
   const extent2 tile{p.how.lines(p.with->lines), p.with->lines};
@@ -84,7 +98,10 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
     case objection::reason::many_tiles:
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
     case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
-    case objection::reason::pointers: return "it takes no arrays of pointers: policies stream and short do";
+    case objection::reason::pointers: return "it takes no arrays of pointers: policies stream, dots and short do";
+    case objection::reason::many_parts:
+      return fmt::format("K = {} takes parts of up to {} each, which C of {} x {} has too many tiles for", r.what.k(), k_of_narrow_share,
+                         r.what.m(), r.what.n());
     case objection::reason::unknown_sums: break;
   }
   return fmt::format("nothing is promised of how the Tensor Cores of {} round, which has compute capability {}; it runs if asked for",
@@ -114,10 +131,8 @@ gemm_choice described(const choice& c) {
     const choice::refused& r = c.refusals[i];
     to.refused.push_back(fmt::format("{}: {}", r.what->is.name, sentence(*r.what, r.why, c.of)));
   }
-  if (c.by_members()) {
-    if (c.of.of.count > 1) to.why.push_back(fmt::format("the {} products of the batch are computed one after the other", c.of.of.count));
-    if (!c.of.after.is_plain()) to.why.emplace_back("the epilogue is a launch of its own");
-  }
+  if (c.by_members()) to.why.push_back(fmt::format("the {} products of the batch are computed one after the other", c.of.of.count));
+  if (c.finishes_behind()) to.why.emplace_back("the epilogue is a launch of its own");
   std::visit([&](const auto& plan) { describe(to, plan); }, c.plan);
   return to;
 }

@@ -38,6 +38,7 @@ struct runner {
   launch_counts operator()(const gemms::product_plan& plan) const {
     return gemms::run(where, plan, memory, options.recomputed, options.on);
   }
+  launch_counts operator()(const gemms::narrow_plan& plan) const { return gemms::run(where, plan, memory, options.recomputed, options.on); }
   launch_counts operator()(const gemms::stream_plan& plan) const { return gemms::run(where, plan, memory, options.on); }
   launch_counts operator()(const gemms::short_plan& plan) const {
     return where.runs_on().launch(plan.code, plan.grid, &plan.arguments, options.on);
@@ -47,11 +48,12 @@ struct runner {
   launch_counts operator()(const gemms::plan& plan) const {
     return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
   }
-  // One member of the batch after the other, in the same workspace, then what is left of the epilogue.
-  launch_counts by_members(const gemms::choice& c) const {
-    launch_counts all;
-    for (std::int64_t n = 0; n < c.of.of.count; ++n) all += std::visit(*this, n == 0 ? c.plan : c.plan_of(n));
-    if (!c.of.after.is_plain()) all += gemms::finish_product(where, c.of.what, c.of.of, c.of.after, options.on);
+  // One member of the batch after the other if need be, in the same workspace; then what is left of the epilogue.
+  launch_counts operator()(const gemms::choice& c) const {
+    launch_counts all = std::visit(*this, c.plan);
+    if (c.by_members())
+      for (std::int64_t n = 1; n < c.of.of.count; ++n) all += std::visit(*this, c.plan_of(n));
+    if (c.finishes_behind()) all += gemms::finish_product(where, c.of.what, c.of.of, c.of.after, options.on);
     return all;
   }
 };
@@ -73,7 +75,7 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
   const std::span<std::byte> given = workspace_of(c, options, needed);
   const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
   const runner run{where, options, given.empty() ? own.memory() : given};
-  return c.by_members() ? run.by_members(c) : std::visit(run, c.plan);
+  return run(c);
 }
 
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options) {

@@ -6,6 +6,7 @@
 
 #include "src/gemm/dots/dots_product.hpp"
 #include "src/gemm/finish/finish_pass.hpp"
+#include "src/gemm/narrow/narrow_product.hpp"
 #include "src/gemm/short/short_product.hpp"
 #include "src/gemm/split/split_pass.hpp"
 #include "src/gemm/split/split_product.hpp"
@@ -29,7 +30,8 @@
   LIST(finish_instance, finish_kernels)               \
   LIST(stream_instance, stream_kernels)               \
   LIST(stream_instance, stream_async_kernels)         \
-  LIST(stream_instance, stream_finish_kernels)
+  LIST(stream_instance, stream_finish_kernels)        \
+  LIST(narrow_instance, narrow_kernels)
 
 namespace antiphase::gemms {
 

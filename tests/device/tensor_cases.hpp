@@ -21,6 +21,14 @@ struct double_step_params {
   double* out;
 };
 
+// The same of tf32: A 64 x 8, B given by columns (64 x 8), of FP32 numbers.
+struct tf32_step_params {
+  const float *a, *b, *c;
+  float* out;
+  int piece;
+  bool fresh;
+};
+
 // What ldmatrix made of 32 rows of eight, out[transposed][matrix][lane].
 struct load_params {
   const std::uint16_t* in;

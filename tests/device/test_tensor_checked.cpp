@@ -13,12 +13,13 @@ namespace antiphase::probe {
 namespace checked {
 std::vector<kernel> matrix_kernels();
 std::vector<kernel> wgmma_kernels();
+std::vector<kernel> tf32_kernels();
 }  // namespace checked
 
 namespace {
 
 kernel find(const std::string& name) {
-  for (const auto& list : {checked::matrix_kernels(), checked::wgmma_kernels()})
+  for (const auto& list : {checked::matrix_kernels(), checked::wgmma_kernels(), checked::tf32_kernels()})
     for (const kernel& k : list)
       if (name == k.name) return k;
   throw std::logic_error("there is no kernel " + name);

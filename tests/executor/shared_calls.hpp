@@ -83,7 +83,9 @@ inline std::vector<shared_call> calls_of_every_policy() {
   std::vector<shared_call> all;
   for (const gemms::step& s : gemms::steps) all.push_back(product(s.name, 37, 41, 35));
   for (const char* policy : {"split", "split-mma", "split-inside"}) all.push_back(product(policy, 5, 6, 68));
-  all.push_back(product("short", 37, 41, 5));
+  for (const char* policy : {"stream", "narrow"}) all.push_back(product(policy, 37, 41, 70));
+  all.push_back(product("dots", 37, 5, 70));
+  all.push_back(product("short", 37, 41, 4));
   std::int64_t more = 0;
   for (const scans::step& s : scans::steps) all.push_back(scanned(s.name, 1, (scans::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));
   for (const char* policy : {"single-pass", "single-pass-async"}) {

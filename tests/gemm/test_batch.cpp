@@ -80,7 +80,7 @@ std::int64_t dense_distance(const dense& d, const placing& how) {
 
 // Policies that products with this K may run by, on any device; and the bound of each.
 std::vector<std::string> policies_for(std::int64_t k) {
-  std::vector<std::string> all{"auto", "split", "split-inside", "split-mma", "naive", "warp-tile"};
+  std::vector<std::string> all{"auto", "narrow", "split", "split-inside", "split-mma", "naive", "warp-tile"};
   if (k <= 4) all.emplace_back("short");
   if (k != 3 && k != 4) all.emplace_back("stream");
   return all;

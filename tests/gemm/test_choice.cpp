@@ -67,7 +67,9 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   if (fast_fp64 && q.k <= 4) all.emplace_back("short");
   const bool large = q.m > 512 && q.n > 512 && q.k > 512;
   if (fast_fp64 && q.k != 3 && q.k != 4 && !(hopper && large)) all.emplace_back("stream");
+  if (fast_fp64 && q.k != 3 && q.k != 4 && (q.m <= 8 || q.n <= 8)) all.emplace_back("dots");
   if (hopper) {
+    all.emplace_back("narrow");
     const bool a_fits = loads(q.m, q.k, q.a == major::row, q.offset), b_fits = loads(q.n, q.k, q.b == major::column, 0);
     const bool turned = q.n > q.m ? b_fits : !a_fits;  // B is the long operand
     const std::int64_t rows = turned ? q.n : q.m, columns = turned ? q.m : q.n, tiles = up(rows, 128) * up(columns, 128);
@@ -141,12 +143,14 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   const auto chosen = [&](std::int64_t m, std::int64_t n, std::int64_t k) { return explain(where, problem_of({m, n, k})).kernel; };
   for (const std::int64_t size : {1024, 2048, 4096, 8192, 16384}) EXPECT_EQ(chosen(size, size, size), "split") << size;
   EXPECT_EQ(chosen(4096, 256, 7168), "split-inside");
-  for (const std::int64_t lines : {1, 4, 8, 16, 32}) {
+  for (const std::int64_t lines : {4, 8, 16, 32}) {
     EXPECT_EQ(chosen(lines, 4096, 4096), "stream") << lines;
     EXPECT_EQ(chosen(4096, lines, 4096), "stream") << lines;
   }
   EXPECT_EQ(chosen(64, 64, 1'000'000), "stream");
-  EXPECT_EQ(chosen(1'000'000, 64, 64), "stream");
+  for (const std::int64_t lines : {64, 128}) EXPECT_EQ(chosen(lines, 4096, 4096), "narrow") << lines;
+  EXPECT_EQ(chosen(1'000'000, 64, 64), "narrow");
+  EXPECT_EQ(chosen(200, 2, 996), "dots");
   EXPECT_EQ(chosen(32, 32, 32), "stream");
   EXPECT_EQ(chosen(5000, 3000, 3), "short");
 }
@@ -181,12 +185,12 @@ TEST(gemm_table, needs_are_honoured_on_every_published_device) {
 TEST(gemm_table, every_policy_needs_what_its_kernels_are_compiled_for) {
   for (const gemms::policy_info& p : gemms::policies()) {
     const bool waits_for_copies = p.ladder != nullptr && p.ladder->how.copy == gemms::copy_kind::asynchronous;
-    const bool by_wgmma = p.name == "split" || p.name == "split-inside", by_mma = p.name == "split-mma";
+    const bool by_wgmma = p.name == "split" || p.name == "split-inside" || p.name == "narrow", by_mma = p.name == "split-mma";
     const bool streams = p.name == "stream";
     EXPECT_EQ(p.needs.cp_async, waits_for_copies || by_mma || streams) << p.name;
     EXPECT_EQ(p.needs.mma_sync, by_mma || streams) << p.name;
     EXPECT_EQ(p.needs.wgmma, by_wgmma) << p.name;
-    EXPECT_EQ(p.needs.fast_fp64, p.name == "short" || streams) << p.name;
+    EXPECT_EQ(p.needs.fast_fp64, p.name == "short" || p.name == "dots" || streams) << p.name;
     EXPECT_EQ(p.sums.has_value(), !by_wgmma && !by_mma) << p.name;
   }
 }
@@ -194,7 +198,7 @@ TEST(gemm_table, names_are_found_and_others_refused) {
   EXPECT_EQ(gemms::find_policy("auto"), nullptr);
   for (const gemms::policy_info& p : gemms::policies()) EXPECT_EQ(gemms::find_policy(p.name), &p);
   EXPECT_THROW(gemms::find_policy("split_mma"), bad_request);
-  EXPECT_EQ(gemms::policies().size(), std::size(gemms::steps) + 5);
+  EXPECT_EQ(gemms::policies().size(), std::size(gemms::steps) + 7);
 }
 
 // What a call ran is what explain() tells of it.

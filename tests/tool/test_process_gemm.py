@@ -168,7 +168,7 @@ class Gemm(ToolTest):
         line = self.refused(4, ["gemm.async-4", "32768", "10240"], "gemm", "A.npy", "B.npy", "--output", "C.npy", "--policy", "async-4",
                             "--shared-limit", "10", *CPU)
         self.assertIn("shared memory", line)
-        expected = self.matrices()
+        expected = self.matrices(5, 7, 6)
         done = self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--shared-limit", "10", "--json", *CPU)
         self.assertEqual(self.read("C.npy")[0], expected)
         self.assertEqual(json.loads(done.stdout)["policy"], "padded")  # the last step that needs no more than 10 KiB

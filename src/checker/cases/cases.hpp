@@ -14,6 +14,7 @@
 namespace antiphase::gemms {
 struct product_policy;
 struct stream_policy;
+struct narrow_policy;
 }  // namespace antiphase::gemms
 namespace antiphase::checker_detail {
 
@@ -21,11 +22,13 @@ namespace antiphase::checker_detail {
 std::vector<checked_case> gemm_ladder_cases();
 std::vector<checked_case> split_cases();
 std::vector<checked_case> stream_cases();
+std::vector<checked_case> narrow_cases();
 std::vector<checked_case> scan_cases();
 std::vector<checked_case> custom_scan_cases();
 
 std::string case_of(const gemms::product_policy& how);
 std::string case_of(const gemms::stream_policy& how);
+std::string case_of(const gemms::narrow_policy& how);
 
 struct custom_scan;
 namespace checked {

@@ -38,6 +38,9 @@ void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) { al
 void add(std::vector<library_kernel>& all, const gemms::stream_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }
+void add(std::vector<library_kernel>& all, const gemms::narrow_instance& i) {
+  all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
+}
 void add(std::vector<library_kernel>& all, const scans::instance& i) {
   for (const kernel& k : {i.kernels.totals, i.kernels.scan})
     all.push_back({fmt::format("scan/{}", i.step), fmt::format("{} of {}", scans::name(i.operation), name(i.type)), k});
@@ -75,7 +78,7 @@ const std::vector<checked_case>& library_cases() {
     checker_detail::enter_checked_kernels();
     std::vector<checked_case> cases;
     for (auto family : {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::stream_cases,
-                        checker_detail::scan_cases, checker_detail::custom_scan_cases})
+                        checker_detail::narrow_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
       for (checked_case& c : family()) cases.push_back(std::move(c));
     return cases;
   }();

@@ -3,7 +3,9 @@
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
+#include <cstddef>
 #include <limits>
+#include <vector>
 
 #include "src/checker/cases/cases.hpp"
 
@@ -15,9 +17,9 @@ struct product {
   float alpha, beta;
 
   product(std::int64_t m, std::int64_t n, std::int64_t k, float of_product, float of_c, storage_order of_a = storage_order::rows,
-          storage_order of_b = storage_order::rows, std::int64_t packet_of_c = 4)
+          storage_order of_b = storage_order::rows, std::int64_t packet_of_c = 4, int offset_by_columns = 1)
       : a(m, k, of_a, 0),
-        b(k, n, of_b, of_b == storage_order::rows ? 0 : 1),
+        b(k, n, of_b, of_b == storage_order::rows ? 0 : offset_by_columns),
         c(m, n, storage_order::rows, packet_of_c == 4 ? 0 : 1, packet_of_c),
         alpha(of_product),
         beta(of_c) {
@@ -36,6 +38,9 @@ inline product with_odd_lines(product p) {
   p.b(p.b.rows - 1, p.b.columns - 1) = std::numeric_limits<float>::quiet_NaN();
   return p;
 }
+
+// A workspace that may hold anything: parts look there for a number that is not there yet.
+inline std::vector<std::byte> anything(std::size_t bytes) { return std::vector<std::byte>(bytes, std::byte{0x5A}); }
 
 struct on_device {
   device_array<float> a, b, c;

@@ -31,7 +31,7 @@ void stream_by(const context& where, const gemms::stream_instance& with, const p
   const doubling twice(where, p);
   const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, with.how.finishes ? twice.after : gemms::epilogue{}, with, turned,
                                                      {with.how.slabs, cluster, parts});
-  device_array<std::byte> workspace(where, plan.workspace());
+  device_array<std::byte> workspace(where, anything(plan.workspace()));
   gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
   where.runs_on().synchronize(nullptr);
   require_kept(where, with.code.name, with.how.finishes ? doubling::expected(p) : p, d.c.to_host());

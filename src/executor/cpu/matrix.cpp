@@ -3,7 +3,7 @@
 #include "matrix.hpp"
 
 #include <algorithm>
-#include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_tf32.hpp>
 #include <cmath>
 #include <cstring>
 
@@ -52,6 +52,15 @@ void take_a(std::uint16_t* a, int lane, const std::uint32_t* from) {
 }
 void take_b(std::uint16_t* b, int lane, const std::uint32_t* from) {  // 16 x 8
   for (int i = 0; i < 4; ++i) b[(lane % 4 * 2 + i / 2 * 8 + i % 2) * 8 + lane / 4] = half_of(from[i / 2], i % 2);
+}
+// 16 x 8 words.
+void take_a_tf32(std::uint16_t* a, int lane, const std::uint32_t* from) {
+  for (int i = 0; i < 4; ++i) std::memcpy(a + (lane / 4 + i % 2 * 8) * depth + 2 * (lane % 4 + i / 2 * 4), &from[i], sizeof from[i]);
+}
+std::vector<std::uint32_t> words_of(const std::vector<std::uint16_t>& halves) {
+  std::vector<std::uint32_t> words(halves.size() / 2);
+  std::memcpy(words.data(), halves.data(), 4 * words.size());
+  return words;
 }
 template <class Do> void each_sum(int lane, int columns, Do f) {  // f(register, index in 16 x columns)
   for (int i = 0; i < columns / 2; ++i) f(i, (lane / 4 + i / 2 % 2 * 8) * columns + i / 4 * 8 + lane % 4 * 2 + i % 2);
@@ -125,7 +134,8 @@ std::vector<std::uint16_t> read(const block_state& block, const operand& o, int 
 void read_operands(const block_state& block, matrix_operation& o, int warp_in_group) {
   const machine::warpgroup_step& w = o.what;
   if (o.a.empty()) o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp, depth, 1);
-  if (o.b.empty()) o.b = read(block, operand(w.b_descriptor, w.b_transposed), 0, w.columns, 1, w.columns);
+  const operand b(w.b_descriptor, w.b_transposed);
+  if (o.b.empty()) o.b = o.tf32 ? read(block, b, 0, w.columns, depth, 1) : read(block, b, 0, w.columns, 1, w.columns);
 }
 
 // What a warp reads of shared memory, as few ranges.
@@ -161,6 +171,7 @@ struct brought_step {  // by a thread
   float* sum;
   machine::warpgroup_step what;
   const std::uint32_t* a;
+  bool tf32;
 };
 const brought_step& step_of(const thread_state* t) { return *static_cast<const brought_step*>(t->brought); }
 
@@ -196,7 +207,7 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
   const brought_step& first = step_of(threads.front());
   const machine::warpgroup_step& what = first.what;
   for (const thread_state* t : threads)
-    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr))
+    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr) || step_of(t).tf32 != first.tf32)
       fail(*t, fault::barrier_misuse, where, "the threads of a warpgroup call wgmma with different descriptors");
   if (first.a == nullptr)
     require_inside(self, what.a_descriptor, operand(what.a_descriptor, what.a_transposed), rows_of_warp * warps_together, "A", where);
@@ -205,14 +216,14 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
   for (int w = 0; w < warps_together; ++w) {
     const auto lanes = threads.subspan(static_cast<std::size_t>(w * warp), warp);
     warp_matrices& m = matrices_of(*lanes.front());
-    matrix_operation o{what, sum_of(m, lanes, where), {}, {}};
+    matrix_operation o{what, sum_of(m, lanes, where), {}, {}, first.tf32};
     if (first.a != nullptr) {
       o.a.resize(rows_of_warp * depth);
       for (const thread_state* t : lanes) {
         if (!t->registers_fenced)
           fail(*t, fault::barrier_misuse, where,
                "a wgmma takes A from registers the thread may still be writing: wgmma_fence comes before it");
-        take_a(o.a.data(), t->index % warp, step_of(t).a);
+        (first.tf32 ? take_a_tf32 : take_a)(o.a.data(), t->index % warp, step_of(t).a);
       }
     }
     ++o.sum->operations;
@@ -223,12 +234,23 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
   }
 }
 
+void bring(thread_state& self, const brought_step& mine, place where) {
+  self.brought = &mine;
+  const int parties = warp * warps_together;
+  auto& group = self.home->warpgroup[static_cast<std::size_t>(self.index / parties)];
+  together(self, group, parties, condition::at_warpgroup, where,
+           [&](std::span<thread_state* const> threads) { start(self, threads, where); });
+}
+
 void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> lanes, place where) {
   matrix_operation& o = m.operations.front();
   read_operands(*self.home, o, self.index / warp % warps_together);
   sum_in_flight& s = *o.sum;
   if (!o.what.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
-  multiply_step(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
+  if (o.tf32)
+    multiply_step_tf32(words_of(o.a), words_of(o.b), rows_of_warp, s.columns, s.value, sums_of(self));
+  else
+    multiply_step(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
   if (--s.operations == 0) {
     for (thread_state* t : lanes) {
       require_poison(*t, s, where);
@@ -319,13 +341,10 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
 }
 
 void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
-  const brought_step mine{sum, what, a};
-  self.brought = &mine;
-  const int parties = warp * warps_together;
-  auto& group = self.home->warpgroup[static_cast<std::size_t>(self.index / parties)];
-  together(self, group, parties, condition::at_warpgroup, where,
-           [&](std::span<thread_state* const> threads) { start(self, threads, where); });
+  bring(called_from(__builtin_return_address(0)), {sum, what, a, false}, where);
+}
+void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std::uint32_t* a, std::uint64_t b_descriptor, place where) {
+  bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, true}, where);
 }
 
 void warpgroup_fence() { here().registers_fenced = true; }

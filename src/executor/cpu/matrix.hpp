@@ -27,7 +27,8 @@ struct sum_in_flight {
 struct matrix_operation {
   machine::warpgroup_step what;
   std::shared_ptr<sum_in_flight> sum;
-  std::vector<std::uint16_t> a, b;  // 16 x 16 and 16 x columns; empty: not read yet
+  std::vector<std::uint16_t> a, b;  // 16 x 16 and 16 x columns; empty: not read yet. tf32: 16 x 8 and columns x 8 words
+  bool tf32 = false;
 };
 
 struct warp_matrices {

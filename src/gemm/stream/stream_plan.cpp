@@ -13,14 +13,9 @@
 #include "src/gemm/registry.hpp"
 
 namespace antiphase::gemms {
-namespace {
-
-struct both {
-  line_operand long_one, short_one;
-};
-both operands_of(const problem& p, const batch& of, bool turned) {
+both_operands operands_of(const problem& p, const batch& of, bool turned) {
   const line_operand a = lines_of(p.a, of.a, of.a_stride), b = lines_of(transposed(p.b), of.b, of.b_stride);
-  return turned ? both{b, a} : both{a, b};
+  return turned ? both_operands{b, a} : both_operands{a, b};
 }
 
 // What the copy engine takes: rows in order, each as far from the one before as at least its length.
@@ -44,6 +39,8 @@ tensor_map encode(const context& where, const line_operand& o, std::int64_t k, s
                                  .pattern = swizzle::bytes_128});
 }
 
+namespace {
+
 int outputs_of_share(const stream_policy& p, int cluster) {
   const int of_cell = 2 * p.cell_width();
   return static_cast<int>(ceil_div(p.tile.m * p.tile.n / of_cell, cluster)) * of_cell;
@@ -66,7 +63,7 @@ stream_packs packs_of(const stream_plan& plan) {
   return stream_packs::none;
 }
 
-bool can(const context& where, const stream_instance& with, const both& o, std::int64_t k) {
+bool can(const context& where, const stream_instance& with, const both_operands& o, std::int64_t k) {
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   return with.how.by == stream_loader::threads ||
          (features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k));
@@ -139,7 +136,7 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
                                        const stream_division_choice& best) {
   const bool turned = p.n() > p.m();
   if (best.form == nullptr) return std::nullopt;
-  const both operands = operands_of(p, of, turned);
+  const both_operands operands = operands_of(p, of, turned);
   const stream_instance* with = nullptr;
   const auto better = [&](const stream_instance& one, const stream_instance& other) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
@@ -158,7 +155,7 @@ launch_counts run(const context& where, const stream_plan& plan, std::span<std::
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
   const stream_policy& with = plan.with->how;
   const problem& p = plan.what;
-  const both o = operands_of(p, plan.of, plan.turned);
+  const both_operands o = operands_of(p, plan.of, plan.turned);
   const bool engine = with.by == stream_loader::engine;
   const ending end = ending_of(p, plan.after);
   const auto flags = static_cast<std::size_t>(plan.tiles * plan.how.cluster * plan.how.parts);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/gemm/narrow/narrow_plan.hpp"
+
+#include <algorithm>
+#include <antiphase/core/tile.hpp>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "src/gemm/cost.hpp"
+#include "src/gemm/registry.hpp"
+
+namespace antiphase::gemms {
+namespace {
+
+constexpr int most_parts = 64, most_shares = 1024;  // of a tile; of all tiles, if they are shared
+
+// Values of the lines of a tile that a part leaves in the workspace beside its sums, and the sums.
+constexpr std::int64_t floats_of_share(int cluster) {
+  return narrow_tile.m * narrow_tile.n / cluster + 2 * (narrow_tile.m + narrow_tile.n);
+}
+
+struct tile_counts {
+  std::int64_t along_long, along_short;
+};
+tile_counts tiles_of(std::int64_t m, std::int64_t n, bool turned) {
+  return {ceil_div<std::int64_t>(turned ? n : m, narrow_tile.m), ceil_div<std::int64_t>(turned ? m : n, narrow_tile.n)};
+}
+
+stream_packs packs_of(const narrow_plan& plan) {
+  const problem& p = plan.what;
+  const std::int64_t of_long = plan.turned ? p.c.column_stride : p.c.row_stride,
+                     of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
+  const bool aligned = of_long % 2 == 0 && plan.of.c_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 8 == 0;
+  return of_short == 1 && aligned ? stream_packs::pairs_along_short : stream_packs::none;
+}
+
+// Microseconds, measured on an H200 and fitted to the times of 15 shapes, each divided in every way.
+constexpr double start = 3.3, round_of_tiles = 1.9, of_chunk = 1.33, of_cluster = 2, of_part = 4.5, each_part = 0.9;
+
+double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t k, double bytes, const narrow_division& how) {
+  const auto whole = [](double x) { return std::ceil(x); };
+  const double multiprocessors = multiprocessors_of(device);
+  const double places = multiprocessors * (how.cluster == 4 ? 0.93 : 1);  // some multiprocessors of a group are left over
+  const double all = static_cast<double>(tiles) * how.cluster * how.parts / places;
+  const double rounds = all <= 1 ? 1 : how.cluster * how.parts > 1 ? whole(all) : (whole(all) + all) / 2;
+  const double chunks = whole(whole(static_cast<double>(k) / narrow_chunk) / (how.cluster * how.parts));
+  const double slower = 2048. / rates_of(device).tensor_fp16, of_132 = multiprocessors / 132;
+  const double bandwidth = (bytes > 4e7 ? 3.6e6 : 5.0e6) * of_132;
+  double us = start + std::max(rounds * (round_of_tiles + chunks * of_chunk * slower), bytes / bandwidth);
+  if (how.cluster > 1) us += of_cluster;
+  if (how.parts > 1) us += of_part + each_part * how.parts;
+  return us * 1e-6;
+}
+
+}  // namespace
+
+narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+                                     bool reads_c) {
+  const tile_counts t = tiles_of(m, n, n > m);
+  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
+  const std::int64_t tiles = t.along_long * t.along_short * batch, chunks = ceil_div<std::int64_t>(k, narrow_chunk);
+  const double bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + size(m) * size(n) * (reads_c ? 2 : 1));
+  const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
+  const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
+  narrow_division_choice best{plain, seconds_of(device, tiles, k, bytes, plain)};
+  const int most = std::min(multiprocessors_of(device), most_shares);
+  for (const int cluster : {1, 2, 4})
+    for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= most && chunks >= std::int64_t{2} * cluster * parts; ++parts) {
+      if (cluster * parts < least_parts) continue;
+      const double seconds = seconds_of(device, tiles, k, bytes, {cluster, parts});
+      if (seconds < best.seconds) best = {{cluster, parts}, seconds};
+    }
+  return best;
+}
+
+const std::vector<narrow_instance>& narrow_instances(target where) { return instances_of<narrow_instance>(where); }
+
+std::size_t narrow_plan::workspace() const {
+  if (how.parts == 1) return 0;
+  return static_cast<std::size_t>((8 + 4 * floats_of_share(how.cluster)) * tiles * how.cluster * how.parts);
+}
+
+bool narrow_tiles_fit(const problem& p, const batch& of) {
+  constexpr std::int64_t most_lines = std::numeric_limits<std::int32_t>::max() - 128, most_tiles = std::numeric_limits<std::int32_t>::max();
+  if (p.m() > most_lines || p.n() > most_lines || p.k() > most_lines) return false;
+  const tile_counts t = tiles_of(p.m(), p.n(), p.n() > p.m());
+  const std::int64_t least_parts = ceil_div(p.k(), k_of_narrow_share);
+  return t.along_long * t.along_short <= (least_parts > 1 ? most_shares / least_parts : most_tiles) / of.count;
+}
+
+std::size_t most_narrow_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+  if (m == 0 || n == 0 || batch == 0) return 0;
+  const tile_counts t = tiles_of(m, n, n > m);
+  const std::int64_t of_tile = std::max(ceil_div<std::int64_t>(k, narrow_chunk) / 2, ceil_div(k, k_of_narrow_share));
+  if (of_tile < 2) return 0;
+  const auto capped = [](std::int64_t count) { return std::min<std::int64_t>(count, most_shares); };
+  const std::int64_t shares = capped(capped(capped(t.along_long) * capped(t.along_short)) * capped(of_tile) * capped(batch));
+  return static_cast<std::size_t>((8 + 4 * floats_of_share(1)) * shares);
+}
+
+bool can_narrow(const context& where, const narrow_instance& with, const problem& p, const batch& of, bool turned) {
+  const both_operands o = operands_of(p, of, turned);
+  if (shortage_of(where.limits(), with.code) != shortage::none) return false;
+  if (with.how.by == stream_loader::threads) return true;
+  return engine_takes(o.long_one, p.k()) && engine_takes(o.short_one, p.k()) && o.long_one.along_k == with.how.long_along_k &&
+         o.short_one.along_k == with.how.short_along_k;
+}
+
+narrow_plan plan_narrow(const context& where, const problem& p, const batch& of, const narrow_instance& with, bool turned,
+                        const narrow_division& how) {
+  narrow_plan plan{p, of, &with, turned, how};
+  const tile_counts t = tiles_of(p.m(), p.n(), turned);
+  plan.tiles = t.along_long * t.along_short * of.count;
+  const std::int64_t shares = std::int64_t{how.cluster} * how.parts;
+  plan.k_of_part = ceil_div(ceil_div<std::int64_t>(p.k(), narrow_chunk), shares) * narrow_chunk;
+  const std::int64_t resident = multiprocessors_of(where.limits());
+  plan.grid.x = static_cast<unsigned>(shares > 1 ? plan.tiles * shares : std::min(plan.tiles, resident));
+  return plan;
+}
+
+std::optional<narrow_plan> plan_narrow(const context& where, const problem& p, const batch& of, const narrow_division& how) {
+  const bool turned = p.n() > p.m();
+  const narrow_instance* with = nullptr;
+  for (const narrow_instance& i : narrow_instances(where.kind()))
+    if (can_narrow(where, i, p, of, turned) && (with == nullptr || i.how.by == stream_loader::engine)) with = &i;
+  if (with == nullptr) return std::nullopt;
+  return plan_narrow(where, p, of, *with, turned, how);
+}
+
+launch_counts run(const context& where, const narrow_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
+  static std::atomic<std::uint64_t> calls = 0x6E61'7272'0000'0000ull;
+  const problem& p = plan.what;
+  const both_operands o = operands_of(p, plan.of, plan.turned);
+  const bool engine = plan.with->how.by == stream_loader::engine;
+  const tile_counts t = tiles_of(p.m(), p.n(), plan.turned);
+  const auto flags = static_cast<std::size_t>(plan.tiles * plan.how.cluster * plan.how.parts);
+  auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
+  const narrow_problem arguments{
+      .of = {.long_map = engine ? encode(where, o.long_one, p.k(), plan.of.count, narrow_tile.m) : tensor_map{},
+             .short_map = engine ? encode(where, o.short_one, p.k(), plan.of.count, narrow_tile.n) : tensor_map{},
+             .of_long = o.long_one,
+             .of_short = o.short_one,
+             .c = p.c.data,
+             .c_member = nullptr,
+             .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
+             .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
+             .batch_stride = plan.of.c_stride,
+             .packs = packs_of(plan),
+             .k = p.k(),
+             .k_of_part = plan.k_of_part,
+             .tiles_along_long = static_cast<std::uint32_t>(t.along_long),
+             .tiles_along_short = static_cast<std::uint32_t>(t.along_short),
+             .tiles = static_cast<std::uint32_t>(plan.tiles),
+             .parts = plan.how.parts,
+             .call = plan.how.parts > 1 ? ++calls : 0,
+             .partial = plan.how.parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
+             .arrived = arrived,
+             .end = plan.turned ? transposed(ending_of(p, {})) : ending_of(p, {})},
+      .floor = std::ldexp(static_cast<float>(p.k()), -125),
+      .recomputed = recomputed};
+  kernel code = plan.with->code;
+  code.cluster = plan.how.cluster;
+  return where.runs_on().launch(code, plan.grid, &arguments, on);
+}
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,820 @@
+// SPDX-License-Identifier: Apache-2.0
+// FP32-accurate products on Tensor Cores in one launch: three products of TF32 parts, split on their way (wgmma, sm_90a).
+#pragma once
+#include <antiphase/core/channel.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/atomic.cuh>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/cluster.cuh>
+#include <antiphase/device/copy_async.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/registers.cuh>
+#include <antiphase/device/tensor_copy.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include <antiphase/device/wgmma_tf32.cuh>
+#include "src/gemm/exact_sum.cuh"
+#include "src/gemm/narrow/narrow_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+// A kernel with warp specialisation. Warpgroups 1 and 2 compute, 64 x 64 outputs each. Of warpgroup 0, one thread loads and two warps
+// prepare the short operand:
+//   slot:  load | prepare (2 warps) | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
+// An element is the sum of two TF32 numbers, hi and lo, but for its last bits: hi hi + (lo hi + hi lo). Of the long operand a computing
+// warp makes both in registers, 16 k at a time, in two fragments by turns: hi is rounded, lo is the exact rest. Of the short operand
+// Tensor Cores make hi themselves, since they ignore the low 13 bits of what they find in shared memory; the preparing warps write lo
+// beside it, and, if the operand lies across k, hi too, for wgmma takes TF32 along k only.
+// hi hi of every 64 k goes into a fresh accumulator and is then added to the sum in FP32 registers (promotion), because Tensor Cores
+// truncate; the mixed products are so small that they need no such care.
+//
+// Who prepares and who splits also finds out about the lines what the certificate needs (docs/accuracy.md): the least element that is not
+// zero, and whether there are more than four of them. What is not certified is computed again by the warp that has it, at once and alone.
+//
+// Blocks walk over tiles; or, where there are few tiles, the blocks of a cluster share one, and so do parts, through the workspace. Sums
+// are added in the order of k.
+
+// What is known of the lines of a tile: first those of the long operand, then those of the short one.
+struct narrow_lines {
+  static constexpr int count = narrow_tile.m + narrow_tile.n;
+  std::uint32_t least[count];    // as least_of
+  std::int32_t nonzeros[count];  // more than sparse_nonzeros: or so
+};
+// Twice the bits without the sign, minus one: of elements that are not zero the least is the least, and zero is the largest.
+AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) - 1; }
+AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
+constexpr std::uint32_t infinite = 0x7F800000;
+constexpr std::uint32_t no_least = ~0u, least_whole = 2 * ((127u - 112) << 23) - 1;  // of 2^-112: smaller elements lose bits of lo
+
+AP_DEV float tf32_cut(float x) { return bit_cast<float>(bit_cast<std::uint32_t>(x) & 0xFFFFE000u); }
+
+// A row of 32 floats in the copy engine's swizzle.
+struct narrow_place {
+  AP_FN static constexpr int along_k(int line, int k) { return line * narrow_step + ((k / 4 ^ (line & 7)) * 4 | (k & 3)); }
+  AP_FN static constexpr int across_k(int line, int k) {
+    return line / narrow_step * (narrow_step * narrow_step) + along_k(k, line % narrow_step);
+  }
+};
+
+// A lane's elements of 16 k of the long operand, in the order of the registers of two wgmma: rows g and g + 8 of its warp's 16, and
+// k = q, q + 4 of 8.
+using narrow_values = float[8];
+template <bool AlongK> struct narrow_reader {
+  int start;  // floats from the beginning of the tile
+  AP_DEV explicit narrow_reader(int first) {
+    const int line = first + lane_index() / 4, q = lane_index() % 4;
+    start = AlongK ? narrow_place::along_k(line, q) : narrow_place::across_k(line, q);
+  }
+  AP_DEV void read(narrow_values& x, const float* tile, int k) const {
+    AP_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      const int row = i % 2 * 8, at = k + i / 4 * 8 + i / 2 % 2 * 4;
+      if constexpr (AlongK)
+        x[i] = tile[(start ^ at) + row * narrow_step];  // pieces of four k: bits 2 to 4, which hold line % 8 so far
+      else
+        x[i] = tile[(start ^ (row | (i / 2 % 2 * 16))) + at * narrow_step];
+    }
+  }
+};
+struct narrow_fragment {
+  std::uint32_t hi[2][4], lo[2][4];
+  AP_DEV void split(const narrow_values& x) {
+    AP_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      hi[i / 4][i % 4] = (bit_cast<std::uint32_t>(x[i]) + 0x1000u) & 0xFFFFE000u;
+      lo[i / 4][i % 4] = bit_cast<std::uint32_t>(x[i] - bit_cast<float>(hi[i / 4][i % 4]));
+    }
+  }
+};
+
+// 32 k of the operands. A short operand that lies across k is there as it came, and once more along k.
+template <bool AlongK> struct narrow_slot {
+  alignas(1024) float a[narrow_tile.m * narrow_step];  // of the long operand
+  alignas(1024) float b[narrow_tile.n * narrow_step];
+  alignas(1024) float lo[narrow_tile.n * narrow_step];
+  AP_DEV float* hi() { return b; }
+  AP_DEV const float* hi() const { return b; }
+};
+template <> struct narrow_slot<false> {
+  alignas(1024) float a[narrow_tile.m * narrow_step];
+  alignas(1024) float b[narrow_tile.n * narrow_step];
+  alignas(1024) float lo[narrow_tile.n * narrow_step];
+  alignas(1024) float turned[narrow_tile.n * narrow_step];
+  AP_DEV float* hi() { return turned; }
+  AP_DEV const float* hi() const { return turned; }
+};
+
+template <narrow_policy P> struct narrow_product {
+  static_assert(valid(P));
+  static constexpr bool by_engine = P.by == stream_loader::engine, transposes = !P.short_along_k;
+  static constexpr int threads = 3 * warpgroup_size, computing_warps = 8, computing_threads = 2 * warpgroup_size;
+  static constexpr int preparing_warps = 2, copying_warps = 4, stages = P.stages();
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr residency blocks = residency::in_order;
+  static constexpr bool overlaps_previous = true;
+
+  // params ----------------------------------------------------------------------------------------------------------------------
+  using params = narrow_problem;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  static constexpr int registers = 32;  // of a thread's sums
+  using sums = float[registers];
+  using slot = narrow_slot<P.short_along_k>;
+  using ring_of_engine = channel<mbarrier, stages, antiphase::threads(1), warps(preparing_warps), warps(computing_warps)>;
+  using ring_of_threads = channel<mbarrier, stages, warps(copying_warps), warps(computing_warps)>;
+  static constexpr int arrived = 0, prepared = by_engine ? 1 : 0;  // events; then free
+  // Tiles whose lines are noted: the one that is stored, and those in the ring, of at least two slots each.
+  static constexpr int tiles_in_sight = stages / 2 + 1;
+  struct storage {
+    union {
+      slot slots[stages];
+      float parts[registers][computing_threads];  // for other blocks, when there is nothing more to load
+    };
+    std::conditional_t<by_engine, ring_of_engine, ring_of_threads> ring;
+    narrow_lines lines[tiles_in_sight];
+  };
+  using slot_cursor = cursor<stages>;
+  using tile_cursor = cursor<tiles_in_sight>;
+
+ private:
+  static constexpr int computing_barrier = 1, copying_barrier = 2, turn_barrier = 3;  // named
+
+  struct work {
+    std::int64_t batch, top, left;  // first lines of the long and the short operand
+    std::int64_t k, k_end;
+    AP_DEV int chunks() const { return static_cast<int>(ceil_div<std::int64_t>(k_end - k, narrow_chunk)); }
+    AP_DEV int steps() const { return chunks() * (narrow_chunk / narrow_step); }
+  };
+  AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t share) {
+    const std::uint32_t row = tile / p.of.tiles_along_short, column = tile % p.of.tiles_along_short;
+    const std::int64_t k = share * p.of.k_of_part, end = k + p.of.k_of_part;
+    return {row / p.of.tiles_along_long, std::int64_t{row % p.of.tiles_along_long} * narrow_tile.m, std::int64_t{column} * narrow_tile.n,
+            k < p.of.k ? k : p.of.k, end < p.of.k ? end : p.of.k};
+  }
+  AP_DEV static int blocks_of_tile(const params& p) { return cluster_extent() * p.of.parts; }
+  // The block's tiles, or the one that it shares, and its share of k.
+  struct walk {
+    std::uint32_t first, apart;
+    int part;
+    std::int64_t share;
+    AP_DEV explicit walk(const params& p) : first(block_index().x), apart(grid_extent().x), part(0), share(0) {
+      if (blocks_of_tile(p) == 1) return;
+      const auto cluster = static_cast<unsigned>(cluster_extent());
+      part = static_cast<int>(first / cluster / p.of.tiles);
+      first = first / cluster % p.of.tiles;
+      apart = p.of.tiles;
+      share = std::int64_t{part} * cluster + cluster_rank();
+    }
+    AP_DEV work at(const params& p, std::uint32_t tile) const { return work_at(p, tile, share); }
+    // Calls use(tile, work) for each of them.
+    AP_DEV void each(const params& p, auto use) const {
+      AP_ROLLED
+      for (std::uint32_t tile = first; tile < p.of.tiles; tile += apart) use(tile, at(p, tile));
+    }
+  };
+  AP_DEV static const float* first_of(const line_operand& o, const work& w) { return o.of_member(w.batch); }
+
+  // load, by the engine ---------------------------------------------------------------------------------------------------------
+  template <int Lines, bool AlongK>
+  AP_DEV static void load_panel(float* to, const tensor_map& map, mbarrier& landed, int line, int k, int member) {
+    if constexpr (AlongK) {
+      tensor_load(to, map, landed, k, line, member);
+    } else {
+      AP_UNROLL
+      for (int i = 0; i < Lines; i += narrow_step) tensor_load(to + i * narrow_step, map, landed, line + i, k, member);
+    }
+  }
+  AP_DEV static void load(const params& p, storage& s) requires by_engine {
+    slot_cursor at;
+    walk(p).each(p, [&](std::uint32_t, const work& w) {
+      const int top = static_cast<int>(w.top), left = static_cast<int>(w.left), first = static_cast<int>(w.k), steps = w.steps();
+      const int of_long = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;  // else all members have the same
+      const int of_short = p.of.of_short.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
+      for (int step = 0; step < steps; ++step, ++at) {
+        slot& to = s.slots[at.index];
+        mbarrier& landed = s.ring.barrier[arrived][at.index];
+        s.ring.acquire(at);
+        load_panel<narrow_tile.m, P.long_along_k>(to.a, p.of.long_map, landed, top, first + step * narrow_step, of_long);
+        load_panel<narrow_tile.n, P.short_along_k>(to.b, p.of.short_map, landed, left, first + step * narrow_step, of_short);
+        s.ring.commit(at, arrived, bytes{static_cast<int>(sizeof to.a + sizeof to.b)});
+      }
+    });
+  }
+
+  // load, by threads ------------------------------------------------------------------------------------------------------------
+  // The threads of warpgroup 0 copy 32 k of `Lines` lines, element by element, with zeros behind the operand's ends. Neighbouring threads
+  // copy what lies side by side in memory.
+  template <int Lines> AP_DEV static void copy_panel(float* to, const line_operand& o, const float* data, std::int64_t first,
+                                                     std::int64_t k, std::int64_t k_end) {
+    const int warp = warp_index(), lane = lane_index();
+    const auto copy = [&](int line, int at) {
+      const bool there = first + line < o.lines && k + at < k_end;
+      const float* const from = there ? data + (first + line) * o.line_stride + (k + at) * o.k_stride : data;
+      copy_async<4>(to + narrow_place::along_k(line, at), from, there ? 4 : 0);
+    };
+    if (o.along_k) {
+      AP_ROLLED
+      for (int line = warp; line < Lines; line += copying_warps) copy(line, lane);
+    } else {
+      AP_ROLLED
+      for (int n = warp; n < Lines; n += copying_warps) copy(n / narrow_step * narrow_step + lane, n % narrow_step);
+    }
+  }
+
+  // prepare -----------------------------------------------------------------------------------------------------------------------
+  // What a thread finds out about its line of the short operand. `seen`: until more than sparse_nonzeros are known.
+  struct line_watch {
+    std::uint32_t least = no_least;
+    int nonzeros = 0;
+    AP_DEV explicit line_watch(bool exists) : nonzeros(exists ? 0 : sparse_nonzeros + 1) {}
+    AP_DEV void see(float x) {
+      const std::uint32_t now = least_of(x);
+      least = now < least ? now : least;
+    }
+  };
+  // One line and stage. Thread n has line n.
+  AP_DEV static void prepare(slot& s, line_watch& watch) {
+    const int line = thread_index();
+    const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
+    pack<float, 4> x[narrow_step / 4];  // all reads come before the first write, which they would have to wait for
+    AP_UNROLL
+    for (int n = 0; n < narrow_step / 4; ++n) {
+      if constexpr (transposes) {
+        AP_UNROLL
+        for (int i = 0; i < 4; ++i) x[n].element[i] = s.b[narrow_place::across_k(line, 4 * n + i)];
+      } else {
+        x[n] = load_pack<4>(s.b + narrow_place::along_k(line, 4 * n));
+      }
+    }
+    if (counts) {
+      AP_UNROLL
+      for (const pack<float, 4>& four : x) {
+        AP_UNROLL
+        for (const float value : four.element) watch.nonzeros += value != 0;
+      }
+    }
+    AP_UNROLL
+    for (int n = 0; n < narrow_step / 4; ++n) {
+      if constexpr (transposes) store_pack<4>(s.hi() + narrow_place::along_k(line, 4 * n), x[n]);
+      AP_UNROLL
+      for (float& value : x[n].element) {
+        watch.see(value);
+        value -= tf32_cut(value);
+      }
+      store_pack<4>(s.lo + narrow_place::along_k(line, 4 * n), x[n]);
+    }
+    fence_async();
+  }
+  AP_DEV static void note(narrow_lines& lines, int line, const line_watch& watch) {
+    lines.least[line] = watch.least;
+    lines.nonzeros[line] = watch.nonzeros;
+  }
+  AP_DEV static void prepare_all(const params& p, storage& s) requires by_engine {
+    slot_cursor at;
+    tile_cursor tile;
+    walk(p).each(p, [&](std::uint32_t, const work& w) {
+      line_watch watch(w.left + thread_index() < p.of.of_short.lines);
+      const int steps = w.steps();
+      for (int step = 0; step < steps; ++step, ++at) {
+        s.ring.wait(at, arrived);
+        prepare(s.slots[at.index], watch);
+        if (step + 1 == steps) note(s.lines[tile.index], narrow_tile.m + thread_index(), watch);
+        s.ring.commit(at, prepared, by_warp{});
+      }
+      ++tile;
+    });
+  }
+  // All of warpgroup 0 copies, `ahead` stages before it prepares. Slots are given back up to two stages late.
+  AP_DEV static void copy_and_prepare(const params& p, storage& s) requires(!by_engine) {
+    constexpr int ahead = stages - 3;
+    struct place {
+      std::uint32_t tile;
+      int step;
+    };
+    const walk mine(p);
+    const bool two_warps_prepare = warp_index() < preparing_warps;
+    slot_cursor loads, at;
+    tile_cursor tile;
+    place next{mine.first, 0};
+    const auto copy = [&] {
+      const bool more = next.tile < p.of.tiles;
+      const work w = mine.at(p, more ? next.tile : 0);
+      if (more && next.step < w.steps()) {
+        slot& to = s.slots[loads.index];
+        s.ring.acquire(loads++);
+        const std::int64_t k = w.k + next.step * narrow_step;
+        copy_panel<narrow_tile.m>(to.a, p.of.of_long, first_of(p.of.of_long, w), w.top, k, w.k_end);
+        copy_panel<narrow_tile.n>(to.b, p.of.of_short, first_of(p.of.of_short, w), w.left, k, w.k_end);
+        if (++next.step == w.steps()) next = {next.tile + mine.apart, 0};
+      }
+      copy_async_commit();
+    };
+    for (int i = 0; i < ahead; ++i) copy();
+    mine.each(p, [&](std::uint32_t, const work& w) {
+      line_watch watch(two_warps_prepare && w.left + thread_index() < p.of.of_short.lines);
+      const int steps = w.steps();
+      for (int step = 0; step < steps; ++step, ++at) {
+        copy();
+        copy_async_wait<ahead>();
+        named_barrier_sync(copying_barrier, warpgroup_size);
+        if (two_warps_prepare) {
+          prepare(s.slots[at.index], watch);
+          if (step + 1 == steps) note(s.lines[tile.index], narrow_tile.m + thread_index(), watch);
+        } else {
+          fence_async();
+        }
+        s.ring.commit(at, prepared, by_warp{});
+      }
+      ++tile;
+    });
+    copy_async_wait<0>();
+  }
+
+  // compute ---------------------------------------------------------------------------------------------------------------------
+  // Where a computing thread stands: its warp's first row of the tile, its number among the computing threads.
+  struct seat {
+    int top, g, q, member;
+    AP_DEV static seat mine() {
+      const int warp = warp_index() - computing_warps / 2, lane = lane_index();
+      return {16 * warp, lane / 4, lane % 4, warp * warp_size + lane};
+    }
+  };
+  struct row_pair {
+    line_watch row[2];
+    bool counts;
+    AP_DEV row_pair(const params& p, const work& w, const seat& t)
+        : row{line_watch(w.top + t.top + t.g < p.of.of_long.lines), line_watch(w.top + t.top + t.g + 8 < p.of.of_long.lines)},
+          counts(true) {}
+    AP_DEV void see(const narrow_values& x) {
+      AP_UNROLL
+      for (int i = 0; i < 8; ++i) row[i % 2].see(x[i]);
+      if (!counts) return;
+      AP_UNROLL
+      for (int i = 0; i < 8; ++i) row[i % 2].nonzeros += x[i] != 0;
+      counts = ballot(row[0].nonzeros <= sparse_nonzeros || row[1].nonzeros <= sparse_nonzeros) != 0;
+    }
+    // Whether nothing need be noted of the warp's rows but how small a result may be.
+    AP_DEV bool ordinary() const { return !counts && ballot(row[0].least < least_whole || row[1].least < least_whole) == 0; }
+    // Of the four lanes that have the same rows.
+    AP_DEV void note(narrow_lines& lines, const seat& t) {
+      AP_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        AP_UNROLL
+        for (int by = 2; by > 0; by /= 2) {
+          const std::uint32_t other = shuffle_down(row[r].least, by);
+          row[r].least = other < row[r].least ? other : row[r].least;
+          row[r].nonzeros += shuffle_down(row[r].nonzeros, by);
+        }
+        if (t.q == 0) narrow_product::note(lines, t.top + t.g + 8 * r, row[r]);
+      }
+      warp_sync();
+    }
+  };
+  AP_DEV static matrix_descriptor columns_at(const float* tile, int k) {
+    return describe(tile + k, 16, 8 * narrow_step * static_cast<int>(sizeof(float)), swizzle::bytes_128);
+  }
+  AP_DEV static void multiply_main(sums& sum, const narrow_fragment& a, const slot& s, int k, bool fresh) {
+    AP_UNROLL
+    for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], columns_at(s.hi(), k + 8 * c), !(fresh && c == 0));
+  }
+  AP_DEV static void multiply_mixed(sums& sum, const narrow_fragment& a, const slot& s, int k) {
+    AP_UNROLL
+    for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.lo[c], columns_at(s.hi(), k + 8 * c), true);
+    AP_UNROLL
+    for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], columns_at(s.lo, k + 8 * c), true);
+  }
+  // A chunk is four fragments. Each is split while the one before is multiplied; the first of the next chunk, before the main product of
+  // this one is promoted.
+  AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const seat& t, row_pair& rows, sums& sum) {
+    if (chunks == 0) return;
+    const narrow_reader<P.long_along_k> mine(t.top);
+    narrow_fragment part[4];  // of 16 k each
+    sums main, mixed = {};
+    narrow_values x;  // of the next fragment
+    slot_cursor before;
+    const auto multiply = [&](const narrow_fragment& fragment, const slot& from, int k, bool fresh) {
+      wgmma_fence();
+      multiply_main(main, fragment, from, k, fresh);
+      multiply_mixed(mixed, fragment, from, k);
+      wgmma_commit();
+    };
+    const auto split = [&](narrow_fragment& to) {
+      rows.see(x);
+      to.split(x);
+    };
+    s.ring.wait(at, prepared);
+    mine.read(x, s.slots[at.index].a, 0);
+    split(part[0]);
+    for (int left = chunks; left > 0;) {
+      const slot_cursor one = at++, two = at++;
+      const slot &first = s.slots[one.index], &second = s.slots[two.index];
+      mine.read(x, first.a, 16);
+      multiply(part[0], first, 0, true);
+      split(part[1]);
+      s.ring.wait(two, prepared);
+      mine.read(x, second.a, 0);
+      multiply(part[1], first, 16, false);
+      split(part[2]);
+      mine.read(x, second.a, 16);
+      multiply(part[2], second, 0, false);
+      wgmma_wait<1>();
+      if (left < chunks) s.ring.release(before, by_warp{});
+      s.ring.release(one, by_warp{});
+      split(part[3]);
+      wgmma_fence();
+      multiply_main(main, part[3], second, 16, false);
+      wgmma_commit();
+      multiply_mixed(mixed, part[3], second, 16);
+      wgmma_commit();
+      before = two;
+      if (--left > 0) {
+        s.ring.wait(at, prepared);
+        mine.read(x, s.slots[at.index].a, 0);
+        split(part[0]);
+      }
+      wgmma_wait<1>();  // for the main product
+      pin_registers(main);
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) sum[i] += main[i];
+    }
+    wgmma_wait<0>();
+    pin_registers(mixed);
+    s.ring.release(before, by_warp{});
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) sum[i] += mixed[i];
+  }
+
+  // store -----------------------------------------------------------------------------------------------------------------------
+  // A lane's outputs are fragments of 16 x 8, as wgmma leaves them: value[4 f + 2 h + e] is row g + 8 h of its warp and column
+  // 8 (first + f) + 2 q + e of the tile.
+  static constexpr int fragments = narrow_tile.n / 8;
+  struct verdict {  // by output, at bit 4 (first + f) + 2 h + e
+    std::uint32_t again = 0, exact = 0;
+  };
+  AP_DEV static bool is_sparse(const narrow_lines& lines, int line) { return lines.nonzeros[line] <= sparse_nonzeros; }
+  AP_DEV static bool is_special(const narrow_lines& lines, int line) { return is_sparse(lines, line) || lines.least[line] < least_whole; }
+  // Whether any of the tile's columns, and of the warp's lines, needs a look at each output.
+  AP_DEV static bool any_special_column(const narrow_lines& lines) {
+    const int column = narrow_tile.m + lane_index();
+    return ballot(is_special(lines, column) || is_special(lines, column + warp_size)) != 0;
+  }
+  AP_DEV static bool any_special(const narrow_lines& lines, const seat& t) {
+    return ballot(is_special(lines, t.top + lane_index() % 16)) != 0 || any_special_column(lines);
+  }
+  // Whether all are finite and reach the floor. Without a branch for each.
+  AP_DEV static bool all_plain(const params& p, const sums& value) {
+    std::uint32_t least = infinite, largest = 0;
+    AP_UNROLL
+    for (const float x : value) {
+      const std::uint32_t bits = bit_cast<std::uint32_t>(x) & 0x7FFFFFFFu;
+      least = bits < least ? bits : least;
+      largest = bits > largest ? bits : largest;
+    }
+    return ballot(least < bit_cast<std::uint32_t>(p.floor) || largest >= infinite) == 0;
+  }
+  // No product of the lines' parts is so small that FP32 cuts it off.
+  AP_DEV static bool keeps_all(std::uint32_t a, std::uint32_t b) { return value_of_least(a) * value_of_least(b) >= 0x1p-102f; }
+  // Outputs that the certificate does not cover, and those of sparse lines.
+  AP_DEV static verdict judge(const params& p, const narrow_lines& lines, const work& w, float value, int row, int column) {
+    verdict v;
+    if (w.top + row >= p.of.of_long.lines || w.left + column >= p.of.of_short.lines) return v;
+    const int other = narrow_tile.m + column;
+    const bool finite = std::fabs(value) <= 0x1.fffffep127f, sparse = is_sparse(lines, row) || is_sparse(lines, other);
+    const std::uint32_t a = lines.least[row], b = lines.least[other];
+    const bool lost = a < least_whole || b < least_whole || (!(std::fabs(value) >= p.floor) && !keeps_all(a, b));
+    v.exact = sparse;
+    v.again = !finite || (!sparse && lost);
+    return v;
+  }
+  AP_DEV static float* output_at(const params& p, const work& w, int row, int column) {
+    return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride + (w.left + column) * p.of.short_stride;
+  }
+  AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of.end, sum, c); }
+  // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
+  AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first, int count, bool ordinary,
+                              const sums& value) {
+    verdict all;
+    const bool whole = w.top + narrow_tile.m <= p.of.of_long.lines && w.left + narrow_tile.n <= p.of.of_short.lines;
+    if (!ordinary) {
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) {
+        if (i / 4 >= count) continue;
+        const verdict one = judge(p, lines, w, value[i], t.top + t.g + i / 2 % 2 * 8, 8 * (first + i / 4) + 2 * t.q + i % 2);
+        all.again |= one.again << i;
+        all.exact |= one.exact << i;
+      }
+    }
+    const std::uint32_t unstored = all.again | all.exact;
+    float* c = output_at(p, w, t.top + t.g, 8 * first + 2 * t.q);
+    const bool pairs = p.of.packs != stream_packs::none;
+    if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
+      AP_UNROLL
+      for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
+        AP_UNROLL
+        for (int f = 0; f < fragments; ++f) {
+          pack<float, 2> out{};
+          if (p.of.end.beta != 0) out = load_pack<2>(c + 8 * f);
+          AP_UNROLL
+          for (int e = 0; e < 2; ++e) out.element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out.element[e]);
+          store_pack<2>(c + 8 * f, out);
+        }
+      }
+      return {};
+    }
+    if (whole && ballot(unstored != 0) == 0 && !pairs) {
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) {
+        const int row = i / 2 % 2 * 8, column = i / 4 * 8 + i % 2;
+        if (i / 4 < count) store_one(p, c + row * p.of.long_stride + column * p.of.short_stride, value[i]);
+      }
+      return {};
+    }
+    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
+                       columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) {
+      const int row = i / 2 % 2 * 8, column = i / 4 * 8 + i % 2;
+      if (i / 4 < count && row < rows_left && column < columns_left && (unstored >> i & 1u) == 0)
+        store_one(p, c + row * p.of.long_stride + column * p.of.short_stride, value[i]);
+    }
+    return {all.again << 4 * first, all.exact << 4 * first};
+  }
+
+  // store, what is not certified ------------------------------------------------------------------------------------------------
+  // The sums of a fragment in FP64, in the order of k. The warp reads its lines where they lie.
+  AP_DEV static void multiply_again(const params& p, const work& w, const seat& t, int fragment, double (&sum)[4]) {
+    constexpr int ahead = 8;
+    const line_operand &a = p.of.of_long, &b = p.of.of_short;
+    const std::int64_t row = w.top + t.top + t.g, column = w.left + 8 * fragment + t.g;
+    const bool there[3] = {row < a.lines, row + 8 < a.lines, column < b.lines};
+    const float *const of_row = first_of(a, w) + row * a.line_stride, *const of_column = first_of(b, w) + column * b.line_stride;
+    AP_ROLLED
+    for (std::int64_t first = 0; first < p.of.k; first += 4 * ahead) {
+      float x[ahead][2], y[ahead];
+      AP_UNROLL
+      for (int n = 0; n < ahead; ++n) {
+        const std::int64_t k = first + 4 * n + t.q;
+        x[n][0] = there[0] && k < p.of.k ? of_row[k * a.k_stride] : 0;
+        x[n][1] = there[1] && k < p.of.k ? of_row[8 * a.line_stride + k * a.k_stride] : 0;
+        y[n] = there[2] && k < p.of.k ? of_column[k * b.k_stride] : 0;
+      }
+      AP_UNROLL
+      for (int n = 0; n < ahead; ++n) {
+        const double both[2] = {x[n][0], x[n][1]};
+        mma(sum, both, double{y[n]});
+      }
+    }
+  }
+  // The first nonzeros of a line of few; all lanes call and get them.
+  struct nonzeros {
+    std::int64_t k[sparse_nonzeros];  // in order; -1: no more
+  };
+  AP_DEV static nonzeros find_nonzeros(const float* line, std::int64_t k_stride, std::int64_t k_end) {
+    constexpr int ahead = 8;
+    nonzeros found;
+    for (std::int64_t& k : found.k) k = -1;
+    int count = 0;
+    AP_ROLLED
+    for (std::int64_t first = 0; first < k_end && count < sparse_nonzeros; first += ahead * warp_size) {
+      float x[ahead];
+      AP_UNROLL
+      for (int n = 0; n < ahead; ++n) {
+        const std::int64_t k = first + n * warp_size + lane_index();
+        x[n] = k < k_end ? line[k * k_stride] : 0;
+      }
+      unsigned there[ahead];
+      bool any = false;
+      AP_UNROLL
+      for (int n = 0; n < ahead; ++n) any = (there[n] = ballot(x[n] != 0)) != 0 || any;
+      if (!any) continue;
+      AP_UNROLL
+      for (int n = 0; n < ahead; ++n) {
+        AP_ROLLED
+        for (int lane = 0; there[n] != 0; ++lane, there[n] >>= 1) {
+          if ((there[n] & 1u) == 0) continue;
+          AP_UNROLL
+          for (int i = 0; i < sparse_nonzeros; ++i)
+            if (i == count) found.k[i] = first + n * warp_size + lane;
+          ++count;
+        }
+      }
+    }
+    return found;
+  }
+  AP_DEV static float exact(const params& p, const work& w, int row, int column, const nonzeros& at) {
+    const line_operand &a = p.of.of_long, &b = p.of.of_short;
+    const float* const of_row = first_of(a, w) + (w.top + row) * a.line_stride;
+    const float* const of_column = first_of(b, w) + (w.left + column) * b.line_stride;
+    exact_sum sum;
+    AP_UNROLL
+    for (const std::int64_t k : at.k)
+      if (k >= 0) sum.add(double{of_row[k * a.k_stride]} * of_column[k * b.k_stride]);
+    return static_cast<float>(sum.value + sum.cut);
+  }
+  AP_DEV static void store_bits(const params& p, const work& w, const seat& t, std::uint32_t bits, auto value) {
+    AP_ROLLED
+    for (int bit = 0; bit < registers; ++bit) {
+      if ((bits >> bit & 1u) == 0) continue;
+      const int row = t.top + t.g + bit / 2 % 2 * 8, column = bit / 4 * 8 + 2 * t.q + bit % 2;
+      store_one(p, output_at(p, w, row, column), value(row, column));
+    }
+  }
+  AP_DEV static void store_rest(const params& p, const narrow_lines& lines, const work& w, const seat& t, verdict v) {
+    if (ballot((v.again | v.exact) != 0) == 0) return;
+    std::uint32_t count = 0;
+    AP_ROLLED
+    for (int f = 0; f < narrow_tile.n / 8; ++f) {
+      if (ballot((v.again >> 4 * f & 15u) != 0) == 0) continue;
+      double sum[4] = {};
+      multiply_again(p, w, t, f, sum);
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const std::uint32_t bit = 1u << (4 * f + i);
+        if ((v.again & bit) == 0) continue;
+        if ((v.exact & bit) != 0 && sum[i] - sum[i] == 0) continue;
+        v.exact &= ~bit;
+        store_one(p, output_at(p, w, t.top + t.g + i / 2 * 8, 8 * f + 2 * t.q + i % 2), static_cast<float>(sum[i]));
+        ++count;
+      }
+    }
+    if (count > 0 && p.recomputed != nullptr) atomic_add(p.recomputed, std::uint64_t{count});
+    AP_ROLLED
+    for (int row = 0; row < 16; ++row) {
+      const std::uint32_t mine = t.g == row % 8 ? v.exact & 0x33333333u << 2 * (row / 8) : 0;
+      if (!is_sparse(lines, t.top + row) || ballot(mine != 0) == 0) continue;
+      const line_operand& a = p.of.of_long;
+      const nonzeros at = find_nonzeros(first_of(a, w) + (w.top + t.top + row) * a.line_stride, a.k_stride, p.of.k);
+      store_bits(p, w, t, mine, [&](int r, int c) { return exact(p, w, r, c, at); });
+      v.exact &= ~mine;
+    }
+    AP_ROLLED
+    for (int column = 0; column < narrow_tile.n; ++column) {
+      const std::uint32_t mine = t.q == column % 8 / 2 ? v.exact & 5u << (4 * (column / 8) + column % 2) : 0;
+      if (ballot(mine != 0) == 0) continue;
+      const line_operand& b = p.of.of_short;
+      const nonzeros at = find_nonzeros(first_of(b, w) + (w.left + column) * b.line_stride, b.k_stride, p.of.k);
+      store_bits(p, w, t, mine, [&](int r, int c) { return exact(p, w, r, c, at); });
+      v.exact &= ~mine;
+    }
+  }
+
+  // store, a tile that blocks of a cluster and parts share --------------------------------------------------------------------------
+  // A block adds up its share of the fragments, from `first` on. A part leaves its sums in the workspace, block by block, and behind them
+  // what it knows of the lines. Returns whether this is the last part, which adds them up; then `value` are the sums, and s.lines[1] tells
+  // of all of K.
+  AP_DEV static bool add_parts(const params& p, storage& s, const seat& t, std::uint32_t tile, int part, int first, int count,
+                               sums& value) {
+    const int cluster = cluster_extent(), rank = cluster_rank();
+    named_barrier_sync(computing_barrier, computing_threads);  // nobody needs the ring, and all lines are noted
+    if (const int n = t.member; n < narrow_lines::count) {     // by threads that take part in the cluster's barrier
+      s.lines[2].least[n] = s.lines[0].least[n];
+      s.lines[2].nonzeros[n] = s.lines[0].nonzeros[n];
+    }
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) s.parts[i][t.member] = value[i];
+    if (cluster > 1) {
+      warp_sync();
+      cluster_barrier();
+      warp_sync();
+    } else {
+      named_barrier_sync(computing_barrier, computing_threads);
+    }
+    const std::int64_t of_part = std::int64_t{4} * count * computing_threads + 2 * narrow_lines::count,
+                       mine = (std::int64_t{tile} * cluster + rank) * p.of.parts;
+    float* const partial = reinterpret_cast<float*>(p.of.partial) + mine * of_part;
+    float* const sums_there = partial + t.member;
+    const bool last = part + 1 == p.of.parts;
+    AP_UNROLL
+    for (float& x : value) x = 0;
+    if (p.of.parts > 1 && last) {
+      for (int other = t.member; other < part; other += computing_threads) {
+        std::uint64_t* const flag = p.of.arrived + mine + other;
+        poll([&] { return load_acquire(flag) == p.of.call; });
+        store_relaxed(flag, 0);  // for a replay of the same call
+      }
+      named_barrier_sync(computing_barrier, computing_threads);
+      AP_ROLLED
+      for (int other = 0; other < part; ++other) {
+        AP_UNROLL
+        for (int i = 0; i < registers; ++i)
+          if (i / 4 < count) value[i] += sums_there[other * of_part + i * computing_threads];
+      }
+    }
+    sums here = {};
+    AP_ROLLED
+    for (int block = 0; block < cluster; ++block) {
+      const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i)
+        if (i / 4 < count) here[i] += from[4 * first + i][t.member];
+    }
+    for (int n = t.member; n < narrow_lines::count; n += computing_threads) {
+      std::uint32_t least = no_least;
+      int nonzeros = 0;
+      const auto add = [&](std::uint32_t of_least, int of_nonzeros) {
+        least = of_least < least ? of_least : least;
+        nonzeros += of_nonzeros;
+      };
+      for (int block = 0; block < cluster; ++block) {
+        const narrow_lines& from = cluster > 1 ? *map_shared(&s.lines[2], block) : s.lines[2];
+        add(from.least[n], from.nonzeros[n]);
+      }
+      float* const there = partial + std::int64_t{4} * count * computing_threads + n;
+      if (last) {
+        for (int other = 0; other < part; ++other)
+          add(bit_cast<std::uint32_t>(there[other * of_part]), static_cast<int>(there[other * of_part + narrow_lines::count]));
+      } else {
+        there[part * of_part] = bit_cast<float>(least);
+        there[part * of_part + narrow_lines::count] = static_cast<float>(nonzeros <= sparse_nonzeros ? nonzeros : sparse_nonzeros + 1);
+      }
+      s.lines[1].least[n] = least;
+      s.lines[1].nonzeros[n] = nonzeros;
+    }
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) value[i] = i / 4 < count ? value[i] + here[i] : p.floor;  // nothing to look at
+    if (!last) {
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i)
+        if (i / 4 < count) sums_there[part * of_part + i * computing_threads] = value[i];
+    }
+    named_barrier_sync(computing_barrier, computing_threads);
+    if (!last && t.member == 0) store_release(p.of.arrived + mine + part, p.of.call);
+    if (cluster > 1) {
+      warp_sync();
+      cluster_arrive();  // and waits before it ends
+    }
+    return last;
+  }
+
+ public:
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared>();
+    if (thread_index() == 0) {
+      s.ring.init();
+      fence_mbarrier_init();
+    }
+    block_barrier();
+    wait_for_previous_grid();
+    start_next_grid();
+    if (warp_index() < warpgroup_size / warp_size) {
+      release_registers<72>();
+      if constexpr (by_engine) {
+        if (warp_index() < preparing_warps) {
+          prepare_all(p, s);
+        } else if (thread_index() == preparing_warps * warp_size) {
+          load(p, s);
+        }
+      } else {
+        copy_and_prepare(p, s);
+      }
+    } else {
+      request_registers<216>();
+      const seat t = seat::mine();
+      const walk mine(p);
+      const bool shares = blocks_of_tile(p) > 1;
+      slot_cursor at;
+      tile_cursor noted;
+      // Of a block with many short tiles one warpgroup begins later, so that it multiplies while the other one stores.
+      bool in_turn = !shares && p.of.k <= narrow_chunk && mine.first + mine.apart < p.of.tiles;
+      const bool second = t.top >= narrow_tile.m / 2;
+      if (in_turn && second) named_barrier_sync(turn_barrier, computing_threads);
+      mine.each(p, [&](std::uint32_t tile, const work& w) {
+        row_pair rows(p, w, t);
+        sums sum = {};
+        compute(s, at, w.chunks(), t, rows, sum);
+        if (in_turn && !second) named_barrier_arrive(turn_barrier, computing_threads);
+        in_turn = false;
+        const narrow_lines* lines = &s.lines[noted.index];
+        bool ordinary = !shares && rows.ordinary() && !any_special_column(*lines);
+        int first = 0, count = fragments;
+        if (shares) {
+          rows.note(s.lines[noted.index], t);
+          if (w.chunks() == 0 && t.member < narrow_tile.n)  // nobody prepares anything
+            note(s.lines[noted.index], narrow_tile.m + t.member, line_watch(w.left + t.member < p.of.of_short.lines));
+          count = fragments / cluster_extent();
+          first = cluster_rank() * count;
+          if (!add_parts(p, s, t, tile, mine.part, first, count, sum)) return;  // from this tile, the only one
+          lines = &s.lines[1];
+          ordinary = !any_special(*lines, t);
+        }
+        ordinary = all_plain(p, sum) && ordinary;
+        if (!shares && !ordinary) rows.note(s.lines[noted.index], t);
+        const verdict rest = store(p, *lines, w, t, first, count, ordinary, sum);
+        if (!ordinary) store_rest(p, *lines, w, t, rest);
+        ++noted;
+      });
+      if (shares && cluster_extent() > 1) {
+        warp_sync();
+        cluster_wait();  // nobody ends whose sums are still read
+      }
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
