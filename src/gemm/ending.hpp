@@ -18,6 +18,10 @@ template <class T> struct members {
   }
 };
 
+template <class T> members<T> members_of(const matrix_view<T>& v, std::int64_t member_stride) {
+  return {v.data, v.row_stride, v.column_stride, member_stride};
+}
+
 // What becomes of a sum of products on its way to C. `plain`: nothing but alpha and beta, on C itself; a kernel that has them may leave the
 // rest unread.
 struct ending {
@@ -31,15 +35,14 @@ struct ending {
   std::int64_t row_bias_stride, column_bias_stride;  // from member to member
 };
 inline ending ending_of(const problem& p, const epilogue& e) {
-  const auto with = [](const auto& v, std::int64_t stride) { return members{v.data, v.row_stride, v.column_stride, stride}; };
   return {e.function,
           e.is_plain(),
           p.alpha,
           p.beta,
           e.scale,
-          with(e.residual, e.residual_stride),
-          with(e.input, e.input_stride),
-          with(e.before, e.before_stride),
+          members_of(e.residual, e.residual_stride),
+          members_of(e.input, e.input_stride),
+          members_of(e.before, e.before_stride),
           e.row_bias,
           e.column_bias,
           e.row_bias_stride,

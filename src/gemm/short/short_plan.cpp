@@ -39,10 +39,6 @@ arrangement arranged(const problem& p, const batch& of) {
   return turned(p) ? arranged(p.n(), p.m(), of.count) : arranged(p.m(), p.n(), of.count);
 }
 
-template <class T> members<T> of_batch(const matrix_view<T>& v, std::int64_t stride) {
-  return {v.data, v.row_stride, v.column_stride, stride};
-}
-
 }  // namespace
 
 const kernel* short_kernel(target where, const epilogue& after) {
@@ -61,7 +57,7 @@ bool short_tiles_fit(const problem& p, const batch& of) {
 }
 
 short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after) {
-  members<const float> a = of_batch(p.a, of.a_stride), b = of_batch(p.b, of.b_stride);
+  members<const float> a = members_of(p.a, of.a_stride), b = members_of(p.b, of.b_stride);
   matrix_view<float> c = p.c;
   ending end = ending_of(p, after);
   const float* const* a_of = of.a;
@@ -77,7 +73,7 @@ short_plan plan_short(target where, const problem& p, const batch& of, const epi
           .code = *short_kernel(where, after),
           .arguments = {.a = a,
                         .b = b,
-                        .c = of_batch(c, of.c_stride),
+                        .c = members_of(c, of.c_stride),
                         .a_of = a_of,
                         .b_of = b_of,
                         .c_of = of.c,
