@@ -100,6 +100,9 @@ judged_plan plan_narrow_product(const candidate&, const request& r) {
   if (const auto found = plan_narrow(r.where, r.what, r.of, narrow_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
 }
+// Where some rows of densely packed operands cannot begin at multiples of 16 bytes, threads have to copy them in some layouts, which is
+// four to eight times slower. Which layout it is must not decide, so the extents do.
+bool narrow_suits(const candidate&, const request& r) { return r.what.m() % 4 == 0 && r.what.n() % 4 == 0 && r.what.k() % 4 == 0; }
 double cost_of_narrow(const candidate&, const request& r) { return narrow_division_of(r).seconds; }
 
 // Products of split operands --------------------------------------------------------------------------------------------------------------
@@ -181,7 +184,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
             .adds = "three products of TF32 parts, split on their way; compute capability 9.0",
             .needs = of_wgmma,
             .sums = {}},
-     .suits = always,
+     .suits = narrow_suits,
      .cost = cost_of_narrow,
      .plan = plan_narrow_product,
      .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",

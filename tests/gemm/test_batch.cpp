@@ -173,7 +173,8 @@ TEST_P(gemm_batches, with_nothing_to_multiply) {
     where.runs_on().synchronize(nullptr);
     const std::vector<dense> results = c.read();
     for (std::size_t i = 0; i < results.size(); ++i)
-      EXPECT_TRUE(same(results[i], count == 0 ? all[i].c : made(9, 150, [&, beta = beta](auto r, auto s) { return beta * all[i].c(r, s); })))
+      EXPECT_TRUE(
+          same(results[i], count == 0 ? all[i].c : made(9, 150, [&, beta = beta](auto r, auto s) { return beta * all[i].c(r, s); })))
           << "count " << count << ", K = " << k << ", alpha = " << alpha;
   }
 }

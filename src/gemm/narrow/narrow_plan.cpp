@@ -37,9 +37,9 @@ stream_packs packs_of(const narrow_plan& plan) {
 }
 
 // Microseconds, measured on an H200 and fitted to the times of 15 shapes, each divided in every way.
-constexpr double start = 3.3, round_of_tiles = 1.9, of_chunk = 1.33, of_cluster = 2, of_part = 4.5, each_part = 0.9;
+constexpr double start = 3.3, round_of_tiles = 1.9, of_chunk = 1.33, of_cluster = 2, of_part = 4.5, each_part = 0.9, reads_of_c = 2;
 
-double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t k, double bytes, const narrow_division& how) {
+double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t k, double bytes, bool reads_c, const narrow_division& how) {
   const auto whole = [](double x) { return std::ceil(x); };
   const double multiprocessors = multiprocessors_of(device);
   const double places = multiprocessors * (how.cluster == 4 ? 0.93 : 1);  // some multiprocessors of a group are left over
@@ -48,7 +48,7 @@ double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t 
   const double chunks = whole(whole(static_cast<double>(k) / narrow_chunk) / (how.cluster * how.parts));
   const double slower = 2048. / rates_of(device).tensor_fp16, of_132 = multiprocessors / 132;
   const double bandwidth = (bytes > 4e7 ? 3.6e6 : 5.0e6) * of_132;
-  double us = start + std::max(rounds * (round_of_tiles + chunks * of_chunk * slower), bytes / bandwidth);
+  double us = start + std::max(rounds * (round_of_tiles + (reads_c ? reads_of_c : 0) + chunks * of_chunk * slower), bytes / bandwidth);
   if (how.cluster > 1) us += of_cluster;
   if (how.parts > 1) us += of_part + each_part * how.parts;
   return us * 1e-6;
@@ -64,12 +64,12 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
   const double bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + size(m) * size(n) * (reads_c ? 2 : 1));
   const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
   const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
-  narrow_division_choice best{plain, seconds_of(device, tiles, k, bytes, plain)};
+  narrow_division_choice best{plain, seconds_of(device, tiles, k, bytes, reads_c, plain)};
   const int most = std::min(multiprocessors_of(device), most_shares);
   for (const int cluster : {1, 2, 4})
     for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= most && chunks >= std::int64_t{2} * cluster * parts; ++parts) {
       if (cluster * parts < least_parts) continue;
-      const double seconds = seconds_of(device, tiles, k, bytes, {cluster, parts});
+      const double seconds = seconds_of(device, tiles, k, bytes, reads_c, {cluster, parts});
       if (seconds < best.seconds) best = {{cluster, parts}, seconds};
     }
   return best;

@@ -514,13 +514,16 @@ template <narrow_policy P> struct narrow_product {
     if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
+        pack<float, 2> out[fragments] = {};  // all of C is read before the first of it is written, so that the reads overlap
+        if (p.of.end.beta != 0) {
+          AP_UNROLL
+          for (int f = 0; f < fragments; ++f) out[f] = load_pack<2>(c + 8 * f);
+        }
         AP_UNROLL
         for (int f = 0; f < fragments; ++f) {
-          pack<float, 2> out{};
-          if (p.of.end.beta != 0) out = load_pack<2>(c + 8 * f);
           AP_UNROLL
-          for (int e = 0; e < 2; ++e) out.element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out.element[e]);
-          store_pack<2>(c + 8 * f, out);
+          for (int e = 0; e < 2; ++e) out[f].element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out[f].element[e]);
+          store_pack<2>(c + 8 * f, out[f]);
         }
       }
       return {};
