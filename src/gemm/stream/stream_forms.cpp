@@ -27,7 +27,7 @@ double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
 double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
 
 struct shape {
-  double long_one, short_one, k, batch, bytes;
+  double long_one, short_one, k, batch, bytes, read_of_c;
   int multiprocessors;
   double slower;  // than an H200's FP64 Tensor Cores, by multiprocessor
 };
@@ -41,6 +41,7 @@ double seconds_of(const stream_form& f, const shape& s, const stream_division& d
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
   const double bandwidth = (s.bytes > 4e7 ? 4.0e6 : 5.5e6) / 132 * s.multiprocessors;  // bytes per microsecond: of memory, of the L2 cache
   double us = f.us.start + std::max(rounds * (f.us.round + steps * f.us.step * s.slower), s.bytes / bandwidth);
+  us += s.read_of_c / (3.0e6 / 132 * s.multiprocessors);  // a tile's C is read when its sums are there, so nothing hides that
   if (d.cluster > 1) us += f.us.cluster;
   if (d.parts > 1) us += f.us.part + d.parts * f.us.each_part;
   return us * 1e-6;
@@ -59,6 +60,7 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                 .k = size(k),
                 .batch = size(batch),
                 .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + outputs),
+                .read_of_c = reads_c ? 4 * size(batch) * size(m) * size(n) : 0,
                 .multiprocessors = multiprocessors_of(device),
                 .slower = fp64_slower(device)};
   constexpr int most_parts = 64;
