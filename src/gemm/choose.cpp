@@ -410,6 +410,8 @@ std::size_t choice::offers() const {
   if (by_name && std::holds_alternative<gemms::narrow_plan>(plan)) return narrow;
   if (by_name) return std::holds_alternative<gemms::stream_plan>(plan) ? streamed : workspace();
   std::size_t most = workspace();
+  // Of larger extents some are multiples of 4, which narrow asks for.
+  if (considered_count > 0 && first_missing(of.has, of_wgmma) == nullptr) most = std::max(most, narrow);
   for (std::size_t i = 0; i < considered_count; ++i) {
     const candidate& one = *considered[i].what;
     const judged_plan judged = judge(one, of);
@@ -419,8 +421,6 @@ std::size_t choice::offers() const {
       most = std::max({most, split->workspace(), split->workspace(multiplier::split)});
     else if (std::holds_alternative<gemms::stream_plan>(*possible))
       most = std::max(most, streamed);
-    else if (std::holds_alternative<gemms::narrow_plan>(*possible))
-      most = std::max(most, narrow);
   }
   return most;
 }
