@@ -50,7 +50,7 @@ struct gemm_choice;
 struct gemm_options {
   precision accuracy = precision::fp32;
   std::string_view policy = "auto";  // auto: what is predicted to be fastest for the shape on the device, of those that keep the accuracy.
-                                     // stream, split, split-inside, split-mma, short, or the name of a ladder step: that one
+                                     // short, stream, dots, narrow, split, split-inside, split-mma or a ladder step: that one
   gemm_batch batch = {};
   gemm_epilogue epilogue = {};
   stream on = nullptr;
@@ -71,16 +71,20 @@ struct gemm_options {
 // wherever it shows without looking at every element: always where the elements of both lie side by side along one index, or as far apart
 // as all strides have in common; else where they start at the same address. Interleaved views of one buffer are fine.
 //
+// With options.batch so many products of one shape: by policies short, stream, dots and narrow in one launch, by the others one after the
+// other. A result does not depend on its product's place in the batch. With options.epilogue more is done before results are stored: by
+// short, stream and dots as part of the product, by the others in a launch behind it.
+//
 // The result is the same bits in every run, and does not depend on how the operands lie (what little does: docs/accuracy.md). Throws
 // bad_request naming the first argument that makes no sense, not_supported when a policy does not fit the device, with the numbers.
 launch_counts gemm(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
-// Bytes of workspace that the call takes; 0 if it needs none. It never shrinks when M, N or K grow.
+// Bytes of workspace that the call takes; 0 if it needs none. It never shrinks when M, N, K or the batch grow.
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 // What the call would run, and why.
 struct gemm_choice {
-  std::string kernel;   // stream, narrow, split, split-inside, split-mma, short, or a ladder step
+  std::string kernel;   // the name of a policy, or finish: there is nothing to multiply, but a batch or an epilogue
   gemms::extent2 tile;  // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;

@@ -315,6 +315,13 @@ void take_from_the_ladder(choice& c) {
   take_asked(c, all[choice::beside_the_ladder]);  // says why even the first is refused
 }
 
+// There is nothing to multiply: the pass that finishes results does all there is, and whatever the ladder promises is kept.
+void take_finish(choice& c) {
+  c.chosen = &candidates()[choice::beside_the_ladder];
+  if (!finish_tiles_fit(c.of.what, c.of.of)) throw not_supported(sentence(*c.chosen, {reason::many_tiles}, c.of));
+  c.plan = finish_plan{c.of.what, c.of.of, c.of.after};
+}
+
 std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "strict"; }
 
 }  // namespace
@@ -371,17 +378,15 @@ choice choose(const context& where, const problem& p, const gemm_options& option
   const candidate* const asked = require_sensible(options);
   require_sensible(p, options.batch, options.epilogue);
   choice c{.of = request_for(where, p, options), .bound = {}, .asked = {}, .accuracy = options.accuracy, .refusals = {}, .considered = {}};
-  if (asked != nullptr && (asked->is.ladder != nullptr || c.of.multiplies()))
+  if (!c.of.multiplies() && !c.of.is_alone())
+    take_finish(c);
+  else if (asked != nullptr && (asked->is.ladder != nullptr || c.of.multiplies()))
     take_asked(c, *asked);
   else if (asked == nullptr)
     take_beside_the_ladder(c);
   if (c.chosen == nullptr) {
     if (c.of.invariant && c.of.multiplies()) refuse_invariance(c);
     take_from_the_ladder(c);
-  }
-  if (!c.of.multiplies() && !c.of.is_alone()) {
-    if (!finish_tiles_fit(c.of.what, c.of.of)) throw not_supported(sentence(*c.chosen, {reason::many_tiles}, c.of));
-    c.plan = finish_plan{c.of.what, c.of.of, c.of.after};
   }
   c.bound = c.chosen->is.promise(where.limits(), c.of.k());
   c.asked = bound_of(options.accuracy, where.limits(), c.of.k());
@@ -391,8 +396,13 @@ choice choose(const context& where, const problem& p, const gemm_options& option
   return c;
 }
 
-bool choice::by_members() const { return !chosen->batches && of.of.count != 1 && !std::holds_alternative<finish_plan>(plan); }
-bool choice::finishes_behind() const { return !chosen->finishes && !of.after.is_plain() && !std::holds_alternative<finish_plan>(plan); }
+bool choice::only_finishes() const { return std::holds_alternative<finish_plan>(plan); }
+double choice::seconds() const {
+  if (!only_finishes()) return cost_of(*chosen, of);
+  return predicted({.bytes = extent(of.of.count) * 2 * bytes_of_c(of)}, of.device());
+}
+bool choice::by_members() const { return !chosen->batches && of.of.count != 1 && !only_finishes(); }
+bool choice::finishes_behind() const { return !chosen->finishes && !of.after.is_plain() && !only_finishes(); }
 any_plan choice::plan_of(std::int64_t member) const { return std::get<any_plan>(chosen->plan(*chosen, as_asked(*chosen, of, member))); }
 
 std::size_t choice::workspace() const {

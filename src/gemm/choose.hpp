@@ -101,6 +101,8 @@ struct choice {
 
   bool by_members() const;       // whether members of the batch are computed one after the other
   bool finishes_behind() const;  // whether the epilogue takes a pass of its own
+  bool only_finishes() const;    // whether there is nothing to multiply, but more to do than a step of the ladder knows
+  double seconds() const;        // predicted, for all of it
   any_plan plan_of(std::int64_t member) const;
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem

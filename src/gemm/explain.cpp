@@ -114,7 +114,7 @@ gemm_choice described(const choice& c) {
   to.workspace = c.workspace();
   to.bound = c.bound;
   to.asked = c.asked;
-  to.predicted = c.chosen->cost(*c.chosen, c.of);
+  to.predicted = c.seconds();
   if (c.by_name)
     to.why.push_back(fmt::format("policy {} was asked for", c.chosen->is.name));
   else if (c.chosen->is.ladder == nullptr)
@@ -122,7 +122,7 @@ gemm_choice described(const choice& c) {
   else {
     if (!c.of.multiplies()) to.why.emplace_back("there is nothing to multiply: C is scaled, if anything");
     if (c.accuracy == precision::strict) to.why.emplace_back("precision strict: IEEE multiply-adds in the order of k");
-    to.why.emplace_back(c.chosen->why);
+    if (!c.only_finishes()) to.why.emplace_back(c.chosen->why);
   }
   if (!c.by_name)
     for (std::size_t i = 0; i < c.considered_count; ++i)

@@ -61,8 +61,8 @@ void require_batch(const problem& p, const batch& of) {
       throw bad_request(
           fmt::format("the array of pointers to {} is at address {:#x}: expected a multiple of {}", name, address, alignof(void*)));
   };
-  require_array("A", of.a, reads(p));
-  require_array("B", of.b, reads(p));
+  require_array("A", of.a, reads(p) && p.k() > 0);
+  require_array("B", of.b, reads(p) && p.k() > 0);
   require_array("C", of.c, p.m() > 0 && p.n() > 0);
 }
 

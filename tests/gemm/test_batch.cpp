@@ -179,6 +179,22 @@ TEST_P(gemm_batches, with_nothing_to_multiply) {
   }
 }
 
+// The same by pointers: there is no other way to reach C.
+TEST_P(gemm_batches, by_pointers_with_nothing_to_multiply) {
+  const context where = any();
+  const dense c0 = reals(9, 150, 1), c1 = reals(9, 150, 2);
+  matrix one(where, c0, placed(major::row, c0, 3)), other(where, c1, placed(major::row, c1, 3));
+  const device_array<float*> of_c(where, std::vector<float*>{one.view().data, other.view().data});
+  const gemm_problem what{.a = {nullptr, 9, 0, 0, 1}, .b = {nullptr, 0, 150, 150, 1}, .c = one.view(), .beta = 0.5f};
+  const gemm_options how{.batch = {.count = 2, .c = of_c.data()}};
+  gemm(where, what, how);
+  where.runs_on().synchronize(nullptr);
+  EXPECT_TRUE(same(one.read(), made(9, 150, [&](auto i, auto j) { return c0(i, j) / 2; })));
+  EXPECT_TRUE(same(other.read(), made(9, 150, [&](auto i, auto j) { return c1(i, j) / 2; })));
+  EXPECT_EQ(explain(where, what, how).kernel, "finish");
+  EXPECT_GT(explain(where, what, how).predicted, 0);
+}
+
 TEST_P(gemm_batches, what_makes_no_sense_is_refused) {
   const context where = any();
   device_array<float> memory(where, std::vector<float>(4000, 1.f));

@@ -86,9 +86,8 @@ TEST_P(split_checked, blocks_that_share_an_uncertain_tile) {
 
 class short_checked : public split_checked {};
 TEST_P(short_checked, few_values_of_k) {
-  product p = real_product(71, 133, 9, 1, 0.5f);
-  for (std::int64_t i = 0; i < 71; i += 5)
-    for (std::int64_t k = 3; k < 9; ++k) p.a(i, k) = 0;
+  product p = real_product(71, 133, 4, 1, 0.5f);
+  for (std::int64_t i = 0; i < 71; i += 5) p.a(i, 3) = 0;
   expect_clean(p);
 }
 
