@@ -77,8 +77,7 @@ double cost_of_stream(const candidate&, const request& r) {
   return unaligned * division_of(r).seconds;
 }
 
-// Inner products
-// ---------------------------------------------------------------------------------------------------------------------------
+// Inner products ------------------------------------------------------------------------------------------------------------------------
 bool few_lines(const candidate&, const request& r) { return streams(r.what.k()) && has_few_lines(r.what); }
 judged_plan plan_inner_products(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
@@ -89,8 +88,7 @@ judged_plan plan_inner_products(const candidate&, const request& r) {
 }
 double cost_of_dots(const candidate&, const request& r) { return dots_seconds(r.where, r.what, r.of, divide_dots(r.where, r.what, r.of)); }
 
-// TF32 parts
-// -------------------------------------------------------------------------------------------------------------------------------
+// TF32 parts ----------------------------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
   if (!r.narrow) r.narrow = divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), r.of.count, r.what.beta != 0);
   return *r.narrow;
@@ -357,19 +355,18 @@ void request::find_rows_to_split() {
   rows_to_split = aligned ? with_rows_to_split(what) : std::nullopt;
 }
 
-request request::unfinished() const {
+request request::unfinished(std::int64_t first) const {
   request one = *this;
   one.after = {}, one.division.reset(), one.narrow.reset();
   if (after.residual.data != nullptr) one.what.beta = 0;
+  one.what.a.data += first * of.a_stride;
+  one.what.b.data += first * of.b_stride;
+  one.what.c.data += first * of.c_stride;
   one.find_rows_to_split();
   return one;
 }
 request request::member(std::int64_t n) const {
-  request one = unfinished();
-  one.what.a.data += n * of.a_stride;
-  one.what.b.data += n * of.b_stride;
-  one.what.c.data += n * of.c_stride;
-  one.find_rows_to_split();
+  request one = unfinished(n);
   one.of = {};
   return one;
 }

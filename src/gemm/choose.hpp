@@ -35,7 +35,7 @@ struct request {
   bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0 && of.count > 0; }
   bool is_alone() const { return of.count == 1 && !of.by_pointers() && after.is_plain(); }  // one product, and nothing behind it
   // Without the epilogue, which a pass behind it does; and member n by itself.
-  request unfinished() const;
+  request unfinished(std::int64_t first = 0) const;  // from that member on
   request member(std::int64_t n) const;
   void find_rows_to_split();
   std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }  // values of it that are multiplied

@@ -86,6 +86,25 @@ dense matrix::read() const {
 product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed) {
   return product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
 }
+product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64_t k) {
+  product p = product_of(reals(m, k, 1, 30), reals(k, n, 2, 30));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t at = 0; at < k / 2; ++at) p.a(i, at + k / 2) = -p.a(i, at);
+  for (std::int64_t at = 0; at < k / 2; ++at)
+    for (std::int64_t j = 0; j < n; ++j) p.b(at + k / 2, j) = p.b(at, j);
+  return p;
+}
+dense lines_of_few_nonzeros(std::int64_t rows, std::int64_t k) {
+  dense d{rows, k};
+  const auto at = [&](std::int64_t i, int number) { return (i % 3 + number * (k / 5)) % k; };
+  for (std::int64_t i = 0; i < rows; ++i) {
+    d(i, at(i, 0)) = 0x1p60f;
+    d(i, at(i, 1)) = 3 + static_cast<float>(i);
+    d(i, at(i, 2)) = -0x1p60f;
+    if (i % 2 == 0) d(i, at(i, 3)) = 0x1p-10f;
+  }
+  return d;
+}
 product product_of_general_strides(std::int64_t k) {
   product p = product_of(reals(70, k, 1), reals(k, 40, 2), -1.5f, 0.5f);
   p.place_a = {7, 70 * 7, 1};

@@ -46,19 +46,19 @@ void check_cublas(int status, const char* call) {
 class cublas_lt {
  public:
   cublas_lt() {
-    library.find(create, "cublasLtCreate");
-    library.find(destroy, "cublasLtDestroy");
-    library.find(make_operation, "cublasLtMatmulDescCreate");
-    library.find(drop_operation, "cublasLtMatmulDescDestroy");
-    library.find(set_operation, "cublasLtMatmulDescSetAttribute");
-    library.find(make_layout, "cublasLtMatrixLayoutCreate");
-    library.find(drop_layout, "cublasLtMatrixLayoutDestroy");
-    library.find(set_layout, "cublasLtMatrixLayoutSetAttribute");
-    library.find(make_preference, "cublasLtMatmulPreferenceCreate");
-    library.find(drop_preference, "cublasLtMatmulPreferenceDestroy");
-    library.find(set_preference, "cublasLtMatmulPreferenceSetAttribute");
-    library.find(ask, "cublasLtMatmulAlgoGetHeuristic");
-    library.find(matmul, "cublasLtMatmul");
+    loaded.find(create, "cublasLtCreate");
+    loaded.find(destroy, "cublasLtDestroy");
+    loaded.find(make_operation, "cublasLtMatmulDescCreate");
+    loaded.find(drop_operation, "cublasLtMatmulDescDestroy");
+    loaded.find(set_operation, "cublasLtMatmulDescSetAttribute");
+    loaded.find(make_layout, "cublasLtMatrixLayoutCreate");
+    loaded.find(drop_layout, "cublasLtMatrixLayoutDestroy");
+    loaded.find(set_layout, "cublasLtMatrixLayoutSetAttribute");
+    loaded.find(make_preference, "cublasLtMatmulPreferenceCreate");
+    loaded.find(drop_preference, "cublasLtMatmulPreferenceDestroy");
+    loaded.find(set_preference, "cublasLtMatmulPreferenceSetAttribute");
+    loaded.find(ask, "cublasLtMatmulAlgoGetHeuristic");
+    loaded.find(matmul, "cublasLtMatmul");
   }
   cublas_lt(const cublas_lt&) = delete;
   cublas_lt& operator=(const cublas_lt&) = delete;
@@ -70,7 +70,7 @@ class cublas_lt {
     return handle_;
   }
 
-  shared_library library{"cublasLt", {"libcublasLt.so.13", "libcublasLt.so.12"}};
+  shared_library loaded{"cublasLt", {"libcublasLt.so.13", "libcublasLt.so.12"}};
   int (*create)(handle*) = nullptr;
   int (*destroy)(handle) = nullptr;
   int (*make_operation)(handle*, int, int) = nullptr;
@@ -91,7 +91,7 @@ class cublas_lt {
 };
 
 std::shared_ptr<cublas_lt> make_cublas_lt() { return std::make_shared<cublas_lt>(); }
-const std::string& why_not(const cublas_lt& library) { return library.library.why_not(); }
+const std::string& why_not(const cublas_lt& library) { return library.loaded.why_not(); }
 
 // Row-major C = A B is column-major C' = B' A'.
 class lt_product {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -110,9 +109,7 @@ bool can_narrow(const context& where, const narrow_instance& with, const problem
 
 narrow_plan plan_narrow(const context& where, const problem& p, const batch& of, const narrow_instance& with, bool turned,
                         const narrow_division& how) {
-  narrow_plan plan{p, of, &with, turned, how};
-  const tile_counts t = tiles_of(p.m(), p.n(), turned);
-  plan.tiles = t.along_long * t.along_short * of.count;
+  narrow_plan plan{in_tiles(p, of, {}, turned, narrow_tile), &with, how};
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts;
   plan.k_of_part = ceil_div(ceil_div<std::int64_t>(p.k(), narrow_chunk), shares) * narrow_chunk;
   const std::int64_t resident = multiprocessors_of(where.limits());
@@ -130,35 +127,9 @@ std::optional<narrow_plan> plan_narrow(const context& where, const problem& p, c
 }
 
 launch_counts run(const context& where, const narrow_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
-  static std::atomic<std::uint64_t> calls = 0x6E61'7272'0000'0000ull;
-  const problem& p = plan.what;
-  const both_operands o = operands_of(p, plan.of, plan.turned);
-  const bool engine = plan.with->how.by == stream_loader::engine;
-  const tile_counts t = tiles_of(p.m(), p.n(), plan.turned);
-  const auto flags = static_cast<std::size_t>(plan.tiles * plan.how.cluster * plan.how.parts);
-  auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
   const narrow_problem arguments{
-      .of = {.long_map = engine ? encode(where, o.long_one, p.k(), plan.of.count, narrow_tile.m) : tensor_map{},
-             .short_map = engine ? encode(where, o.short_one, p.k(), plan.of.count, narrow_tile.n) : tensor_map{},
-             .of_long = o.long_one,
-             .of_short = o.short_one,
-             .c = p.c.data,
-             .c_member = nullptr,
-             .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
-             .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
-             .batch_stride = plan.of.c_stride,
-             .packs = packs_of(plan),
-             .k = p.k(),
-             .k_of_part = plan.k_of_part,
-             .tiles_along_long = static_cast<std::uint32_t>(t.along_long),
-             .tiles_along_short = static_cast<std::uint32_t>(t.along_short),
-             .tiles = static_cast<std::uint32_t>(plan.tiles),
-             .parts = plan.how.parts,
-             .call = plan.how.parts > 1 ? ++calls : 0,
-             .partial = plan.how.parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
-             .arrived = arrived,
-             .end = plan.turned ? transposed(ending_of(p, {})) : ending_of(p, {})},
-      .floor = std::ldexp(static_cast<float>(p.k()), -125),
+      .of = arguments_of(where, plan, narrow_tile, plan.with->how.by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace),
+      .floor = std::ldexp(static_cast<float>(plan.what.k()), -125),
       .recomputed = recomputed};
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;

@@ -30,14 +30,9 @@ struct narrow_division_choice {
 narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
                                      bool reads_c);
 
-struct narrow_plan {
-  problem what;
-  batch of;
+struct narrow_plan : tiled_plan {
   const narrow_instance* with = nullptr;
-  bool turned = false;  // B is the long operand
   narrow_division how;
-  std::int64_t k_of_part = 0, tiles = 0;
-  extent3 grid = {};
 
   std::size_t workspace() const;  // bytes
 };

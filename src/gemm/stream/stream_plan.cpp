@@ -103,10 +103,7 @@ bool can_stream(const context& where, const stream_instance& with, const problem
 
 stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after, const stream_instance& with,
                         bool turned, const stream_division& how) {
-  stream_plan plan{.what = p, .of = of, .after = after, .with = &with, .turned = turned, .how = how};
-  plan.along_long = ceil_div<std::int64_t>(turned ? p.n() : p.m(), with.how.tile.m);
-  plan.along_short = ceil_div<std::int64_t>(turned ? p.m() : p.n(), with.how.tile.n);
-  plan.tiles = plan.along_long * plan.along_short * of.count;
+  stream_plan plan{in_tiles(p, of, after, turned, with.how.tile), &with, how};
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts, slabs = ceil_div<std::int64_t>(p.k(), stream_step);
   plan.k_of_part = std::max<std::int64_t>(1, ceil_div(slabs, shares)) * stream_step;
   const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks;
@@ -151,35 +148,49 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   return plan_stream(where, p, of, after, *with, turned, best.how);
 }
 
-launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on) {
+tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile) {
+  tiled_plan plan{.what = p, .of = of, .after = after, .turned = turned};
+  plan.along_long = ceil_div<std::int64_t>(turned ? p.n() : p.m(), tile.m);
+  plan.along_short = ceil_div<std::int64_t>(turned ? p.m() : p.n(), tile.n);
+  plan.tiles = plan.along_long * plan.along_short * of.count;
+  return plan;
+}
+
+stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, stream_loader by, stream_packs packs, int cluster,
+                            int parts, std::span<std::byte> workspace) {
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
-  const stream_policy& with = plan.with->how;
   const problem& p = plan.what;
   const both_operands o = operands_of(p, plan.of, plan.turned);
-  const bool engine = with.by == stream_loader::engine;
+  const bool engine = by == stream_loader::engine;
   const ending end = ending_of(p, plan.after);
-  const auto flags = static_cast<std::size_t>(plan.tiles * plan.how.cluster * plan.how.parts);
+  const auto flags = static_cast<std::size_t>(plan.tiles * cluster * parts);
   auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
-  const stream_problem arguments{.long_map = engine ? encode(where, o.long_one, p.k(), plan.of.count, with.tile.m) : tensor_map{},
-                                 .short_map = engine ? encode(where, o.short_one, p.k(), plan.of.count, with.tile.n) : tensor_map{},
-                                 .of_long = o.long_one,
-                                 .of_short = o.short_one,
-                                 .c = p.c.data,
-                                 .c_member = plan.of.c,
-                                 .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
-                                 .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
-                                 .batch_stride = plan.of.c_stride,
-                                 .packs = packs_of(plan),
-                                 .k = p.k(),
-                                 .k_of_part = plan.k_of_part,
-                                 .tiles_along_long = static_cast<std::uint32_t>(plan.along_long),
-                                 .tiles_along_short = static_cast<std::uint32_t>(plan.along_short),
-                                 .tiles = static_cast<std::uint32_t>(plan.tiles),
-                                 .parts = plan.how.parts,
-                                 .call = plan.how.parts > 1 ? ++calls : 0,
-                                 .partial = plan.how.parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
-                                 .arrived = arrived,
-                                 .end = plan.turned ? transposed(end) : end};
+  return {.long_map = engine ? encode(where, o.long_one, p.k(), plan.of.count, tile.m) : tensor_map{},
+          .short_map = engine ? encode(where, o.short_one, p.k(), plan.of.count, tile.n) : tensor_map{},
+          .of_long = o.long_one,
+          .of_short = o.short_one,
+          .c = p.c.data,
+          .c_member = plan.of.c,
+          .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
+          .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
+          .batch_stride = plan.of.c_stride,
+          .packs = packs,
+          .k = p.k(),
+          .k_of_part = plan.k_of_part,
+          .tiles_along_long = static_cast<std::uint32_t>(plan.along_long),
+          .tiles_along_short = static_cast<std::uint32_t>(plan.along_short),
+          .tiles = static_cast<std::uint32_t>(plan.tiles),
+          .parts = parts,
+          .call = parts > 1 ? ++calls : 0,
+          .partial = parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
+          .arrived = arrived,
+          .end = plan.turned ? transposed(end) : end};
+}
+
+launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on) {
+  const stream_policy& with = plan.with->how;
+  const stream_problem arguments =
+      arguments_of(where, plan, with.tile, with.by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace);
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);

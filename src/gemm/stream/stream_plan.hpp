@@ -25,16 +25,24 @@ bool engine_takes(const line_operand& o, std::int64_t k);
 // For the copy engine, in boxes of stream_step k and so many lines, or, across k, of stream_step lines.
 tensor_map encode(const context& where, const line_operand& o, std::int64_t k, std::int64_t batch, int lines);
 
-struct stream_plan {
+// Tiles of a product of two operands, for any kernel that takes a stream_problem.
+struct tiled_plan {
   problem what;
   batch of;
   epilogue after;
-  const stream_instance* with = nullptr;
-  bool turned = false;  // B is the long operand
-  stream_division how;
-  std::int64_t k_of_part = 0;
+  bool turned = false;                                      // B is the long operand
   std::int64_t along_long = 0, along_short = 0, tiles = 0;  // of a member, of the batch
+  std::int64_t k_of_part = 0;
   extent3 grid = {};
+};
+tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile);
+// What its kernel is handed. The workspace holds a flag for each block that shares a tile, then what its parts leave there.
+stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, stream_loader by, stream_packs packs, int cluster,
+                            int parts, std::span<std::byte> workspace);
+
+struct stream_plan : tiled_plan {
+  const stream_instance* with = nullptr;
+  stream_division how;
 
   std::size_t workspace() const;  // bytes
 };

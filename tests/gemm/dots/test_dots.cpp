@@ -59,11 +59,7 @@ TEST_P(gemm_dots, general_strides) {
 TEST_P(gemm_dots, bits_follow_from_the_division_alone) {
   const context where = any();
   const std::int64_t m = 70, n = 3, k = 260;
-  product p = product_of(reals(m, k, 1, 30), reals(k, n, 2, 30));
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t at = 0; at < k / 2; ++at) p.a(i, at + k / 2) = -p.a(i, at);
-  for (std::int64_t at = 0; at < k / 2; ++at)
-    for (std::int64_t j = 0; j < n; ++j) p.b(at + k / 2, j) = p.b(at, j);
+  product p = product_of_halves_that_cancel(m, n, k);
   for (const dots_division& how : divisions) {
     std::vector<dense> results;
     for (const major by_a : {major::row, major::column})
@@ -81,20 +77,13 @@ TEST_P(gemm_dots, lines_of_few_nonzeros_are_exact) {
   const context where = any();
   for (const std::int64_t k : {13, 300}) {
     const std::int64_t m = 75, n = 5;
-    product p = product_of(dense{m, k}, made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j)); }));
-    const auto at = [&](std::int64_t i, int number) { return (i % 3 + number * (k / 5)) % k; };
-    for (std::int64_t i = 0; i < m; ++i) {
-      p.a(i, at(i, 0)) = 0x1p60f;
-      p.a(i, at(i, 1)) = 3 + static_cast<float>(i);
-      p.a(i, at(i, 2)) = -0x1p60f;
-      if (i % 2 == 0) p.a(i, at(i, 3)) = 0x1p-10f;
-    }
+    product p = product_of(lines_of_few_nonzeros(m, k), made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j)); }));
     p.a(7, 0) = infinity;  // such a line has what IEEE gives
     // The same lines as columns of B, few of them, and as the short operand.
     product few = product_of(made(m, k, [](auto i, auto) { return std::ldexp(1.f, static_cast<int>(i % 9)); }), dense{k, n});
     for (std::int64_t l = 0; l < k; ++l)
       for (std::int64_t j = 0; j < n; ++j) few.b(l, j) = p.a(j, l);
-    const auto rest = [&](std::int64_t i) { return 3 + static_cast<double>(i) + (i % 2 == 0 ? 0x1p-10 : 0); };
+    const auto rest = sum_of_few_nonzeros;
     for (const dots_division& how : divisions) {
       SCOPED_TRACE(testing::Message() << "K = " << k << ", " << how.slots << " slots, cluster of " << how.cluster);
       EXPECT_TRUE(same(divided(where, p, how), made(m, n, [&](auto i, auto j) {

@@ -92,11 +92,7 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
   const context where = any();
   const auto nonzero = [](float x) { return x != 0; };
   const std::int64_t m = 70, n = 33, k = 260;
-  product p = product_of(reals(m, k, 1, 30), reals(k, n, 2, 30));
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t at = 0; at < k / 2; ++at) p.a(i, at + k / 2) = -p.a(i, at);
-  for (std::int64_t at = 0; at < k / 2; ++at)
-    for (std::int64_t j = 0; j < n; ++j) p.b(at + k / 2, j) = p.b(at, j);
+  product p = product_of_halves_that_cancel(m, n, k);
   for (const stream_division how : {stream_division{1, 1, 1}, {8, 1, 1}, {4, 2, 1}, {8, 1, 3}, {2, 2, 2}}) {
     std::vector<dense> results;
     for (const stream_instance& with : kernels()) {
@@ -123,20 +119,13 @@ TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
   const context where = any();
   for (const std::int64_t k : {13, 300}) {
     const std::int64_t m = 75, n = 45;
-    product p = product_of(dense{m, k}, made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }));
-    const auto at = [&](std::int64_t i, int number) { return (i % 3 + number * (k / 5)) % k; };
-    for (std::int64_t i = 0; i < m; ++i) {
-      p.a(i, at(i, 0)) = 0x1p60f;
-      p.a(i, at(i, 1)) = 3 + static_cast<float>(i);
-      p.a(i, at(i, 2)) = -0x1p60f;
-      if (i % 2 == 0) p.a(i, at(i, 3)) = 0x1p-10f;
-    }
+    product p = product_of(lines_of_few_nonzeros(m, k), made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }));
     p.a(7, 0) = infinity;  // such a line has what IEEE gives
     product turned = product_of(transposed(p.b), transposed(p.a));
     const auto expect_exact = [&](const dense& c, bool across) {
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
-          const double rest = 3 + static_cast<double>(i) + (i % 2 == 0 ? 0x1p-10 : 0);
+          const double rest = sum_of_few_nonzeros(i);
           const float expected = i == 7 ? infinity : static_cast<float>(std::ldexp(rest, static_cast<int>(j % 9)));
           ASSERT_EQ(across ? c(j, i) : c(i, j), expected) << i << ", " << j << (across ? ", in columns of B" : "");
         }
