@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of TF32 parts: how a slot holds them in shared memory, and how they are read and split (wgmma, sm_90a).
+#pragma once
+#include <antiphase/core/portable.hpp>
+#include <antiphase/device/warp.cuh>
+#include <cstdint>
+#include "src/gemm/narrow/narrow_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+AP_DEV float tf32_cut(float x) { return bit_cast<float>(bit_cast<std::uint32_t>(x) & 0xFFFFE000u); }
+
+// A row of 32 floats in the copy engine's swizzle.
+struct narrow_place {
+  AP_FN static constexpr int along_k(int line, int k) { return line * narrow_step + ((k / 4 ^ (line & 7)) * 4 | (k & 3)); }
+  AP_FN static constexpr int across_k(int line, int k) {
+    return line / narrow_step * (narrow_step * narrow_step) + along_k(k, line % narrow_step);
+  }
+};
+
+// A lane's elements of 16 k of the long operand, in the order of the registers of two wgmma: rows g and g + 8 of its warp's 16, and
+// k = q, q + 4 of 8.
+using narrow_values = float[8];
+template <bool AlongK> struct narrow_reader {
+  int start;  // floats from the beginning of the tile
+  AP_DEV explicit narrow_reader(int first) {
+    const int line = first + lane_index() / 4, q = lane_index() % 4;
+    start = AlongK ? narrow_place::along_k(line, q) : narrow_place::across_k(line, q);
+  }
+  AP_DEV void read(narrow_values& x, const float* tile, int k) const {
+    AP_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      const int row = i % 2 * 8, at = k + i / 4 * 8 + i / 2 % 2 * 4;
+      if constexpr (AlongK)
+        x[i] = tile[(start ^ at) + row * narrow_step];  // pieces of four k: bits 2 to 4, which hold line % 8 so far
+      else
+        x[i] = tile[(start ^ (row | (i / 2 % 2 * 16))) + at * narrow_step];
+    }
+  }
+};
+struct narrow_fragment {
+  std::uint32_t hi[2][4], lo[2][4];
+  AP_DEV void split(const narrow_values& x) {
+    AP_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      hi[i / 4][i % 4] = (bit_cast<std::uint32_t>(x[i]) + 0x1000u) & 0xFFFFE000u;
+      lo[i / 4][i % 4] = bit_cast<std::uint32_t>(x[i] - bit_cast<float>(hi[i / 4][i % 4]));
+    }
+  }
+};
+
+// 32 k of the operands. A short operand that lies across k is there as it came, and once more along k.
+template <bool AlongK> struct narrow_slot {
+  alignas(1024) float a[narrow_tile.m * narrow_step];  // of the long operand
+  alignas(1024) float b[narrow_tile.n * narrow_step];
+  alignas(1024) float lo[narrow_tile.n * narrow_step];
+  AP_DEV float* hi() { return b; }
+  AP_DEV const float* hi() const { return b; }
+};
+template <> struct narrow_slot<false> {
+  alignas(1024) float a[narrow_tile.m * narrow_step];
+  alignas(1024) float b[narrow_tile.n * narrow_step];
+  alignas(1024) float lo[narrow_tile.n * narrow_step];
+  alignas(1024) float turned[narrow_tile.n * narrow_step];
+  AP_DEV float* hi() { return turned; }
+  AP_DEV const float* hi() const { return turned; }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
