@@ -48,22 +48,22 @@ judged_plan plan_short_product(const candidate&, const request& r) {
 // Measured on an H200, as all times here.
 double cost_of_short(const candidate&, const request& r) {
   const double bytes = extent(r.of.count) * (bytes_of_operands(r) + bytes_of_c(r)), of_132 = multiprocessors_of(r) / 132.;
-  return 1e-6 * (2.1 + bytes / (3.0e6 * of_132));
+  return 1e-6 * (3.0 + bytes / (1.4e6 * of_132));
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
-// Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate.
-bool streams_well(const candidate&, const request& r) {
-  constexpr std::int64_t far = 512;
-  const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
-  return streams(r.what.k()) && (!large || first_missing(r.has, of_wgmma) != nullptr);
-}
 const stream_division_choice& division_of(const request& r) {
   if (!r.division) r.division = divide(r.where, r.what, r.of, r.invariant);
   return *r.division;
 }
+// Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate.
+bool streams_well(const candidate&, const request& r) {
+  constexpr std::int64_t far = 512;
+  const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
+  return (streams(r.what.k()) || division_of(r).form != nullptr) && (!large || first_missing(r.has, of_wgmma) != nullptr);
+}
 judged_plan plan_streams(const candidate&, const request& r) {
-  if (!streams(r.what.k())) return objection{reason::few_products};
+  if (!streams(r.what.k()) && division_of(r).form == nullptr) return objection{reason::few_products};
   if (!stream_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   if (const auto found = plan_stream(r.where, r.what, r.of, r.after, division_of(r))) return *found;
   return objection{reason::no_kernel};
@@ -71,10 +71,13 @@ judged_plan plan_streams(const candidate&, const request& r) {
 // Where rows cannot all begin at multiples of 16 bytes, copies are of 4 bytes in some layouts, and results are stored one by one. The
 // prediction must not ask how operands lie, so it is the mean over layouts, of densely packed matrices.
 double cost_of_stream(const candidate&, const request& r) {
-  const double unaligned = r.what.k() % 4 != 0                                                                  ? 1.4
-                           : (r.what.m() > 1 && r.what.m() % 4 != 0) || (r.what.n() > 1 && r.what.n() % 4 != 0) ? 1.15
-                                                                                                                : 1;
-  return unaligned * division_of(r).seconds;
+  const stream_division_choice& how = division_of(r);
+  const auto odd = [](std::int64_t lines) { return lines > 1 && lines % 4 != 0; };
+  const int odd_lines = odd(r.what.m()) + odd(r.what.n());
+  if (how.form != nullptr && how.form->feed == stream_feed::lanes) return how.seconds;
+  if (how.form != nullptr && how.form->feed == stream_feed::kept)
+    return how.seconds * (1 + 0.3 * odd_lines) * (streams(r.what.k()) ? 1 : 1.4);
+  return how.seconds * (r.what.k() % 4 != 0 ? 1.9 : odd_lines > 0 ? 1.6 : 1);
 }
 
 // Inner products ------------------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ void say_how_shared(gemm_choice& to) {
 }
 void describe(gemm_choice& to, const stream_plan& p) {
   to.tile = p.turned ? extent2{p.with->how.tile.n, p.with->how.tile.m} : p.with->how.tile;
-  to.tile_k = stream_step * p.with->how.slabs;
+  to.tile_k = p.with->how.is_fed_by_ring() ? stream_step * p.with->how.slabs : stream_step / 2;
   to.stages = p.with->how.stages;
   to.blocks = p.grid.count();
   to.cluster = p.how.cluster;
@@ -49,6 +49,8 @@ void describe(gemm_choice& to, const stream_plan& p) {
   if (p.with->how.by == stream_loader::threads && p.how.slabs > 1)
     to.why.emplace_back(
         "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
+  if (p.with->how.by == stream_loader::kept)
+    to.why.push_back(fmt::format("each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const narrow_plan& p) {

@@ -31,6 +31,7 @@
   LIST(stream_instance, stream_kernels)               \
   LIST(stream_instance, stream_async_kernels)         \
   LIST(stream_instance, stream_finish_kernels)        \
+  LIST(stream_instance, stream_lanes_kernels)         \
   LIST(narrow_instance, narrow_kernels)
 
 namespace antiphase::gemms {

@@ -2,6 +2,7 @@
 // Kernels of one stream that overlap: the next begins before the one before it has ended (griddepcontrol, sm_90).
 #pragma once
 #include <antiphase/device/index.cuh>
+#include <cstdint>
 
 namespace antiphase {
 inline namespace AP_TARGET {
@@ -12,6 +13,7 @@ inline namespace AP_TARGET {
 //                            memory that earlier work on the stream writes, or writes what that reads; and every chained kernel calls it,
 //                            because its end is all that the kernel behind it waits for.
 //   start_next_grid          the next kernel may begin; it sees what this block writes later all the same, behind its wait
+//   compute_first            the value is computed here, and not behind the wait that follows, where the compiler likes to have them
 // Where grids do not overlap (before sm_90, on the CPU executor) there is nothing to do.
 #if AP_ON_GPU
 AP_DEV void wait_for_previous_grid() {
@@ -24,9 +26,15 @@ AP_DEV void start_next_grid() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+AP_DEV void compute_first(std::uint32_t x) {
+  // The assembler moves arithmetic freely, but not past a branch that takes it to an instruction with an effect. This one has none to speak
+  // of, and one value of 2^32 gets there.
+  asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, %0, 0x7fedcb31;\n@p nanosleep.u32 0;\n}" ::"r"(x) : "memory");
+}
 #else
 AP_DEV void wait_for_previous_grid() { machine::wait_for_previous_grid(); }
 AP_DEV void start_next_grid() {}
+AP_DEV void compute_first(std::uint32_t) {}
 #endif
 
 }  // namespace AP_TARGET

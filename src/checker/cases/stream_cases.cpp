@@ -41,6 +41,12 @@ void stream_by(const context& where, const gemms::stream_instance& with, const p
 void stream_by(const context& where, const gemms::stream_instance& with) {
   using enum storage_order;
   const gemms::stream_policy& how = with.how;
+  if (how.by == gemms::stream_loader::kept) {
+    const std::int64_t most = gemms::most_kept_k(how);
+    stream_by(where, with, {133, 37, most, 1, 0}, false, 1, 1);
+    stream_by(where, with, with_odd_lines({71, 131, most - 3, 1, 0, rows, columns, 1}), true, 1, 1);
+    return stream_by(where, with, {67, 36, 4, -1.5f, 0.5f, columns, columns}, false, 1, 1);
+  }
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
   stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
   const storage_order of_b = how.by == gemms::stream_loader::engine ? rows : columns;  // which does not lie at a multiple of 16 bytes
@@ -91,7 +97,14 @@ void finish_results(const context& where) {
 }  // namespace
 
 std::string case_of(const gemms::stream_policy& how) {
-  return how.by == gemms::stream_loader::engine ? "gemm/stream" : how.finishes ? "gemm/stream-finish" : "gemm/stream-async";
+  const bool finishes = how.finishes;
+  switch (how.by) {
+    case gemms::stream_loader::engine: return "gemm/stream";
+    case gemms::stream_loader::threads: return finishes ? "gemm/stream-finish" : "gemm/stream-async";
+    case gemms::stream_loader::lanes: return "gemm/stream-lanes";
+    case gemms::stream_loader::kept: return finishes ? "gemm/stream-kept-finish" : "gemm/stream-kept";
+  }
+  return {};
 }
 
 std::vector<checked_case> stream_cases() {
@@ -111,7 +124,10 @@ std::vector<checked_case> stream_cases() {
   using enum gemms::stream_loader;
   for (const variant& v : {variant{engine, false, "sums in FP64 on Tensor Cores, fed by the copy engine"},
                            {threads, false, "the same, fed by threads"},
-                           {threads, true, "the same, with an epilogue"}}) {
+                           {threads, true, "the same, with an epilogue"},
+                           {lanes, false, "the same, whose lanes read operands into registers"},
+                           {kept, false, "the same, for few k: an operand stays in registers"},
+                           {kept, true, "the same, with an epilogue"}}) {
     std::vector<gemms::stream_instance> all;
     for (const gemms::stream_instance& i : gemms::stream_instances(target::checked))
       if (i.how.by == v.by && i.how.finishes == v.finishes) all.push_back(i);

@@ -13,10 +13,16 @@ namespace antiphase::gemms {
 namespace {
 
 constexpr stream_form forms[] = {
-    {{32, 8}, 8, true, 1, {0, 2.71, 1.03, 2.1, 2.9, 0.106}},    {{32, 16}, 8, true, 1, {0, 3.36, 1.09, 2.9, 3.5, 0.121}},
-    {{32, 32}, 4, true, 1, {0.27, 3.08, 0.87, 2.8, 2.2, 0.19}}, {{64, 64}, 2, true, 1, {0, 4.34, 1.37, 2.6, 3.2, 0.264}},
-    {{32, 32}, 1, true, 4, {0, 2.45, 1.10, 1.3, 3.5, 0.106}},   {{128, 16}, 1, false, 2, {0.73, 1.58, 0.77, 0, 0, 0}},
-    {{64, 64}, 1, false, 2, {1.22, 1.84, 1.12, 0, 0, 0}},       {{32, 32}, 1, false, 4, {0, 1.59, 1.11, 0, 0, 0}},
+    {{32, 8}, 8, true, 1, {0, 2.71, 1.03, 2.1, 2.9, 0.106}},
+    {{32, 16}, 8, true, 1, {0, 3.36, 1.09, 2.9, 3.5, 0.121}},
+    {{32, 32}, 4, true, 1, {0.27, 3.08, 0.87, 2.8, 2.2, 0.19}},
+    {{64, 64}, 2, true, 1, {0, 4.34, 1.37, 2.6, 3.2, 0.264}},
+    {{32, 32}, 1, true, 4, {0, 2.45, 1.10, 1.3, 3.5, 0.106}},
+    {{128, 16}, 1, false, 2, {0.73, 1.58, 0.77, 0, 0, 0}},
+    {{64, 64}, 1, false, 2, {1.22, 1.2, 2.3, 0, 0, 0}},
+    {{32, 32}, 1, false, 4, {0, 1.9, 1.5, 0, 0, 0}},
+    {{64, 8}, 1, false, 5, {1.15, 0.0016, 0.0009, 0.36, 0, 0}, stream_feed::lanes},
+    {{16, 32}, 1, false, 4, {2.1, 0.00085, 0, 0, 0, 0}, stream_feed::kept},
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -35,7 +41,19 @@ double tiles_of(const stream_form& f, const shape& s) { return up(s.long_one / f
 double places_of(const stream_form& f, const shape& s, int cluster) {
   return std::max(1., down(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
 }
+// Warps of their own, so many to a multiprocessor that what they wait for is hidden: what all blocks take adds up.
+double seconds_of_lanes(const stream_form& f, const shape& s) {
+  const double halves = up(s.k / (stream_step / 2)), of_132 = s.multiprocessors / 132.;
+  return 1e-6 * (f.us.start + f.us.cluster * halves + tiles_of(f, s) * (f.us.round + f.us.step * halves) * s.slower / of_132);
+}
+double seconds_of_kept(const stream_form& f, const shape& s) {
+  const double halves = up(s.k / (stream_step / 2)), of_132 = s.multiprocessors / 132.;
+  const double multiply = tiles_of(f, s) * f.us.round * (1 + 0.7 * (halves - 1)) * s.slower, move = s.bytes / 2.9e6;
+  return 1e-6 * (f.us.start + 1.4 * (halves - 1) + std::max(multiply, move) / of_132);
+}
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
+  if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
+  if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
   const double blocks = tiles_of(f, s) * d.cluster * d.parts, all = blocks / places_of(f, s, d.cluster);
   const double rounds = all <= 1 ? 1 : f.shares ? up(all) : (up(all) + all) / 2;
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);

@@ -21,13 +21,17 @@ struct stream_division {
 struct stream_times {
   double start, round, step, cluster, part, each_part;
 };
-// A form of the table: the tile that the best kernel for it has, and whether blocks share tiles.
+// A form of the table: the tile that the best kernel for it has, whether blocks share tiles, and who brings the operands. `ring`: the copy
+// engine or threads. `lanes`: each block takes `round`, and `step` for every 16 k, which all wait for `cluster` microseconds. `kept`: each
+// tile of the walk takes `round`.
+enum class stream_feed : unsigned char { ring, lanes, kept };
 struct stream_form {
   extent2 tile;
   int slabs;
   bool shares;
   int resident;  // blocks of a multiprocessor
   stream_times us;
+  stream_feed feed = stream_feed::ring;
 };
 std::span<const stream_form> stream_forms();
 

@@ -63,10 +63,27 @@ stream_packs packs_of(const stream_plan& plan) {
   return stream_packs::none;
 }
 
+// What lanes can count in 32 bits: k, and bytes from line to line and from k to k.
+bool lanes_reach(const line_operand& o, std::int64_t k) {
+  constexpr std::int64_t far = std::int64_t{1} << 29;  // floats
+  return std::abs(o.line_stride) < far && std::abs(o.k_stride) < far && k < far;
+}
 bool can(const context& where, const stream_instance& with, const both_operands& o, std::int64_t k) {
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
-  return with.how.by == stream_loader::threads ||
-         (features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k));
+  switch (with.how.by) {
+    case stream_loader::engine: return features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k);
+    case stream_loader::threads: return true;
+    case stream_loader::lanes: break;
+    case stream_loader::kept:
+      if (k > most_kept_k(with.how)) return false;
+  }
+  return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
+}
+
+// Tiles of a walk: as many as leave a warp for every place on the device, but no more than it takes to forget what a walk's start costs.
+int rounds_of(const tiled_plan& plan, const stream_policy& how, int multiprocessors) {
+  constexpr std::int64_t enough = 8;
+  return static_cast<int>(std::clamp<std::int64_t>(plan.tiles / (std::int64_t{multiprocessors} * how.blocks * kept_warps), 1, enough));
 }
 
 }  // namespace
@@ -102,50 +119,81 @@ bool can_stream(const context& where, const stream_instance& with, const problem
 }
 
 stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after, const stream_instance& with,
-                        bool turned, const stream_division& how) {
+                        bool turned, const stream_division& how, int rounds) {
   stream_plan plan{in_tiles(p, of, after, turned, with.how.tile), &with, how};
+  if (with.how.by == stream_loader::kept) {
+    plan.rounds = rounds > 0 ? rounds : rounds_of(plan, with.how, multiprocessors_of(where.limits()));
+    static_cast<tiled_plan&>(plan) = in_tiles(p, of, after, turned, {plan.rounds * with.how.tile.m, with.how.tile.n});
+    plan.grid.x = static_cast<unsigned>(ceil_div<std::int64_t>(plan.tiles, kept_warps));
+    plan.k_of_part = p.k();
+    return plan;
+  }
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts, slabs = ceil_div<std::int64_t>(p.k(), stream_step);
   plan.k_of_part = std::max<std::int64_t>(1, ceil_div(slabs, shares)) * stream_step;
   const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks;
-  plan.grid.x = static_cast<unsigned>(with.how.shares ? plan.tiles * shares : std::min(plan.tiles, resident));
+  const bool walks = !with.how.shares && with.how.by != stream_loader::lanes;
+  plan.grid.x = static_cast<unsigned>(walks ? std::min(plan.tiles, resident) : plan.tiles * shares);
   return plan;
 }
+
+namespace {
+// Whether the kernel has the form, or one as wide.
+bool has(const stream_policy& how, const stream_form& f) {
+  const bool same = how.slabs == f.slabs && how.shares == f.shares;
+  switch (f.feed) {
+    case stream_feed::lanes: return how.by == stream_loader::lanes && how.tile == f.tile;
+    case stream_feed::kept: return how.by == stream_loader::kept;
+    case stream_feed::ring: return how.is_fed_by_ring() && same && how.tile.n >= f.tile.n;
+  }
+  return false;
+}
+}  // namespace
 
 // A form is there if any operands will do for a kernel that has it: the choice must not depend on how they lie.
 stream_division_choice divide(const context& where, const problem& p, const batch& of, bool undivided) {
   const std::span<const stream_form> forms = stream_forms();
   unsigned available = 0;
   for (const stream_instance& with : stream_instances(where.kind())) {
-    if (with.how.by != stream_loader::threads || with.how.finishes || shortage_of(where.limits(), with.code) != shortage::none) continue;
+    if (with.how.by == stream_loader::engine || with.how.finishes || shortage_of(where.limits(), with.code) != shortage::none) continue;
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const stream_form& f = forms[i];
       const bool divides = f.slabs > 1 || f.shares;
-      if (with.how.slabs == f.slabs && with.how.shares == f.shares && with.how.tile.n >= f.tile.n && !(undivided && divides))
-        available |= 1u << i;
+      const bool keeps = f.feed == stream_feed::kept;
+      if (has(with.how, f) && !(undivided && divides) && (keeps ? p.k() <= most_kept_k(with.how) : streams(p.k()))) available |= 1u << i;
     }
   }
   return choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits(), available);
 }
 
 // The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the narrowest that is as wide as
-// the form's tile, and of those the one that the copy engine feeds, if it takes the operands.
+// the form's tile, and of those the one that the copy engine feeds, if it takes the operands. Where lanes cannot reach all elements, or
+// know no epilogues, a ring feeds a kernel whose sums are the same.
 std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
                                        const stream_division_choice& best) {
-  const bool turned = p.n() > p.m();
   if (best.form == nullptr) return std::nullopt;
-  const both_operands operands = operands_of(p, of, turned);
+  const bool turned = p.n() > p.m();
   const stream_instance* with = nullptr;
   const auto better = [&](const stream_instance& one, const stream_instance& other) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
+    if (one.how.by == stream_loader::kept) return one.how.stages < other.how.stages;
     return one.how.by == stream_loader::engine && other.how.by != stream_loader::engine;
   };
-  for (const stream_instance& i : stream_instances(where.kind())) {
-    if (i.how.finishes == after.is_plain()) continue;
-    if (i.how.slabs != best.how.slabs || i.how.shares != best.form->shares || i.how.tile.n < best.form->tile.n) continue;
-    if ((with == nullptr || better(i, *with)) && can(where, i, operands, p.k())) with = &i;
-  }
-  if (with == nullptr) return std::nullopt;
-  return plan_stream(where, p, of, after, *with, turned, best.how);
+  const auto find = [&](const stream_form& form, bool turn) {
+    const both_operands operands = operands_of(p, of, turn);
+    for (const stream_instance& i : stream_instances(where.kind()))
+      if (i.how.finishes != after.is_plain() && has(i.how, form) && can(where, i, operands, p.k()) && (with == nullptr || better(i, *with)))
+        with = &i;
+    return with != nullptr;
+  };
+  // What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
+  const bool along_c = p.c.column_stride != 1 && p.c.row_stride == 1;
+  if (best.form->feed == stream_feed::kept && find(*best.form, along_c)) return plan_stream(where, p, of, after, *with, along_c, best.how);
+  stream_form fed = *best.form;
+  if (fed.feed != stream_feed::kept && find(fed, turned)) return plan_stream(where, p, of, after, *with, turned, best.how);
+  if (!streams(p.k())) return std::nullopt;
+  fed.feed = stream_feed::ring;
+  if (find(fed, turned)) return plan_stream(where, p, of, after, *with, turned, best.how);
+  return std::nullopt;
 }
 
 tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile) {
@@ -175,6 +223,7 @@ stream_problem arguments_of(const context& where, const tiled_plan& plan, extent
           .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
           .batch_stride = plan.of.c_stride,
           .packs = packs,
+          .rounds = 1,
           .k = p.k(),
           .k_of_part = plan.k_of_part,
           .tiles_along_long = static_cast<std::uint32_t>(plan.along_long),
@@ -189,8 +238,8 @@ stream_problem arguments_of(const context& where, const tiled_plan& plan, extent
 
 launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on) {
   const stream_policy& with = plan.with->how;
-  const stream_problem arguments =
-      arguments_of(where, plan, with.tile, with.by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace);
+  stream_problem arguments = arguments_of(where, plan, with.tile, with.by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace);
+  arguments.rounds = plan.rounds;
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);

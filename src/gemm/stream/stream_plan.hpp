@@ -43,13 +43,15 @@ stream_problem arguments_of(const context& where, const tiled_plan& plan, extent
 struct stream_plan : tiled_plan {
   const stream_instance* with = nullptr;
   stream_division how;
+  int rounds = 1;  // tiles that a warp walks over
 
   std::size_t workspace() const;  // bytes
 };
 
 // All compiled kernels of the target.
 const std::vector<stream_instance>& stream_instances(target where);
-// K of which a streaming product keeps the promises: of three or four products, what FP64 cuts off may be seen.
+// K of which every streaming product keeps the promises: of three or four products, what FP64 cuts off may be seen, for which only those
+// look that keep an operand in registers.
 constexpr bool streams(std::int64_t k) { return k >= 1 && k != 3 && k != 4; }
 // Whether tiles can be counted.
 bool stream_tiles_fit(const problem& p, const batch& of);
@@ -58,9 +60,9 @@ std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k
 
 // Whether the kernel can run it: the copy engine asks for aligned operands, sm_90 and members of a batch at equal distances.
 bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of, bool turned);
-// With a kernel and a division.
+// With a kernel and a division. rounds: tiles of a warp's walk; 0: as many as the device calls for.
 stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after, const stream_instance& with,
-                        bool turned, const stream_division& how);
+                        bool turned, const stream_division& how, int rounds = 0);
 // The fastest division, by prediction: with no form if no kernel of this build fits the device. `undivided`: of those that add up an output
 // in the order of k alone.
 stream_division_choice divide(const context& where, const problem& p, const batch& of = {}, bool undivided = false);

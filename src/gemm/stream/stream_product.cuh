@@ -15,6 +15,7 @@
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/exact_sum.cuh"
 #include "src/gemm/sparse_lines.cuh"
+#include "src/gemm/stream/stream_lanes.cuh"
 #include "src/gemm/stream/stream_panel.cuh"
 #include "src/gemm/stream/stream_store.cuh"
 
@@ -34,7 +35,7 @@ inline namespace AP_TARGET {
 
 template <stream_policy P> struct stream_product {
   static_assert(valid(P));
-  static constexpr bool by_engine = P.by == stream_loader::engine, shares = P.shares;
+  static constexpr bool by_engine = P.by == stream_loader::engine, by_lanes = P.by == stream_loader::lanes, shares = P.shares;
   static constexpr int computing_warps = P.computing_warps(), threads = (computing_warps + by_engine) * warp_size;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int blocks_wanted = P.blocks;
@@ -63,6 +64,9 @@ template <stream_policy P> struct stream_product {
     double sum[P.slabs][sums::cells][outputs_of_cell][lanes_of_slab];
   };
   struct nothing {};
+  struct ring_slots {
+    stage stages[P.stages];
+  };
   struct one_warp {
     AP_DEV static void meet() { warp_sync(); }
   };
@@ -71,7 +75,7 @@ template <stream_policy P> struct stream_product {
   static constexpr int lines_of_tile = P.tile.m + P.tile.n, lines_of_warp = rows + columns;
   struct storage {
     union {
-      stage stages[P.stages];
+      [[no_unique_address]] std::conditional_t<by_lanes, nothing, ring_slots> slots;
       std::conditional_t<shares, exchange, nothing> parts;  // when there is nothing more to load
     };
     [[no_unique_address]] std::conditional_t<by_engine, ring_of_engine, nothing> ring;
@@ -84,6 +88,11 @@ template <stream_policy P> struct stream_product {
  private:
   using work = stream_work;
   AP_DEV static int steps_of(const work& w) { return static_cast<int>(ceil_div<std::int64_t>(w.k_end - w.k, stream_step * P.slabs)); }
+  // Of those from k on, as many as matter to a slab.
+  AP_DEV static int k_left(const work& w, std::int64_t k) {
+    const std::int64_t left = w.k_end - k;
+    return left > stream_step ? stream_step : static_cast<int>(left > 0 ? left : 0);
+  }
   // Of slab n of a step.
   AP_DEV static std::int64_t k_of(const work& w, int step, int n) { return w.k + (std::int64_t{step} * P.slabs + n) * stream_step; }
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t part) {
@@ -94,8 +103,17 @@ template <stream_policy P> struct stream_product {
             std::int64_t{column} * P.tile.n,
             k < p.k ? k : p.k,
             end < p.k ? end : p.k,
-            p.of_long.of_member(member),
-            p.of_short.of_member(member)};
+            nullptr,
+            nullptr};
+  }
+  // Where a member's operands begin: what is known from its number, and what stands in memory, which earlier work may write.
+  AP_DEV static void find_operands(const params& p, work& w, bool known) {
+    if ((p.of_long.member == nullptr) == known) w.of_long = p.of_long.of_member(w.member);
+    if ((p.of_short.member == nullptr) == known) w.of_short = p.of_short.of_member(w.member);
+  }
+  AP_DEV static void find_operands(const params& p, work& w) {
+    w.of_long = p.of_long.of_member(w.member);
+    w.of_short = p.of_short.of_member(w.member);
   }
 
   // load, by the engine ---------------------------------------------------------------------------------------------------------
@@ -126,7 +144,7 @@ template <stream_policy P> struct stream_product {
       for (int n = 0; n < P.slabs; ++n) {
         const std::int64_t k = k_of(w, step, n);
         if (k >= w.k_end) continue;
-        slab& to = s.stages[at.index].of[n];
+        slab& to = s.slots.stages[at.index].of[n];
         load_panel(to.a, p.long_map, p.of_long.along_k, landed, w.top, k, of_long);
         load_panel(to.b, p.short_map, p.of_short.along_k, landed, w.left, k, of_short);
         ++slabs;
@@ -158,7 +176,7 @@ template <stream_policy P> struct stream_product {
     static constexpr int count = Lines / 8;
     float x[count][4];
 
-    AP_DEV static int line(int first, int l, int g) { return first + l / Two * 8 * Two + Two * g + l % Two; }
+    AP_DEV static int line(int first, int l, int g) { return line_of_lane<Two>(first, l, g); }
     AP_DEV void read(const float* from, bool along_k, int first, int half, int g, int q) {
       using panel = stream_panel<stream_step>;
       if (along_k) {
@@ -175,7 +193,7 @@ template <stream_policy P> struct stream_product {
         for (int l = 0; l < count; l += Two) {
           AP_UNROLL
           for (int i = 0; i < 4; ++i) {
-            const int k = 16 * half + 2 * q + i % 2 + i / 2 * 8;
+            const int k = 16 * half + k_of_lane(i, q);
             const pack<float, Two> all = load_pack<Two>(from + panel::place_of(false, line(first, l, g), k));
             AP_UNROLL
             for (int n = 0; n < Two; ++n) x[l + n][i] = all.element[n];
@@ -184,28 +202,42 @@ template <stream_policy P> struct stream_product {
       }
     }
   };
-  // Whether a lane's first two elements of every line are nonzero, but for the lines in the mask. If all lanes say so, each line has eight.
-  template <int Count> AP_DEV static bool plenty(const float (&x)[Count][4], std::uint32_t but_for) {
-    bool all = true;
+  // 16 k of two lines of the long operand, and of the lane's lines of the short one.
+  template <int Count>
+  AP_DEV static void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4], double (&sum)[Count][4]) {
     AP_UNROLL
-    for (int l = 0; l < Count; ++l) all = all && ((x[l][0] != 0 && x[l][1] != 0) || (but_for >> l & 1u) != 0);
-    return all;
+    for (int k = 0; k < 4; k += 2) {
+      const double of_a[4] = {a[k], below[k], a[k + 1], below[k + 1]};
+      AP_UNROLL
+      for (int j = 0; j < Count; ++j) {
+        const double of_b[2] = {b[j][k], b[j][k + 1]};
+        mma(sum[j], of_a, of_b);
+      }
+    }
   }
   using long_fragment = fragment<16, 2>;
   using short_fragment = fragment<columns, sums::two>;
 
-  // The nonzeros of a warp's lines that it has met, until all are known to be dense, which of most data takes one slab. Lane l looks after
-  // line l, and l + 32. Lines behind the operand's end are dense.
-  struct line_watch {
+  // The nonzeros of a warp's lines that it has met, until all are known to be dense, which of most data takes one slab. Lines behind the
+  // operand's end are dense.
+  // Of the tile's lines, or of its k, as many as there are: of numbers that matter, the smaller.
+  AP_DEV static int as_many(std::int64_t left) {
+    constexpr int enough = 1 << 30;
+    return left < enough ? static_cast<int>(left) : enough;
+  }
+  AP_DEV static int seen_before(const params& p, const work& w, const seat& t, int line) {
+    const int left =
+        line < rows ? as_many(p.of_long.lines - w.top) - t.top - line : as_many(p.of_short.lines - w.left) - t.left - (line - rows);
+    return left > 0 ? 0 : dense_line;
+  }
+  // Of operands in shared memory: lane l looks after line l, and l + 32.
+  struct watch_of_panels {
     static constexpr int of_lane = ceil_div(lines_of_warp, warp_size);
     bool watching;
     int seen[of_lane];
 
-    AP_DEV line_watch(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
-      each([&](int line, int& nonzeros) {
-        const std::int64_t left = line < rows ? p.of_long.lines - w.top - t.top - line : p.of_short.lines - w.left - t.left - (line - rows);
-        nonzeros = left > 0 ? 0 : dense_line;
-      });
+    AP_DEV watch_of_panels(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
+      each([&](int line, int& nonzeros) { nonzeros = seen_before(p, w, t, line); });
     }
     // Calls use(line, nonzeros) for the lane's lines, first those of the long operand.
     AP_DEV void each(auto use) {
@@ -220,13 +252,64 @@ template <stream_policy P> struct stream_product {
         const float* const from = of_long ? s.a.data : s.b.data;
         const int at = of_long ? t.top + line : t.left + line - rows;
         AP_ROLLED
-        for (int i = 0; i < stream_step; ++i) nonzeros += from[stream_panel<stream_step>::place_of(along_k, at, i)] != 0;
+        for (int i = 0; i < stream_step; i += 8) {  // so many reads at once: one by one, their latency would be felt
+          AP_UNROLL
+          for (int n = 0; n < 8; ++n) nonzeros += from[stream_panel<stream_step>::place_of(along_k, at, i + n)] != 0;
+        }
         nonzeros = nonzeros < dense_line ? nonzeros : dense_line;
         all_dense = all_dense && nonzeros == dense_line;
       });
       watching = ballot(!all_dense) != 0;
     }
   };
+
+  // Of operands in registers: the four lanes that have elements of a line all know its nonzeros.
+  using long_lines = lane_lines<rows, 2, P.stages>;
+  using short_lines = lane_lines<columns, sums::two, P.stages>;
+  struct watch_of_lanes {
+    bool watching;
+    int of_long[long_lines::count], of_short[short_lines::count];
+
+    AP_DEV watch_of_lanes(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
+      AP_UNROLL
+      for (int l = 0; l < long_lines::count; ++l) of_long[l] = seen_before(p, w, t, line_of_lane<2>(0, l, t.g));
+      AP_UNROLL
+      for (int l = 0; l < short_lines::count; ++l) of_short[l] = seen_before(p, w, t, rows + line_of_lane<sums::two>(0, l, t.g));
+    }
+    // Calls use(line, nonzeros) for lines of the lane, so that each is looked after by one lane.
+    AP_DEV void each(auto use) {
+      const int lane = lane_index();
+      if (lane % 4 != 0) return;
+      AP_UNROLL
+      for (int l = 0; l < long_lines::count; ++l) use(line_of_lane<2>(0, l, lane / 4), of_long[l]);
+      AP_UNROLL
+      for (int l = 0; l < short_lines::count; ++l) use(rows + line_of_lane<sums::two>(0, l, lane / 4), of_short[l]);
+    }
+    template <int Count> AP_DEV static bool count(const float (&x)[Count][4], int (&seen)[Count]) {
+      bool dense = true;
+      AP_UNROLL
+      for (int l = 0; l < Count; ++l) {
+        int here = (x[l][0] != 0) + (x[l][1] != 0) + (x[l][2] != 0) + (x[l][3] != 0);
+        here += shuffle(here, lane_index() ^ 1);
+        here += shuffle(here, lane_index() ^ 2);
+        seen[l] = seen[l] + here < dense_line ? seen[l] + here : dense_line;
+        dense = dense && seen[l] == dense_line;
+      }
+      return dense;
+    }
+    // left: values of k from the lane's first one on; q: lane % 4.
+    AP_DEV void look(const float (&a)[long_lines::count][4], const float (&b)[short_lines::count][4], int left, int q) {
+      if (left + 2 * q <= 0) return;
+      const bool few = left + 2 * q < dense_line || !plenty(a, left, 0) || !plenty(b, left, 0);
+      if (ballot(few) == 0) {
+        watching = false;
+      } else {
+        const bool of_a = count(a, of_long), of_b = count(b, of_short);
+        watching = ballot(!of_a || !of_b) != 0;
+      }
+    }
+  };
+  using line_watch = std::conditional_t<by_lanes, watch_of_lanes, watch_of_panels>;
 
   // A lane's lines that lie behind the operands' ends, by bit.
   struct outside_lines {
@@ -242,40 +325,33 @@ template <stream_policy P> struct stream_product {
         of_short |= static_cast<std::uint32_t>(w.left + short_fragment::line(t.left, l, t.g) >= p.of_short.lines) << l;
     }
   };
-  // `watching`: whether to look if the first 16 k settle it. Returns whether they do.
-  AP_DEV static bool multiply(const params& p, const slab& s, const seat& t, int halves, bool watching, const outside_lines& outside,
+  // left: values of k. `watching`: whether to look if the first 8 settle it. Returns whether they do.
+  AP_DEV static bool multiply(const params& p, const slab& s, const seat& t, int left, bool watching, const outside_lines& outside,
                               sums& sum) {
-    bool dense = watching;
+    bool dense = watching && left >= dense_line;
     AP_UNROLL
     for (int half = 0; half < 2; ++half) {
-      if (half >= halves) break;
+      if (left <= 16 * half) break;
       short_fragment b;
       b.read(s.b.data, p.of_short.along_k, t.left, half, t.g, t.q);
-      if (dense && half == 0) dense = plenty(b.x, outside.of_short);
+      if (dense && half == 0) dense = plenty(b.x, left - 2 * t.q, outside.of_short);
       AP_UNROLL
       for (int i = 0; i < sums::down; ++i) {
         long_fragment a;
         a.read(s.a.data, p.of_long.along_k, t.top + 16 * i, half, t.g, t.q);
-        if (dense && half == 0) dense = plenty(a.x, outside.of_long >> 2 * i);
-        AP_UNROLL
-        for (int k = 0; k < 4; k += 2) {
-          const double of_a[4] = {a.x[0][k], a.x[1][k], a.x[0][k + 1], a.x[1][k + 1]};
-          AP_UNROLL
-          for (int j = 0; j < short_fragment::count; ++j) {
-            const double of_b[2] = {b.x[j][k], b.x[j][k + 1]};
-            mma(sum.value[i][j], of_a, of_b);
-          }
-        }
+        if (dense && half == 0) dense = plenty(a.x, left - 2 * t.q, outside.of_long >> 2 * i);
+        multiply_half(a.x[0], a.x[1], b.x, sum.value[i]);
       }
     }
-    return watching && ballot(!dense) == 0;
+    return watching && left > 0 && ballot(!dense) == 0;
   }
-  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, line_watch& lines, sums& sum) {
+  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, line_watch& lines,
+                             sums& sum) requires(!by_lanes) {
     const outside_lines outside(p, w, t);
     const auto use = [&](int step, int slot) {
-      const std::int64_t left = w.k_end - k_of(w, step, t.slab);
-      const slab& from = s.stages[slot].of[t.slab];
-      const bool dense = multiply(p, from, t, left > stream_step / 2 ? 2 : left > 0, lines.watching && left > 0, outside, sum);
+      const int left = k_left(w, k_of(w, step, t.slab));
+      const slab& from = s.slots.stages[slot].of[t.slab];
+      const bool dense = multiply(p, from, t, left, lines.watching, outside, sum);
       if (dense) lines.watching = false;
       if (lines.watching && left > 0) lines.look(p, from, t);
     };
@@ -290,7 +366,7 @@ template <stream_policy P> struct stream_product {
       const auto copy = [&](int step, int slot) {
         const std::int64_t k = k_of(w, step, t.slab);
         if (k >= w.k_end) return;
-        slab& to = s.stages[slot].of[t.slab];
+        slab& to = s.slots.stages[slot].of[t.slab];
         copy_panel(to.a, p.of_long, w.of_long, w, w.top, k, t.lane, step < P.stages);
         copy_panel(to.b, p.of_short, w.of_short, w, w.left, k, t.lane, step < P.stages);
       };
@@ -298,6 +374,55 @@ template <stream_policy P> struct stream_product {
       pipeline line{ring};
       line.run(steps, copy, use);
       block_barrier();  // nobody needs the slots
+    }
+  }
+
+  // read and compute, by lanes ---------------------------------------------------------------------------------------------------
+  struct lane_operands {
+    long_lines a;
+    short_lines b;
+    AP_DEV void place(const params& p, const work& w, const seat& t, bool known) {
+      if ((p.of_long.member == nullptr) == known) a.place(p.of_long, w.of_long, w.top, as_many(p.of_long.lines - w.top), t.top, w.k, t.g);
+      if ((p.of_short.member == nullptr) == known)
+        b.place(p.of_short, w.of_short, w.left, as_many(p.of_short.lines - w.left), t.left, w.k, t.g);
+    }
+    AP_DEV std::uint32_t digest() const {
+      std::uint32_t all = 0;
+      AP_UNROLL
+      for (int l = 0; l < long_lines::count; ++l) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(a.line[l]));
+      AP_UNROLL
+      for (int l = 0; l < short_lines::count; ++l) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(b.line[l]));
+      return all ^ static_cast<std::uint32_t>(a.apart ^ b.apart);
+    }
+    AP_DEV void load(int slot, int at, int k) {
+      a.load(slot, at, k);
+      b.load(slot, at, k);
+    }
+  };
+  // With the wait for earlier work.
+  AP_DEV static void compute_by_lanes(const params& p, work& w, const seat& t, line_watch& lines, sums& sum) {
+    lane_operands o;
+    find_operands(p, w, true);
+    o.place(p, w, t, true);
+    const int k = as_many(w.k_end - w.k), first = t.slab * stream_step + k_of_lane(0, t.q);  // of all k, the lane's first one
+    const int halves = 2 * ceil_div(k, stream_step * P.slabs);
+    compute_first(o.digest() ^ static_cast<std::uint32_t>(first ^ halves));
+    wait_for_previous_grid();
+    find_operands(p, w, false);
+    o.place(p, w, t, false);
+    if (halves == 0) return;
+    const auto at = [&](int half) { return first + half / 2 * (stream_step * P.slabs) + half % 2 * (stream_step / 2); };
+    AP_UNROLL
+    for (int n = 0; n < P.stages; ++n) o.load(n, at(n), k);
+    AP_ROLLED
+    for (int half = 0; half < halves; half += P.stages) {
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) {
+        if (lines.watching) lines.look(o.a.x[n], o.b.x[n], k - at(half + n), t.q);
+        AP_UNROLL
+        for (int i = 0; i < sums::down; ++i) multiply_half(o.a.x[n][2 * i], o.a.x[n][2 * i + 1], o.b.x[n], sum.value[i]);
+        if (half + n + P.stages < halves) o.load(n, at(half + n + P.stages), k);
+      }
     }
   }
 
@@ -330,24 +455,27 @@ template <stream_policy P> struct stream_product {
 
   // store, a tile that the block has computed alone ---------------------------------------------------------------------------------
   AP_DEV static void store_alone(const params& p, storage& s, const work& w, const seat& t, line_watch& watch, const sums& sum) {
-    auto& lines = s.lines[t.lane / warp_size];
-    if (watch.watching) {
-      warp_sync();
-      watch.each([&](int line, int nonzeros) { lines.nonzeros[line] = nonzeros; });
-      warp_sync();
-      for (int n = 0; n < lines_of_warp; ++n)
-        if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top + t.top, w.left + t.left, rows, n, lines.found[n]);
-      warp_sync();
+    if (watch.watching) return store_exact(p, s.lines[t.lane / warp_size], w, t, watch, sum);
+    out(p, w, out::place_of(0, t.lane)).template store<sums::down, sums::across>([&](int n) { return sum.at(n); });
+  }
+  // Where lines may be sparse. Cell by cell, since this is much code.
+  AP_DEV static void store_exact(const params& p, line_register<lines_of_warp>& lines, const work& w, const seat& t, line_watch& watch,
+                                 const sums& sum) {
+    warp_sync();
+    watch.each([&](int line, int nonzeros) { lines.nonzeros[line] = nonzeros; });
+    warp_sync();
+    for (int n = 0; n < lines_of_warp; ++n)
+      if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top + t.top, w.left + t.left, rows, n, lines.found[n]);
+    warp_sync();
+    cell all[sums::cells];
+    AP_UNROLL
+    for (int n = 0; n < sums::cells; ++n) all[n] = sum.at(n);
+    AP_ROLLED
+    for (int n = 0; n < sums::cells; ++n) {
+      const cell_place at = out::place_of(n, t.lane);
+      take_exact(p, w, at, lines, at.row - t.top, rows + at.column - t.left, all[n]);
+      out(p, w, at).template store<1, 1>([&](int) { return all[n]; });
     }
-    const out to(p, w, out::place_of(0, t.lane));
-    to.template store<sums::down, sums::across>([&](int n) {
-      cell v = sum.at(n);
-      if (watch.watching) {
-        const cell_place at = out::place_of(n, t.lane);
-        take_exact(p, w, at, lines, at.row - t.top, rows + at.column - t.left, v);
-      }
-      return v;
-    });
   }
 
   // store, a tile that warps, blocks of a cluster and clusters share ---------------------------------------------------------------
@@ -438,54 +566,82 @@ template <stream_policy P> struct stream_product {
 
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
+  // What needs no memory of earlier work comes before the wait for it.
   AP_DEV void operator()(const params& p) const {
+    start_next_grid();
     storage& s = antiphase::shared<storage, shared>();
     const bool computes = warp_index() < computing_warps;
-    if (thread_index() == 0) {
-      if constexpr (by_engine) {
+    if constexpr (by_engine) {
+      if (thread_index() == 0) {
         s.ring.init();
         fence_mbarrier_init();
       }
-      s.any_sparse = 0;
     }
-    if constexpr (shares)
-      for (int n = thread_index(); n < lines_of_tile; n += threads) s.nonzeros_here[n] = 0;
-    block_barrier();
-    wait_for_previous_grid();
-    start_next_grid();
-    slot_cursor at;
     if constexpr (shares) {
-      const int cluster = cluster_extent();
-      const std::uint32_t index = block_index().x / static_cast<unsigned>(cluster), tile = index % p.tiles;
-      const int part = static_cast<int>(index / p.tiles);
-      const work w = work_at(p, tile, std::int64_t{part} * cluster + cluster_rank());
-      const seat t = seat::mine();
-      line_watch lines(p, w, t);
-      sums sum = {};
+      if (thread_index() == 0) s.any_sparse = 0;
+      for (int n = thread_index(); n < lines_of_tile; n += threads) s.nonzeros_here[n] = 0;
+    }
+    if constexpr (by_engine || shares) block_barrier();
+    if constexpr (shares)
+      multiply_shared(p, s, computes);
+    else
+      multiply_alone(p, s, computes);
+  }
+
+ private:
+  AP_DEV static void multiply_shared(const params& p, storage& s, bool computes) {
+    const int cluster = cluster_extent();
+    const std::uint32_t index = block_index().x / static_cast<unsigned>(cluster), tile = index % p.tiles;
+    const int part = static_cast<int>(index / p.tiles);
+    work w = work_at(p, tile, std::int64_t{part} * cluster + cluster_rank());
+    const seat t = seat::mine();
+    line_watch lines(p, w, t);
+    sums sum = {};
+    if constexpr (by_lanes) {
+      compute_by_lanes(p, w, t, lines, sum);
+    } else {
+      wait_for_previous_grid();
+      find_operands(p, w);
+      slot_cursor at;
       if (computes)
         compute(p, s, at, w, t, lines, sum);
       else
         load_by_engine(p, s, at, w);
       block_barrier();  // nobody needs the ring
-      if (computes) leave_sums(s, t, lines, sum);
-      if (cluster > 1)
-        cluster_barrier();
-      else
-        block_barrier();
-      store_shared(p, s, w, tile, part);
-    } else {
-      for (std::uint32_t tile = block_index().x; tile < p.tiles; tile += grid_extent().x) {
-        const work w = work_at(p, tile, 0);
-        if (computes) {
-          const seat t = seat::mine();
-          line_watch lines(p, w, t);
-          sums sum = {};
-          compute(p, s, at, w, t, lines, sum);
-          store_alone(p, s, w, t, lines, sum);
-        } else {
-          load_by_engine(p, s, at, w);
-        }
+    }
+    if (computes) leave_sums(s, t, lines, sum);
+    if (cluster > 1)
+      cluster_barrier();
+    else
+      block_barrier();
+    store_shared(p, s, w, tile, part);
+  }
+  AP_DEV static void multiply_alone(const params& p, storage& s, bool) requires by_lanes {
+    work w = work_at(p, block_index().x, 0);
+    const seat t = seat::mine();
+    line_watch lines(p, w, t);
+    sums sum = {};
+    compute_by_lanes(p, w, t, lines, sum);
+    store_alone(p, s, w, t, lines, sum);
+  }
+  AP_DEV static void multiply_alone(const params& p, storage& s, bool computes) requires(!by_lanes) {
+    std::uint32_t tile = block_index().x;
+    work w = work_at(p, tile, 0);
+    const seat t = seat::mine();
+    wait_for_previous_grid();
+    slot_cursor at;
+    while (tile < p.tiles) {
+      find_operands(p, w);
+      if (computes) {
+        line_watch lines(p, w, t);
+        sums sum = {};
+        compute(p, s, at, w, t, lines, sum);
+        store_alone(p, s, w, t, lines, sum);
+      } else {
+        load_by_engine(p, s, at, w);
       }
+      tile += grid_extent().x;
+      w = work_at(p, tile, 0);
     }
   }
 };

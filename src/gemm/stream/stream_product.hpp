@@ -14,7 +14,9 @@ namespace antiphase::gemms {
 // Who brings the operands to shared memory:
 //   engine    the copy engine (TMA, sm_90), in boxes; operands at multiples of 16 bytes
 //   threads   the computing threads' own asynchronous copies (cp.async, sm_80), of 16 bytes or of 4
-enum class stream_loader : unsigned char { engine, threads };
+//   lanes     nobody: each lane reads its elements into registers, 4 bytes at a time. The least latency, whichever way operands lie
+//   kept      the same, all of K at once: a warp keeps its lines of the short operand while it walks along the long one
+enum class stream_loader : unsigned char { engine, threads, lanes, kept };
 
 // A block computes a tile of C: the lines of the long operand times those of the short one. A stage holds `slabs` slabs of 32 k; each of
 // them has warps of its own, which keep sums of their own.
@@ -22,7 +24,7 @@ struct stream_policy {
   extent2 tile;   // lines of the long operand, lines of the short one
   extent2 warps;  // that share the tile
   int slabs = 1;
-  int stages = 4;
+  int stages = 4;  // of the ring; lanes: halves of a slab in registers, 1 or 2; kept: K is at most 16 times as much
   int blocks = 1;  // per multiprocessor, that registers are left for
   bool shares =
       false;  // a tile is shared by the blocks of a cluster, and by more of them through the workspace; else blocks walk over tiles
@@ -30,6 +32,7 @@ struct stream_policy {
   bool finishes = false;  // knows epilogues. A variant of its own: as a branch, they would cost the others up to a fifth
 
   constexpr bool operator==(const stream_policy&) const = default;
+  constexpr bool is_fed_by_ring() const { return by == stream_loader::engine || by == stream_loader::threads; }
   constexpr int computing_warps() const { return warps.m * warps.n * slabs; }
   // Neighbouring lines of the short operand that a lane reads: of 8 columns, a lane has one at a time.
   constexpr int lines_of_lane() const { return tile.n / warps.n == 8 ? 1 : 2; }
@@ -37,10 +40,13 @@ struct stream_policy {
   constexpr int cell_width() const { return 2 * lines_of_lane(); }
 };
 constexpr int stream_step = 32;  // k of a slab
+constexpr int kept_warps = 4;    // of a block; each has tiles of its own
+constexpr int most_kept_k(const stream_policy& p) { return 16 * p.stages; }
 constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
-  return p.tile.m % 32 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
-         columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares) && p.slabs >= 1 && p.stages >= 2;
+  return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
+         columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares) && p.slabs >= 1 &&
+         (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2);
 }
 
 struct stream_instance {
@@ -59,6 +65,7 @@ struct stream_problem {
   float* const* c_member;                                // an array of pointers, as of operands
   std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
   stream_packs packs;                                    // if the matrix begins at a multiple of 16 bytes
+  std::int32_t rounds;                                   // kept: tiles that a warp walks over along the long operand
   std::int64_t k, k_of_part;                             // k_of_part: a multiple of stream_step
   std::uint32_t tiles_along_long, tiles_along_short;
   std::uint32_t tiles;     // of the whole batch

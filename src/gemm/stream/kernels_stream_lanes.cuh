@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of policy stream whose lanes read operands straight into registers (sm_80).
+#pragma once
+#include <vector>
+#include "src/gemm/stream/stream_kept.cuh"
+#include "src/gemm/stream/stream_product.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+std::vector<stream_instance> stream_lanes_kernels() {
+  using enum stream_loader;
+  return {stream_instance_of<stream_policy{{64, 8}, {4, 1}, 1, 2, 4, false, lanes}>("gemm.stream-lanes-64x8"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, 4, false, kept}>("gemm.stream-kept-16"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, 3, false, kept}>("gemm.stream-kept-32"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, 4, false, kept, true}>("gemm.stream-kept-finish-16"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, 3, false, kept, true}>("gemm.stream-kept-finish-32")};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming products of few k and many outputs, where writing C is most of the work (sm_80).
+#pragma once
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include "src/gemm/blend.cuh"
+#include "src/gemm/exact_sum.cuh"
+#include "src/gemm/finished.cuh"
+#include "src/gemm/sparse_lines.cuh"
+#include "src/gemm/stream/stream_lanes.cuh"
+#include "src/gemm/stream/stream_store.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+//   load a warp's lines of the short operand, as FP64 | by rounds: load lines of the long one, multiply (FP64 Tensor Cores), store
+// A warp takes all k of 32 lines of the short operand to registers for good. In each round it reads 16 lines of the long one, those of the
+// next round ahead, and writes 16 x 32 outputs. They go through shared memory, so that neighbouring lanes store neighbours whether or not
+// rows of C begin at multiples of 16 bytes. Warps have nothing to do with each other.
+// An output has the same sum in the same order as of any other stream that does not divide K.
+template <stream_policy P> struct stream_kept {
+  static_assert(valid(P) && P.by == stream_loader::kept);
+  using sums = stream_sums<P>;
+  static_assert(sums::rows == P.tile.m && sums::rows == 16 && sums::two == 2);
+  static constexpr int warps_of_block = kept_warps, threads = warps_of_block * warp_size, blocks_wanted = P.blocks;
+  static constexpr bool overlaps_previous = true;
+  using params = stream_problem;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  static constexpr int rows = sums::rows, columns = sums::columns, apart_in_c = columns + 8;  // so that lanes write to banks of their own
+  struct storage {
+    alignas(16) float c[warps_of_block][rows][apart_in_c];
+    std::int32_t size_of_column[warps_of_block][columns];  // where they have to be known
+  };
+
+ private:
+  using cell = typename sums::cell;
+  using long_lines = lane_block<rows, P.stages>;
+  using short_lines = lane_block<columns, P.stages>;
+
+  // exact outputs ---------------------------------------------------------------------------------------------------------------
+  // Of a sum of three or four products that is small beside them, by 2^-16, what FP64 has cut off may be seen: it is computed again
+  // (short_product says why that is enough). Sizes are compared by their exponents, as the upper word of an FP64 number has them.
+  static constexpr int step = 1 << 20, bias = 1023 * step, visible = 16 * step, least = -(1 << 28);
+  AP_DEV static int size_of(double x) { return x != 0 ? static_cast<int>(bit_cast<std::uint64_t>(x) >> 32 & 0x7FFFFFFF) : least; }
+  AP_DEV static int size_of(float x) {
+    return x != 0 ? static_cast<int>((bit_cast<std::uint32_t>(x) & 0x7FFFFFFF) >> 3) + (1023 - 127) * step : least;
+  }
+  // Of the largest element of line l, of which four lanes have elements. No product is as small as a line of zeros.
+  template <class T, int Count> AP_DEV static int size_of_line(const T (&x)[P.stages][Count][4], int l) {
+    int largest = least;
+    AP_UNROLL
+    for (int n = 0; n < P.stages; ++n) {
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const int here = size_of(x[n][l][i]);
+        largest = here > largest ? here : largest;
+      }
+    }
+    AP_UNROLL
+    for (int by = 1; by < 4; by *= 2) {
+      const int other = shuffle(largest, lane_index() ^ by);
+      largest = other > largest ? other : largest;
+    }
+    return largest & ~(step - 1);
+  }
+  static constexpr int outputs_of_row = sums::cells * sums::wide;  // of a lane
+  AP_DEV static cell_place output(int n, int g, int q) {
+    return {2 * g + n / outputs_of_row, n / sums::wide % sums::cells * 16 + sums::wide * q + n % sums::wide};
+  }
+  // By output of the lane, whether it is small.
+  AP_DEV static unsigned small_outputs(const sums& sum, const int (&row)[2], const std::int32_t (&column)[columns], int q) {
+    unsigned small = 0;
+    AP_UNROLL
+    for (int n = 0; n < sums::cells; ++n) {
+      const cell v = sum.at(n);
+      const pack<std::int32_t, sums::wide> others = load_pack<sums::wide>(&column[16 * n + sums::wide * q]);
+      AP_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < sums::wide; ++j) {
+          const int here = static_cast<int>(bit_cast<std::uint64_t>(v.value[i][j]) >> 32 & 0x7FFFFFFF);
+          if (here < row[i] + others.element[j] - bias - visible) small |= 1u << (i * outputs_of_row + n * sums::wide + j);
+        }
+      }
+    }
+    return small;
+  }
+  // Computes those again that are outputs of lines with three or four nonzeros. line: of the long operand, the first of the round's.
+  AP_DEV static void mend(const params& p, const stream_work& w, unsigned small, std::int64_t line, int g, int q,
+                          float (&out)[rows][apart_in_c]) {
+    AP_ROLLED
+    for (int n = 0; small >> n != 0; ++n) {
+      const cell_place at = output(n, g, q);
+      if ((small >> n & 1u) == 0 || line + at.row >= p.of_long.lines || w.left + at.column >= p.of_short.lines) continue;
+      const float* const a = w.of_long + (line + at.row) * p.of_long.line_stride;
+      const float* const b = w.of_short + (w.left + at.column) * p.of_short.line_stride;
+      exact_sum exact;
+      int of_a = 0, of_b = 0;  // nonzeros
+      AP_ROLLED
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        const float one = a[k * p.of_long.k_stride], other = b[k * p.of_short.k_stride];
+        exact.add(double{one} * other);
+        of_a += one != 0, of_b += other != 0;
+      }
+      if (is_sparse_count(of_a) || is_sparse_count(of_b)) out[at.row][at.column] = static_cast<float>(exact.value + exact.cut);
+    }
+  }
+
+  // store -----------------------------------------------------------------------------------------------------------------------
+  AP_DEV static float ended(const params& p, float sum, std::int64_t row, std::int64_t column, std::int64_t member, const float* c,
+                            float before) {
+    if constexpr (P.finishes)
+      return finished(p.end, sum, row, column, member, c);
+    else
+      return blend(p.end, sum, &before);
+  }
+  // In packs, from registers: shared memory would add its latency to that of each round.
+  AP_DEV static void store_packs(const params& p, const sums& sum, float* c, int rows_left, int columns_left, int g, int q) {
+    AP_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      float* const row = c + (2 * g + i) * p.long_stride + sums::wide * q;
+      pack<float, sums::wide> before[sums::cells] = {};
+      const auto there = [&](int n) { return 2 * g + i < rows_left && 16 * n + sums::wide * q < columns_left; };
+      if (p.end.beta != 0) {
+        AP_UNROLL
+        for (int n = 0; n < sums::cells; ++n)
+          if (there(n)) before[n] = load_pack<sums::wide>(row + 16 * n);
+      }
+      AP_UNROLL
+      for (int n = 0; n < sums::cells; ++n) {
+        const cell v = sum.at(n);
+        pack<float, sums::wide> four;
+        AP_UNROLL
+        for (int j = 0; j < sums::wide; ++j) four.element[j] = blend(p.end, static_cast<float>(v.value[i][j]), &before[n].element[j]);
+        if (there(n)) store_pack<sums::wide>(row + 16 * n, four);
+      }
+    }
+  }
+  // From shared memory to C, of which there are so many rows (lines of the long operand) and columns from here on.
+  AP_DEV static void store(const params& p, const float (&from)[rows][apart_in_c], float* c, std::int64_t row, std::int64_t column,
+                           int rows_left, int columns_left, std::int64_t member) {
+    const int lane = lane_index();
+    const bool reads_c = !P.finishes && p.end.beta != 0;
+    // Neighbouring lanes take neighbours along whichever line of C is the closer one.
+    const bool along_short = columns > rows && (p.short_stride == 1 || p.long_stride != 1);
+    const int lanes = along_short ? columns : rows, at_once = warp_size / lanes;
+    const int inner = lane % lanes, outer = lane / lanes, inner_left = along_short ? columns_left : rows_left,
+              outer_left = along_short ? rows_left : columns_left;
+    const std::int64_t inner_stride = along_short ? p.short_stride : p.long_stride,
+                       outer_stride = along_short ? p.long_stride : p.short_stride;
+    if (inner >= inner_left) return;
+    constexpr int group = 8;
+    AP_ROLLED
+    for (int first = outer; first < outer_left && first < (along_short ? rows : columns); first += group * at_once) {
+      float* const here = c + inner * inner_stride + first * outer_stride;
+      float before[group] = {};
+      if (reads_c) {
+        AP_UNROLL
+        for (int n = 0; n < group; ++n)
+          if (first + n * at_once < outer_left) before[n] = here[n * at_once * outer_stride];
+      }
+      AP_UNROLL
+      for (int n = 0; n < group; ++n) {
+        const int at = first + n * at_once, i = along_short ? at : inner, j = along_short ? inner : at;
+        if (at >= outer_left) break;
+        float* const to = here + n * at_once * outer_stride;
+        *to = ended(p, from[i][j], row + i, column + j, member, to, before[n]);
+      }
+    }
+  }
+
+ public:
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    start_next_grid();
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4, k = static_cast<int>(p.k);
+    const std::uint32_t tile = block_index().x * warps_of_block + static_cast<unsigned>(warp);
+    const std::uint32_t row_of_tiles = tile / p.tiles_along_short;
+    const int lines = p.rounds * rows;
+    stream_work w{row_of_tiles / p.tiles_along_long,
+                  std::int64_t{row_of_tiles % p.tiles_along_long} * lines,
+                  std::int64_t{tile % p.tiles_along_short} * columns,
+                  0,
+                  k,
+                  nullptr,
+                  nullptr};
+    const auto up_to = [](std::int64_t count, int most) { return count < most ? static_cast<int>(count) : most; };
+    const int lines_left = up_to(p.of_long.lines - w.top, lines), columns_left = up_to(p.of_short.lines - w.left, columns);
+    compute_first(static_cast<std::uint32_t>(lines_left ^ columns_left));
+    wait_for_previous_grid();
+    if (tile >= p.tiles) return;
+    w.of_long = p.of_long.of_member(w.member), w.of_short = p.of_short.of_member(w.member);
+    float* c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
+    const bool packs = !P.finishes && p.packs == stream_packs::along_short && columns_left % sums::wide == 0 &&
+                       (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0);
+    c += w.top * p.long_stride + w.left * p.short_stride;
+
+    long_lines next;
+    const lane_source of_long(p.of_long, w.of_long, w.top, k);
+    of_long.read(next, 0, lines_left, g, q);
+    double kept[P.stages][short_lines::count][4];
+    bool columns_plenty = k >= dense_line;
+    {
+      short_lines b;
+      lane_source(p.of_short, w.of_short, w.left, k).template read<neighbours::none>(b, 0, columns_left, g, q);
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) {
+        AP_UNROLL
+        for (int l = 0; l < short_lines::count; ++l) {
+          AP_UNROLL
+          for (int i = 0; i < 4; ++i) kept[n][l][i] = b.x[n][l][i];
+        }
+      }
+      columns_plenty = columns_plenty && ballot(!plenty(b.x[0], k - 2 * q, 0)) == 0;
+    }
+    float(&out)[rows][apart_in_c] = s.c[warp];
+    bool columns_known = false;
+    AP_ROLLED
+    for (int line = 0; line < lines_left; line += rows, c += rows * p.long_stride) {
+      const long_lines a = next;
+      if (line + rows < lines_left) of_long.read(next, line + rows, lines_left, g, q);
+      sums sum = {};
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) {
+        AP_UNROLL
+        for (int i = 0; i < 4; i += 2) {
+          if (16 * n + 4 * i >= k) break;
+          const double of_a[4] = {a.x[n][0][i], a.x[n][1][i], a.x[n][0][i + 1], a.x[n][1][i + 1]};
+          AP_UNROLL
+          for (int j = 0; j < short_lines::count; ++j) {
+            const double of_b[2] = {kept[n][j][i], kept[n][j][i + 1]};
+            mma(sum.value[0][j], of_a, of_b);
+          }
+        }
+      }
+      unsigned small = 0;
+      if (k > 2 && (!columns_plenty || ballot(!plenty(a.x[0], k - 2 * q, 0)) != 0)) {
+        if (!columns_known) {
+          AP_UNROLL
+          for (int l = 0; l < short_lines::count; ++l) {
+            const int here = size_of_line(kept, l);
+            if (q == 0) s.size_of_column[warp][line_of_lane<2>(0, l, g)] = here;
+          }
+          warp_sync();
+          columns_known = true;
+        }
+        const int row[2] = {size_of_line(a.x, 0), size_of_line(a.x, 1)};
+        small = small_outputs(sum, row, s.size_of_column[warp], q);
+      }
+      if (packs && ballot(small != 0) == 0) {
+        store_packs(p, sum, c, lines_left - line, columns_left, g, q);
+        continue;
+      }
+      AP_UNROLL
+      for (int n = 0; n < sums::cells; ++n) {
+        const cell v = sum.at(n);
+        AP_UNROLL
+        for (int i = 0; i < 2; ++i) {
+          pack<float, sums::wide> four;
+          AP_UNROLL
+          for (int j = 0; j < sums::wide; ++j) four.element[j] = static_cast<float>(v.value[i][j]);
+          store_pack<sums::wide>(&out[2 * g + i][16 * n + sums::wide * q], four);
+        }
+      }
+      mend(p, w, small, w.top + line, g, q, out);
+      warp_sync();
+      store(p, out, c, w.top + line, w.left, lines_left - line, columns_left, w.member);
+      warp_sync();
+    }
+  }
+};
+
+template <stream_policy P> stream_instance stream_kept_of(const char* name) { return {P, kernel_of<stream_kept<P>>(name)}; }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
