@@ -51,7 +51,7 @@ inline judged judge(const dense& c, const product& p) { return judge(c, p, bound
 //                which has a low part, too, whose product with the other low part is left out; then 15 others, which are cut off
 //                because this product is aligned as if its high parts were 2^-14 and 2^14
 // All that is lost is positive. The bound of the tiny element is the column's norm, (16392 + 78) / 2^15. At 0.52 times that the promise is
-// broken, by a fifth, unless the output is computed again.
+// broken, by a tenth, unless the output is computed again.
 inline product product_at_the_certificate(double times) {
   constexpr std::int64_t k = 80, m = 21, n = 13;
   constexpr double cut_off_a = 0x1p-12 - 0x1p-23, cut_off_b = 0x1p-13, large_b = 16392, uncertain_below = (large_b + 78) / 32768;
