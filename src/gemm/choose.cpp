@@ -56,7 +56,7 @@ double cost_of_short(const candidate&, const request& r) {
 bool streams_well(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
-  return streams(r.what.k()) && (!large || first_missing(r.has, of_wgmma) != nullptr);
+  return streams(r.what.k()) && (!large || r.input_is_c || first_missing(r.has, of_wgmma) != nullptr);
 }
 const stream_division_choice& division_of(const request& r) {
   if (!r.division) r.division = divide(r.where, r.what, r.of, r.invariant);
@@ -247,6 +247,7 @@ judged_plan judge(const candidate& c, const request& r) {
   if (first_missing(r.has, c.is.needs) != nullptr) return objection{reason::lacks_feature};
   if (r.is_alone()) return c.plan(c, r);
   if (r.of.by_pointers() && !c.pointers) return objection{reason::pointers};
+  if (!c.finishes && r.input_is_c) return objection{reason::input_is_c};
   if (!c.finishes && !r.after.is_plain() && !finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return c.plan(c, as_asked(c, r, 0));
 }
@@ -346,6 +347,9 @@ request request_for(const context& where, const problem& p, const gemm_options& 
             .after = options.epilogue,
             .invariant = options.reproducible == reproducibility::batch_invariant,
             .rows_to_split = std::nullopt};
+  epilogue& e = r.after;
+  if (is_c(e.residual, e.residual_stride, p, r.of)) e.residual = {};  // what beta adds anyway
+  r.input_is_c = is_gradient(e.function) && is_c(e.input, e.input_stride, p, r.of);
   r.find_rows_to_split();
   return r;
 }
