@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -203,17 +204,22 @@ inline std::string to_text(const lies_at& at) {
 }
 inline std::string to_text(const random_call& r) {
   const auto number = [](auto x) { return std::to_string(static_cast<int>(x)); };
+  const auto real = [](float x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(x));
+    return std::string(text);
+  };
   const char* const where[] = {"none", "apart", "C"};
   std::string text = "seed " + std::to_string(r.seed) + ": " + std::to_string(r.count) + " x (" + std::to_string(r.m) + " x " +
                      std::to_string(r.n) + " x " + std::to_string(r.k) + ")" + (r.members == members_lie::by_pointers ? " by pointers" : "") +
                      ", policy " + r.policy + (r.accuracy == precision::strict ? ", strict" : "") +
-                     (r.reproducible == reproducibility::batch_invariant ? ", batch_invariant" : "") + ", alpha " + std::to_string(r.alpha) +
-                     ", beta " + std::to_string(r.beta) + "\n  A: kind " + number(r.in_a) + ", " + to_text(r.a) + "\n  B: kind " +
+                     (r.reproducible == reproducibility::batch_invariant ? ", batch_invariant" : "") + ", alpha " + real(r.alpha) +
+                     ", beta " + real(r.beta) + "\n  A: kind " + number(r.in_a) + ", " + to_text(r.a) + "\n  B: kind " +
                      number(r.in_b) + ", " + to_text(r.b) + "\n  C: kind " + number(r.in_c) + ", " + to_text(r.c) + "\n  " +
                      (r.brings_workspace ? "first with a workspace, then without" : "first without a workspace, then with one") +
                      (r.counts ? ", counting" : "");
   if (r.of_residual.origin.empty()) return text;
-  return text + "\n  epilogue: function " + number(r.function) + ", scale " + std::to_string(r.scale) + ", residual " +
+  return text + "\n  epilogue: function " + number(r.function) + ", scale " + real(r.scale) + ", residual " +
          where[static_cast<int>(r.residual)] + " (" + to_text(r.of_residual) + "), input " + where[static_cast<int>(r.input)] + " (" +
          to_text(r.of_input) + ")" + (r.before ? ", before (" + to_text(r.of_before) + ")" : "") + (r.row_bias ? ", row bias" : "") +
          (r.column_bias ? ", column bias" : "");
