@@ -14,6 +14,7 @@
 #include "src/gemm/cost.hpp"
 #include "src/gemm/ladder/ladder_plan.hpp"
 #include "src/gemm/request.hpp"
+#include "src/memo.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -32,6 +33,17 @@ double products_of(const request& r) {
 double bytes_of_operands(const request& r) { return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n()); }
 double bytes_of_c(const request& r) {
   return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * (r.what.beta == 0 ? 1 : 2);
+}
+
+// A division of K follows from these alone, and choosing one takes longer than all else that a call asks about. 64 of them are kept.
+template <class Choice> using division_memo = memo<17, Choice, 64>;
+division_memo<int>::key division_key(const request& r) {
+  const device_limits& d = r.device();
+  const auto word = [](auto x) { return static_cast<std::uint64_t>(x); };
+  return {word(r.what.m()), word(r.what.n()), word(r.what.k()), word(r.of.count), word(r.what.beta != 0), word(r.invariant), word(r.where.kind()),
+          word(d.major), word(d.minor), word(d.multiprocessors), word(d.threads_per_block), word(d.threads_per_multiprocessor),
+          word(d.blocks_per_multiprocessor), word(d.registers_per_multiprocessor), d.shared_per_block, d.shared_opt_in,
+          d.shared_per_multiprocessor};
 }
 
 // Sums in FP64 --------------------------------------------------------------------------------------------------------------------------
@@ -59,7 +71,8 @@ bool streams_well(const candidate&, const request& r) {
   return streams(r.what.k()) && (!large || r.input_is_c || first_missing(r.has, of_wgmma) != nullptr);
 }
 const stream_division_choice& division_of(const request& r) {
-  if (!r.division) r.division = divide(r.where, r.what, r.of, r.invariant);
+  static thread_local division_memo<stream_division_choice> known;
+  if (!r.division) r.division = known.get(division_key(r), [&] { return divide(r.where, r.what, r.of, r.invariant); });
   return *r.division;
 }
 judged_plan plan_streams(const candidate&, const request& r) {
@@ -90,7 +103,10 @@ double cost_of_dots(const candidate&, const request& r) { return dots_seconds(r.
 
 // TF32 parts ----------------------------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
-  if (!r.narrow) r.narrow = divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), r.of.count, r.what.beta != 0);
+  static thread_local division_memo<narrow_division_choice> known;
+  if (!r.narrow)
+    r.narrow = known.get(division_key(r),
+                         [&] { return divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), r.of.count, r.what.beta != 0); });
   return *r.narrow;
 }
 judged_plan plan_narrow_product(const candidate&, const request& r) {
