@@ -34,16 +34,18 @@ template <class... Args> void check(cudaError_t result, fmt::format_string<Args.
 // Makes a device current for a scope; the caller's comes back afterwards.
 class current_device {
  public:
-  explicit current_device(int device) {
+  explicit current_device(int device) : device_{device} {
     check(cudaGetDevice(&before_), "cudaGetDevice");
     if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice({})", device);
   }
   current_device(const current_device&) = delete;
   current_device& operator=(const current_device&) = delete;
-  ~current_device() { cudaSetDevice(before_); }
+  ~current_device() {
+    if (before_ != device_) cudaSetDevice(before_);
+  }
 
  private:
-  int before_ = 0;
+  int device_, before_ = 0;
 };
 
 // While some stream of the thread is captured, the runtime refuses what might have to wait for the device, making a memory pool among it.
@@ -131,7 +133,6 @@ decltype(&cuTensorMapEncodeTiled) find_tensor_map_encoder() {
     throw not_supported("the NVIDIA driver has no cuTensorMapEncodeTiled: tensor copies need a driver for CUDA 12.0 or newer");
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
 }
-
 decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
   static const auto found = find_tensor_map_encoder();
   return found;
