@@ -8,6 +8,7 @@
 #include <antiphase/core/error.hpp>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,14 +37,14 @@ double bytes_of_c(const request& r) {
 }
 
 // A division of K follows from these alone, and choosing one takes longer than all else that a call asks about. 64 of them are kept.
-template <class Choice> using division_memo = memo<17, Choice, 64>;
+constexpr std::size_t request_words = 7, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
+template <class Choice> using division_memo = memo<request_words + device_words, Choice, 64>;
 division_memo<int>::key division_key(const request& r) {
-  const device_limits& d = r.device();
   const auto word = [](auto x) { return static_cast<std::uint64_t>(x); };
-  return {word(r.what.m()), word(r.what.n()), word(r.what.k()), word(r.of.count), word(r.what.beta != 0), word(r.invariant), word(r.where.kind()),
-          word(d.major), word(d.minor), word(d.multiprocessors), word(d.threads_per_block), word(d.threads_per_multiprocessor),
-          word(d.blocks_per_multiprocessor), word(d.registers_per_multiprocessor), d.shared_per_block, d.shared_opt_in,
-          d.shared_per_multiprocessor};
+  division_memo<int>::key all{word(r.what.m()),       word(r.what.n()),  word(r.what.k()),    word(r.of.count),
+                              word(r.what.beta != 0), word(r.invariant), word(r.where.kind())};
+  std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);
+  return all;
 }
 
 // Sums in FP64 --------------------------------------------------------------------------------------------------------------------------

@@ -75,7 +75,8 @@ inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std:
   at.apart = interleaved ? width * inner : d.one_in(2) ? (span + 3) / 4 * 4 : span + d.below(40);
   if (!interleaved && d.one_in(10)) at.apart = -at.apart;
   if (w == written::no && d.one_in(4)) at.apart = 0;
-  const std::int64_t first = (d.one_in(8) ? 0 : 64) + (d.one_in(2) ? 0 : d.below(8)) - low - std::min<std::int64_t>(0, (count - 1) * at.apart);
+  const std::int64_t first =
+      (d.one_in(8) ? 0 : 64) + (d.one_in(2) ? 0 : d.below(8)) - low - std::min<std::int64_t>(0, (count - 1) * at.apart);
   std::int64_t end = 0, next = first;
   for (std::int64_t n = 0; n < std::max<std::int64_t>(count, 1); ++n) {
     at.origin.push_back(next);
@@ -101,7 +102,8 @@ inline lies_at draw_vectors(dice& d, std::int64_t length, std::int64_t count) {
 enum class holds { reals, zeros, integers, graded, few_nonzeros, denormal, huge, rows_apart, specials };
 // Element `at` of line `line`, from its place alone.
 inline float number_of(holds what, std::int64_t line, std::int64_t at, std::uint64_t seed) {
-  std::uint64_t h = (static_cast<std::uint64_t>(line) * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(at)) * 0xD6E8FEB86659FD93ull + seed;
+  std::uint64_t h =
+      (static_cast<std::uint64_t>(line) * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(at)) * 0xD6E8FEB86659FD93ull + seed;
   h = (h ^ (h >> 32)) * 0xD6E8FEB86659FD93ull;
   h ^= h >> 29;
   const auto bits = static_cast<std::int32_t>(h >> 39) - (1 << 24);  // of 25
@@ -149,7 +151,14 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   dice d(seed);
   random_call r{.seed = seed};
   const int by = static_cast<int>(d.below(100));
-  if (by >= 50) r.policy = by < 60 ? "stream" : by < 70 ? "narrow" : by < 78 ? "split" : by < 82 ? "split-inside" : by < 86 ? "split-mma" : by < 90 ? "dots" : "short";
+  if (by >= 50)
+    r.policy = by < 60   ? "stream"
+               : by < 70 ? "narrow"
+               : by < 78 ? "split"
+               : by < 82 ? "split-inside"
+               : by < 86 ? "split-mma"
+               : by < 90 ? "dots"
+                         : "short";
   if (by >= 93) r.policy = gemms::policies()[static_cast<std::size_t>(d.below(static_cast<std::int64_t>(gemms::policies().size())))].name;
   if (r.policy == "auto" && d.one_in(12)) r.accuracy = precision::strict;
   if (r.accuracy == precision::fp32 && (r.policy == "auto" || r.policy == "stream" || r.policy == "short") && d.one_in(5))
@@ -157,7 +166,9 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
 
   const bool large = d.one_in(40);
   const std::int64_t budget = large ? 12 * most : most;
-  const auto extent = [&](std::int64_t longest) { return d.one_in(100) ? 0 : d.one_in(3) ? d.log_uniform(longest / 16) * 4 : d.log_uniform(longest); };
+  const auto extent = [&](std::int64_t longest) {
+    return d.one_in(100) ? 0 : d.one_in(3) ? d.log_uniform(longest / 16) * 4 : d.log_uniform(longest);
+  };
   r.m = extent(3000), r.n = extent(3000), r.k = d.one_in(60) ? extent(budget > 100000 ? 140000 : 3000) : extent(5000);
   if (r.policy == "short" && !d.one_in(10)) r.k = 1 + d.below(4);
   if (r.policy == "dots" && !d.one_in(10)) (d.one_in(2) ? r.m : r.n) = 1 + d.below(8);
@@ -199,8 +210,8 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
 }
 
 inline std::string to_text(const lies_at& at) {
-  std::string text = "strides " + std::to_string(at.row_stride) + " and " + std::to_string(at.column_stride) + ", " + std::to_string(at.apart) +
-                     " apart, from " + std::to_string(at.origin[0]);
+  std::string text = "strides " + std::to_string(at.row_stride) + " and " + std::to_string(at.column_stride) + ", " +
+                     std::to_string(at.apart) + " apart, from " + std::to_string(at.origin[0]);
   return text + " of " + std::to_string(at.size);
 }
 inline std::string to_text(const random_call& r) {
@@ -212,11 +223,12 @@ inline std::string to_text(const random_call& r) {
   };
   const char* const where[] = {"none", "apart", "C"};
   std::string text = "seed " + std::to_string(r.seed) + ": " + std::to_string(r.count) + " x (" + std::to_string(r.m) + " x " +
-                     std::to_string(r.n) + " x " + std::to_string(r.k) + ")" + (r.members == members_lie::by_pointers ? " by pointers" : "") +
-                     ", policy " + r.policy + (r.accuracy == precision::strict ? ", strict" : "") +
+                     std::to_string(r.n) + " x " + std::to_string(r.k) + ")" +
+                     (r.members == members_lie::by_pointers ? " by pointers" : "") + ", policy " + r.policy +
+                     (r.accuracy == precision::strict ? ", strict" : "") +
                      (r.reproducible == reproducibility::batch_invariant ? ", batch_invariant" : "") + ", alpha " + real(r.alpha) +
-                     ", beta " + real(r.beta) + "\n  A: kind " + number(r.in_a) + ", " + to_text(r.a) + "\n  B: kind " +
-                     number(r.in_b) + ", " + to_text(r.b) + "\n  C: kind " + number(r.in_c) + ", " + to_text(r.c) + "\n  " +
+                     ", beta " + real(r.beta) + "\n  A: kind " + number(r.in_a) + ", " + to_text(r.a) + "\n  B: kind " + number(r.in_b) +
+                     ", " + to_text(r.b) + "\n  C: kind " + number(r.in_c) + ", " + to_text(r.c) + "\n  " +
                      (r.brings_workspace ? "first with a workspace, then without" : "first without a workspace, then with one") +
                      (r.counts ? ", counting" : "");
   if (r.of_residual.origin.empty()) return text;

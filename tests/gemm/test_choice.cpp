@@ -244,7 +244,8 @@ TEST(gemm_table, what_was_chosen_before_changes_nothing) {
   };
   asked reads_c{.m = 128, .n = 128, .k = 4096};
   reads_c.beta = 1;
-  for (const asked& q : {asked{.m = 128, .n = 128, .k = 4096}, reads_c, asked{.m = 64, .n = 3000, .k = 1000}, asked{.m = 4096, .n = 8, .k = 4096}})
+  for (const asked& q :
+       {asked{.m = 128, .n = 128, .k = 4096}, reads_c, asked{.m = 64, .n = 3000, .k = 1000}, asked{.m = 4096, .n = 8, .k = 4096}})
     for (const std::int64_t count : {1, 3})
       for (const reproducibility how : {reproducibility::by_shape, reproducibility::batch_invariant})
         for (const device_limits& device : all) {

@@ -1,113 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of gemm() drawn at random: every output within the promise, nothing else written, and the same bits again.
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <optional>
 
+#include "tests/gemm/activations.hpp"
 #include "tests/gemm/random_call.hpp"
 #include "tests/gemm/support.hpp"
+#include "tests/gemm/zones.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
-
-// A quiet NaN that tells where it was put, as no kernel makes them.
-float guard_number(std::size_t i) { return std::bit_cast<float>(0x7fe00000u | static_cast<std::uint32_t>(i & 0xfffffu)); }
-bool same_number(float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); }
-
-// The matrices of a batch on the host and on a device, in memory that is full of guards where no element lies.
-class zone {
- public:
-  explicit zone(const lies_at& at) : at_(at), host_(static_cast<std::size_t>(at.size)) {
-    for (std::size_t i = 0; i < host_.size(); ++i) host_[i] = guard_number(i);
-  }
-  // f(member, i, j) of each element.
-  template <class F> void fill(F f) {
-    each([&](std::int64_t n, std::int64_t i, std::int64_t j, std::size_t place) { host_[place] = f(n, i, j); });
-  }
-  void upload(const context& where) { memory_.emplace(where, std::span<const float>(host_)); }
-  void restore() { memory_->copy_from(host_); }
-  float operator()(std::int64_t n, std::int64_t i, std::int64_t j) const { return host_[at_.place(n, i, j)]; }
-  float* data(std::int64_t n = 0) { return memory_->data() + at_.origin[static_cast<std::size_t>(n)]; }
-  template <class T = float> matrix_view<T> view() { return {data(), at_.rows, at_.columns, at_.row_stride, at_.column_stride}; }
-  std::int64_t apart() const { return at_.apart; }
-  std::vector<float> now() const { return memory_->to_host(); }
-  float in(const std::vector<float>& image, std::int64_t n, std::int64_t i, std::int64_t j) const { return image[at_.place(n, i, j)]; }
-  // What has been written outside the elements, if anything; inside, whether an element is still a guard.
-  std::string first_stray(const std::vector<float>& now, bool elements_may_change) const {
-    std::vector<bool> element(host_.size());
-    std::string text;
-    if (elements_may_change)
-      each([&](std::int64_t n, std::int64_t i, std::int64_t j, std::size_t place) {
-        element[place] = true;
-        if (text.empty() && same_number(now[place], guard_number(place)))
-          text = "element (" + std::to_string(i) + ", " + std::to_string(j) + ") of member " + std::to_string(n) + " was not written";
-      });
-    for (std::size_t i = 0; i < host_.size() && text.empty(); ++i)
-      if (!element[i] && !same_number(now[i], host_[i]))
-        text = "float " + std::to_string(i) + " of " + std::to_string(host_.size()) + " was written: " + std::to_string(now[i]);
-    return text;
-  }
-  // The bits, but of a NaN only that it is one.
-  std::string first_difference(const std::vector<float>& one, const std::vector<float>& other) const {
-    for (std::size_t i = 0; i < one.size(); ++i)
-      if (!same_number(one[i], other[i]) && !(std::isnan(one[i]) && std::isnan(other[i])))
-        return "float " + std::to_string(i) + " is " + std::to_string(one[i]) + " first and " + std::to_string(other[i]) + " again";
-    return {};
-  }
-
- private:
-  template <class F> void each(F f) const {
-    for (std::size_t n = 0; n < at_.origin.size(); ++n)
-      for (std::int64_t i = 0; i < at_.rows; ++i)
-        for (std::int64_t j = 0; j < at_.columns; ++j) {
-          const auto member = static_cast<std::int64_t>(n);
-          f(member, i, j, at_.place(member, i, j));
-        }
-  }
-  lies_at at_;
-  std::vector<float> host_;
-  std::optional<device_array<float>> memory_;
-};
-
-// Bytes between guards; what they hold first is of no use.
-class bytes_between {
- public:
-  bytes_between(const context& where, std::size_t size) : size_(size), memory_(where, image()) {}
-  std::span<std::byte> inside() { return {memory_.data() + guard, size_}; }
-  bool intact() const {
-    std::vector<std::byte> now = memory_.to_host();
-    std::copy_n(image().begin() + guard, size_, now.begin() + guard);
-    return now == image();
-  }
-
- private:
-  static constexpr std::ptrdiff_t guard = 1024;
-  std::vector<std::byte> image() const {
-    std::vector<std::byte> all(size_ + 2 * guard);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i * 37 + 0x5B);
-    return all;
-  }
-  std::size_t size_;
-  device_array<std::byte> memory_;
-};
-
-double normal(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.)); }
-double by_definition(activation f, double v, double x) {
-  constexpr double pi = 3.14159265358979323846;
-  const double root = std::sqrt(2 / pi);
-  const auto share = [&](double y) { return 1 / (1 + std::exp(-2 * root * (y + 0.044715 * y * y * y))); };
-  switch (f) {
-    case activation::none: return v;
-    case activation::relu: return v > 0 ? v : 0;
-    case activation::gelu: return v * normal(v);
-    case activation::gelu_tanh: return v * share(v);
-    case activation::relu_gradient: return x > 0 ? v : 0;
-    case activation::gelu_gradient: return v * (normal(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * pi));
-    case activation::gelu_tanh_gradient: return v * (share(x) + x * share(x) * (1 - share(x)) * root * 2 * (1 + 3 * 0.044715 * x * x));
-  }
-  return v;
-}
 
 // A call and its memory.
 class prepared {
@@ -217,7 +120,8 @@ class prepared {
     counted_ = end - start;
     const bool certifies = ran_.kernel.starts_with("split") || ran_.kernel == "narrow";
     const auto most = static_cast<std::uint64_t>(r_.count * r_.m * r_.n * (r_.k / k_of_a_piece + 1));
-    if (counted_ > (certifies ? most : 0)) return std::to_string(counted_) + " outputs were computed again: there are " + std::to_string(most);
+    if (counted_ > (certifies ? most : 0))
+      return std::to_string(counted_) + " outputs were computed again: there are " + std::to_string(most);
     return {};
   }
   // What was written that should not have been.
@@ -235,7 +139,8 @@ class prepared {
   // Outputs that are looked at: all of them, or as many as there is time for.
   std::string judged(const std::vector<float>& c, const std::vector<float>& before) const {
     const std::int64_t all = r_.count * r_.m * r_.n, time = 1'500'000;
-    const std::int64_t number = std::max<std::int64_t>(100, time / std::max<std::int64_t>(r_.k, 1)), step = all <= number ? 1 : all / number | 1;
+    const std::int64_t number = std::max<std::int64_t>(100, time / std::max<std::int64_t>(r_.k, 1)),
+                       step = all <= number ? 1 : all / number | 1;
     for (std::int64_t at = 0; at < all; at += step) {
       const std::string wrong = judged(c, before, at / (r_.m * r_.n), at / r_.n % r_.m, at % r_.n);
       if (!wrong.empty()) return wrong;
@@ -253,21 +158,23 @@ class prepared {
     }
     const bool from_c = r_.residual == apart_or_c::none || r_.residual == apart_or_c::c;
     const double added = r_.beta == 0 ? 0 : static_cast<double>(r_.beta) * (from_c ? c_ : *residual_)(n, i, j);
-    const double of_row = finishes_ && r_.row_bias ? (*rows_)(n, 0, i) : 0., of_column = finishes_ && r_.column_bias ? (*columns_)(n, 0, j) : 0.;
+    const double of_row = finishes_ && r_.row_bias ? (*rows_)(n, 0, i) : 0.,
+                 of_column = finishes_ && r_.column_bias ? (*columns_)(n, 0, j) : 0.;
     const double product = multiplies ? r_.alpha * sum : 0, v = product + added + of_row + of_column;
     const gemm_bound bound = multiplies ? ran_.bound : gemm_bound{};
     const bool plain = !finishes_, only_product = r_.alpha == 1 && r_.beta == 0;
-    const double off = plain && only_product ? bound.allowed(size)
-                                             : bound.allowed(size, r_.alpha, std::abs(product), std::abs(added)) +
-                                                   (plain ? 0 : 0x1p-22 * (std::abs(product) + std::abs(of_row) + std::abs(of_column) + std::abs(added)));
+    const double off = plain && only_product
+                           ? bound.allowed(size)
+                           : bound.allowed(size, r_.alpha, std::abs(product), std::abs(added)) +
+                                 (plain ? 0 : 0x1p-22 * (std::abs(product) + std::abs(of_row) + std::abs(of_column) + std::abs(added)));
     // Sums in FP32 may leave the range before they come back; others when they are stored.
     const double inside = adds_in_fp32() ? 1.001 * size : (std::isfinite(sum) ? std::abs(sum) : 0) + bound.allowed(size);
     const double factor = std::max(1., static_cast<double>(std::abs(r_.alpha)));
     const bool may_leave = !(factor * inside < most) || !(factor * inside + std::abs(added) + 4 < most);
 
     const auto told = [&](const char* what, float is, double must, double allowed) {
-      return std::string(what) + "(" + std::to_string(i) + ", " + std::to_string(j) + ") of member " + std::to_string(n) + " is " + number(is) +
-             ", expected " + number(must) + " within " + number(allowed) + ", of magnitude " + number(size);
+      return std::string(what) + "(" + std::to_string(i) + ", " + std::to_string(j) + ") of member " + std::to_string(n) + " is " +
+             number(is) + ", expected " + number(must) + " within " + number(allowed) + ", of magnitude " + number(size);
     };
     const auto right = [&](float is, double must, double allowed) {
       if (std::isfinite(must) && std::isfinite(is)) return std::abs(is - must) <= allowed;
@@ -325,7 +232,8 @@ class gemm_random_calls : public on_device {
         device_limits limits = simulated_device();
         limits.multiprocessors = multiprocessors;
         const auto number = static_cast<unsigned>(multiprocessors);
-        all.emplace_back(make_cpu_executor({.seed = number, .copies = landing::mixed, .workers = 1 + static_cast<int>(number % 2), .limits = limits}));
+        all.emplace_back(
+            make_cpu_executor({.seed = number, .copies = landing::mixed, .workers = 1 + static_cast<int>(number % 2), .limits = limits}));
       }
     return all[seed % all.size()];
   }
@@ -336,7 +244,9 @@ class gemm_random_calls : public on_device {
 
 // A failed case says its seed: ANTIPHASE_CALLS_SEED=seed ANTIPHASE_CALLS=1 runs it alone, on the same device.
 TEST_P(gemm_random_calls, keep_what_is_promised) {
-  const std::uint64_t calls = from_environment("ANTIPHASE_CALLS", is_cuda() ? 10000 : sanitized ? 30 : 250),
+  const std::uint64_t calls = from_environment("ANTIPHASE_CALLS", is_cuda()   ? 10000
+                                                                  : sanitized ? 30
+                                                                              : 250),
                       first = from_environment("ANTIPHASE_CALLS_SEED", 20261122);
   const std::int64_t most = static_cast<std::int64_t>(from_environment("ANTIPHASE_CALLS_ELEMENTS", is_cuda() ? 250000 : 6000));
   std::map<std::string, int> kernels;
