@@ -8,12 +8,14 @@
 #include <antiphase/core/error.hpp>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "src/gemm/cost.hpp"
 #include "src/gemm/ladder/ladder_plan.hpp"
 #include "src/gemm/request.hpp"
+#include "src/memo.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -32,6 +34,17 @@ double products_of(const request& r) {
 double bytes_of_operands(const request& r) { return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n()); }
 double bytes_of_c(const request& r) {
   return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * (r.what.beta == 0 ? 1 : 2);
+}
+
+// A division of K follows from these alone, and choosing one takes longer than all else that a call asks about. 64 of them are kept.
+constexpr std::size_t request_words = 7, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
+template <class Choice> using division_memo = memo<request_words + device_words, Choice, 64>;
+division_memo<int>::key division_key(const request& r) {
+  const auto word = [](auto x) { return static_cast<std::uint64_t>(x); };
+  division_memo<int>::key all{word(r.what.m()),       word(r.what.n()),  word(r.what.k()),    word(r.of.count),
+                              word(r.what.beta != 0), word(r.invariant), word(r.where.kind())};
+  std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);
+  return all;
 }
 
 // Sums in FP64 --------------------------------------------------------------------------------------------------------------------------
@@ -53,14 +66,15 @@ double cost_of_short(const candidate&, const request& r) {
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
 const stream_division_choice& division_of(const request& r) {
-  if (!r.division) r.division = divide(r.where, r.what, r.of, r.invariant);
+  static thread_local division_memo<stream_division_choice> known;
+  if (!r.division) r.division = known.get(division_key(r), [&] { return divide(r.where, r.what, r.of, r.invariant); });
   return *r.division;
 }
 // Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate.
 bool streams_well(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
-  return (streams(r.what.k()) || division_of(r).form != nullptr) && (!large || first_missing(r.has, of_wgmma) != nullptr);
+  return (streams(r.what.k()) || division_of(r).form != nullptr) && (!large || r.input_is_c || first_missing(r.has, of_wgmma) != nullptr);
 }
 judged_plan plan_streams(const candidate&, const request& r) {
   if (!streams(r.what.k()) && division_of(r).form == nullptr) return objection{reason::few_products};
@@ -93,7 +107,10 @@ double cost_of_dots(const candidate&, const request& r) { return dots_seconds(r.
 
 // TF32 parts ----------------------------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
-  if (!r.narrow) r.narrow = divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), r.of.count, r.what.beta != 0);
+  static thread_local division_memo<narrow_division_choice> known;
+  if (!r.narrow)
+    r.narrow = known.get(division_key(r),
+                         [&] { return divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), r.of.count, r.what.beta != 0); });
   return *r.narrow;
 }
 judged_plan plan_narrow_product(const candidate&, const request& r) {
@@ -250,6 +267,7 @@ judged_plan judge(const candidate& c, const request& r) {
   if (first_missing(r.has, c.is.needs) != nullptr) return objection{reason::lacks_feature};
   if (r.is_alone()) return c.plan(c, r);
   if (r.of.by_pointers() && !c.pointers) return objection{reason::pointers};
+  if (!c.finishes && r.input_is_c) return objection{reason::input_is_c};
   if (!c.finishes && !r.after.is_plain() && !finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return c.plan(c, as_asked(c, r, 0));
 }
@@ -349,6 +367,9 @@ request request_for(const context& where, const problem& p, const gemm_options& 
             .after = options.epilogue,
             .invariant = options.reproducible == reproducibility::batch_invariant,
             .rows_to_split = std::nullopt};
+  epilogue& e = r.after;
+  if (is_c(e.residual, e.residual_stride, p, r.of)) e.residual = {};  // what beta adds anyway
+  r.input_is_c = is_gradient(e.function) && is_c(e.input, e.input_stride, p, r.of);
   r.find_rows_to_split();
   return r;
 }

@@ -26,6 +26,7 @@ struct request {
   batch of;
   epilogue after;
   bool invariant;                        // reproducibility::batch_invariant
+  bool input_is_c = false;               // of a gradient: whoever stores sums in C before the epilogue has lost it
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
   mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
@@ -55,6 +56,7 @@ struct objection {
     many_parts,
     unaligned,
     pointers,
+    input_is_c,
     unknown_sums
   };
   reason why;

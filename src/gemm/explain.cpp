@@ -65,7 +65,7 @@ void describe(gemm_choice& to, const narrow_plan& p) {
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {
-  const extent2 tile{p.how.lines(p.with->lines), p.with->lines};
+  const extent2 tile{p.lines(), p.with->lines};
   to.tile = p.turned ? extent2{tile.n, tile.m} : tile;
   to.tile_k = dots_step * p.how.slots;
   to.stages = 1;
@@ -101,6 +101,8 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
     case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
     case objection::reason::pointers: return "it takes no arrays of pointers: policies stream, dots and short do";
+    case objection::reason::input_is_c:
+      return "it stores sums in C before the epilogue, whose gradient reads C: policies stream, dots and short do both at once";
     case objection::reason::many_parts:
       return fmt::format("K = {} takes parts of up to {} each, which C of {} x {} has too many tiles for", r.what.k(), k_of_narrow_share,
                          r.what.m(), r.what.n());

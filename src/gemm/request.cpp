@@ -121,6 +121,10 @@ void require_own_memory(const problem& p, const batch& of, const epilogue& after
     if (other) require_apart(v, *other);
 }
 
+bool is_c(const matrix_view<const float>& v, std::int64_t member_stride, const problem& p, const batch& of) {
+  return v.data != nullptr && !of.by_pointers() && same_places(of_batch("", v, of, member_stride), of_batch("C", p.c, of, of.c_stride));
+}
+
 problem without_idle_strides(const problem& p) {
   problem q = p;
   q.a = without_idle_strides(p.a);

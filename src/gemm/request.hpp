@@ -20,6 +20,9 @@ bool reads(const problem& p);
 // What a sensible request reads and writes does not lie in this memory. Throws bad_request.
 void require_own_memory(const problem& p, const batch& of, const epilogue& after, const judged_view& v);
 
+// Whether a matrix of the epilogue is C itself, as far as can be told: not of members that pointers lead to.
+bool is_c(const matrix_view<const float>& v, std::int64_t member_stride, const problem& p, const batch& of);
+
 // The same product with strides that are never taken small enough to be multiplied by anything.
 problem without_idle_strides(const problem& p);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "tests/gemm/activations.hpp"
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
@@ -223,22 +224,6 @@ TEST_P(gemm_batches, what_makes_no_sense_is_refused) {
 }
 
 // Epilogues ---------------------------------------------------------------------------------------------------------------------------
-double phi(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.)); }
-double share_of(double x) { return 1 / (1 + std::exp(-2 * std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x))); }
-double by_definition(activation f, double v, double x) {
-  const double slope = std::sqrt(2 / 3.14159265358979323846) * 2 * (1 + 3 * 0.044715 * x * x);
-  switch (f) {
-    case activation::none: return v;
-    case activation::relu: return v > 0 ? v : 0;
-    case activation::gelu: return v * phi(v);
-    case activation::gelu_tanh: return v * share_of(v);
-    case activation::relu_gradient: return x > 0 ? v : 0;
-    case activation::gelu_gradient: return v * (phi(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * 3.14159265358979323846));
-    case activation::gelu_tanh_gradient: return v * (share_of(x) + x * share_of(x) * (1 - share_of(x)) * slope);
-  }
-  return v;
-}
-
 struct epilogue_case {
   activation function;
   bool row_bias, column_bias, residual, before;
@@ -333,19 +318,62 @@ TEST_P(gemm_epilogues, of_streams_and_short_products) {
           expect_finished("auto", epilogue_cases[i], m, n, k, 2, by_c, odd);
         }
 }
-// C itself as the residual and as the gradient's input: each place reads what it replaces.
+// One and two lines of the short operand have more lines of the long one in a thread than eight have.
+TEST_P(gemm_epilogues, of_inner_products) {
+  for (std::size_t i = 0; i < std::size(epilogue_cases); ++i)
+    for (const auto& [m, n, k] :
+         {std::array{1, 1, 1}, {1, 300, 70}, {270, 1, 900}, {2, 530, 33}, {130, 2, 2000}, {3, 140, 50}, {90, 7, 6}}) {
+      SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", case " << i);
+      expect_finished("dots", epilogue_cases[i], m, n, k, 2, i % 2 == 0 ? major::row : major::column, i % 3 == 0);
+    }
+}
+// C itself as the residual and as the gradient's input: each place reads what it replaces. Policies that store sums in C first do not take
+// the latter.
 TEST_P(gemm_epilogues, in_place) {
   const context where = any();
-  const product p = product_of(reals(70, 9, 1), reals(9, 45, 2), 1, 1);
-  matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c), plain(where, p.c, p.place_c);
-  const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .beta = 1};
-  gemm(where, what, {.epilogue = {.function = activation::relu_gradient, .residual = c.view(), .input = c.view()}});
-  gemm_problem other = what;
-  other.c = plain.view();
-  gemm(where, other);
-  where.runs_on().synchronize(nullptr);
-  const dense sums = plain.read();
-  EXPECT_TRUE(same(c.read(), made(70, 45, [&](auto i, auto j) { return p.c(i, j) > 0 ? sums(i, j) : 0; })));
+  for (const int k : {4, 9})
+    for (const std::string& policy : policies_for(k))
+      for (const bool gradient : {false, true}) {
+        SCOPED_TRACE(testing::Message() << policy << ", K = " << k << (gradient ? ", gradient" : ""));
+        const product p = product_of(reals(70, k, 1), reals(k, 45, 2), 1, 1);
+        matrix a(where, p.a, placed_in_packets(major::row, p.a)), b(where, p.b, p.place_b), c(where, p.c, p.place_c),
+            plain(where, p.c, p.place_c);
+        const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .beta = 1};
+        gemm_options how{.policy = policy, .epilogue = {.residual = c.view()}};
+        if (gradient) how.epilogue.function = activation::relu_gradient, how.epilogue.input = c.view();
+        const bool at_once = policy == "auto" || policy == "short" || policy == "stream";
+        std::string refusal;
+        try {
+          gemm(where, what, how);
+        } catch (const not_supported& e) {
+          refusal = e.what();
+        }
+        gemm_problem other = what;
+        other.c = plain.view();
+        if (refusal.empty()) gemm(where, other, {.policy = policy});
+        where.runs_on().synchronize(nullptr);
+        if (gradient && !at_once) {
+          EXPECT_THAT(refusal, HasSubstr("whose gradient reads C"));
+          EXPECT_TRUE(same(c.read(), p.c));
+          continue;
+        }
+        EXPECT_EQ(refusal, "");
+        const dense sums = plain.read();
+        EXPECT_TRUE(same(c.read(), made(70, 45, [&](auto i, auto j) { return !gradient || p.c(i, j) > 0 ? sums(i, j) : 0; })));
+      }
+}
+// Where sums of large products are left to Tensor Cores of FP16, a gradient in place is not.
+TEST_P(gemm_epilogues, in_place_of_large_products) {
+  float* const memory = reinterpret_cast<float*>(std::uintptr_t{1} << 32);  // that nobody reads
+  const matrix_view<float> c{memory + (std::int64_t{1} << 26), 1024, 1024, 1024, 1};
+  const gemm_problem p{.a = {memory, 1024, 1024, 1024, 1}, .b = {memory + (1 << 20), 1024, 1024, 1024, 1}, .c = c};
+  const auto kernel = [&](const matrix_view<const float>& input) {
+    return explain(any(), p, {.epilogue = {.function = activation::gelu_gradient, .input = input}}).kernel;
+  };
+  EXPECT_EQ(kernel(c), "stream");
+  matrix_view<const float> apart = c;
+  apart.data += 1 << 22;
+  EXPECT_NE(kernel(apart), "stream");
 }
 TEST_P(gemm_epilogues, infinities_and_nan) {
   const context where = any();

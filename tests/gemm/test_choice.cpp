@@ -4,6 +4,7 @@
 #include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <cmath>
+#include <thread>
 
 #include "tests/gemm/support.hpp"
 
@@ -216,6 +217,44 @@ TEST(gemm_table, a_call_tells_what_it_ran) {
     EXPECT_EQ(ran.blocks, told.blocks);
     EXPECT_EQ(ran.bound.units, told.bound.units);
   }
+}
+
+// What a thread has found out before must not matter: not what it found for another device that differs in one number, or another request.
+TEST(gemm_table, what_was_chosen_before_changes_nothing) {
+  std::vector<device_limits> all = devices();
+  for (const int multiprocessors : {1, 20, 132}) {
+    all.push_back(published_device("9.0"));
+    all.back().multiprocessors = multiprocessors;
+  }
+  struct told {
+    std::string kernel;
+    std::uint64_t blocks;
+    int cluster, parts;
+    double predicted;
+    bool operator==(const told&) const = default;
+  };
+  const auto tell = [](const device_limits& device, const asked& q, std::int64_t count, reproducibility how) {
+    const context where(make_cpu_executor({.workers = 1, .limits = device}));
+    try {
+      const gemm_choice c = explain(where, problem_of(q), {.batch = {count, q.m * q.k, q.k * q.n, q.m * q.n}, .reproducible = how});
+      return told{c.kernel, c.blocks, c.cluster, c.parts, c.predicted};
+    } catch (const not_supported&) {
+      return told{};
+    }
+  };
+  asked reads_c{.m = 128, .n = 128, .k = 4096};
+  reads_c.beta = 1;
+  for (const asked& q :
+       {asked{.m = 128, .n = 128, .k = 4096}, reads_c, asked{.m = 64, .n = 3000, .k = 1000}, asked{.m = 4096, .n = 8, .k = 4096}})
+    for (const std::int64_t count : {1, 3})
+      for (const reproducibility how : {reproducibility::by_shape, reproducibility::batch_invariant})
+        for (const device_limits& device : all) {
+          const told here = tell(device, q, count, how);
+          told elsewhere{};
+          std::thread([&] { elsewhere = tell(device, q, count, how); }).join();  // it knows nothing yet
+          EXPECT_TRUE(here == elsewhere) << q << ", " << count << " times on " << device.name << " of " << device.multiprocessors << ", "
+                                         << device.shared_opt_in << " bytes: " << here.kernel << ", " << elsewhere.kernel;
+        }
 }
 
 TEST(published, devices_are_known_by_their_capability) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "tool/program/names.hpp"
 
@@ -52,6 +53,24 @@ timing summary(std::vector<double> samples) {
           .slowest_us = samples.back(),
           .lower_quartile_us = quantile(0.25),
           .upper_quartile_us = quantile(0.75)};
+}
+
+timing host_time(const executor& where, const work& run) {
+  constexpr double most_ms = 100;  // of the device's work
+  constexpr int few = 20;
+  where.milliseconds(run, nullptr);  // loads the code, fills what is kept from call to call
+  const double once_ms = std::max(where.milliseconds(run, nullptr), 1e-3);
+  const int rounds = static_cast<int>(std::clamp(most_ms / (few * once_ms), 1., 20.));
+  std::vector<double> samples;
+  for (int round = 0; round < rounds; ++round) {
+    for (int n = 0; n < few; ++n) {
+      const auto start = std::chrono::steady_clock::now();
+      run(nullptr);
+      samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    }
+    where.synchronize(nullptr);
+  }
+  return summary(std::move(samples));
 }
 
 std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how, const timing_observer& so_far) {

@@ -34,6 +34,10 @@ using timing_observer = std::function<void(const std::vector<timing>&)>;
 std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how = {},
                             const timing_observer& so_far = {});
 
+// How long the host takes to queue a run, by the clock on the wall: of up to 400, with few at a time in the stream, so that none waits for
+// another.
+timing host_time(const executor& where, const work& run);
+
 // Of one of `by` runs, where a run held so many.
 timing divided(timing t, int by);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <antiphase/executor/features.hpp>
 #include <antiphase/executor/kernel.hpp>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -24,6 +25,15 @@ struct device_limits {
   std::size_t shared_per_multiprocessor = 64 * 1024;
   std::size_t shared_reserved = 1024;  // the system's own share of every block
 };
+
+// All its numbers: devices that agree in them are alike for everything that is decided by limits.
+inline std::array<std::uint64_t, 11> numbers_of(const device_limits& device) {
+  const auto& [name, major, minor, multiprocessors, threads, threads_of_all, blocks, registers, shared, shared_opt_in, shared_of_all,
+               reserved] = device;  // does not compile if one is missing
+  const auto word = [](int x) { return static_cast<std::uint64_t>(x); };
+  return {word(major), word(minor),   word(multiprocessors), word(threads), word(threads_of_all), word(blocks), word(registers),
+          shared,      shared_opt_in, shared_of_all,         reserved};
+}
 
 // What one block of a compiled kernel takes. Registers and spilled bytes are the GPU compiler's; the CPU executor reports 0.
 struct kernel_usage {

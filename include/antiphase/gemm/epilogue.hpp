@@ -22,7 +22,7 @@ struct epilogue {
   const float* row_bias = nullptr;         // one value for each row of C; null: 0
   const float* column_bias = nullptr;      // one for each column
   matrix_view<const float> residual = {};  // R, read if beta is not 0. Without an address R is C. It is C itself or lies apart from it
-  matrix_view<const float> input = {};     // x of gradients. It is C itself or lies apart from it
+  matrix_view<const float> input = {};     // x of gradients. It lies apart from C, or is C itself: then policies short, stream and dots run
   matrix_view<float> before = {};          // with an address: what f is applied to is stored there, as the input of a gradient later
   std::int64_t row_bias_stride = 0, column_bias_stride = 0, residual_stride = 0, input_stride = 0, before_stride = 0;
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -17,6 +18,7 @@
 
 #include "src/executor/scratch.hpp"
 #include "src/executor/tensor_layout.hpp"
+#include "src/memo.hpp"
 
 namespace antiphase {
 namespace {
@@ -32,16 +34,18 @@ template <class... Args> void check(cudaError_t result, fmt::format_string<Args.
 // Makes a device current for a scope; the caller's comes back afterwards.
 class current_device {
  public:
-  explicit current_device(int device) {
+  explicit current_device(int device) : device_{device} {
     check(cudaGetDevice(&before_), "cudaGetDevice");
     if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice({})", device);
   }
   current_device(const current_device&) = delete;
   current_device& operator=(const current_device&) = delete;
-  ~current_device() { cudaSetDevice(before_); }
+  ~current_device() {
+    if (before_ != device_) cudaSetDevice(before_);
+  }
 
  private:
-  int before_ = 0;
+  int device_, before_ = 0;
 };
 
 // While some stream of the thread is captured, the runtime refuses what might have to wait for the device, making a memory pool among it.
@@ -120,7 +124,7 @@ device_limits describe(int device) {
 }
 
 // The driver's function, which is not linked: a program must start where there is no driver.
-decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
+decltype(&cuTensorMapEncodeTiled) find_tensor_map_encoder() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
   check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
@@ -128,6 +132,10 @@ decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
   if (found != cudaDriverEntryPointSuccess || function == nullptr)
     throw not_supported("the NVIDIA driver has no cuTensorMapEncodeTiled: tensor copies need a driver for CUDA 12.0 or newer");
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+}
+decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
+  static const auto found = find_tensor_map_encoder();
+  return found;
 }
 
 CUtensorMapDataType data_type(int bytes) {
@@ -269,27 +277,18 @@ class cuda_executor final : public executor {
     cudaSetDevice(before);
   }
 
+  // An encoded layout holds nothing but the layout, and encoding takes as long as choosing a kernel: 64 of a thread's are kept.
   tensor_map encode(const tensor_layout& t) const override {
-    require_copyable(t);
-    const current_device use(device_);
-    cuuint64_t extents[tensor_dimensions], strides[tensor_dimensions];
-    cuuint32_t box[tensor_dimensions], steps[tensor_dimensions];
-    for (int d = 0; d < t.dimensions; ++d) {
-      extents[d] = t.extent[d];
-      if (d > 0) strides[d - 1] = t.stride[d];
-      box[d] = t.box[d];
-      steps[d] = 1;
+    static thread_local memo<4 + 3 * tensor_dimensions, tensor_map, 64> known;
+    std::array<std::uint64_t, 4 + 3 * tensor_dimensions> key{
+        reinterpret_cast<std::uintptr_t>(t.data), static_cast<std::uint64_t>(t.element_bytes),
+        static_cast<std::uint64_t>(t.dimensions) << 8 | static_cast<std::uint64_t>(t.pattern), static_cast<std::uint64_t>(device_)};
+    for (std::size_t d = 0; d < tensor_dimensions; ++d) {
+      key[4 + 3 * d] = t.extent[d];
+      key[5 + 3 * d] = t.stride[d];
+      key[6 + 3 * d] = t.box[d];
     }
-    CUtensorMap map{};
-    const CUresult result = tensor_map_encoder()(
-        &map, data_type(t.element_bytes), static_cast<cuuint32_t>(t.dimensions), const_cast<void*>(t.data), extents, strides, box, steps,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(t.pattern), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (result != CUDA_SUCCESS)
-      throw device_error(fmt::format("cuTensorMapEncodeTiled of {} dimensions failed: error {}", t.dimensions, static_cast<int>(result)));
-    tensor_map encoded;
-    static_assert(sizeof map == sizeof encoded && alignof(CUtensorMap) <= alignof(tensor_map));
-    std::memcpy(&encoded, &map, sizeof map);
-    return encoded;
+    return known.get(key, [&] { return encoded(t); });
   }
   kernel_usage usage(const kernel& k) const override {
     const current_device use(device_);
@@ -335,6 +334,28 @@ class cuda_executor final : public executor {
     if (k.entry == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for CUDA", k.name));
     return k.entry;
   }
+  tensor_map encoded(const tensor_layout& t) const {
+    require_copyable(t);
+    const current_device use(device_);
+    cuuint64_t extents[tensor_dimensions], strides[tensor_dimensions];
+    cuuint32_t box[tensor_dimensions], steps[tensor_dimensions];
+    for (int d = 0; d < t.dimensions; ++d) {
+      extents[d] = t.extent[d];
+      if (d > 0) strides[d - 1] = t.stride[d];
+      box[d] = t.box[d];
+      steps[d] = 1;
+    }
+    CUtensorMap map{};
+    const CUresult result = tensor_map_encoder()(
+        &map, data_type(t.element_bytes), static_cast<cuuint32_t>(t.dimensions), const_cast<void*>(t.data), extents, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(t.pattern), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS)
+      throw device_error(fmt::format("cuTensorMapEncodeTiled of {} dimensions failed: error {}", t.dimensions, static_cast<int>(result)));
+    tensor_map made;
+    static_assert(sizeof map == sizeof made && alignof(CUtensorMap) <= alignof(tensor_map));
+    std::memcpy(&made, &map, sizeof map);
+    return made;
+  }
   // A pool of our own: the device's default one returns its memory at every synchronisation, and the next call would wait for more.
   void make_pool() const {
     const beside_capture not_recorded;
@@ -345,16 +366,35 @@ class cuda_executor final : public executor {
     cuuint64_t keep = std::numeric_limits<cuuint64_t>::max();
     check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "setting up a memory pool on {}", limits_.name);
   }
-  // The dynamic shared memory of a launch. The kernel is allowed to have more than 48 KiB, or clusters beyond the portable, after asking.
+  // The dynamic shared memory of a launch. The kernel is allowed to have more than 48 KiB, or clusters beyond the portable, after asking;
+  // once is enough.
   std::size_t prepare(const kernel& k) const {
+    const std::size_t dynamic = k.shared == shared_kind::dynamic ? k.shared_bytes : 0;
+    if (k.cluster <= portable_cluster && dynamic <= limits_.shared_per_block) return dynamic;
+    const asked_for asks(k);
+    std::atomic<std::uint64_t>& before = asked_[asks.place() % asked_.size()];
+    if (before.load(std::memory_order_acquire) == asks.word && asks.word != 0) return dynamic;
+    ask(k);
+    before.store(asks.word, std::memory_order_release);
+    return dynamic;
+  }
+  // What a launch asks for, in a word: 0 if it does not fit in one.
+  struct asked_for {
+    std::uint64_t word = 0;
+    explicit asked_for(const kernel& k) {
+      const auto entry = reinterpret_cast<std::uintptr_t>(k.entry);
+      const std::uint64_t units = k.shared_bytes / 16 + 1, large = k.cluster > portable_cluster ? 1 : 0;
+      if (entry >> 48 == 0 && units < (1u << 15)) word = std::uint64_t{entry} << 16 | units << 1 | large;
+    }
+    std::size_t place() const { return static_cast<std::size_t>(word * 0x9E3779B97F4A7C15u >> 40); }
+  };
+  void ask(const kernel& k) const {
     if (k.cluster > portable_cluster)
       check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
             "asking for clusters of {} blocks for kernel {}", k.cluster, k.name);
-    if (k.shared != shared_kind::dynamic) return 0;
-    if (k.shared_bytes > limits_.shared_per_block)
+    if (k.shared == shared_kind::dynamic && k.shared_bytes > limits_.shared_per_block)
       check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(k.shared_bytes)),
             "asking for {} bytes of shared memory for kernel {}", k.shared_bytes, k.name);
-    return k.shared_bytes;
   }
   void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, stream on, const char* direction) const {
     if (bytes == 0) return;
@@ -366,6 +406,7 @@ class cuda_executor final : public executor {
   device_limits limits_;
   mutable stream_locks streams_;
   mutable scratch_memory scratch_;
+  mutable std::array<std::atomic<std::uint64_t>, 256> asked_{};
   mutable std::once_flag pool_made_;
   mutable cudaMemPool_t pool_ = nullptr;
 };

@@ -60,7 +60,7 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
     if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
   }
   if (plan.with == nullptr) return std::nullopt;
-  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.lines(few_of(p)));
+  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);
   return plan;
 }
@@ -80,7 +80,7 @@ launch_counts run(const context& where, const dots_plan& plan, stream on) {
                                .k = p.k(),
                                .k_of_block = ceil_div<std::int64_t>(of_thread, plan.how.cluster) * dots_step * plan.how.slots,
                                .slots = plan.how.slots,
-                               .lines = plan.how.lines(few_of(p)),
+                               .lines = plan.lines(),
                                .tiles = static_cast<std::uint32_t>(plan.tiles),
                                .end = plan.turned ? transposed(end) : end};
   kernel code = plan.with->code;

@@ -11,6 +11,7 @@
 #include <antiphase/executor/executor.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -45,7 +46,7 @@ std::int64_t tiles_of(const policy& how, const problem& p) {
   return ceil_div<std::int64_t>(p.m(), how.tile.m) * ceil_div<std::int64_t>(p.n(), how.tile.n);
 }
 
-bool is_of(const instance& i, const step& how, parts run) { return std::string_view(i.step) == how.name && i.how.run == run; }
+bool is_of(const instance& i, const step& how, parts run) { return i.how.run == run && std::strcmp(i.step, how.name) == 0; }
 
 // The number of slices that an output's sum is split into: that of the variant with the largest tiles of which C has enough. It depends on
 // the size of C alone, so that the bits do not depend on the operands' layout.

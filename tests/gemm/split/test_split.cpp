@@ -177,6 +177,9 @@ TEST_P(gemm_split, both_sides_of_tiny) {
   }
 }
 
+// Where the certificate decides: what it lets pass keeps the promise by a little, and what it does not let pass would break it.
+TEST_P(gemm_split, both_sides_of_the_certificate) { expect_kept_at_the_certificate(any(), policy()); }
+
 // the same bits ----------------------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, every_schedule_gives_the_same_bits) {
   product p = product_of(scaled(reals(150, 200, 1), [](auto i, auto k) { return i % 7 == 0 ? -(k % 50) : 0; }), reals(200, 137, 2), 1, 1);

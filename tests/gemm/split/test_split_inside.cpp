@@ -161,6 +161,7 @@ TEST_P(split_inside, both_sides_of_tiny) {
     AP_EXPECT_KEPT(inside(p), p);
   }
 }
+TEST_P(split_inside, both_sides_of_the_certificate) { expect_kept_at_the_certificate(here(), policy); }
 // The norm of a row is what bounds how much tiny elements of B can hurt.
 TEST_P(split_inside, tiny_elements_of_b_that_meet_large_rows) {
   product p = product_of_rows(scaled(reals(40, 260, 1), [](auto i, auto k) { return i % 2 ? k / 40 : 0; }), reals(260, 30, 2));

@@ -63,18 +63,21 @@ TEST_F(gemm_split_streams_Cuda, the_same_bits_in_100_runs_beside_other_work) {
   }
 }
 
-// A captured call repeats itself with whatever its operands hold by then, without the host.
-void expect_replays(const context& where, bool own_workspace) {
+// A captured call repeats itself with whatever its operands hold by then, without the host. By streams and narrow products also with
+// partial sums in the workspace.
+void expect_replays(const context& where, bool own_workspace, std::string_view policy) {
   const own_stream on;
-  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{500, 333, 517}, {130, 70, 65}}) {
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{500, 333, 517}, {130, 70, 65}, {130, 72, 4096}}) {
+    SCOPED_TRACE(policy);
     product p = product_with_everything(m, n, k);
     on_the_device memory(where, p);
-    const std::size_t bytes = gemm_workspace(where, memory.problem());
+    const std::size_t bytes = gemm_workspace(where, memory.problem(), {.policy = policy});
     device_array<std::byte> workspace(where, bytes);
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t program = nullptr;
     AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
-    const gemm_options how{.on = on.get, .workspace = own_workspace ? std::span(workspace.data(), bytes) : std::span<std::byte>()};
+    const gemm_options how{
+        .policy = policy, .on = on.get, .workspace = own_workspace ? std::span(workspace.data(), bytes) : std::span<std::byte>()};
     gemm(where, memory.problem(), how);
     AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));
     AP_CUDA_OK(cudaGraphInstantiate(&program, graph, 0));
@@ -83,14 +86,18 @@ void expect_replays(const context& where, bool own_workspace) {
       AP_CUDA_OK(cudaGraphLaunch(program, on.get));
       AP_CUDA_OK(cudaStreamSynchronize(on.get));
       const dense now = memory.c.read();
-      EXPECT_TRUE(same_bits(now, computed(where, "split", p))) << "replay " << replay << ", " << m << " x " << n << " x " << k;
+      EXPECT_TRUE(same_bits(now, computed(where, policy, p))) << "replay " << replay << ", " << m << " x " << n << " x " << k;
     }
     AP_CUDA_OK(cudaGraphExecDestroy(program));
     AP_CUDA_OK(cudaGraphDestroy(graph));
   }
 }
-TEST_F(gemm_split_streams_Cuda, graphs_with_memory_of_the_stream) { expect_replays(context::on("cuda"), false); }
-TEST_F(gemm_split_streams_Cuda, graphs_with_a_workspace) { expect_replays(context::on("cuda"), true); }
+TEST_F(gemm_split_streams_Cuda, graphs_with_memory_of_the_stream) {
+  for (const char* policy : {"split", "stream", "narrow"}) expect_replays(context::on("cuda"), false, policy);
+}
+TEST_F(gemm_split_streams_Cuda, graphs_with_a_workspace) {
+  for (const char* policy : {"split", "stream", "narrow"}) expect_replays(context::on("cuda"), true, policy);
+}
 
 }  // namespace
 }  // namespace antiphase::gemm_test

@@ -4,6 +4,7 @@
 
 #include <antiphase/core/error.hpp>
 
+#include "tests/sanitized.hpp"
 #include "tests/scan/numbers.hpp"
 
 namespace antiphase::scan_test {
@@ -65,6 +66,37 @@ TEST_P(single_pass, many_tiles) {
   const context where = any();
   sums<float>(where, (is_cuda() ? 1000 : 70) * ring_tile<float> + 1234);
   sums<std::uint64_t>(where, (is_cuda() ? 700 : 40) * ring_tile<std::uint64_t> + 1, scan_kind::exclusive, scan_direction::reverse);
+}
+
+// A large number, and in every batch of tiles one that is not quite half a unit of the sum's last place: a carry of FP32 would lose all of
+// them, more than the promise has room for. As one line, and as one segment by flags.
+TEST_P(single_pass, small_sums_of_many_batches_are_not_lost) {
+  if (test::sanitized) GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
+  constexpr std::int64_t batches = 86;
+  const float first = 0x1p24f, small = 0x1.fffffep-1f;
+  const context where = any();
+  for (const scans::lines_kind over : {scans::lines_kind::one, scans::lines_kind::segments}) {
+    if (!is_cuda() && by_threads() != (over == scans::lines_kind::segments)) continue;  // seconds each, of the same code
+    const scans::tile_mover mover = by_threads() ? scans::tile_mover::threads : scans::tile_mover::copy_engine;
+    const std::int64_t batch = 32 * scans::ring_for(4, 4, false, over, mover).tile_of(4, 4), length = batches * batch + 5;
+    std::vector<float> host(static_cast<std::size_t>(length));
+    for (std::int64_t b = 0; b < batches; ++b) host[static_cast<std::size_t>(b * batch + b * 977 % batch)] = b == 0 ? first : small;
+    device_array<float> array(where, host);
+    const scans::problem p{.type = element::f32, .in = array.data(), .out = array.data(), .length = length};
+    if (over == scans::lines_kind::one) {
+      scan(where, p, {.policy = policy()});
+    } else {
+      const device_array<std::uint8_t> heads(where, std::vector<std::uint8_t>(host.size()));
+      scan_by_key(where, p, {.data = heads.data(), .type = element::u8, .by = scans::segments_by::head_flags}, {.policy = policy()});
+      where.runs_on().synchronize(nullptr);
+    }
+    const std::vector<float> out = array.to_host();
+    double exact = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      exact += host[i];
+      ASSERT_LE(std::abs(out[i] - exact), 80 * 0x1p-24 * exact) << i << " of " << length << ", segments: " << static_cast<int>(over);
+    }
+  }
 }
 
 TEST_P(single_pass, the_same_bits_whoever_scans_which_tile) {

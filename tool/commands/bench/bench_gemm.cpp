@@ -35,7 +35,8 @@ constexpr const char* explanation =
     "\n"
     "Columns\n"
     "  time, TFLOP/s  median (--protocol) of all launches of a call, those that prepare included, with the workspace handed in; "
-    "allocating: the same with memory allocated in the order of the stream\n"
+    "allocating: the same with memory allocated in the order of the stream; "
+    "host: what a call takes of the host's time, until its work has been queued\n"
     "  cuBLAS         how many times as fast as cuBLAS in FP32 (pedantic math); roof: share of what the device can do, see below\n"
     "  norm           error relative to FP64 in the Frobenius norm, over a sample: a row and a column of each 128, at least 64 of "
     "either\n"
@@ -99,12 +100,14 @@ struct measured {  // of one precision
   std::uint64_t recomputed = 0;
   timing time;
   std::optional<timing> allocating;
+  timing host = {};
   std::vector<std::string> code;  // of the kernels that ran
 };
 struct measured_rival {
   rival who;
   accuracy error;
   timing time;
+  timing host = {};
 };
 
 // The matrices of a subject on the device, and what is known of their product.
@@ -180,6 +183,8 @@ class bench {
     }
     const std::vector<timing> times = measure(where_.runs_on(), works, how);
     for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
+    for (measured& m : all) m.host = host_time(where_.runs_on(), call(handing_in(m)));
+    if (cublas.who) cublas.host = host_time(where_.runs_on(), cublas.who.run);
     for (measured& m : all) m.code = code_of(where_, std::vector{call(handing_in(m))});
   }
 
@@ -231,7 +236,7 @@ void append(cells& row, cells more) { row.insert(row.end(), more.begin(), more.e
 
 std::string table(const std::vector<outcome>& all, const context& where, bool timed) {
   cells heads{"product", "layout", "data", "by", "kernel"};
-  if (timed) append(heads, {"time us", "spread", "TFLOP/s", "cuBLAS", "roof", "allocating us"});
+  if (timed) append(heads, {"time us", "spread", "TFLOP/s", "cuBLAS", "roof", "allocating us", "host us"});
   append(heads, {"norm", "component", "bias", "allowed", "recomputed", "verified"});
   std::vector<cells> rows{heads};
   for (const outcome& o : all) {
@@ -244,7 +249,7 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
         append(row, time_cells(o.of.size, m.time));
         append(row, {o.cublas.who ? fmt::format("x{:.2f}", o.cublas.time.median_us / m.time.median_us) : "-",
                      most ? fmt::format("{:.0f} %", tflops(o.of.size, m.time.median_us) / *most * 100) : "-",
-                     m.allocating ? fmt::format("{:.1f}", m.allocating->median_us) : "-"});
+                     m.allocating ? fmt::format("{:.1f}", m.allocating->median_us) : "-", fmt::format("{:.1f}", m.host.median_us)});
       }
       append(row, error_cells(m.error));
       append(row, {fmt::format("{:.0f}", m.chosen.bound.units), fmt::format("{:.4g} %", o.share(m) * 100), o.verified(m) ? "yes" : "NO"});
@@ -254,7 +259,7 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
     cells row = start;
     append(row, {"cuBLAS", ""});
     append(row, time_cells(o.of.size, o.cublas.time));
-    append(row, {"", "", ""});
+    append(row, {"", "", "", fmt::format("{:.1f}", o.cublas.host.median_us)});
     append(row, error_cells(o.cublas.error));
     append(row, {"", "", ""});
     rows.push_back(row);
@@ -284,6 +289,8 @@ json record(const outcome& o, const measured& m, const context& where, protocol_
       add_time(value, "cublas_fp32", o.cublas.time);
       add_rival(value, "cublas_fp32", o.cublas.who);
     }
+    value["host_us"] = {{"ours", m.host.median_us}};
+    if (o.cublas.who) value["host_us"]["cublas_fp32"] = o.cublas.host.median_us;
     value["tflops"] = tflops(o.of.size, m.time.median_us);
     if (o.cublas.who) value["times_cublas"] = o.cublas.time.median_us / m.time.median_us;
     if (const auto most = best_rate(where, m.with))
