@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,17 @@ struct product_outcome {
     timing time;
   };
   std::vector<opponent> rivals = {};
-  std::vector<std::string> code = {};  // of the kernels that ran
+  struct in_another_way {
+    gemm_choice chosen = {};
+    accuracy error = {};
+    timing time = {};
+  };
+  std::optional<in_another_way> invariant = {};  // with reproducibility::batch_invariant
+  std::vector<std::string> code = {};            // of the kernels that ran
 
-  bool verified() const { return error.within(chosen.bound.units); }
+  bool verified() const {
+    return error.within(chosen.bound.units) && (!invariant || invariant->error.within(invariant->chosen.bound.units));
+  }
   const opponent* fastest_rival() const;  // null if there is none
 };
 
