@@ -252,9 +252,7 @@ judged_plan judge(const candidate& c, const request& r) {
 }
 // What the tuning has for products like this one.
 double factor_of(const candidate& c, const request& r) {
-  if (r.tuned == nullptr) return 1;
-  const double bytes = extent(r.of.count) * (bytes_of_operands(r) + bytes_of_c(r));
-  return r.tuned->factor(c.is.name, tuning_class_of(std::min(r.what.m(), r.what.n()), r.k(), bytes));
+  return r.tuned == nullptr ? 1 : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), r.of.count));
 }
 double corrected_cost_of(const candidate& c, const request& r) { return factor_of(c, r) * c.cost(c, r); }
 // Seconds, with what an epilogue takes behind it.

@@ -28,8 +28,8 @@ constexpr int schema = 1;
 constexpr std::string_view subject = "gemm";
 constexpr std::size_t most_bytes = std::size_t{1} << 20;        // of a file
 constexpr double least_factor = 1. / 1024, most_factor = 1024;  // beyond, something else is wrong
-constexpr std::size_t by_lines = tuning_class::lines.size() + 1, by_k = tuning_class::k.size() + 1,
-                      by_bytes = tuning_class::bytes.size() + 1;
+constexpr std::string_view expected_factors = "arrays of 7, in each 4, in each 7, in each 3 factors";
+static_assert(tuning_class::extents == std::array<std::size_t, 4>{7, 4, 7, 3});
 
 // Reads the members of a JSON object; complaints name the file and the member.
 class reader {
@@ -86,11 +86,14 @@ double read_factor(const reader& from, const std::string& policy, const json& va
   if (!(factor >= least_factor && factor <= most_factor)) from.wrong(policy, value, "factors from 1/1024 to 1024");
   return factor;
 }
-// An array of so many elements.
-const json& array_of(const reader& from, const std::string& policy, const json& value, std::size_t size) {
-  if (!value.is_array() || value.size() != size)
-    from.wrong(policy, value, fmt::format("{} arrays of {} arrays of {} factors", by_lines, by_k, by_bytes));
-  return value;
+// The arrays' innermost numbers, in their order: that of tuning_class::index().
+void read_factors(const reader& from, const std::string& policy, const json& value, std::size_t depth, double*& to) {
+  if (depth == tuning_class::extents.size()) {
+    *to++ = read_factor(from, policy, value);
+    return;
+  }
+  if (!value.is_array() || value.size() != tuning_class::extents[depth]) from.wrong(policy, value, expected_factors);
+  for (const json& one : value) read_factors(from, policy, one, depth + 1, to);
 }
 tuning::of_policy read_policy(const reader& from, const std::string& policy, const json& value) {
   std::vector<std::string> known;
@@ -99,10 +102,8 @@ tuning::of_policy read_policy(const reader& from, const std::string& policy, con
   if (std::ranges::find(known, policy) == known.end())
     from.complain(fmt::format("'factors' has a policy '{}': expected {}", policy, listed(known)));
   tuning::of_policy to{policy, {}};
-  std::size_t at = 0;
-  for (const json& lines : array_of(from, policy, value, by_lines))
-    for (const json& k : array_of(from, policy, lines, by_k))
-      for (const json& factor : array_of(from, policy, k, by_bytes)) to.factors[at++] = read_factor(from, policy, factor);
+  double* next = to.factors.data();
+  read_factors(from, policy, value, 0, next);
   return to;
 }
 
@@ -131,10 +132,10 @@ tuning parse(std::string_view text, std::string from, versions taken) {
   if (content.contains("made")) t.made = whole.text("made", "a text");
   if (taken == versions::this_one && t.version != build_info().version) return t;
 
-  const reader classes = whole.object("classes", "an object with lines, k, bytes");
-  require_ends(classes, "lines", tuning_class::lines);
+  const reader classes = whole.object("classes", "an object with shorter, longer, k");
+  require_ends(classes, "shorter", tuning_class::shorter);
+  require_ends(classes, "longer", tuning_class::longer);
   require_ends(classes, "k", tuning_class::k);
-  require_ends(classes, "bytes", tuning_class::bytes);
   const json& factors = whole.at("factors", "an object with the factors of each policy");
   if (!factors.is_object()) whole.wrong("factors", factors, "an object with the factors of each policy");
   for (const auto& [policy, value] : factors.items()) t.policies.push_back(read_policy(whole, policy, value));
@@ -184,6 +185,16 @@ std::string device_text(std::string_view name, std::string_view capability, int 
   return fmt::format("{} ({}, {} multiprocessors)", name, capability, multiprocessors);
 }
 
+// Arrays within arrays, of the two outermost a line for each element, so that people can read it and compare two of them.
+std::string factors_text(const double*& next, std::size_t depth) {
+  if (depth == tuning_class::extents.size()) return json(*next++).dump();
+  const std::string line = depth < 2 ? fmt::format("\n{:{}}", "", 6 + 2 * depth) : "",
+                    end = depth < 2 ? fmt::format("\n{:{}}", "", 4 + 2 * depth) : "";
+  std::string text = "[";
+  for (std::size_t i = 0; i < tuning_class::extents[depth]; ++i) text += (i == 0 ? "" : ",") + line + factors_text(next, depth + 1);
+  return text + end + "]";
+}
+
 json ends_of(std::span<const std::int64_t> ends) { return json(std::vector<std::int64_t>(ends.begin(), ends.end())); }
 
 }  // namespace
@@ -204,36 +215,20 @@ tuning read_tuning(const std::string& path) {
 }
 
 std::string to_text(const tuning& t) {
-  json factors = json::object();
-  for (const tuning::of_policy& one : t.policies) {
-    json lines = json::array();
-    for (std::size_t l = 0, at = 0; l < by_lines; ++l) {
-      json depths = json::array();
-      for (std::size_t k = 0; k < by_k; ++k) {
-        json sizes = json::array();
-        for (std::size_t b = 0; b < by_bytes; ++b) sizes.push_back(one.factors[at++]);
-        depths.push_back(sizes);
-      }
-      lines.push_back(depths);
-    }
-    factors[one.policy] = lines;
-  }
   const json head{
       {"schema", schema},
       {"tuning", subject},
       {"version", t.version},
       {"made", t.made},
       {"device", {{"name", t.device}, {"compute_capability", t.compute_capability}, {"multiprocessors", t.multiprocessors}}},
-      {"classes", {{"lines", ends_of(tuning_class::lines)}, {"k", ends_of(tuning_class::k)}, {"bytes", ends_of(tuning_class::bytes)}}}};
-  // A line for each class of lines, so that people can read it and compare two of them.
+      {"classes",
+       {{"shorter", ends_of(tuning_class::shorter)}, {"longer", ends_of(tuning_class::longer)}, {"k", ends_of(tuning_class::k)}}}};
   std::string text = "{\n";
   for (const auto& [key, value] : head.items()) text += fmt::format("  {}: {},\n", json(key).dump(), value.dump());
   text += "  \"factors\": {";
-  for (const char* separator = "\n"; const auto& [policy, lines] : factors.items()) {
-    text += fmt::format("{}    {}: [", separator, json(policy).dump());
-    for (const char* between = "\n"; const json& of : lines) text += fmt::format("{}      {}", std::exchange(between, ",\n"), of.dump());
-    text += "\n    ]";
-    separator = ",\n";
+  for (const char* separator = "\n"; const tuning::of_policy& one : t.policies) {
+    const double* next = one.factors.data();
+    text += fmt::format("{}    {}: {}", std::exchange(separator, ",\n"), json(one.policy).dump(), factors_text(next, 0));
   }
   return text + "\n  }\n}\n";
 }

@@ -47,7 +47,7 @@ constexpr const char* explanation =
     "  ANTIPHASE_TUNING=h200.json antiphase info\n"
     "      which tuning is in use";
 
-constexpr std::int64_t most_products = 4096, largest_extent = 8192;
+constexpr std::int64_t most_products = 16384, largest_extent = 8192;
 constexpr std::uint64_t seed = 20261122;  // no list of bench gemm, whose figures are to judge what comes of this one
 constexpr double worth_measuring = 4;     // a policy that is predicted to take so many times as long as the first is not
 const gemm_tuning as_predicted{};         // leaves predictions as they are
@@ -69,8 +69,7 @@ gemm_options by(const std::string& policy) { return {.policy = policy, .tuning =
 
 contest contest_of(const context& where, const listed_product& p, std::size_t& workspace) {
   const auto [m, n, k] = p.size;
-  const double bytes = 4. * static_cast<double>(p.of_a() + p.of_b() + p.of_c() * (p.beta == 0 ? 1 : 2));
-  contest one{p, {gemms::tuning_class_of(std::min(m, n), k, bytes), {}}};
+  contest one{p, {gemms::tuning_class_of(m, n, k, p.count), {}}};
   const gemm_choice chosen = explain(where, imagined(p), in_batches(p, by("auto")));
   for (const gemm_choice::candidate& c : chosen.considered) {
     if (c.predicted > worth_measuring * chosen.considered.front().predicted) continue;

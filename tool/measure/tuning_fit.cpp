@@ -23,7 +23,9 @@ struct mean_log {
 
 bool side_by_side(const tuning_class& x, const tuning_class& y) {
   const auto apart = [](std::size_t i, std::size_t j) { return std::max(i, j) - std::min(i, j); };
-  return apart(x.by_lines, y.by_lines) + apart(x.by_k, y.by_k) + apart(x.by_bytes, y.by_bytes) == 1;
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < x.at.size(); ++i) steps += apart(x.at[i], y.at[i]);
+  return steps == 1;
 }
 
 std::vector<std::string> policies_of(std::span<const tuning_sample> samples) {
@@ -52,15 +54,16 @@ mean_log all_of(const by_class& ratios) {
 }  // namespace
 
 std::vector<gemms::tuning::of_policy> fitted(std::span<const tuning_sample> samples) {
-  constexpr double neighbour = .25, everywhere = 1;
+  // Of the weights that were tried these chose best for products that the factors did not come from.
+  constexpr double neighbour = .1;
+  constexpr mean_log as_predicted{0, 1};
   std::vector<gemms::tuning::of_policy> all;
   for (const std::string& policy : policies_of(samples)) {
     const by_class ratios = ratios_of(samples, policy);
-    const mean_log mean{all_of(ratios).value(), 1};
     gemms::tuning::of_policy& to = all.emplace_back(gemms::tuning::of_policy{policy, {}});
     for (std::size_t i = 0; i < tuning_class::count; ++i) {
       mean_log here = ratios[i];
-      here.add(mean, everywhere);
+      here.add(as_predicted, 1);
       for (std::size_t j = 0; j < tuning_class::count; ++j)
         if (side_by_side(gemms::tuning_class_at(i), gemms::tuning_class_at(j))) here.add(ratios[j], neighbour);
       to.factors[i] = std::round(1000 * std::exp(here.value())) / 1000;

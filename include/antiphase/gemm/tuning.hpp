@@ -11,30 +11,45 @@
 
 namespace antiphase::gemms {
 
-// Products of which a policy's prediction errs alike. Each class reaches up to its number; one more has no end.
+// Products of which a policy's prediction errs alike, by what errors were seen to follow. A class reaches up to its number; one more has no
+// end.
 struct tuning_class {
-  static constexpr std::array<std::int64_t, 4> lines{8, 32, 128, 512};   // rows or columns of C, whichever are fewer
-  static constexpr std::array<std::int64_t, 3> k{32, 256, 2048};         // products of an output
-  static constexpr std::array<std::int64_t, 2> bytes{1 << 20, 1 << 25};  // of A, B and C, of all members of a batch
-  static constexpr std::size_t count = (lines.size() + 1) * (k.size() + 1) * (bytes.size() + 1);
+  static constexpr std::array<std::int64_t, 6> shorter{2, 4, 8, 32, 128, 512};  // side of C
+  static constexpr std::array<std::int64_t, 3> longer{64, 512, 2048};           // side, of all members of a batch together
+  static constexpr std::array<std::int64_t, 6> k{4, 16, 64, 256, 1024, 4096};
+  enum alignment { all, not_m_or_n, not_k };  // are 1 or multiples of 4, so that rows without gaps lie at multiples of 16 bytes
+  static constexpr std::array<std::size_t, 4> extents{shorter.size() + 1, longer.size() + 1, k.size() + 1, 3};
+  static constexpr std::size_t count = extents[0] * extents[1] * extents[2] * extents[3];
 
-  std::size_t by_lines = 0, by_k = 0, by_bytes = 0;  // which class, from 0 on
+  std::array<std::size_t, 4> at = {};  // which class of each, from 0 on
   constexpr bool operator==(const tuning_class&) const = default;
-  // Its place among all.
-  constexpr std::size_t index() const { return (by_lines * (k.size() + 1) + by_k) * (bytes.size() + 1) + by_bytes; }
+  // Its place among all, from 0 on.
+  constexpr std::size_t index() const {
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < at.size(); ++i) place = place * extents[i] + at[i];
+    return place;
+  }
 };
 constexpr tuning_class tuning_class_at(std::size_t index) {
-  constexpr std::size_t sizes = tuning_class::bytes.size() + 1, depths = tuning_class::k.size() + 1;
-  return {index / sizes / depths, index / sizes % depths, index % sizes};
+  tuning_class of;
+  for (std::size_t i = of.at.size(); i-- > 0; index /= tuning_class::extents[i]) of.at[i] = index % tuning_class::extents[i];
+  return of;
 }
-// Of a product whose C has so many lines. `bytes` may have been rounded.
-constexpr tuning_class tuning_class_of(std::int64_t lines, std::int64_t k, double bytes) {
-  const auto place = [](const auto& ends, auto value) {
+// Of `count` products, M, N and K from 1 on.
+constexpr tuning_class tuning_class_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count = 1) {
+  const auto place = [](const auto& ends, std::int64_t value) {
     std::size_t i = 0;
-    while (i < ends.size() && value > static_cast<decltype(value)>(ends[i])) ++i;
+    while (i < ends.size() && value > ends[i]) ++i;
     return i;
   };
-  return {place(tuning_class::lines, lines), place(tuning_class::k, k), place(tuning_class::bytes, bytes)};
+  const std::int64_t shorter = m < n ? m : n, longer = m < n ? n : m;
+  const bool many = count > tuning_class::longer.back() / longer;  // longer * count may be more than a number holds
+  const auto whole = [](std::int64_t extent) { return extent == 1 || extent % 4 == 0; };
+  const tuning_class::alignment a = k % 4 != 0               ? tuning_class::not_k
+                                    : !whole(m) || !whole(n) ? tuning_class::not_m_or_n
+                                                             : tuning_class::all;
+  return {{place(tuning_class::shorter, shorter), many ? tuning_class::longer.size() : place(tuning_class::longer, longer * count),
+           place(tuning_class::k, k), static_cast<std::size_t>(a)}};
 }
 
 // Factors by which gemm multiplies its predictions before it takes the policy with the least. A value; what it holds follows from the file
