@@ -71,10 +71,10 @@ class BenchList(ToolTest):
 
     def test_serving(self):
         """Also with batch_invariant results, whose policies are not those of speed."""
-        records = self.result("--serving", "--largest", "40")["records"]
+        records = self.result("--serving", "--largest", "100")["records"]
         self.assertEqual([(r["group"], r["name"]) for r in records[:2]], [("projection", "one token"), ("projection", "8 tokens")])
-        self.assertEqual([tuple(r["shape"].values()) for r in records[5:10]], [(m, 40, 40) for m in (1, 8, 32, 40, 40)])
-        self.assertEqual({r["set"] for r in records}, {"serving up to 40"})
+        self.assertEqual([tuple(r["shape"].values()) for r in records[5:10]], [(m, 100, 100) for m in (1, 8, 32, 100, 100)])
+        self.assertEqual({r["set"] for r in records}, {"serving up to 100"})
         self.assertEqual(len({(r["group"], r["name"]) for r in records}), 15)
         for record in records:
             self.assertIs(record["verified"], True)
@@ -82,6 +82,7 @@ class BenchList(ToolTest):
             self.assertEqual(invariant["policy"], "stream")
             self.assertTrue(0 <= invariant["component"] <= invariant["allowed"] < 2, record)
             self.assertNotIn("price", invariant)  # of a simulated GPU it would mean nothing
+        self.assertNotEqual({r["policy"] for r in records}, {"stream"})
         of_split = self.result("--serving", "--largest", "12", "--policy", "split")["records"]
         self.assertEqual({(r["policy"], r["batch_invariant"]["policy"]) for r in of_split}, {("split", "stream")})
         self.assertNotIn("batch_invariant", self.result("--random", "1", "2", "--largest", "9")["records"][0])
