@@ -14,6 +14,13 @@
 
 namespace antiphase::tool {
 
+// Of the same product in another way.
+struct other_outcome {
+  gemm_choice chosen = {};
+  accuracy error = {};
+  timing time = {};
+};
+
 struct product_outcome {
   listed_product of;
   gemm_choice chosen = {};
@@ -27,13 +34,8 @@ struct product_outcome {
     timing time;
   };
   std::vector<opponent> rivals = {};
-  struct in_another_way {
-    gemm_choice chosen = {};
-    accuracy error = {};
-    timing time = {};
-  };
-  std::optional<in_another_way> invariant = {};  // with reproducibility::batch_invariant
-  std::vector<std::string> code = {};            // of the kernels that ran
+  std::optional<other_outcome> invariant = {};  // with reproducibility::batch_invariant
+  std::vector<std::string> code = {};           // of the kernels that ran
 
   bool verified() const {
     return error.within(chosen.bound.units) && (!invariant || invariant->error.within(invariant->chosen.bound.units));
