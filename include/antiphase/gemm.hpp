@@ -24,7 +24,7 @@ using gemm_batch = gemms::batch;
 // {.function, .scale, .row_bias, .column_bias, .residual, ...}: what is done with results before they are stored.
 using gemm_epilogue = gemms::epilogue;
 using gemms::activation;
-// What was measured on a device, beside which predictions are corrected.
+// What was measured of policies on a device, by which auto corrects its predictions.
 using gemm_tuning = gemms::tuning;
 
 // What an output may be off by: bound_of() says it in numbers, docs/accuracy.md what it rests on.

@@ -237,6 +237,20 @@ TEST(gemm_tuning, factors_decide_among_policies) {
   EXPECT_GT(changed, 100);
 }
 
+// Where there is nothing to multiply, there is nothing to choose, and empty extents have a class like others.
+TEST(gemm_tuning, empty_products_are_fine) {
+  const context where(make_cpu_executor({.limits = an_h200()}));
+  for (const std::int64_t m : {0, 1, 5000})
+    for (const std::int64_t n : {0, 1, 5000})
+      for (const std::int64_t k : {0, 7})
+        for (const std::int64_t count : {0, 1, 3}) {
+          if (m * n * k * count != 0) continue;
+          const gemm_choice is = explain(where, problem_of(m, n, k), {.batch = {.count = count, .a_stride = 1 << 20, .c_stride = 1 << 26}});
+          EXPECT_TRUE(is.considered.empty());
+          EXPECT_GT(is.predicted, 0);
+        }
+}
+
 // Members that a policy computes one after the other are products by themselves; those that it takes at once, one of them all.
 TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
   const device_limits d = an_h200();

@@ -35,7 +35,7 @@ constexpr tuning_class tuning_class_at(std::size_t index) {
   for (std::size_t i = of.at.size(); i-- > 0; index /= tuning_class::extents[i]) of.at[i] = index % tuning_class::extents[i];
   return of;
 }
-// Of `count` products, M, N and K from 1 on.
+// Of `count` products; extents may be 0.
 constexpr tuning_class tuning_class_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count = 1) {
   const auto place = [](const auto& ends, std::int64_t value) {
     std::size_t i = 0;
@@ -43,7 +43,7 @@ constexpr tuning_class tuning_class_of(std::int64_t m, std::int64_t n, std::int6
     return i;
   };
   const std::int64_t shorter = m < n ? m : n, longer = m < n ? n : m;
-  const bool many = count > tuning_class::longer.back() / longer;  // longer * count may be more than a number holds
+  const bool many = longer > 0 && count > tuning_class::longer.back() / longer;  // longer * count may be more than a number holds
   const auto whole = [](std::int64_t extent) { return extent == 1 || extent % 4 == 0; };
   const tuning_class::alignment a = k % 4 != 0               ? tuning_class::not_k
                                     : !whole(m) || !whole(n) ? tuning_class::not_m_or_n
