@@ -16,6 +16,7 @@
     short_sums single calls and calls in a graph, of short arrays of FP32
     suite      the products of bench/suite.json, with the picture of their speed under the roof, and that of the random ones
     random     geometric means over products of random shapes
+    serving    products of a model that serves 1 to 512 tokens, and what batch_invariant results cost
     map        the picture of the speed beside cuBLAS over M x N, and geometric means
 """
 import math
@@ -231,6 +232,17 @@ class Tables:
         return figures, ("Microseconds of a product in a CUDA graph; cuBLAS: the faster of its default and of cublasLt's first algorithm. `antiphase bench gemm "
                          "--suite`."), ["", "M × N × K", "by", "µs", "cuBLAS", "of cuBLAS", "of the roof", "cuBLAS of the roof"], rows
 
+    def serving(self):
+        figures = [f for of_list in self.results.lists("serving").values() for f in of_list if "ours_batch_invariant" in f.times]
+        rows = []
+        for f in figures:
+            invariant = f.record["batch_invariant"]
+            rows.append([f"{f.group}: {f.name}", f"{shape_text(f.shape)} {f.layout.upper()}", f"`{f.record['policy']}`", self.time_text(f),
+                         f"`{invariant['policy']}`", f"{f.times['ours_batch_invariant']:.1f}", times_text(invariant["price"]),
+                         f"{f.times['cublas_fp32']:.1f}" if "cublas_fp32" in f.times else ""])
+        return figures, ("Microseconds of a product in a CUDA graph, by default and with `reproducibility::batch_invariant`; the price is how many times as "
+                         "long that takes. `antiphase bench gemm --serving`."), ["", "M × N × K", "by", "µs", "invariant, by", "µs", "price", "cuBLAS"], rows
+
     def random(self):
         figures = [f for of_list in self.results.lists("random").values() for f in of_list]
         rows = [self.listed_row("all", figures)] if figures else []
@@ -297,7 +309,7 @@ class Tables:
     def table(self, name, stale_note, folder):
         make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data, "sums": self.sums,
                 "float_sums": self.float_sums, "other_sums": self.other_sums, "own_scans": self.own_scans, "short_sums": self.short_sums,
-                "suite": self.suite, "random": self.random, "map": self.map}.get(name)
+                "suite": self.suite, "random": self.random, "serving": self.serving, "map": self.map}.get(name)
         if make is None:
             raise BadResult(f"there is no table '{name}'")
         figures, title, head, rows = make()

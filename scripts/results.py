@@ -164,7 +164,7 @@ class Results:
         return [f for f in found if all({"precision": f.step}.get(key, getattr(f, key, None)) == value for key, value in wanted.items())]
 
     def lists(self, kind):
-        """What bench gemm measured of lists of a kind: suite, random or map. By the list's name, the figures of its newest file, in their order."""
+        """What bench gemm measured of lists of a kind: suite, random, serving or map. By the list's name, the figures of its newest file, in their order."""
         found = {}
         for file in self.files:
             for name in dict.fromkeys(f.set for f in file.figures if f.set and f.set.split()[0] == kind):

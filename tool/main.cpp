@@ -25,6 +25,7 @@ constexpr const char* examples =
     "  antiphase bench gemm --size 1024,4096        speed and accuracy beside cuBLAS\n"
     "  antiphase trace --stages 1,2,3 -o t.svg      loads and computation overlapping\n"
     "  antiphase check                              races, missing waits in kernels\n"
+    "  antiphase tune -o tuning.json                better choices on this GPU\n"
     "  antiphase help bench gemm                    a command explained\n"
     "\n"
     "Results go to standard output or the --output file, messages to standard error. An output file appears complete or not at "
@@ -56,6 +57,7 @@ void run(int argc, char** argv) {
   tool::add_bench(program.commands());
   tool::add_trace(program.commands());
   tool::add_check(program.commands());
+  tool::add_tune(program.commands());
   program.run(argc, argv);
 }
 

@@ -7,6 +7,7 @@
 #include <antiphase/gemm/epilogue.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/problem.hpp>
+#include <antiphase/gemm/tuning.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,8 @@ using gemm_batch = gemms::batch;
 // {.function, .scale, .row_bias, .column_bias, .residual, ...}: what is done with results before they are stored.
 using gemm_epilogue = gemms::epilogue;
 using gemms::activation;
+// What was measured of policies on a device, by which auto corrects its predictions.
+using gemm_tuning = gemms::tuning;
 
 // What an output may be off by: bound_of() says it in numbers, docs/accuracy.md what it rests on.
 enum class precision {
@@ -40,7 +43,7 @@ enum class weaker_bound { take, refuse };
 
 // On what the bits of an output may depend, besides its row of A, its column of B, K and the device.
 enum class reproducibility {
-  by_shape,         // on M, N and the number of members of a batch too, which decide what runs
+  by_shape,         // on M, N and the number of members of a batch too, and on the tuning, which decide what runs
   batch_invariant,  // on nothing else. Sums take one path through k, in FP64: policies stream and short. Slower where the shape would have
                     // other policies, or K divided among blocks (docs/accuracy.md); not_supported on devices without fast FP64
 };
@@ -60,6 +63,8 @@ struct gemm_options {
   reproducibility reproducible = reproducibility::by_shape;
   weaker_bound if_weaker = weaker_bound::take;  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
   gemm_choice* ran = nullptr;                   // of the host: where gemm() writes what it runs, as explain() tells it
+  const gemm_tuning* tuning = nullptr;          // of the host: corrects predictions, so decides what auto takes. One of another device
+                                                // is left aside. null: that of ANTIPHASE_TUNING, else the library's: tuning_for()
 };
 
 // C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, negative ones too, so that every combination of row-
@@ -97,9 +102,11 @@ struct gemm_choice {
   std::vector<std::string> why, refused;  // sentences
   struct candidate {
     std::string kernel;
-    double predicted;  // seconds
+    double predicted;  // seconds, corrected
+    double factor;     // of the tuning, that the prediction was multiplied by
   };
   std::vector<candidate> considered;  // by auto, the fastest first; empty if it had no choice
+  std::string tuning;                 // a sentence: which one is in use, and what was left aside
 };
 gemm_choice explain(const context& where, const gemm_problem& p, const gemm_options& options = {});
 

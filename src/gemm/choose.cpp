@@ -271,11 +271,16 @@ judged_plan judge(const candidate& c, const request& r) {
   if (!c.finishes && !r.after.is_plain() && !finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return c.plan(c, as_asked(c, r, 0));
 }
+// What the tuning has for products like this one.
+double factor_of(const candidate& c, const request& r) {
+  return r.tuned == nullptr ? 1 : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), r.of.count));
+}
+double corrected_cost_of(const candidate& c, const request& r) { return factor_of(c, r) * c.cost(c, r); }
 // Seconds, with what an epilogue takes behind it.
 double cost_of(const candidate& c, const request& r) {
-  if (r.is_alone()) return c.cost(c, r);
+  if (r.is_alone()) return corrected_cost_of(c, r);
   const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(r)}, r.device());
-  return (c.batches ? 1 : members) * c.cost(c, as_asked(c, r, 0)) + (c.finishes || r.after.is_plain() ? 0 : again);
+  return (c.batches ? 1 : members) * corrected_cost_of(c, as_asked(c, r, 0)) + (c.finishes || r.after.is_plain() ? 0 : again);
 }
 
 void take(choice& c, const candidate& chosen, judged_plan&& judged) {
@@ -310,7 +315,7 @@ void take_beside_the_ladder(choice& c) {
   if (c.accuracy == precision::strict || !c.of.multiplies()) return;
   for (const candidate& one : beside_the_ladder) {
     if (!one.suits(one, c.of) || (c.of.invariant && !keeps_rows(one, c.of))) continue;
-    const choice::prediction here{&one, cost_of(one, c.of)};
+    const choice::prediction here{&one, cost_of(one, c.of), factor_of(one, as_asked(one, c.of, 0))};
     std::size_t at = c.considered_count++;
     for (; at > 0 && here.seconds < c.considered[at - 1].seconds; --at) c.considered[at] = c.considered[at - 1];
     c.considered[at] = here;
@@ -366,6 +371,7 @@ request request_for(const context& where, const problem& p, const gemm_options& 
             .of = options.batch,
             .after = options.epilogue,
             .invariant = options.reproducible == reproducibility::batch_invariant,
+            .tuned = tuning_for(where.limits(), options.tuning),
             .rows_to_split = std::nullopt};
   epilogue& e = r.after;
   if (is_c(e.residual, e.residual_stride, p, r.of)) e.residual = {};  // what beta adds anyway
@@ -398,7 +404,13 @@ request request::member(std::int64_t n) const {
 choice choose(const context& where, const problem& p, const gemm_options& options) {
   const candidate* const asked = require_sensible(options);
   require_sensible(p, options.batch, options.epilogue);
-  choice c{.of = request_for(where, p, options), .bound = {}, .asked = {}, .accuracy = options.accuracy, .refusals = {}, .considered = {}};
+  choice c{.of = request_for(where, p, options),
+           .bound = {},
+           .asked = {},
+           .accuracy = options.accuracy,
+           .given = options.tuning,
+           .refusals = {},
+           .considered = {}};
   if (!c.of.multiplies() && !c.of.is_alone())
     take_finish(c);
   else if (asked != nullptr && (asked->is.ladder != nullptr || c.of.multiplies()))

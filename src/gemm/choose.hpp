@@ -27,6 +27,7 @@ struct request {
   epilogue after;
   bool invariant;                        // reproducibility::batch_invariant
   bool input_is_c = false;               // of a gradient: whoever stores sums in C before the epilogue has lost it
+  const tuning* tuned;                   // that corrects predictions; null: none
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
   mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
@@ -86,7 +87,8 @@ struct choice {
   any_plan plan = {};
   gemm_bound bound, asked;  // what holds, what the precision stands for
   precision accuracy = precision::fp32;
-  bool by_name = false;  // options.policy asked for it
+  bool by_name = false;           // options.policy asked for it
+  const tuning* given = nullptr;  // options.tuning
   struct refused {
     const candidate* what;
     objection why;
@@ -96,7 +98,8 @@ struct choice {
   std::size_t refusal_count = 0;
   struct prediction {
     const candidate* what;
-    double seconds;
+    double seconds;  // corrected
+    double factor;   // by which
   };
   prediction considered[beside_the_ladder];  // by auto, the fastest first
   std::size_t considered_count = 0;

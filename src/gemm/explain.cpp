@@ -119,6 +119,7 @@ gemm_choice described(const choice& c) {
   to.bound = c.bound;
   to.asked = c.asked;
   to.predicted = c.seconds();
+  to.tuning = tuning_text(c.of.device(), c.given);
   if (c.by_name)
     to.why.push_back(fmt::format("policy {} was asked for", c.chosen->is.name));
   else if (c.chosen->is.ladder == nullptr)
@@ -130,7 +131,7 @@ gemm_choice described(const choice& c) {
   }
   if (!c.by_name)
     for (std::size_t i = 0; i < c.considered_count; ++i)
-      to.considered.push_back({std::string(c.considered[i].what->is.name), c.considered[i].seconds});
+      to.considered.push_back({std::string(c.considered[i].what->is.name), c.considered[i].seconds, c.considered[i].factor});
   for (std::size_t i = 0; i < c.refusal_count; ++i) {
     const choice::refused& r = c.refusals[i];
     to.refused.push_back(fmt::format("{}: {}", r.what->is.name, sentence(*r.what, r.why, c.of)));

@@ -541,8 +541,8 @@ class Products(PublicCalls):
 
 
 class Lists(PublicCalls):
-    """What antiphase bench gemm --suite, --random and --map measured."""
-    NAMES, DOCUMENT = ("suite", "random", "map"), "docs/gemm.md"
+    """What antiphase bench gemm --suite, --random, --serving and --map measured."""
+    NAMES, DOCUMENT = ("suite", "random", "serving", "map"), "docs/gemm.md"
     HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
 
     def listed(self, of, name, us, cublas, shape=(4096, 4096, 64), group="g", roof=10, by="memory", **members):
@@ -554,7 +554,7 @@ class Lists(PublicCalls):
 
     def test_without_results_they_say_so(self):
         self.run_report()
-        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 3)
+        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 4)
         self.assertFalse((self.root / "docs/pictures").exists())
 
     def test_the_suite(self):
@@ -573,6 +573,16 @@ class Lists(PublicCalls):
                                     ["by `stream`", "2", "1.41×", "50 %", "0.50×", "100 %", "71 %"], ["limited by launch", "1", "0.50×", "100 %", "0.50×", "100 %", "200 %"],
                                     ["limited by memory", "2", "2.00×", "0 %", "1.00×", "100 %", "50 %"]])
         self.assertIn("(random 1, random 2)", self.read("docs/gemm.md"))
+
+    def test_the_price_of_invariance(self):
+        def served(name, us, invariant_us, **members):
+            record = self.listed("serving", name, us, 30, batch_invariant={"policy": "short", "price": invariant_us / us}, **members)
+            record["time_us"]["ours_batch_invariant"] = invariant_us
+            return record
+        self.result("a", [served("one token", 20, 50), served("8 tokens", 40, 44, code=OTHER_CODE, group="h")])
+        self.run_report()
+        self.assertEqual(self.table("serving")[2:], [["g: one token", "4096×4096×64 NT", "`stream`", "20.0", "`short`", "50.0", "2.50×", "30.0"],
+                                                     ["h: 8 tokens", "4096×4096×64 NT", "`stream`", "40.0 †", "`short`", "44.0", "1.10×", "30.0"]])
 
     def test_lists_do_not_replace_other_figures(self):
         self.result("a", [self.product("fp32", 220, 4096, layout="nt"), self.listed("suite", "same", 1, 9, (4096,) * 3), self.listed("map 4096", "same", 1, 9, (4096,) * 3)])

@@ -69,6 +69,26 @@ class BenchList(ToolTest):
         self.assertEqual([tuple(r["shape"].values()) for r in records], [(m, n, 9) for m in (1, 2, 4, 8) for n in (1, 2, 4, 8)])
         self.assertEqual({r["set"] for r in records}, {"map 9 up to 8"})
 
+    def test_serving(self):
+        """Also with batch_invariant results, whose policies are not those of speed."""
+        records = self.result("--serving", "--largest", "100")["records"]
+        self.assertEqual([(r["group"], r["name"]) for r in records[:2]], [("projection", "one token"), ("projection", "8 tokens")])
+        self.assertEqual([tuple(r["shape"].values()) for r in records[5:10]], [(m, 100, 100) for m in (1, 8, 32, 100, 100)])
+        self.assertEqual({r["set"] for r in records}, {"serving up to 100"})
+        self.assertEqual(len({(r["group"], r["name"]) for r in records}), 15)
+        for record in records:
+            self.assertIs(record["verified"], True)
+            invariant = record["batch_invariant"]
+            self.assertEqual(invariant["policy"], "stream")
+            self.assertTrue(0 <= invariant["component"] <= invariant["allowed"] < 2, record)
+            self.assertNotIn("price", invariant)  # of a simulated GPU it would mean nothing
+        self.assertNotEqual({r["policy"] for r in records}, {"stream"})
+        of_split = self.result("--serving", "--largest", "12", "--policy", "split")["records"]
+        self.assertEqual({(r["policy"], r["batch_invariant"]["policy"]) for r in of_split}, {("split", "stream")})
+        self.assertNotIn("batch_invariant", self.result("--random", "1", "2", "--largest", "9")["records"][0])
+        self.refused(4, ["15 products", "too many for the CPU executor"], *BENCH, "--serving", *CPU)
+        self.refused(2, ["--map and --serving", "one of them"], *BENCH, "--serving", "--map", "3", *CPU)
+
     def test_table(self):
         done = self.run_tool(*BENCH, "--suite", self.list_of(product("first", 33, 20, 40), product("second", 8, 8, 8, "tt", beta=1)), *CPU)
         self.assertIn("would say nothing about a GPU", done.message)
@@ -90,8 +110,8 @@ class BenchList(ToolTest):
         self.refused(2, ["--random", "at least 0", "'x'"], *BENCH, "--random", "x", "5", *CPU)
         self.refused(2, ["--largest", "from 1", "'0'"], *BENCH, "--random", "1", "5", "--largest", "0", *CPU)
         self.refused(2, ["--map", "from 1", "'0'"], *BENCH, "--map", "0", *CPU)
-        self.refused(2, ["--largest is for --random and --map"], *BENCH, "--largest", "5", *CPU)
-        self.refused(2, ["--largest is for --random and --map"], *BENCH, "--suite", "--largest", "5", *CPU)
+        self.refused(2, ["--largest is for --random, --map and --serving"], *BENCH, "--largest", "5", *CPU)
+        self.refused(2, ["--largest is for --random, --map and --serving"], *BENCH, "--suite", "--largest", "5", *CPU)
         self.refused(2, ["--random and --suite", "one of them"], *BENCH, "--random", "1", "5", "--suite", *CPU)
         for option, value in (("--size", "5"), ("--m", "5"), ("--layout", "nn"), ("--data", "normal"), ("--precision", "fp32"), ("--protocol", "hot")):
             self.refused(2, [f"--random and {option}", "one of the two"], *BENCH, "--random", "1", "5", option, value, *CPU)
@@ -108,12 +128,14 @@ class BenchList(ToolTest):
         if not gpu_is_usable():
             self.skipTest("no usable GPU")
         name = self.list_of(product("plain", 333, 200, 400), product("added", 200, 333, 70, "tt", beta=1), product("batch", 40, 50, 60, "tn", count=7))
-        for list_of in (("--suite", name), ("--random", "1", "10", "--largest", "3000"), ("--map", "20", "--largest", "4")):
+        for list_of in (("--suite", name), ("--random", "1", "10", "--largest", "3000"), ("--map", "20", "--largest", "4"), ("--serving", "--largest", "600")):
             result = json.loads(self.run_tool(*BENCH, *list_of, "--json", "--on", "cuda").stdout)
             for record in result["records"]:
                 self.assertEqual((record["verified"], record["protocol"]), (True, "graph"), record)
                 times = record["time_us"]
                 self.assertGreater(times["ours"], 0)
+                if "batch_invariant" in record:
+                    self.assertAlmostEqual(record["batch_invariant"]["price"], times["ours_batch_invariant"] / times["ours"])
                 if "cublas_fp32" in times:
                     self.assertEqual(times["cublas_fp32"], min(times[who] for who in ("cublas_sgemm", "cublas_lt") if who in times))
                     self.assertAlmostEqual(record["times_cublas"], times["cublas_fp32"] / times["ours"])

@@ -196,5 +196,22 @@ TEST(require_verified, names_the_wrong_ones) {
   EXPECT_THAT(text_of_products(all, &roof, true), testing::AllOf(HasSubstr("yes"), HasSubstr("NO")));
 }
 
+// The two ways of a product of --serving are both judged, each by its own bound, and the price is the ratio of their times.
+TEST(require_verified, looks_at_invariant_results_too) {
+  std::vector<product_outcome> all{measured("served", 10, 40, 40)};
+  all[0].invariant.emplace();
+  all[0].invariant->time.median_us = 25;
+  all[0].invariant->chosen.bound.units = 3;
+  all[0].invariant->error.component = 3;
+  EXPECT_NO_THROW(require_verified(all));
+  EXPECT_THAT(text_of_products(all, &roof, true), testing::AllOf(HasSubstr("price"), HasSubstr("25.0  x2.50"), HasSubstr("yes")));
+  const json record = records_of_products(all, "serving", &roof, true)[0];
+  EXPECT_EQ(record["time_us"]["ours_batch_invariant"], 25);
+  EXPECT_EQ(record["batch_invariant"]["price"], 2.5);
+  all[0].invariant->error.component = 4;
+  EXPECT_THROW(require_verified(all), verification_failed);
+  EXPECT_EQ(records_of_products(all, "serving", &roof, true)[0]["verified"], false);
+}
+
 }  // namespace
 }  // namespace antiphase::tool

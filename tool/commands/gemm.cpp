@@ -206,6 +206,7 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
   }
   std::string text = fmt::format("{} x {} with K = {} on {}\n  {}\n  bound: {}\n  predicted: {}\n", m, n, k, at.name, choice_text(chosen),
                                  bound_text(chosen, options_of(r).accuracy), predicted_text(chosen));
+  text += fmt::format("  tuning: {}\n", chosen.tuning);
   for (const std::string& why : chosen.why) text += fmt::format("  why: {}\n", why);
   for (const std::string& refused : chosen.refused) text += fmt::format("  refused: {}\n", refused);
   print(text);

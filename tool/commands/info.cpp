@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 #include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <antiphase/gemm/tuning.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/version.hpp>
 #include <memory>
@@ -42,6 +44,15 @@ constexpr const char* examples =
     "  antiphase info --for 8.0\n"
     "      what would run on an A100, and what would not";
 
+// Which one corrects gemm's predictions, or why that cannot be told.
+std::string tuning_of(const device& d) {
+  try {
+    return gemms::tuning_text(d.limits);
+  } catch (const bad_request& e) {
+    return e.what();
+  }
+}
+
 json to_json(const device& d) {
   const device_limits& l = d.limits;
   return {{"on", d.on},
@@ -54,7 +65,8 @@ json to_json(const device& d) {
           {"registers_per_multiprocessor", l.registers_per_multiprocessor},
           {"shared_per_block", l.shared_per_block},
           {"shared_opt_in", l.shared_opt_in},
-          {"shared_per_multiprocessor", l.shared_per_multiprocessor}};
+          {"shared_per_multiprocessor", l.shared_per_multiprocessor},
+          {"gemm_tuning", tuning_of(d)}};
 }
 
 std::string to_text(const device& d) {
@@ -62,9 +74,11 @@ std::string to_text(const device& d) {
   return fmt::format(
       "  {:<9}  {}, compute capability {}, {} multiprocessors\n"
       "             per block: {} threads, {} KiB of shared memory ({} KiB if asked for)\n"
-      "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n",
+      "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n"
+      "             gemm's tuning: {}\n",
       d.on, l.name, compute_capability(l), l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024, l.shared_opt_in / 1024,
-      l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024);
+      l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024,
+      tuning_of(d));
 }
 
 std::string list_of(const auto& steps) {

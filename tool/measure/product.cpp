@@ -70,8 +70,9 @@ json to_json(const gemm_choice& chosen) {
              {"refused", chosen.refused},     {"predicted_us", chosen.predicted * 1e6}};
   json considered = json::array();
   for (const gemm_choice::candidate& c : chosen.considered)
-    considered.push_back({{"kernel", c.kernel}, {"predicted_us", c.predicted * 1e6}});
+    considered.push_back({{"kernel", c.kernel}, {"predicted_us", c.predicted * 1e6}, {"factor", c.factor}});
   value["considered"] = considered;
+  value["tuning"] = chosen.tuning;
   value.update(bound_json(chosen));
   return value;
 }

@@ -143,6 +143,21 @@ std::vector<listed_product> map_of_products(std::int64_t k, std::int64_t largest
   return products;
 }
 
+std::vector<listed_product> products_of_serving(std::int64_t largest) {
+  struct layer {
+    const char* name;
+    std::int64_t n, k;
+  };
+  std::vector<listed_product> products;
+  for (const layer& l : {layer{"projection", 4096, 4096}, {"feed forward, up", 14336, 4096}, {"feed forward, down", 4096, 14336}})
+    for (const std::int64_t tokens : {1, 8, 32, 128, 512})
+      products.push_back({.name = tokens == 1 ? "one token" : fmt::format("{} tokens", tokens),
+                          .group = l.name,
+                          .size = {std::min(tokens, largest), std::min(l.n, largest), std::min(l.k, largest)},
+                          .layout = "nt"});
+  return products;
+}
+
 std::vector<listed_product> suite_of_products() { return parse_products(std::string(suite_text()), "bench/suite.json"); }
 
 std::vector<listed_product> read_products(const std::string& path) { return parse_products(content_of(path), input_name(path)); }

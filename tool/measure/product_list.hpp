@@ -27,6 +27,8 @@ struct listed_product {
 std::vector<listed_product> random_products(std::uint64_t seed, std::int64_t count, std::int64_t largest);
 // M x N for all powers of two up to the largest, row-major.
 std::vector<listed_product> map_of_products(std::int64_t k, std::int64_t largest);
+// Tokens times the weights of a layer, 4096 and 14336 wide: 1 to 512 tokens. No extent is above the largest.
+std::vector<listed_product> products_of_serving(std::int64_t largest);
 // The products of bench/suite.json, which are compiled in.
 std::vector<listed_product> suite_of_products();
 // Those of a file like that. Throws bad_input, with the file's name and what was expected.

@@ -20,5 +20,6 @@ void add_ladder(arguments program);
 void add_bench(arguments program);
 void add_trace(arguments program);
 void add_check(arguments program);
+void add_tune(arguments program);
 
 }  // namespace antiphase::tool

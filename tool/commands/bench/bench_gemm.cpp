@@ -55,7 +55,8 @@ constexpr const char* explanation =
     "  antiphase bench gemm --data all --precision fp32 --json\n"
     "\n"
     "Lists\n"
-    "  --random, --suite and --map measure many products, each in half a second or less, in precision fp32 on normal data: graphs of many "
+    "  --random, --suite, --map and --serving measure many products, each in half a second or less, in precision fp32 on normal data: "
+    "graphs of many "
     "runs "
     "that take turns, ours, cublasSgemm in its default math and the first algorithm of cublasLt's heuristics, of which the faster counts. "
     "The "
@@ -66,7 +67,8 @@ constexpr const char* explanation =
     "  antiphase bench gemm --random 1 50 --largest 512\n"
     "  antiphase bench gemm --suite                     48 shapes of models, factorisations, graphs, ..., batches among them\n"
     "  antiphase bench gemm --suite mine.json --policy split\n"
-    "  antiphase bench gemm --map 256 --json            for a map of M x N";
+    "  antiphase bench gemm --map 256 --json            for a map of M x N\n"
+    "  antiphase bench gemm --serving                   1 to 512 tokens; also with reproducible = batch_invariant, and what that costs";
 
 struct request : bench_options {
   std::vector<std::int64_t> sizes, m, n, k;
@@ -344,7 +346,7 @@ void require_verified(const std::vector<outcome>& all) {
   if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
 
-// What --random, --suite and --map have no use for, if it is given.
+// What a list has no use for, if it is given.
 void refuse_besides_a_list(const request& r, const std::string& list) {
   const std::pair<bool, const char*> given[] = {{!r.sizes.empty(), "--size"},
                                                 {!r.m.empty(), "--m"},

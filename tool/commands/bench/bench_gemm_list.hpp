@@ -15,14 +15,19 @@ struct product_list_options {
   std::vector<std::int64_t> random;  // seed, count
   std::optional<std::string> suite;  // a file; empty: the suite that is compiled in
   std::optional<std::int64_t> map;   // K
-  std::int64_t largest = 0;          // extent of --random and --map; 0: the usual one
+  bool serving = false;
+  std::int64_t largest = 0;  // extent of --random, --map and --serving; 0: the usual one
 };
 void add_list_options(arguments command, product_list_options& options);
+
+// Whether products are also computed with reproducibility::batch_invariant, to see what that costs.
+enum class batch_invariance { left_out, measured };
 
 struct product_list {
   std::string option;  // that asks for it
   std::string set;     // what it is called: suite, random 1, map 256
   std::vector<listed_product> products;
+  batch_invariance invariance = batch_invariance::left_out;
 };
 // The list that is asked for, if there is one. Throws bad_request, and bad_input of a file.
 std::optional<product_list> list_of(const product_list_options& options);

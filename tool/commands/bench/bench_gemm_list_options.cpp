@@ -34,7 +34,9 @@ void add_list_options(arguments command, product_list_options& options) {
       .values(0, 1)
       .type_name("[FILE]");
   command.add_option("--map", options.map, "M x N for all powers of two, with this K").check(integer_between(1, most_depth)).type_name("K");
-  command.add_option("--largest", options.largest, "Largest extent of --random and M, N of --map (default 16384)")
+  command.add_flag("--serving", options.serving,
+                   "Products of a model that serves 1 to 512 tokens at once, also with batch_invariant results: what that costs");
+  command.add_option("--largest", options.largest, "Largest extent of --random and --serving, and M, N of --map (default 16384)")
       .check(integer_between(1, most_largest))
       .type_name("N");
 }
@@ -44,16 +46,20 @@ std::optional<product_list> list_of(const product_list_options& options) {
   if (!options.random.empty()) given.push_back("--random");
   if (options.suite) given.push_back("--suite");
   if (options.map) given.push_back("--map");
+  if (options.serving) given.push_back("--serving");
   if (given.size() > 1) throw bad_request(fmt::format("{} and {}: expected one of them", given[0], given[1]));
   if (options.largest > 0 && (options.suite || given.empty()))
-    throw bad_request("--largest is for --random and --map: expected one of them");
+    throw bad_request("--largest is for --random, --map and --serving: expected one of them");
   if (given.empty()) return std::nullopt;
   if (options.suite) return suite_of(*options.suite);
   const std::int64_t largest = options.largest > 0 ? options.largest : usual_largest;
-  product_list list =
-      options.map
-          ? product_list{.option = "--map", .set = fmt::format("map {}", *options.map), .products = map_of_products(*options.map, largest)}
-          : random_list(options.random[0], options.random[1], largest);
+  product_list list;
+  if (options.map)
+    list = {.option = "--map", .set = fmt::format("map {}", *options.map), .products = map_of_products(*options.map, largest)};
+  else if (options.serving)
+    list = {.option = "--serving", .set = "serving", .products = products_of_serving(largest), .invariance = batch_invariance::measured};
+  else
+    list = random_list(options.random[0], options.random[1], largest);
   if (largest != usual_largest) list.set += fmt::format(" up to {}", largest);
   return list;
 }

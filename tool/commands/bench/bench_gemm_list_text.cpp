@@ -39,6 +39,11 @@ std::optional<double> times_cublas(const product_outcome& o) {
   if (rival == nullptr) return std::nullopt;
   return rival->time.median_us / o.time.median_us;
 }
+// How many times as long results take that are batch_invariant.
+std::optional<double> price_of_invariance(const product_outcome& o) {
+  if (!o.invariant) return std::nullopt;
+  return o.invariant->time.median_us / o.time.median_us;
+}
 std::optional<double> share_of_roof(const product_outcome& o, const timing& t, const device_roof* roof) {
   const auto least = roof_time_of(o.of, roof);
   if (!least) return std::nullopt;
@@ -122,6 +127,10 @@ cells row_of(const product_outcome& o, const device_roof* roof, bool timed) {
     const auto* const rival = o.fastest_rival();
     row.push_back(fmt::format("{:.1f}", o.time.median_us));
     row.push_back(spread_text(o.time));
+    if (o.invariant) {
+      row.push_back(fmt::format("{:.1f}", o.invariant->time.median_us));
+      row.push_back(or_dash("x{:.2f}", price_of_invariance(o)));
+    }
     row.push_back(rival != nullptr ? fmt::format("{:.1f}", rival->time.median_us) : "-");
     row.emplace_back(rival != nullptr ? rival->who.name : "-");
     row.push_back(or_dash("x{:.2f}", times_cublas(o)));
@@ -180,6 +189,10 @@ void add_times(json& record, const product_outcome& o, const device_roof* roof) 
     add_time(record, "cublas_fp32", rival->time);
     record["times_cublas"] = *times_cublas(o);
   }
+  if (o.invariant) {
+    add_time(record, "ours_batch_invariant", o.invariant->time);
+    record["batch_invariant"]["price"] = *price_of_invariance(o);
+  }
   record["tflops"] = static_cast<double>(o.of.count) * tflops(o.of.size, o.time.median_us);
   const auto least = roof_time_of(o.of, roof);
   if (!least) return;
@@ -200,6 +213,9 @@ json record_of(const product_outcome& o, const std::string& set, const device_ro
               {"name", o.of.name},     {"group", o.of.group},       {"shape", tool::to_json(o.of.size)},
               {"count", o.of.count},   {"beta", o.of.beta},         {"type", "f32"},
               {"layout", o.of.layout}, {"data", "normal"}};
+  if (o.invariant)
+    record["batch_invariant"] = {
+        {"policy", o.invariant->chosen.kernel}, {"component", o.invariant->error.component}, {"allowed", o.invariant->chosen.bound.units}};
   if (timed) add_times(record, o, roof);
   record["predicted_us"] = o.chosen.predicted * 1e6;
   record["error"] = of_both(&accuracy::norm, "relative Frobenius");
@@ -245,7 +261,10 @@ json summary_of_products(const std::vector<product_outcome>& all, const device_r
 
 std::string text_of_products(const std::vector<product_outcome>& all, const device_roof* roof, bool timed) {
   cells heads{"product", "group", "shape", "kernel"};
-  if (timed) heads.insert(heads.end(), {"time us", "spread", "cuBLAS us", "by", "cuBLAS", "roof us", "roof", "cuBLAS's roof"});
+  const bool invariant = !all.empty() && all.front().invariant;
+  if (timed) heads.insert(heads.end(), {"time us", "spread"});
+  if (timed && invariant) heads.insert(heads.end(), {"batch_invariant us", "price"});
+  if (timed) heads.insert(heads.end(), {"cuBLAS us", "by", "cuBLAS", "roof us", "roof", "cuBLAS's roof"});
   heads.insert(heads.end(), {"component", "allowed", "verified"});
   std::vector<cells> rows{heads};
   for (const product_outcome& o : all) rows.push_back(row_of(o, roof, timed));

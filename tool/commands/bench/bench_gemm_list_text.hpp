@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,13 @@
 #include "tool/measure/roof.hpp"
 
 namespace antiphase::tool {
+
+// Of the same product in another way.
+struct other_outcome {
+  gemm_choice chosen = {};
+  accuracy error = {};
+  timing time = {};
+};
 
 struct product_outcome {
   listed_product of;
@@ -26,9 +34,12 @@ struct product_outcome {
     timing time;
   };
   std::vector<opponent> rivals = {};
-  std::vector<std::string> code = {};  // of the kernels that ran
+  std::optional<other_outcome> invariant = {};  // with reproducibility::batch_invariant
+  std::vector<std::string> code = {};           // of the kernels that ran
 
-  bool verified() const { return error.within(chosen.bound.units); }
+  bool verified() const {
+    return error.within(chosen.bound.units) && (!invariant || invariant->error.within(invariant->chosen.bound.units));
+  }
   const opponent* fastest_rival() const;  // null if there is none
 };
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function of one's own applied to a product's results: compiled by nvcc for GPUs and by g++ for the CPU executor.
+#include <antiphase/gemm.cuh>
+#include <limits>
+
+#include "masked.hpp"
+
+namespace own::AP_TARGET {
+
+struct causal {
+  float factor;
+  AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const {
+    return column <= row ? factor * value : -std::numeric_limits<float>::infinity();
+  }
+};
+
+void masked_scores(const antiphase::context& where, const antiphase::gemm_problem& scores, float factor) {
+  antiphase::gemm(where, scores, causal{factor});
+}
+
+}  // namespace own::AP_TARGET
