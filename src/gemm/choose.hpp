@@ -26,6 +26,7 @@ struct request {
   batch of;
   epilogue after;
   bool invariant;                        // reproducibility::batch_invariant
+  ready_operands ready;                  // that were prepared
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
   mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
