@@ -13,8 +13,9 @@ namespace antiphase::gemms {
 inline operand_lines lines_of_rows(const matrix_view<const float>& v) { return {v.data, v.rows, v.columns, v.row_stride, v.column_stride}; }
 // Whether both are the same elements in the same places; strides that are never taken do not count.
 constexpr bool same_lines(const operand_lines& x, const operand_lines& y) {
-  return x.data == y.data && x.lines == y.lines && x.k == y.k && (x.lines <= 1 || x.line_stride == y.line_stride) &&
-         (x.k <= 1 || x.k_stride == y.k_stride);
+  if (x.lines != y.lines || x.k != y.k) return false;
+  if (x.lines == 0 || x.k == 0) return true;
+  return x.data == y.data && (x.lines == 1 || x.line_stride == y.line_stride) && (x.k == 1 || x.k_stride == y.k_stride);
 }
 
 // Parts in memory as split_layout has them, those of a piece of K behind those of the piece before. No memory: there are none.
