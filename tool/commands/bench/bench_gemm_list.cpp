@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/prepared.hpp>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -50,13 +51,22 @@ class arena {
             .c = row_major(c_.data(), p.size.m, p.size.n),
             .beta = p.beta};
   }
-  gemm_options options(const listed_product& p) {
+  // From now on calls take the product's B prepared.
+  void prepare_b(const listed_product& p) {
+    b_ready_.reset();  // whose memory the next one may need
+    b_ready_ = prepare(where_, gemm_operand::b, problem(p).b);
+  }
+  work preparing() const {
+    return [this](stream on) { b_ready_->renew(on); };
+  }
+  gemm_options options(const listed_product& p, bool prepared = true) {
     gemm_options all = asked(p);
     all.workspace = {workspace_.data(), workspace_.size()};
+    if (prepared && b_ready_) all.prepared_b = &*b_ready_;
     return all;
   }
-  work call(const listed_product& p, bool counting = false) {
-    return [this, what = problem(p), options = options(p), counting](stream on) mutable {
+  work call(const listed_product& p, bool counting = false, bool prepared = true) {
+    return [this, what = problem(p), options = options(p, prepared), counting](stream on) mutable {
       options.on = on;
       options.recomputed = counting ? recomputed_.data() : nullptr;
       gemm(where_, what, options);
@@ -80,6 +90,7 @@ class arena {
   device_array<float> a_, b_, c_;
   device_array<std::uint64_t> recomputed_;
   device_array<std::byte> workspace_;
+  std::optional<prepared_operand> b_ready_;
 
   static std::size_t most(const product_list_request& r, std::int64_t (listed_product::*elements)() const) {
     std::int64_t most = 0;
@@ -88,7 +99,10 @@ class arena {
   }
   std::size_t workspace_of(const product_list_request& r) {
     std::size_t bytes = 0;
-    for (const listed_product& p : r.list.products) bytes = std::max(bytes, explain(where_, problem(p), asked(p)).workspace);
+    for (const listed_product& p : r.list.products) {
+      bytes = std::max(bytes, explain(where_, problem(p), asked(p)).workspace);
+      if (r.list.prepared) bytes = std::max(bytes, gemm_workspace(where_, problem(p), asked(p)));  // others may run
+    }
     return bytes;
   }
   gemm_options asked(const listed_product& p) const {
@@ -165,16 +179,20 @@ void measure_one(const product_list_request& r, const context& where, arena& mem
                  product_outcome& o) {
   const listed_product& p = o.of;
   const spot_check check(p, memory.values());
-  warn_if_slow(r.how.common, where, memory.problem(p), memory.options(p), reference::not_offered);
+  if (r.list.prepared) memory.prepare_b(p);
+  warn_if_slow(r.how.common, where, memory.problem(p), memory.options(p, false), reference::not_offered);
   o.chosen = explain(where, memory.problem(p), memory.options(p));
   o.error = memory.judge(p, check, memory.call(p, true), o.chosen.bound);
   o.sample = check.outputs();
   o.recomputed = memory.recomputed();
+  if (r.list.prepared) o.unprepared = {.chosen = explain(where, memory.problem(p), memory.options(p, false))};
   if (where.kind() != target::cuda) return;
   if (cublas) o.rivals = opponents(r.how.common, memory, *cublas, p, check);
   std::vector<work> works{memory.call(p)};
   for (const product_outcome::opponent& one : o.rivals) works.push_back(one.who.run);
+  if (o.unprepared) works.insert(works.end(), {memory.call(p, false, false), memory.preparing()});
   const std::vector<timing> times = times_of(where, works, r.how.repeats);
+  if (o.unprepared) o.unprepared->time = times[times.size() - 2], o.unprepared->preparing = times.back();
   o.time = times[0];
   for (std::size_t i = 0; i < o.rivals.size(); ++i) {
     o.rivals[i].time = times[i + 1];

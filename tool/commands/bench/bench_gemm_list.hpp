@@ -16,13 +16,15 @@ struct product_list_options {
   std::optional<std::string> suite;  // a file; empty: the suite that is compiled in
   std::optional<std::int64_t> map;   // K
   std::int64_t largest = 0;          // extent of --random and --map; 0: the usual one
+  bool prepared = false;             // B of each product is prepared
 };
 void add_list_options(arguments command, product_list_options& options);
 
 struct product_list {
   std::string option;  // that asks for it
-  std::string set;     // what it is called: suite, random 1, map 256
+  std::string set;     // what it is called: suite, random 1, map 256, prepared suite
   std::vector<listed_product> products;
+  bool prepared = false;
 };
 // The list that is asked for, if there is one. Throws bad_request, and bad_input of a file.
 std::optional<product_list> list_of(const product_list_options& options);

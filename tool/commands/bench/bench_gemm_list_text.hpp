@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct product_outcome {
     timing time;
   };
   std::vector<opponent> rivals = {};
+  struct without {  // the same call, with nothing prepared
+    gemm_choice chosen = {};
+    timing time = {}, preparing = {};
+  };
+  std::optional<without> unprepared = {};
   std::vector<std::string> code = {};  // of the kernels that ran
 
   bool verified() const { return error.within(chosen.bound.units); }
