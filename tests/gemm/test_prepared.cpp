@@ -293,7 +293,7 @@ TEST_P(gemm_prepared, with_nothing_to_multiply) {
 
 TEST_P(gemm_prepared, what_makes_no_sense_is_refused) {
   const context where = any();
-  device_array<float> memory(where, std::vector<float>(20000, 1.f));
+  device_array<float> memory(where, std::vector<float>(60000, 1.f));
   float* const at = memory.data();
   const matrix_view<const float> x = row_major<const float>(at, 8, 8), w = row_major<const float>(at + 100, 8, 8);
   const matrix_view<float> out = row_major(at + 200, 8, 8);
@@ -345,7 +345,7 @@ TEST_P(gemm_prepared, what_makes_no_sense_is_refused) {
   const prepared_operand inside = prepare(where, b, w, {.memory = bytes_at(1024, bytes)});
   EXPECT_THAT(of_gemm({.a = x, .b = w, .c = row_major(at + 1000, 8, 8)}, nullptr, &inside),
               testing::AllOf(HasSubstr("the memory of the prepared B at 0x"), HasSubstr("overlaps C at 0x")));
-  EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &inside, {.policy = "split", .workspace = bytes_at(960, 40000)}),
+  EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &inside, {.policy = "split", .workspace = bytes_at(960, 200000)}),
               HasSubstr("overlaps the memory of the prepared B"));
   gemm_options counting{.policy = "split"};
   counting.recomputed = reinterpret_cast<std::uint64_t*>(at + 1026);
