@@ -91,7 +91,10 @@ void say_prepared(gemm_choice& to, const choice& c) {
     return plan != nullptr && one.parts != nullptr && (plan->ready_a == one.parts || plan->ready_b == one.parts);
   };
   const bool a = taken(c.of.ready.a), b = taken(c.of.ready.b);
-  to.why.push_back(a || b ? fmt::format("{} prepared, so the split pass leaves {} out", a && b ? "A and B are" : a ? "A is" : "B is",
+  to.why.push_back(a || b ? fmt::format("{} prepared, so the split pass leaves {} out",
+                                        a && b ? "A and B are"
+                                        : a    ? "A is"
+                                               : "B is",
                                         a && b ? "them" : "it")
                           : fmt::format("policy {} has no use for what was prepared: it reads the operand", to.kernel));
 }

@@ -49,7 +49,8 @@ std::span<std::byte> given_memory(gemm_operand which, const matrix_view<const fl
   if (memory.data() == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected {} bytes", name, memory.size()));
   if (const auto address = reinterpret_cast<std::uintptr_t>(memory.data()); address % 256 != 0)
     throw bad_request(fmt::format("{} is at address {:#x}: expected a multiple of 256", name, address));
-  if (memory.size() < needed) throw bad_request(fmt::format("{} has {} bytes: {} x {} takes {}", name, memory.size(), v.rows, v.columns, needed));
+  if (memory.size() < needed)
+    throw bad_request(fmt::format("{} has {} bytes: {} x {} takes {}", name, memory.size(), v.rows, v.columns, needed));
   const std::span<std::byte> used = memory.first(needed);
   if (needed > 0) gemms::require_apart(judged_memory(which, used), gemms::judged(name_of(which), v));
   return used;
@@ -78,7 +79,8 @@ std::size_t prepared_size(const context& where, gemm_operand which, const matrix
   const gemms::operand_lines lines = lines_of(which, v);
   constexpr std::int64_t most_lines = std::numeric_limits<std::int32_t>::max() - gemms::split_tile, most_k = most_lines;
   if (lines.lines > most_lines || lines.k > most_k)
-    throw not_supported(fmt::format("{} is {} x {}: at most {} rows and columns can be prepared", name_of(which), v.rows, v.columns, most_lines));
+    throw not_supported(
+        fmt::format("{} is {} x {}: at most {} rows and columns can be prepared", name_of(which), v.rows, v.columns, most_lines));
   return gemms::ready_bytes(lines.lines, lines.k);
 }
 
@@ -105,10 +107,11 @@ namespace {
 ready_lines ready_of(const context& where, const prepared_operand* prepared, gemm_operand as, const matrix_view<const float>& v) {
   if (prepared == nullptr) return {};
   const char* const name = name_of(as);
-  if (!*prepared) throw bad_request(fmt::format("the prepared {} holds nothing, it was moved from: expected what prepare() returned", name));
+  if (!*prepared)
+    throw bad_request(fmt::format("the prepared {} holds nothing, it was moved from: expected what prepare() returned", name));
   if (!where.runs_on().shares_memory_with(prepared->where().runs_on()))
-    throw bad_request(
-        fmt::format("the prepared {} lies on {}, the call is for {}: expected the same device", name, prepared->where().limits().name, where.limits().name));
+    throw bad_request(fmt::format("the prepared {} lies on {}, the call is for {}: expected the same device", name,
+                                  prepared->where().limits().name, where.limits().name));
   const operand_lines is = lines_of(as, v), was = lines_of(prepared->which(), prepared->view());
   if (!same_lines(is, was)) {
     if (is.k != was.k)
@@ -117,7 +120,8 @@ ready_lines ready_of(const context& where, const prepared_operand* prepared, gem
     if (as != prepared->which() && same_lines(is, lines_of(as, prepared->view())))
       throw bad_request(fmt::format("{} was prepared as {}, and is used as {}: expected prepare() of gemm_operand::{}", name,
                                     name_of(prepared->which()), name, as == gemm_operand::a ? 'a' : 'b'));
-    throw bad_request(fmt::format("the prepared {} is {}, the problem's is {}: expected the same view", name, described(prepared->view()), described(v)));
+    throw bad_request(
+        fmt::format("the prepared {} is {}, the problem's is {}: expected the same view", name, described(prepared->view()), described(v)));
   }
   return {is, prepared->memory().data()};
 }
@@ -127,7 +131,8 @@ ready_lines ready_of(const context& where, const prepared_operand* prepared, gem
 ready_operands ready_of(const context& where, const problem& p, const gemm_options& options) {
   const auto require_one = [&](const char* name, bool given, std::int64_t stride) {
     if (given && (options.batch.by_pointers() || (options.batch.count > 1 && stride != 0)))
-      throw bad_request(fmt::format("{0} is prepared, and each member of the batch has its own {0}: expected one for all, with a stride of 0", name));
+      throw bad_request(
+          fmt::format("{0} is prepared, and each member of the batch has its own {0}: expected one for all, with a stride of 0", name));
   };
   require_one("A", options.prepared_a != nullptr, options.batch.a_stride);
   require_one("B", options.prepared_b != nullptr, options.batch.b_stride);

@@ -75,9 +75,7 @@ class gemm_prepared : public on_device {
     where.runs_on().synchronize(nullptr);
     return c.read();
   }
-  bool runs(std::string_view policy) const {
-    return !lacks(any().limits(), gemms::find_policy(policy)->needs).has_value();
-  }
+  bool runs(std::string_view policy) const { return !lacks(any().limits(), gemms::find_policy(policy)->needs).has_value(); }
 };
 
 TEST_P(gemm_prepared, the_bits_are_those_of_the_same_policy_without) {
@@ -87,7 +85,8 @@ TEST_P(gemm_prepared, the_bits_are_those_of_the_same_policy_without) {
     in_all_layouts({{37, 131, 65}, {131, 37, 130}, {1, 5, 17}, {150, 140, 33}}, product_of_all_kinds, [&](const product& p) {
       const dense right = computed_plainly(where, policy, p);
       for (const which side : either)
-        EXPECT_TRUE(same_bits(computed_prepared(where, policy, p, side, true), right)) << policy << (side.a ? ", A" : "") << (side.b ? ", B" : "");
+        EXPECT_TRUE(same_bits(computed_prepared(where, policy, p, side, true), right))
+            << policy << (side.a ? ", A" : "") << (side.b ? ", B" : "");
     });
   }
 }
@@ -126,7 +125,8 @@ TEST_P(gemm_prepared, general_strides) {
 // Policies that take no parts read the operand.
 TEST_P(gemm_prepared, any_policy_takes_it) {
   const context where = any();
-  for (const auto& [policy, k] : {std::pair{"auto", 100}, {"stream", 100}, {"dots", 100}, {"narrow", 100}, {"short", 4}, {"strict", 100}, {"naive", 100}}) {
+  for (const auto& [policy, k] :
+       {std::pair{"auto", 100}, {"stream", 100}, {"dots", 100}, {"narrow", 100}, {"short", 4}, {"strict", 100}, {"naive", 100}}) {
     product p = product_of(reals(8, k, 1), reals(k, 44, 2), 1, 0.5f);
     p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
     if (policy != std::string_view("auto") && !runs(policy)) continue;
@@ -259,7 +259,8 @@ TEST_P(gemm_prepared, batches_with_one_operand_for_all) {
   if (!runs("split")) GTEST_SKIP() << where.limits().name << " has no wgmma";
   const std::int64_t m = 20, n = 131, k = 45, count = 3;
   const dense all = reals(m * count, k, 1), w = reals(k, n, 2), none = filled(m * count, n, nan);
-  matrix x(where, all, placed(major::row, all, 3)), weights(where, w, placed(major::column, w, 1)), c(where, none, placed(major::row, none, 5));
+  matrix x(where, all, placed(major::row, all, 3)), weights(where, w, placed(major::column, w, 1)),
+      c(where, none, placed(major::row, none, 5));
   const prepared_operand ready = prepare(where, b, weights.view());
   gemm_problem what{.a = x.view(), .b = weights.view(), .c = c.view()};
   what.a.rows = what.c.rows = m;
@@ -338,7 +339,8 @@ TEST_P(gemm_prepared, what_makes_no_sense_is_refused) {
   if (bytes == 0) GTEST_SKIP() << where.limits().name << " takes no parts";
   const auto bytes_at = [&](std::int64_t floats, std::size_t size) { return std::span(reinterpret_cast<std::byte*>(at + floats), size); };
   const auto in = [&](std::span<std::byte> given) { return said([&] { prepare(where, b, w, {.memory = given}); }); };
-  EXPECT_THAT(in(bytes_at(1024, bytes - 1)), HasSubstr("the memory to prepare B in has " + std::to_string(bytes - 1) + " bytes: 8 x 8 takes"));
+  EXPECT_THAT(in(bytes_at(1024, bytes - 1)),
+              HasSubstr("the memory to prepare B in has " + std::to_string(bytes - 1) + " bytes: 8 x 8 takes"));
   EXPECT_THAT(in(bytes_at(1025, bytes)), HasSubstr("expected a multiple of 256"));
   EXPECT_THAT(in({static_cast<std::byte*>(nullptr), bytes}), HasSubstr("the memory to prepare B in is a null pointer"));
   EXPECT_THAT(in(bytes_at(64, bytes)), HasSubstr("overlaps B at 0x"));

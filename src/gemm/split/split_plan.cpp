@@ -145,7 +145,12 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
   const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk),
                      left_over = by != multiplier::split ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
-  product_plan plan{what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors, {},
+  product_plan plan{what,
+                    k_piece,
+                    static_cast<std::int32_t>(rows),
+                    static_cast<std::int32_t>(columns),
+                    multiprocessors,
+                    {},
                     by == multiplier::split_inside ? nullptr : ready.parts_of(lines_of_rows(what.a)),  // which it takes as it is
                     ready.parts_of(lines_of_rows(transposed(what.b)))};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {

@@ -66,7 +66,8 @@ std::optional<product_list> list_of(const product_list_options& options) {
   list.prepared = true;
   list.set = "prepared " + list.set;
   std::erase_if(list.products, [](const listed_product& p) { return p.count > 1; });
-  if (list.products.empty()) throw bad_request("--prepared: the list has batches alone, whose members have a B each: expected single products");
+  if (list.products.empty())
+    throw bad_request("--prepared: the list has batches alone, whose members have a B each: expected single products");
   return list;
 }
 
