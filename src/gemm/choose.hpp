@@ -111,6 +111,9 @@ struct choice {
 // Throws what gemm() throws of a request.
 choice choose(const context& where, const problem& p, const gemm_options& options);
 
+// Queues it, with as much memory as workspace() says.
+launch_counts run(const choice& c, const gemm_options& options, std::span<std::byte> memory);
+
 std::string sentence(const candidate& c, const objection& o, const request& r);  // "it needs ..."
 gemm_choice described(const choice& c);                                          // what explain() returns
 

@@ -77,8 +77,11 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
   const std::size_t needed = c.workspace();
   const std::span<std::byte> given = workspace_of(c, options, needed);
   const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
-  const runner run{where, options, given.empty() ? own.memory() : given};
-  return run(c);
+  return gemms::run(c, options, given.empty() ? own.memory() : given);
+}
+
+launch_counts gemms::run(const choice& c, const gemm_options& options, std::span<std::byte> memory) {
+  return runner{c.of.where, options, memory}(c);
 }
 
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options) {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/gemm/group/group_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <limits>
+
+#include "src/gemm/cost.hpp"
+#include "src/gemm/registry.hpp"
+#include "src/gemm/stream/stream_plan.hpp"
+
+namespace antiphase::gemms {
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 128;
+
+std::int64_t tiles_of(const stream_policy& how, const problem& p) {
+  return ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.tile.m) * ceil_div<std::int64_t>(std::min(p.m(), p.n()), how.tile.n);
+}
+std::int64_t slabs_of(const problem& p) { return ceil_div<std::int64_t>(p.k(), stream_step); }
+
+group_member member_of(const problem& p, const stream_policy& how, std::uint32_t first) {
+  const bool turned = p.n() > p.m();
+  const auto [long_one, short_one] = operands_of(p, {}, turned);
+  return {.of_long = long_one.data,
+          .of_short = short_one.data,
+          .c = p.c.data,
+          .long_line = long_one.line_stride,
+          .long_k = long_one.k_stride,
+          .short_line = short_one.line_stride,
+          .short_k = short_one.k_stride,
+          .c_long = turned ? p.c.column_stride : p.c.row_stride,
+          .c_short = turned ? p.c.row_stride : p.c.column_stride,
+          .long_lines = static_cast<std::int32_t>(long_one.lines),
+          .short_lines = static_cast<std::int32_t>(short_one.lines),
+          .k = static_cast<std::int32_t>(p.k()),
+          .first = first,
+          .alpha = p.alpha,
+          .beta = p.beta,
+          .long_along_k = long_one.along_k,
+          .short_along_k = short_one.along_k,
+          .long_width = static_cast<std::uint8_t>(long_one.width),
+          .short_width = static_cast<std::uint8_t>(short_one.width),
+          .packs = packs_of(p, {}, turned, how.cell_width())};
+}
+
+// Microseconds on an H200: of a step of 32 k of a block that has its multiprocessor to itself, or shares it with as many as fit; and of a
+// tile besides.
+struct group_times {
+  double step_alone, step, tile;
+};
+group_times times_of(const stream_policy& how) {
+  const double outputs = how.tile.m * how.tile.n;
+  return {.step_alone = 0.22 + outputs / 11000, .step = how.blocks * outputs / 7800 + 0.1, .tile = 1.6};
+}
+
+}  // namespace
+
+const std::vector<group_instance>& group_instances(target where) { return instances_of<group_instance>(where); }
+
+bool groups(const problem& p) { return streams(p.k()) && p.m() <= most && p.n() <= most && p.k() <= most; }
+
+group_cost group_cost_of(const stream_policy& how, const problem& p, const device_limits& device) {
+  const group_times us = times_of(how);
+  const double tiles = static_cast<double>(tiles_of(how, p)), slabs = static_cast<double>(slabs_of(p)), slower = fp64_slower(device);
+  const double places = static_cast<double>(multiprocessors_of(device)) * how.blocks;
+  const double bytes = 4 * (static_cast<double>(p.k()) * static_cast<double>(p.m() + p.n()) +
+                            static_cast<double>(p.m()) * static_cast<double>(p.n()) * (p.beta == 0 ? 1 : 2));
+  const double bandwidth = 4.0e6 / 132 * multiprocessors_of(device);  // bytes per microsecond
+  return {1e-6 * std::max(tiles * (us.tile + slabs * us.step * slower) / places, bytes / bandwidth),
+          1e-6 * (us.tile + slabs * us.step_alone * slower)};
+}
+double group_seconds(double shares, double longest, std::size_t members) {
+  const double tables = members > group_inline ? static_cast<double>(ceil_div<std::size_t>(members, group_inline)) : 0;
+  return 2.5e-6 + 1.5e-6 * tables + std::max(shares, longest);
+}
+
+group_plan plan_group(const context& where, const group_instance& with, std::span<const problem* const> products) {
+  group_plan plan;
+  plan.with = &with;
+  std::vector<const problem*> in_order(products.begin(), products.end());
+  std::ranges::stable_sort(in_order, std::greater<>{}, [](const problem* p) { return p->k(); });  // the longest sums begin first
+  std::int64_t tiles = 0;
+  for (const problem* p : in_order) {
+    plan.members.push_back(member_of(*p, with.how, static_cast<std::uint32_t>(tiles)));
+    tiles += tiles_of(with.how, *p);
+    if (tiles > most) throw not_supported(fmt::format("a group has more than {} tiles of {} x {}", most, with.how.tile.m, with.how.tile.n));
+  }
+  plan.tiles = static_cast<std::uint32_t>(tiles);
+  const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks;
+  plan.grid.x = static_cast<unsigned>(std::min(tiles, resident));
+  return plan;
+}
+
+launch_counts run(const context& where, const group_plan& plan, std::span<std::byte> workspace, stream on) {
+  const std::size_t count = plan.members.size();
+  group_problem arguments{
+      .table = nullptr, .count = static_cast<std::int32_t>(count), .tiles = plan.tiles, .member = {}};
+  launch_counts total;
+  if (plan.workspace() == 0) {
+    std::ranges::copy(plan.members, arguments.member);
+  } else {
+    auto* const table = reinterpret_cast<group_member*>(workspace.data());
+    const std::vector<group_table_instance>& writers = instances_of<group_table_instance>(where.kind());
+    for (std::size_t first = 0; first < count; first += group_inline) {
+      const std::size_t some = std::min<std::size_t>(group_inline, count - first);
+      group_table_problem part{.to = table + first, .count = static_cast<std::int32_t>(some), .member = {}};
+      std::ranges::copy_n(plan.members.begin() + static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(some), part.member);
+      total += where.runs_on().launch(writers.front().code, {.x = 1}, &part, on);
+    }
+    arguments.table = table;
+  }
+  return total += where.runs_on().launch(plan.with->code, plan.grid, &arguments, on);
+}
+
+}  // namespace antiphase::gemms
