@@ -43,7 +43,7 @@ std::size_t gemm_group_workspace(const context& where, std::span<const gemm_prob
 struct gemm_group_choice {
   std::vector<std::string> kernels;  // of each product: `group`, the policy that computes it by itself, or nothing
   std::size_t together = 0;          // products in the common launch
-  std::size_t launches = 0;          // of the common launch, and of those that bring its table: one for 36 products, if there are more
+  std::size_t launches = 0;          // of the common launch, and of those that bring its table: one for 63 products, if there are more
   gemms::extent2 tile;               // outputs of one of its blocks
   std::uint64_t blocks = 0;
   std::size_t workspace = 0;

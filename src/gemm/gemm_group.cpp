@@ -104,8 +104,7 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g, con
   return best;
 }
 
-// Less than any launch takes.
-constexpr double shortest_launch = 2e-6;
+constexpr double shortest_launch = 2e-6, most_shared = 8;  // less than any launch takes; parts in which a sum would be computed there
 
 judged_group judge(const context& where, std::span<const gemm_problem> problems, const gemm_group_options& options) {
   gemms::choose(where, {}, options_of(options, options.workspace));  // whether the options make sense
@@ -133,10 +132,9 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
       others += p.m() > 0 && p.n() > 0 ? g.choice_of(i).seconds() : 0;
       continue;
     }
-    double share = std::numeric_limits<double>::infinity();
-    for (const gemms::group_instance* with : kernels)
-      share = std::min(share, gemms::group_cost_of(with->how, g.sensible[i], where.limits()).longest);
-    all.push_back({i, by_name || share < shortest_launch ? shortest_launch : g.choice_of(i).seconds()});
+    const gemms::group_cost beside = gemms::group_cost_of(kernels.front()->how, g.sensible[i], where.limits());
+    const bool small = by_name || beside.share < shortest_launch;  // cheaper than a launch of its own, so nobody asks what that would be
+    all.push_back({i, small ? shortest_launch + beside.longest / most_shared : g.choice_of(i).seconds()});
   }
   split_up best;
   for (const gemms::group_instance* with : kernels)

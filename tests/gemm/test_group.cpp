@@ -2,6 +2,7 @@
 // Groups of products of different shapes: the bits of single calls, members of all kinds, and groups that make no sense.
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm_group.hpp>
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -62,7 +63,7 @@ class gemm_groups : public on_device {
 // In the common launch the bits are those of batch_invariant calls, elsewhere those of plain ones.
 TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
   for (const context& where : several())
-    for (const int count : {1, 2, 11, sanitized ? 12 : 85}) {
+    for (const int count : {1, 2, 11, sanitized ? 12 : 140}) {
       const std::vector<product> all = various(count, static_cast<unsigned>(count));
       on_the_device d(where, all);
       gemm_group_choice ran;
@@ -76,7 +77,7 @@ TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
       }
       if (runs() && count > 2) {
         EXPECT_GT(ran.together, all.size() / 3);
-        EXPECT_EQ(ran.launches, ran.together > 36 ? 1 + (ran.together + 35) / 36 : 1);
+        EXPECT_EQ(ran.launches, ran.together > 63 ? 1 + (ran.together + 62) / 63 : 1);
         EXPECT_EQ(std::ranges::count(ran.kernels, "group"), static_cast<std::ptrdiff_t>(ran.together));
       }
     }
@@ -131,7 +132,7 @@ TEST_P(gemm_groups, nothing_at_all) {
 // In memory of the caller, as much as it says; the table of many members is written there.
 TEST_P(gemm_groups, with_a_workspace) {
   const context where = any();
-  const std::vector<product> all = various(sanitized ? 12 : 60, 5);
+  const std::vector<product> all = various(sanitized ? 12 : 160, 5);
   on_the_device d(where, all);
   const std::size_t bytes = gemm_group_workspace(where, d.problems);
   EXPECT_EQ(explain(where, d.problems).workspace, bytes);
@@ -142,18 +143,21 @@ TEST_P(gemm_groups, with_a_workspace) {
   const std::vector<std::byte> after = workspace.to_host();
   EXPECT_TRUE(std::equal(after.begin() + static_cast<std::ptrdiff_t>(bytes), after.end(), before.begin()));
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].a.columns == 0) continue;
     const judged j = judge(d.result(i), all[i]);
     EXPECT_LE(j.worst, 1) << "product " << i << " at C(" << j.row << ", " << j.column << ")";
   }
-  if (bytes > 0) EXPECT_THROW(gemm_group(where, d.problems, {.workspace = {workspace.data(), bytes - 1}}), bad_request);
+  if (bytes > 0) {
+    EXPECT_THROW(gemm_group(where, d.problems, {.workspace = {workspace.data(), bytes - 1}}), bad_request);
+  }
 }
 
 TEST_P(gemm_groups, what_makes_no_sense_is_refused) {
   const context where = any();
-  device_array<float> memory(where, std::vector<float>(4000, 1.f));
+  device_array<float> memory(where, std::vector<float>(6000, 1.f));
   float* const x = memory.data();
   const auto at = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
-    return gemm_problem{.a = {x + a, 8, 4, 4, 1}, .b = {x + b, 4, 6, 6, 1}, .c = {x + c, 8, 6, 6, 1}, .beta = 1};
+    return gemm_problem{.a = {x + a, 8, 5, 5, 1}, .b = {x + b, 5, 6, 6, 1}, .c = {x + c, 8, 6, 6, 1}, .beta = 1};
   };
   const auto said = [&](const std::vector<gemm_problem>& all, const gemm_group_options& how = {}) -> std::string {
     try {
@@ -170,8 +174,8 @@ TEST_P(gemm_groups, what_makes_no_sense_is_refused) {
   EXPECT_THAT(said({at(0, 100, 200), at(0, 230, 300)}), testing::AllOf(HasSubstr("C of product 0"), HasSubstr("overlaps B of product 1")));
   EXPECT_THAT(said({at(240, 100, 300), at(0, 100, 200)}), testing::AllOf(HasSubstr("C of product 1"), HasSubstr("overlaps A of product 0")));
   gemm_problem wrong = at(0, 100, 200);
-  wrong.a.columns = 5;
-  EXPECT_THAT(said({at(0, 100, 300), wrong}), HasSubstr("product 1: A has 5 columns, B has 4 rows"));
+  wrong.a.columns = 6;
+  EXPECT_THAT(said({at(0, 100, 300), wrong}), HasSubstr("product 1: A has 6 columns, B has 5 rows"));
   wrong = at(0, 100, 200), wrong.c.data = nullptr;
   EXPECT_THAT(said({wrong}), HasSubstr("product 0: C is a null pointer"));
   EXPECT_THAT(said({at(0, 100, 200), at(0, 310, 300)}), HasSubstr("product 1: C at"));
@@ -185,9 +189,9 @@ TEST_P(gemm_groups, what_makes_no_sense_is_refused) {
   const std::size_t bytes = 4000;
   if (runs()) {
     std::vector<gemm_problem> many;
-    for (std::int64_t i = 0; i < 40; ++i) many.push_back(at(0, 100, 2000 + 48 * i));
+    for (std::int64_t i = 0; i < 70; ++i) many.push_back(at(0, 100, 2000 + 48 * i));
     float* const inside = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(x + 2000) + 255) / 256 * 256);
-    EXPECT_THAT(said(many, {.workspace = {reinterpret_cast<std::byte*>(inside), 2 * bytes}}), HasSubstr("overlaps C"));
+    EXPECT_THAT(said(many, {.workspace = {reinterpret_cast<std::byte*>(inside), 2 * bytes}}), HasSubstr(": the workspace"));
   }
 }
 

@@ -25,15 +25,15 @@ std::int64_t slabs_of(const problem& p) { return ceil_div<std::int64_t>(p.k(), s
 group_member member_of(const problem& p, const stream_policy& how, std::uint32_t first) {
   const bool turned = p.n() > p.m();
   const auto [long_one, short_one] = operands_of(p, {}, turned);
+  const std::int64_t c_long = turned ? p.c.column_stride : p.c.row_stride, c_short = turned ? p.c.row_stride : p.c.column_stride;
+  const bool c_along_short = c_short == 1 || (turned ? p.m() : p.n()) == 1;
+  const auto apart = [](std::int64_t of_lines, std::int64_t of_k, bool along_k) { return static_cast<std::int32_t>(along_k ? of_lines : of_k); };
   return {.of_long = long_one.data,
           .of_short = short_one.data,
           .c = p.c.data,
-          .long_line = long_one.line_stride,
-          .long_k = long_one.k_stride,
-          .short_line = short_one.line_stride,
-          .short_k = short_one.k_stride,
-          .c_long = turned ? p.c.column_stride : p.c.row_stride,
-          .c_short = turned ? p.c.row_stride : p.c.column_stride,
+          .long_apart = apart(long_one.line_stride, long_one.k_stride, long_one.along_k),
+          .short_apart = apart(short_one.line_stride, short_one.k_stride, short_one.along_k),
+          .c_apart = apart(c_long, c_short, c_along_short),
           .long_lines = static_cast<std::int32_t>(long_one.lines),
           .short_lines = static_cast<std::int32_t>(short_one.lines),
           .k = static_cast<std::int32_t>(p.k()),
@@ -42,8 +42,9 @@ group_member member_of(const problem& p, const stream_policy& how, std::uint32_t
           .beta = p.beta,
           .long_along_k = long_one.along_k,
           .short_along_k = short_one.along_k,
-          .long_width = static_cast<std::uint8_t>(long_one.width),
-          .short_width = static_cast<std::uint8_t>(short_one.width),
+          .long_wide = long_one.width == 4,
+          .short_wide = short_one.width == 4,
+          .c_along_short = c_along_short,
           .packs = packs_of(p, {}, turned, how.cell_width())};
 }
 
@@ -61,7 +62,15 @@ group_times times_of(const stream_policy& how) {
 
 const std::vector<group_instance>& group_instances(target where) { return instances_of<group_instance>(where); }
 
-bool groups(const problem& p) { return streams(p.k()) && p.m() <= most && p.n() <= most && p.k() <= most; }
+bool groups(const problem& p) {
+  const auto fits = [](std::int64_t rows, std::int64_t row_stride, std::int64_t columns, std::int64_t column_stride) {
+    const auto side_by_side = [](std::int64_t extent, std::int64_t stride) { return extent == 1 || stride == 1; };
+    const auto small = [](std::int64_t stride) { return stride <= most && stride >= -most; };
+    return small(row_stride) && small(column_stride) && (side_by_side(rows, row_stride) || side_by_side(columns, column_stride));
+  };
+  return streams(p.k()) && p.m() <= most && p.n() <= most && p.k() <= most && fits(p.m(), p.a.row_stride, p.k(), p.a.column_stride) &&
+         fits(p.k(), p.b.row_stride, p.n(), p.b.column_stride) && fits(p.m(), p.c.row_stride, p.n(), p.c.column_stride);
+}
 
 group_cost group_cost_of(const stream_policy& how, const problem& p, const device_limits& device) {
   const group_times us = times_of(how);

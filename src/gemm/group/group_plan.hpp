@@ -14,7 +14,7 @@ namespace antiphase::gemms {
 
 const std::vector<group_instance>& group_instances(target where);
 
-// Whether one launch can have the product: sums in FP64 keep the promises (streams()), and it does not need 64-bit numbers.
+// Whether one launch can have the product: sums in FP64 keep the promises (streams()), and it fits a group_member. Idle strides are small.
 bool groups(const problem& p);
 // What the device takes for the product's tiles beside others, by the kernel with that tile; and for the longest of its sums alone.
 struct group_cost {

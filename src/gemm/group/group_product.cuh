@@ -39,12 +39,15 @@ template <stream_policy P> struct group_product {
     return low;
   }
   AP_DEV static std::uint32_t tiles_along(int lines, int of_tile) { return static_cast<std::uint32_t>((lines + of_tile - 1) / of_tile); }
+  AP_DEV static line_operand operand(const float* data, int lines, int apart, bool along_k, bool wide) {
+    return {data, nullptr, lines, along_k ? apart : 1, along_k ? 1 : apart, 0, along_k, wide ? 4 : 1};
+  }
   // All that a tile without cluster and parts reads of its problem.
   AP_DEV static void fill(stream_problem& p, const group_member& m) {
-    p.of_long = {m.of_long, nullptr, m.long_lines, m.long_line, m.long_k, 0, m.long_along_k, m.long_width};
-    p.of_short = {m.of_short, nullptr, m.short_lines, m.short_line, m.short_k, 0, m.short_along_k, m.short_width};
+    p.of_long = operand(m.of_long, m.long_lines, m.long_apart, m.long_along_k, m.long_wide);
+    p.of_short = operand(m.of_short, m.short_lines, m.short_apart, m.short_along_k, m.short_wide);
     p.c = m.c, p.c_member = nullptr;
-    p.long_stride = m.c_long, p.short_stride = m.c_short, p.batch_stride = 0;
+    p.long_stride = m.c_along_short ? m.c_apart : 1, p.short_stride = m.c_along_short ? 1 : m.c_apart, p.batch_stride = 0;
     p.packs = m.packs;
     p.k = p.k_of_part = m.k;
     p.tiles_along_long = tiles_along(m.long_lines, P.tile.m), p.tiles_along_short = tiles_along(m.short_lines, P.tile.n);
