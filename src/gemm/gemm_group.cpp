@@ -9,6 +9,7 @@
 #include <antiphase/executor/scratch.hpp>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -48,13 +49,13 @@ struct judged_group {
   std::span<const gemm_problem> problems;
   gemm_options alone;
   std::vector<gemms::problem> sensible;                // with small idle strides
-  std::vector<std::optional<gemms::choice>> choices;   // of those that have been asked for
+  std::vector<std::unique_ptr<gemms::choice>> choices;  // of those that have been asked for
   std::vector<bool> together;
   std::optional<gemms::group_plan> common = std::nullopt;
   double predicted = 0;
 
   const gemms::choice& choice_of(std::size_t i) {
-    if (!choices[i]) of_product(i, [&] { choices[i].emplace(gemms::choose(where, problems[i], alone)); });
+    if (!choices[i]) of_product(i, [&] { choices[i] = std::make_unique<gemms::choice>(gemms::choose(where, problems[i], alone)); });
     return *choices[i];
   }
   std::size_t workspace() {
@@ -80,12 +81,13 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g, con
     candidate_member of;
     gemms::group_cost cost;
   };
+  const device_limits& device = g.where.limits();
   std::vector<costed> inside;
-  double outside = 0, shares = 0;
+  double outside = 0, shares = 0, tiles = 0;
   for (const candidate_member& one : all) {
-    const gemms::group_cost cost = gemms::group_cost_of(with.how, g.sensible[one.place], g.where.limits());
+    const gemms::group_cost cost = gemms::group_cost_of(with.how, g.sensible[one.place], device);
     if (all_of_them || cost.share < one.alone)
-      inside.push_back({one, cost}), shares += cost.share;
+      inside.push_back({one, cost}), shares += cost.share, tiles += cost.tiles;
     else
       outside += one.alone;
   }
@@ -95,11 +97,13 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g, con
   best.with = &with;
   std::size_t first = 0;
   for (std::size_t left = 0; left < inside.size(); ++left) {
-    const double seconds = outside + gemms::group_seconds(shares, inside[left].cost.longest, inside.size() - left);
+    const costed& longest = inside[left];
+    const double seconds = outside + gemms::group_seconds(shares, longest.cost, tiles, inside.size() - left, device);
     if (seconds < best.seconds) best.seconds = seconds, first = left;
     if (all_of_them) break;
-    outside += inside[left].of.alone, shares -= inside[left].cost.share;
+    outside += longest.of.alone, shares -= longest.cost.share, tiles -= longest.cost.tiles;
   }
+  if (outside < best.seconds && !all_of_them) return {&with, {}, outside};  // all by themselves
   for (; first < inside.size(); ++first) best.members.push_back(inside[first].of.place);
   return best;
 }
@@ -112,7 +116,7 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
                  .problems = problems,
                  .alone = options_of(options),
                  .sensible = {},
-                 .choices = std::vector<std::optional<gemms::choice>>(problems.size()),
+                 .choices = std::vector<std::unique_ptr<gemms::choice>>(problems.size()),
                  .together = std::vector<bool>(problems.size())};
   const bool by_name = options.policy == "stream";
   const bool may = options.accuracy == precision::fp32 && (by_name || options.policy == "auto") && features_of(where.limits()).fast_fp64 &&
@@ -154,40 +158,43 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
 
 // No C reaches into a matrix of another product. Memory is looked at in its order, and of matrices that reach into each other, which
 // interleaved ones do, up to 2^16 pairs are compared.
+struct placed_matrix {
+  gemms::memory_range lies;
+  std::uint32_t product;
+  char name;
+};
+judged_view view_of(const gemm_problem& p, char name) {
+  return name == 'C' ? gemms::judged("C", p.c) : name == 'A' ? gemms::judged("A", p.a) : gemms::judged("B", p.b);
+}
 void require_apart(std::span<const gemm_problem> problems) {
-  struct matrix {
-    judged_view view;
-    gemms::memory_range lies;
-    std::size_t product;
-  };
-  std::vector<matrix> all;
+  std::vector<placed_matrix> all;
+  all.reserve(3 * problems.size());
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const gemm_problem& p = problems[i];
-    const auto add = [&](const judged_view& v) {
-      if (v.rows > 0 && v.columns > 0) all.push_back({v, gemms::range_of(v), i});
-    };
     if (p.m() == 0 || p.n() == 0) continue;
-    add(gemms::judged("C", p.c));
-    if (gemms::reads(p)) add(gemms::judged("A", p.a)), add(gemms::judged("B", p.b));
+    for (const char name : {'C', 'A', 'B'})
+      if (name == 'C' || (gemms::reads(p) && p.k() > 0))
+        all.push_back({gemms::range_of(view_of(p, name)), static_cast<std::uint32_t>(i), name});
   }
-  std::ranges::sort(all, {}, [](const matrix& m) { return m.lies.first; });
-  std::vector<const matrix*> written, read;
+  std::ranges::sort(all, {}, [](const placed_matrix& m) { return m.lies.first; });
+  std::vector<const placed_matrix*> written, read;  // that reach further than where we are
   int pairs = 1 << 16;
-  const auto compare = [&](const matrix& c, const matrix& other) {
+  const auto compare = [&](const placed_matrix& c, const placed_matrix& other) {
     if (c.product == other.product || --pairs < 0) return;
-    const std::string of_c = fmt::format("C of product {}", c.product), of_other = fmt::format("{} of product {}", other.view.name, other.product);
-    judged_view x = c.view, y = other.view;
+    const std::string of_c = fmt::format("C of product {}", c.product), of_other = fmt::format("{} of product {}", other.name, other.product);
+    judged_view x = view_of(problems[c.product], 'C'), y = view_of(problems[other.product], other.name);
     x.name = of_c, y.name = of_other;
     gemms::require_apart(x, y);
   };
-  for (const matrix& m : all) {
-    const auto gone = [&](const matrix* other) { return other->lies.end <= m.lies.first; };
-    std::erase_if(written, gone), std::erase_if(read, gone);
-    const bool is_c = m.view.name == "C";
-    for (const matrix* c : written) compare(*c, m);
-    if (is_c)
-      for (const matrix* other : read) compare(m, *other);
-    (is_c ? written : read).push_back(&m);
+  for (const placed_matrix& m : all) {
+    const auto gone = [&](const placed_matrix* other) { return other->lies.end <= m.lies.first; };
+    std::erase_if(written, gone);
+    for (const placed_matrix* c : written) compare(*c, m);
+    if (m.name == 'C') {
+      std::erase_if(read, gone);
+      for (const placed_matrix* other : read) compare(m, *other);
+    }
+    (m.name == 'C' ? written : read).push_back(&m);
   }
 }
 

@@ -64,7 +64,8 @@ class gemm_groups : public on_device {
 TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
   for (const context& where : several())
     for (const int count : {1, 2, 11, sanitized ? 12 : 140}) {
-      const std::vector<product> all = various(count, static_cast<unsigned>(count));
+      std::vector<product> all = various(count, static_cast<unsigned>(count));
+      all.push_back(product_of_general_strides(33));
       on_the_device d(where, all);
       gemm_group_choice ran;
       gemm_group(where, d.problems, {.ran = &ran});
@@ -72,6 +73,7 @@ TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
       ASSERT_EQ(ran.kernels.size(), all.size());
       for (std::size_t i = 0; i < all.size(); ++i) {
         const bool together = ran.kernels[i] == "group";
+        EXPECT_FALSE(together && i == all.size() - 1) << "its strides do not fit";
         const dense right = alone(where, all[i], {.reproducible = together ? reproducibility::batch_invariant : reproducibility::by_shape});
         EXPECT_TRUE(same_bits(d.result(i), right)) << "product " << i << " of " << count << ", by " << ran.kernels[i];
       }

@@ -48,15 +48,17 @@ group_member member_of(const problem& p, const stream_policy& how, std::uint32_t
           .packs = packs_of(p, {}, turned, how.cell_width())};
 }
 
-// Microseconds on an H200: of a step of 32 k of a block that has its multiprocessor to itself, or shares it with as many as fit; and of a
-// tile besides.
+// Microseconds on an H200, of products of 64 to 4096 lines: what a block takes for 32 k, alone on its multiprocessor or beside as many as
+// fit, and for a tile besides. Where K is no multiple of 4, all takes a fifth longer.
 struct group_times {
   double step_alone, step, tile;
 };
 group_times times_of(const stream_policy& how) {
-  const double outputs = how.tile.m * how.tile.n;
-  return {.step_alone = 0.22 + outputs / 11000, .step = how.blocks * outputs / 7800 + 0.1, .tile = 1.6};
+  if (how.tile.m == 32) return {.step_alone = 0.86, .step = 1.6, .tile = 2.2};
+  if (how.tile.m == 64) return {.step_alone = 1.49, .step = 2.28, .tile = 4.4};
+  return {.step_alone = 1.08, .step = 1.81, .tile = 4.6};
 }
+constexpr double launch_us = 3, table_us = 3.5;
 
 }  // namespace
 
@@ -74,17 +76,18 @@ bool groups(const problem& p) {
 
 group_cost group_cost_of(const stream_policy& how, const problem& p, const device_limits& device) {
   const group_times us = times_of(how);
-  const double tiles = static_cast<double>(tiles_of(how, p)), slabs = static_cast<double>(slabs_of(p)), slower = fp64_slower(device);
-  const double places = static_cast<double>(multiprocessors_of(device)) * how.blocks;
+  const double tiles = static_cast<double>(tiles_of(how, p)), slabs = static_cast<double>(slabs_of(p)) * fp64_slower(device);
+  const double places = static_cast<double>(multiprocessors_of(device)) * how.blocks, second = p.k() % 4 == 0 ? 1e-6 : 1.2e-6;
+  const double longest = second * (us.tile + slabs * us.step_alone), of_many = second * (us.tile + slabs * us.step);
   const double bytes = 4 * (static_cast<double>(p.k()) * static_cast<double>(p.m() + p.n()) +
                             static_cast<double>(p.m()) * static_cast<double>(p.n()) * (p.beta == 0 ? 1 : 2));
-  const double bandwidth = 4.0e6 / 132 * multiprocessors_of(device);  // bytes per microsecond
-  return {1e-6 * std::max(tiles * (us.tile + slabs * us.step * slower) / places, bytes / bandwidth),
-          1e-6 * (us.tile + slabs * us.step_alone * slower)};
+  const double bandwidth = 4.0e12 / 132 * multiprocessors_of(device);  // bytes per second
+  return {tiles, std::max(tiles * of_many / places, bytes / bandwidth), longest, of_many};
 }
-double group_seconds(double shares, double longest, std::size_t members) {
+double group_seconds(double shares, const group_cost& longest, double tiles, std::size_t members, const device_limits& device) {
   const double tables = members > group_inline ? static_cast<double>(ceil_div<std::size_t>(members, group_inline)) : 0;
-  return 2.5e-6 + 1.5e-6 * tables + std::max(shares, longest);
+  const bool many = tiles > multiprocessors_of(device);
+  return 1e-6 * (launch_us + table_us * tables) + std::max(shares, many ? longest.longest_of_many : longest.longest);
 }
 
 group_plan plan_group(const context& where, const group_instance& with, std::span<const problem* const> products) {

@@ -16,13 +16,16 @@ const std::vector<group_instance>& group_instances(target where);
 
 // Whether one launch can have the product: sums in FP64 keep the promises (streams()), and it fits a group_member. Idle strides are small.
 bool groups(const problem& p);
-// What the device takes for the product's tiles beside others, by the kernel with that tile; and for the longest of its sums alone.
+// What a product adds to a launch of the kernel with that tile. Seconds, predicted.
 struct group_cost {
-  double share, longest;  // seconds
+  double tiles;
+  double share;          // of the time in which all multiprocessors are busy
+  double longest;        // of a tile, where blocks have a multiprocessor for themselves
+  double longest_of_many;  // where they share it
 };
 group_cost group_cost_of(const stream_policy& how, const problem& p, const device_limits& device);
-// All of them, predicted: launches, then the work of all blocks, or the longest block.
-double group_seconds(double shares, double longest, std::size_t members);
+// Of a launch with so many members and tiles: all of them together, and the longest tile of any.
+double group_seconds(double shares, const group_cost& longest, double tiles, std::size_t members, const device_limits& device);
 
 struct group_plan {
   const group_instance* with = nullptr;

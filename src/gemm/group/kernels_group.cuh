@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of groups of products (sm_80).
+#pragma once
 #include <vector>
 #include "src/gemm/group/group_product.cuh"
 
