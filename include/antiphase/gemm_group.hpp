@@ -32,8 +32,8 @@ struct gemm_group_options {
 // after a bad_request or a not_supported; they name the product by its place, from 0.
 //
 // The problems are read before the call returns; they are of the host. It may be captured into a graph. A result has the same bits in every
-// run and does not depend on its product's place. In the common launch it has those of reproducibility::batch_invariant, so whatever else is
-// in the group; by itself it has those of gemm(). Which of them it is depends on all shapes, unless batch_invariant is asked for.
+// run and does not depend on its product's place. In the common launch it has those of reproducibility::batch_invariant, so whatever else
+// is in the group; by itself it has those of gemm(). Which of them it is depends on all shapes, unless batch_invariant is asked for.
 launch_counts gemm_group(const context& where, std::span<const gemm_problem> problems, const gemm_group_options& options = {});
 
 // Bytes of workspace that the call takes; 0 if it needs none.

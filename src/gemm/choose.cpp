@@ -132,8 +132,10 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
   const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 1.95e6 : 2.5e6;  // bytes per microsecond
   const double lines = lines_to_split(r, inside), split_before = 2 * 4 * extent(r.k()) * lines;
   const product_rounds work = rounds_of(r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
-  const double multiply =
-      std::max(work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16), bytes_of_c(r) / (stored * of_132));
+  // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
+  const double prepared = 4 * extent(r.k()) * (extent(r.what.m()) + extent(r.what.n()) - lines_to_split(r, false)), fetched = 2.5e6;
+  const double multiply = std::max({work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16),
+                                    bytes_of_c(r) / (stored * of_132), prepared / (fetched * of_132)});
   return 1e-6 * (start + split_before / (pass * of_132) + lines * line / of_132 + multiply);
 }
 

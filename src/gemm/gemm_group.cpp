@@ -48,7 +48,7 @@ struct judged_group {
   const context& where;
   std::span<const gemm_problem> problems;
   gemm_options alone;
-  std::vector<gemms::problem> sensible;                // with small idle strides
+  std::vector<gemms::problem> sensible;                 // with small idle strides
   std::vector<std::unique_ptr<gemms::choice>> choices;  // of those that have been asked for
   std::vector<bool> together;
   std::optional<gemms::group_plan> common = std::nullopt;
@@ -108,7 +108,8 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g, con
   return best;
 }
 
-constexpr double shortest_launch = 2e-6, most_shared = 8;  // less than any launch takes; parts in which a sum would be computed there
+constexpr double shortest_launch = 2e-6, usual_launch = 3.5e-6;  // less than any launch takes; with what one of a small product takes
+constexpr double most_shared = 8;                                // parts in which its sums would be computed there
 
 judged_group judge(const context& where, std::span<const gemm_problem> problems, const gemm_group_options& options) {
   gemms::choose(where, {}, options_of(options, options.workspace));  // whether the options make sense
@@ -138,7 +139,7 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
     }
     const gemms::group_cost beside = gemms::group_cost_of(kernels.front()->how, g.sensible[i], where.limits());
     const bool small = by_name || beside.share < shortest_launch;  // cheaper than a launch of its own, so nobody asks what that would be
-    all.push_back({i, small ? shortest_launch + beside.longest / most_shared : g.choice_of(i).seconds()});
+    all.push_back({i, small ? usual_launch + beside.longest / most_shared : g.choice_of(i).seconds()});
   }
   split_up best;
   for (const gemms::group_instance* with : kernels)
@@ -181,7 +182,8 @@ void require_apart(std::span<const gemm_problem> problems) {
   int pairs = 1 << 16;
   const auto compare = [&](const placed_matrix& c, const placed_matrix& other) {
     if (c.product == other.product || --pairs < 0) return;
-    const std::string of_c = fmt::format("C of product {}", c.product), of_other = fmt::format("{} of product {}", other.name, other.product);
+    const std::string of_c = fmt::format("C of product {}", c.product),
+                      of_other = fmt::format("{} of product {}", other.name, other.product);
     judged_view x = view_of(problems[c.product], 'C'), y = view_of(problems[other.product], other.name);
     x.name = of_c, y.name = of_other;
     gemms::require_apart(x, y);

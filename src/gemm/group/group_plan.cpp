@@ -27,7 +27,9 @@ group_member member_of(const problem& p, const stream_policy& how, std::uint32_t
   const auto [long_one, short_one] = operands_of(p, {}, turned);
   const std::int64_t c_long = turned ? p.c.column_stride : p.c.row_stride, c_short = turned ? p.c.row_stride : p.c.column_stride;
   const bool c_along_short = c_short == 1 || (turned ? p.m() : p.n()) == 1;
-  const auto apart = [](std::int64_t of_lines, std::int64_t of_k, bool along_k) { return static_cast<std::int32_t>(along_k ? of_lines : of_k); };
+  const auto apart = [](std::int64_t of_lines, std::int64_t of_k, bool along_k) {
+    return static_cast<std::int32_t>(along_k ? of_lines : of_k);
+  };
   return {.of_long = long_one.data,
           .of_short = short_one.data,
           .c = p.c.data,
@@ -109,8 +111,7 @@ group_plan plan_group(const context& where, const group_instance& with, std::spa
 
 launch_counts run(const context& where, const group_plan& plan, std::span<std::byte> workspace, stream on) {
   const std::size_t count = plan.members.size();
-  group_problem arguments{
-      .table = nullptr, .count = static_cast<std::int32_t>(count), .tiles = plan.tiles, .member = {}};
+  group_problem arguments{.table = nullptr, .count = static_cast<std::int32_t>(count), .tiles = plan.tiles, .member = {}};
   launch_counts total;
   if (plan.workspace() == 0) {
     std::ranges::copy(plan.members, arguments.member);

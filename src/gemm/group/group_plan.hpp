@@ -19,8 +19,8 @@ bool groups(const problem& p);
 // What a product adds to a launch of the kernel with that tile. Seconds, predicted.
 struct group_cost {
   double tiles;
-  double share;          // of the time in which all multiprocessors are busy
-  double longest;        // of a tile, where blocks have a multiprocessor for themselves
+  double share;            // of the time in which all multiprocessors are busy
+  double longest;          // of a tile, where blocks have a multiprocessor for themselves
   double longest_of_many;  // where they share it
 };
 group_cost group_cost_of(const stream_policy& how, const problem& p, const device_limits& device);

@@ -71,12 +71,13 @@ void expect_replays(const context& where, bool own_workspace) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{500, 333, 517}, {130, 70, 65}}) {
     product p = product_with_everything(m, n, k);
     on_the_device memory(where, p);
-    const std::size_t bytes = gemm_workspace(where, memory.problem());
+    const std::size_t bytes = gemm_workspace(where, memory.problem(), {.policy = "split"});
     device_array<std::byte> workspace(where, bytes);
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t program = nullptr;
     AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
-    const gemm_options how{.on = on.get, .workspace = own_workspace ? std::span(workspace.data(), bytes) : std::span<std::byte>()};
+    const gemm_options how{
+        .policy = "split", .on = on.get, .workspace = own_workspace ? std::span(workspace.data(), bytes) : std::span<std::byte>()};
     gemm(where, memory.problem(), how);
     AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));
     AP_CUDA_OK(cudaGraphInstantiate(&program, graph, 0));
