@@ -15,6 +15,7 @@
     own_scans  scans with a type and an operator of one's own
     short_sums single calls and calls in a graph, of short arrays of FP32
     suite      the products of bench/suite.json, with the picture of their speed under the roof, and that of the random ones
+    prepared   single products of the suite with B prepared, beside the same without
     random     geometric means over products of random shapes
     serving    products of a model that serves 1 to 512 tokens, and what batch_invariant results cost
     map        the picture of the speed beside cuBLAS over M x N, and geometric means
@@ -243,6 +244,17 @@ class Tables:
         return figures, ("Microseconds of a product in a CUDA graph, by default and with `reproducibility::batch_invariant`; the price is how many times as "
                          "long that takes. `antiphase bench gemm --serving`."), ["", "M × N × K", "by", "µs", "invariant, by", "µs", "price", "cuBLAS"], rows
 
+    def prepared(self):
+        figures = [f for of_list in self.results.lists("prepared").values() for f in of_list if "unprepared" in f.times]
+        rows = []
+        for f in figures:
+            shape = f"{shape_text(f.shape)} {f.layout.upper()}{', + C' * (f.beta != 0)}"
+            without = f"{f.times['unprepared']:.1f} (`{f.record['prepared']['unprepared_policy']}`)"
+            rows.append([f"{f.group}: {f.name}", shape, f"`{f.record['policy']}`", self.time_text(f), without,
+                         times_text(f.times["unprepared"] / f.times["ours"]), f"{f.times['preparing']:.1f}"])
+        return figures, ("Microseconds of a product in a CUDA graph with B prepared, of the same call without that, and of preparing B. "
+                         "`antiphase bench gemm --suite --prepared`."), ["", "M × N × K", "by", "µs", "without", "saves", "preparing"], rows
+
     def random(self):
         figures = [f for of_list in self.results.lists("random").values() for f in of_list]
         rows = [self.listed_row("all", figures)] if figures else []
@@ -309,7 +321,7 @@ class Tables:
     def table(self, name, stale_note, folder):
         make = {"speed": self.speed, "layouts": self.layouts, "accuracy": self.accuracy, "data": self.data, "sums": self.sums,
                 "float_sums": self.float_sums, "other_sums": self.other_sums, "own_scans": self.own_scans, "short_sums": self.short_sums,
-                "suite": self.suite, "random": self.random, "serving": self.serving, "map": self.map}.get(name)
+                "suite": self.suite, "prepared": self.prepared, "random": self.random, "serving": self.serving, "map": self.map}.get(name)
         if make is None:
             raise BadResult(f"there is no table '{name}'")
         figures, title, head, rows = make()

@@ -49,6 +49,7 @@ enum class reproducibility {
 };
 
 struct gemm_choice;
+class prepared_operand;
 
 struct gemm_options {
   precision accuracy = precision::fp32;
@@ -65,6 +66,8 @@ struct gemm_options {
   gemm_choice* ran = nullptr;                   // of the host: where gemm() writes what it runs, as explain() tells it
   const gemm_tuning* tuning = nullptr;          // of the host: corrects predictions, so decides what auto takes. One of another device
                                                 // is left aside. null: that of ANTIPHASE_TUNING, else the library's: tuning_for()
+  const prepared_operand* prepared_a = nullptr;  // of the host (prepared.hpp): the problem's A, or B, that prepare() has split before.
+  const prepared_operand* prepared_b = nullptr;  // All members of a batch have it. auto takes what is predicted to be fastest with them
 };
 
 // C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, negative ones too, so that every combination of row-

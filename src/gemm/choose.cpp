@@ -14,6 +14,7 @@
 
 #include "src/gemm/cost.hpp"
 #include "src/gemm/ladder/ladder_plan.hpp"
+#include "src/gemm/prepared.hpp"
 #include "src/gemm/request.hpp"
 #include "src/memo.hpp"
 
@@ -129,11 +130,16 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
   if (with == nullptr) return objection{reason::no_kernel};
   if (shortage_of(r.device(), *with) != shortage::none) return objection{reason::does_not_fit, *with};
   if (!product_tiles_fit(r.what)) return objection{reason::many_tiles};
-  if (By != multiplier::split_inside) return plan_product_of(r.where, with_rows_together(r.what), By);
+  if (By != multiplier::split_inside) return plan_product_of(r.where, with_rows_together(r.what), By, r.ready);
   if (!r.rows_to_split) return objection{reason::unaligned};
-  return plan_product_of(r.where, *r.rows_to_split, By);
+  return plan_product_of(r.where, *r.rows_to_split, By, r.ready);
 }
 bool narrow(const candidate&, const request& r) { return r.rows_to_split && splits_inside_by_itself(r.device(), *r.rows_to_split); }
+// Of both operands, or of the shorter one alone, as far as they are not prepared.
+double lines_to_split(const request& r, bool shorter) {
+  const double of_a = r.ready.a.parts != nullptr ? 0 : extent(r.what.m()), of_b = r.ready.b.parts != nullptr ? 0 : extent(r.what.n());
+  return !shorter ? of_a + of_b : r.what.m() < r.what.n() ? of_a : of_b;
+}
 // The split pass reads operands and writes two halves of each element, which the product reads. Fitted to the times of 338 shapes on an
 // H200; mma.sync has half the rate of wgmma, and copies of its own threads.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
@@ -144,12 +150,12 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
                                                      : 2.5;
   constexpr double line = inside ? 0.00007 : 0.00105;                                              // microseconds
   const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 1.95e6 : 2.5e6;  // bytes per microsecond
-  const double shorter = 4. * extent(r.k()) * extent(std::min(r.what.m(), r.what.n()));
-  const double split_before = 2 * (inside ? shorter : bytes_of_operands(r));
-  const double lines = inside ? extent(std::min(r.what.m(), r.what.n())) : extent(r.what.m()) + extent(r.what.n());
+  const double lines = lines_to_split(r, inside), split_before = 2 * 4 * extent(r.k()) * lines;
   const product_rounds work = rounds_of(r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
-  const double multiply =
-      std::max(work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16), bytes_of_c(r) / (stored * of_132));
+  // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
+  const double prepared = 4 * extent(r.k()) * (extent(r.what.m()) + extent(r.what.n()) - lines_to_split(r, false)), fetched = 2.5e6;
+  const double multiply = std::max({work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16),
+                                    bytes_of_c(r) / (stored * of_132), prepared / (fetched * of_132)});
   return 1e-6 * (start + split_before / (pass * of_132) + lines * line / of_132 + multiply);
 }
 
@@ -372,6 +378,7 @@ request request_for(const context& where, const problem& p, const gemm_options& 
             .after = options.epilogue,
             .invariant = options.reproducible == reproducibility::batch_invariant,
             .tuned = tuning_for(where.limits(), options.tuning),
+            .ready = ready_of(where, p, options),
             .rows_to_split = std::nullopt};
   epilogue& e = r.after;
   if (is_c(e.residual, e.residual_stride, p, r.of)) e.residual = {};  // what beta adds anyway

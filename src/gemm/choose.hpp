@@ -28,6 +28,7 @@ struct request {
   bool invariant;                        // reproducibility::batch_invariant
   bool input_is_c = false;               // of a gradient: whoever stores sums in C before the epilogue has lost it
   const tuning* tuned;                   // that corrects predictions; null: none
+  ready_operands ready;                  // that were prepared
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
   mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
@@ -114,6 +115,9 @@ struct choice {
 };
 // Throws what gemm() throws of a request.
 choice choose(const context& where, const problem& p, const gemm_options& options);
+
+// Queues it, with as much memory as workspace() says.
+launch_counts run(const choice& c, const gemm_options& options, std::span<std::byte> memory);
 
 std::string sentence(const candidate& c, const objection& o, const request& r);  // "it needs ..."
 gemm_choice described(const choice& c);                                          // what explain() returns

@@ -85,6 +85,22 @@ void describe(gemm_choice& to, const plan& p) {
   to.blocks = p.grid.count();
 }
 
+// What becomes of prepared operands.
+void say_prepared(gemm_choice& to, const choice& c) {
+  if (!c.of.ready.any()) return;
+  const auto* const plan = std::get_if<product_plan>(&c.plan);
+  const auto taken = [&](const ready_lines& one) {
+    return plan != nullptr && one.parts != nullptr && (plan->ready_a == one.parts || plan->ready_b == one.parts);
+  };
+  const bool a = taken(c.of.ready.a), b = taken(c.of.ready.b);
+  to.why.push_back(a || b ? fmt::format("{} prepared, so the split pass leaves {} out",
+                                        a && b ? "A and B are"
+                                        : a    ? "A is"
+                                               : "B is",
+                                        a && b ? "them" : "it")
+                          : fmt::format("policy {} has no use for what was prepared: it reads the operand", to.kernel));
+}
+
 }  // namespace
 
 std::string sentence(const candidate& c, const objection& o, const request& r) {
@@ -139,6 +155,7 @@ gemm_choice described(const choice& c) {
   if (c.by_members()) to.why.push_back(fmt::format("the {} products of the batch are computed one after the other", c.of.of.count));
   if (c.finishes_behind()) to.why.emplace_back("the epilogue is a launch of its own");
   std::visit([&](const auto& plan) { describe(to, plan); }, c.plan);
+  say_prepared(to, c);
   return to;
 }
 

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "src/gemm/choose.hpp"
+#include "src/gemm/prepared.hpp"
 #include "src/gemm/request.hpp"
 
 namespace antiphase {
@@ -27,6 +28,7 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
   const gemms::judged_view used = gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
   gemms::require_own_memory(c.of.what, c.of.of, c.of.after, used);
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
+  for (const prepared_operand* const one : {options.prepared_a, options.prepared_b}) gemms::require_apart_from(one, used);
   return options.workspace;
 }
 
@@ -70,12 +72,16 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
   const gemms::choice c = gemms::choose(where, p, options);
   gemms::require_own_memory(p, options.batch, options.epilogue);
   if (options.recomputed != nullptr) gemms::require_own_memory(p, options.batch, options.epilogue, recomputed_of(options));
+  for (const prepared_operand* const one : {options.prepared_a, options.prepared_b}) gemms::require_own_memory(p, options, one);
   if (options.ran != nullptr) *options.ran = gemms::described(c);
   const std::size_t needed = c.workspace();
   const std::span<std::byte> given = workspace_of(c, options, needed);
   const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
-  const runner run{where, options, given.empty() ? own.memory() : given};
-  return run(c);
+  return gemms::run(c, options, given.empty() ? own.memory() : given);
+}
+
+launch_counts gemms::run(const choice& c, const gemm_options& options, std::span<std::byte> memory) {
+  return runner{c.of.where, options, memory}(c);
 }
 
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options) {

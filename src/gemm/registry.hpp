@@ -6,6 +6,7 @@
 
 #include "src/gemm/dots/dots_product.hpp"
 #include "src/gemm/finish/finish_pass.hpp"
+#include "src/gemm/group/group_product.hpp"
 #include "src/gemm/narrow/narrow_product.hpp"
 #include "src/gemm/short/short_product.hpp"
 #include "src/gemm/split/split_pass.hpp"
@@ -32,7 +33,9 @@
   LIST(stream_instance, stream_async_kernels)         \
   LIST(stream_instance, stream_finish_kernels)        \
   LIST(stream_instance, stream_lanes_kernels)         \
-  LIST(narrow_instance, narrow_kernels)
+  LIST(narrow_instance, narrow_kernels)               \
+  LIST(group_instance, group_kernels)                 \
+  LIST(group_table_instance, group_table_kernels)
 
 namespace antiphase::gemms {
 

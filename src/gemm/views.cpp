@@ -199,6 +199,11 @@ bool same_places(const judged_view& v, const judged_view& other) {
          same(v.columns, v.column_stride, other.column_stride) && same(v.members, v.member_stride, other.member_stride);
 }
 
+memory_range range_of(const judged_view& v) {
+  const reach r = reach_of(v).value();
+  return {v.address + static_cast<std::uintptr_t>(r.low), v.address + static_cast<std::uintptr_t>(r.end)};
+}
+
 void require_another_start(const judged_view& v, const judged_view& other) {
   if (has_elements(v) && has_elements(other) && v.address == other.address)
     throw bad_request(fmt::format("{} has the same address as {}: they must not overlap", v.name, other.name));

@@ -44,6 +44,11 @@ bool same_places(const judged_view& v, const judged_view& other);
 // lie side by side along one index, or as far apart as all their strides have in common; others it finds by the first element only. Of
 // batches it looks at the pairs of members that reach into each other, up to 2^16 of them.
 void require_apart(const judged_view& v, const judged_view& from);
+// All bytes of a view with elements that passed require_memory() lie between these addresses.
+struct memory_range {
+  std::uintptr_t first, end;
+};
+memory_range range_of(const judged_view& v);
 void require_another_start(const judged_view& v, const judged_view& other);
 
 }  // namespace antiphase::gemms

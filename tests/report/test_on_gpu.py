@@ -52,7 +52,7 @@ echo "========= ERROR SUMMARY: 0 errors"
 """
 
 
-BENCHES = [f"bench-{run}.json" for run in ("sizes-rested", "shapes-rested", "layouts-rested", "sizes-hot", "accuracy-rested", "data-rested", "suite-rested", "random-rested", "serving-rested",
+BENCHES = [f"bench-{run}.json" for run in ("sizes-rested", "shapes-rested", "layouts-rested", "sizes-hot", "accuracy-rested", "data-rested", "suite-rested", "prepared-rested", "random-rested", "serving-rested",
                                            "map-rested", "deep-map-rested", "scan-sizes-rested", "scan-types-rested",
                                            "scan-long-rows-rested", "scan-short-rows-rested", "scan-keys-rested", "scan-wider-i32-rested", "scan-wider-f64-rested",
                                            "scan-own-rested", "scan-own-long-rested")]

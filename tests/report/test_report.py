@@ -542,7 +542,7 @@ class Products(PublicCalls):
 
 class Lists(PublicCalls):
     """What antiphase bench gemm --suite, --random, --serving and --map measured."""
-    NAMES, DOCUMENT = ("suite", "random", "serving", "map"), "docs/gemm.md"
+    NAMES, DOCUMENT = ("suite", "prepared", "random", "serving", "map"), "docs/gemm.md"
     HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
 
     def listed(self, of, name, us, cublas, shape=(4096, 4096, 64), group="g", roof=10, by="memory", **members):
@@ -556,6 +556,14 @@ class Lists(PublicCalls):
         self.run_report()
         self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 4)
         self.assertFalse((self.root / "docs/pictures").exists())
+
+    def test_prepared_operands(self):
+        times = {"ours": 10, "cublas_fp32": 40, "unprepared": 12.5, "preparing": 3}
+        record = {**self.listed("prepared suite", "one", 10, 40, (1, 2, 3), beta=1), "prepared": {"operand": "b", "unprepared_policy": "narrow"}, "time_us": times}
+        self.result("a", [record, self.listed("suite", "one", 11, 40, (1, 2, 3))])
+        self.run_report()
+        self.assertEqual(self.table("prepared")[2:], [["g: one", "1×2×3 NT, + C", "`stream`", "10.0", "12.5 (`narrow`)", "1.25×", "3.0"]])
+        self.assertEqual([row[3] for row in self.table("suite")[2:]], ["11.0"])
 
     def test_the_suite(self):
         self.result("a", [self.listed("suite", "a batch", 20, 30, count=32, beta=1), self.listed("suite", "one", 40, 10, (1, 2, 3), policy="short", group="h")])

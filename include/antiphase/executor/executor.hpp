@@ -25,6 +25,10 @@ class executor {
   virtual target kind() const = 0;
   virtual const device_limits& limits() const = 0;
 
+  // Whether kernels of this executor reach what the other allocates: both are of one device, or of the host.
+  virtual bool shares_memory_with(const executor& other) const {
+    return this == &other || (kind() == target::cpu && other.kind() == target::cpu);
+  }
   // Memory that kernels of this executor can reach, aligned to 256 bytes; `bytes` may be 0.
   virtual void* allocate(std::size_t bytes) const = 0;
   virtual void deallocate(void* memory) const noexcept = 0;

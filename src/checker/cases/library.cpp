@@ -38,6 +38,8 @@ void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) { al
 void add(std::vector<library_kernel>& all, const gemms::stream_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }
+void add(std::vector<library_kernel>& all, const gemms::group_instance& i) { all.push_back({"gemm/group", i.code.name, i.code}); }
+void add(std::vector<library_kernel>& all, const gemms::group_table_instance& i) { all.push_back({"gemm/group", i.code.name, i.code}); }
 void add(std::vector<library_kernel>& all, const gemms::narrow_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }

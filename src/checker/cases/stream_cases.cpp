@@ -2,9 +2,11 @@
 // Cases of products with sums in FP64: streams and inner products, by every compiled kernel, few values of K, and epilogues.
 #include "src/checker/cases/product_cases.hpp"
 #include "src/gemm/dots/dots_plan.hpp"
+#include "src/gemm/group/group_plan.hpp"
 #include "src/gemm/stream/stream_plan.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace antiphase::checker_detail {
 namespace {
@@ -90,6 +92,26 @@ void multiply_short(const context& where) {
                              product(64, 128, 4, 1, 2, neither, neither)})
       multiply(where, "gemm.short", "short", p, finishes);
 }
+// More members than go with one launch, so that the table is written, whole tiles and edges of each layout; then a few.
+void multiply_group(const context& where, const gemms::group_instance& with, int count) {
+  using enum storage_order;
+  std::vector<product> all;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const storage_order of_a = i % 2 == 0 ? rows : columns, of_b = i % 3 == 0 ? columns : rows;
+    all.push_back({i % 7 == 0 ? with.how.tile.m : 5 + 11 * (i % 5), i % 7 == 0 ? with.how.tile.n : 3 + 13 * (i % 4), 5 + 37 * (i % 3), 1,
+                   i % 2 == 0 ? 0.f : 0.5f, of_a, of_b, i % 4 == 0 ? 4 : 1});
+    if (i % 5 == 4) all.back() = with_odd_lines(all.back());
+  }
+  std::vector<std::unique_ptr<on_device>> memory;
+  std::vector<const gemms::problem*> problems;
+  for (const product& p : all) problems.push_back(&memory.emplace_back(std::make_unique<on_device>(where, p))->what);
+  gemms::group_plan plan = gemms::plan_group(where, with, problems);
+  plan.grid.x = std::min(plan.grid.x, 3u);  // each block comes to tiles of many members
+  device_array<std::byte> workspace(where, anything(plan.workspace()));
+  gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
+  where.runs_on().synchronize(nullptr);
+  for (std::size_t i = 0; i < all.size(); ++i) require_kept(where, with.code.name, all[i], memory[i]->c.to_host());
+}
 void finish_results(const context& where) {
   for (const std::int64_t k : {0, 7}) multiply(where, "gemm.finish", "naive", {21, 133, k, -1.5f, 0.5f}, true);
 }
@@ -116,6 +138,10 @@ std::vector<checked_case> stream_cases() {
                          for (const gemms::dots_instance& i : gemms::dots_instances(target::checked)) inner_products_by(where, i);
                        }});
   }
+  cases.push_back({"gemm/group", "products of different shapes in one launch, as by stream", [](const context& where) {
+                     for (const gemms::group_instance& i : gemms::group_instances(target::checked)) multiply_group(where, i, 5);
+                     multiply_group(where, gemms::group_instances(target::checked).front(), gemms::group_inline + 2);
+                   }});
   struct variant {
     gemms::stream_loader by;
     bool finishes;

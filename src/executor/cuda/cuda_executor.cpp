@@ -207,6 +207,11 @@ class cuda_executor final : public executor {
   target kind() const override { return target::cuda; }
   const device_limits& limits() const override { return limits_; }
 
+  bool shares_memory_with(const executor& other) const override {
+    const auto* const one = dynamic_cast<const cuda_executor*>(&other);
+    return one != nullptr && one->device_ == device_;
+  }
+
   void* allocate(std::size_t bytes) const override {
     const current_device use(device_);
     void* memory = nullptr;

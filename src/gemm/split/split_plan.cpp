@@ -63,6 +63,20 @@ tensor_map encode_parts(const context& where, const split_operand& o, const spli
                                  .pattern = swizzle::bytes_128});
 }
 
+// One launch for the lines of both operands, none where neither has any to split.
+struct lines_to_split {
+  operand_lines from;
+  split_operand to;
+  bool done = false;  // or not wanted
+};
+launch_counts split_into(const context& where, lines_to_split one, lines_to_split other, stream on) {
+  if (one.done && other.done) return {};
+  for (lines_to_split* const side : {&one, &other})
+    if (side->done) side->from = {nullptr, 0, side->from.k, 0, 1}, side->to.lines = 0;
+  const split_launch split = plan_split(where.kind(), one.from, other.from, one.to, other.to, features_of(where.limits()).sm_90a);
+  return where.runs_on().launch(split.what, split.grid, &split.arguments, on);
+}
+
 // A as it is, for the copy engine.
 tensor_map encode_rows(const context& where, const matrix_view<const float>& a) {
   const auto columns = static_cast<std::uint64_t>(a.columns);
@@ -125,13 +139,20 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
   return plan_product_of(where, by == multiplier::split_inside ? with_rows_to_split(p).value_or(p) : with_rows_together(p), by);
 }
 
-product_plan plan_product_of(const context& where, const problem& what, multiplier by) {
+product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready) {
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), k_of_a_piece);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
   const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk),
                      left_over = by != multiplier::split ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
-  product_plan plan{what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors, {}};
+  product_plan plan{what,
+                    k_piece,
+                    static_cast<std::int32_t>(rows),
+                    static_cast<std::int32_t>(columns),
+                    multiprocessors,
+                    {},
+                    by == multiplier::split_inside ? nullptr : ready.parts_of(lines_of_rows(what.a)),  // which it takes as it is
+                    ready.parts_of(lines_of_rows(transposed(what.b)))};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
     const int cluster = by == multiplier::split_mma ? 1 : blocks_per_tile(end - first, chunks, multiprocessors);
     const bool one_tile_each = cluster > 1 || by == multiplier::split_inside;
@@ -146,13 +167,40 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
   return plan;
 }
 
+std::size_t ready_bytes(std::int64_t lines, std::int64_t k) {
+  const std::int64_t rest = k % k_of_a_piece;
+  return static_cast<std::size_t>(k / k_of_a_piece) * split_layout{lines, k_of_a_piece}.bytes() +
+         (rest > 0 ? split_layout{lines, rest}.bytes() : 0);
+}
+
+bool takes_parts(const context& where) {
+  const device_features has = features_of(where.limits());
+  const auto runs = [&](multiplier by) {
+    const kernel* const code = product_kernel(where.kind(), by);
+    return code != nullptr && shortage_of(where.limits(), *code) == shortage::none;
+  };
+  return (has.sm_90a && runs(multiplier::split)) || (has.cp_async && has.mma_sync && runs(multiplier::split_mma));
+}
+
+launch_counts make_ready(const context& where, const ready_lines& lines, stream on) {
+  launch_counts total;
+  for (std::int64_t first = 0; first < lines.of.k; first += k_of_a_piece) {
+    operand_lines piece = lines.of;
+    piece.data += first * piece.k_stride;
+    piece.k = std::min(k_of_a_piece, lines.of.k - first);
+    const split_operand to = lay_out_split(lines.parts + ready_bytes(piece.lines, first), {piece.lines, piece.k});
+    total += split_into(where, {piece, to}, {piece, to, true}, on);
+  }
+  return total;
+}
+
 const std::vector<product_instance>& product_instances(target where) { return instances_of<product_instance>(where); }
 
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
   const multiplier by = plan.by();
   const bool inside = by == multiplier::split_inside, tensors = by != multiplier::split_mma;
   std::byte* const split_b_at = workspace.data() + plan.bytes_of_a(by);
-  std::byte* const uncertain = split_b_at + plan.split_b().bytes();
+  std::byte* const uncertain = split_b_at + plan.bytes_of_b();
   launch_counts total;
   for (std::int64_t first = 0; first < plan.what.k(); first += plan.k_piece) {
     const std::int64_t k = std::min(plan.k_piece, plan.what.k() - first);
@@ -161,7 +209,11 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     piece.b = {&plan.what.b(first, 0), k, plan.what.n(), plan.what.b.row_stride, plan.what.b.column_stride};
     if (first > 0) piece.beta = 1;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
-    const split_operand a = lay_out_split(workspace.data(), left), b = lay_out_split(split_b_at, right);
+    // The split pass has no lines where parts are there, or made elsewhere.
+    const auto parts_at = [&](std::byte* ready, std::byte* own, const split_layout& at) {
+      return lay_out_split(ready != nullptr ? ready + ready_bytes(at.lines, first) : own, at);
+    };
+    const split_operand a = parts_at(plan.ready_a, workspace.data(), left), b = parts_at(plan.ready_b, split_b_at, right);
     product_problem arguments{
         .tensor_a = inside    ? encode_rows(where, piece.a)
                     : tensors ? encode_parts(where, a, left)
@@ -178,12 +230,8 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
         .uncertain = {reinterpret_cast<std::uint32_t*>(uncertain), reinterpret_cast<std::uint16_t*>(uncertain + plan.count_bytes())},
         .recomputed = recomputed,
         .facts = reinterpret_cast<block_facts*>(workspace.data())};
-    operand_lines rows{piece.a.data, plan.what.m(), k, piece.a.row_stride, piece.a.column_stride};
-    split_operand split_rows = a;
-    if (inside) rows = {nullptr, 0, k, 0, 1}, split_rows.lines = 0;  // B alone
-    const split_launch split = plan_split(where.kind(), rows, {piece.b.data, plan.what.n(), k, piece.b.column_stride, piece.b.row_stride},
-                                          split_rows, b, features_of(where.limits()).sm_90a);
-    total += where.runs_on().launch(split.what, split.grid, &split.arguments, on);
+    total += split_into(where, {lines_of_rows(piece.a), a, plan.ready_a != nullptr || inside},
+                        {lines_of_rows(transposed(piece.b)), b, plan.ready_b != nullptr}, on);
     for (const product_wave& wave : plan.waves) {
       arguments.first = wave.first;
       arguments.end = wave.end;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "src/gemm/split/ready_lines.hpp"
 #include "src/gemm/split/split_product.hpp"
 
 namespace antiphase::gemms {
@@ -26,6 +27,7 @@ struct product_plan {
   std::int32_t rows, columns;
   int multiprocessors;
   std::vector<product_wave> waves;
+  std::byte *ready_a = nullptr, *ready_b = nullptr;  // parts that are there already, as ready_lines; null: the call makes them
 
   split_layout split_a() const { return {what.m(), k_piece}; }
   split_layout split_b() const { return {what.n(), k_piece}; }
@@ -40,10 +42,11 @@ struct product_plan {
   multiplier by() const { return waves.front().with.how.by; }
   // Bytes of A's parts, or of what is known of its rows where the product splits them.
   std::size_t bytes_of_a(multiplier with) const {
-    if (with != multiplier::split_inside) return split_a().bytes();
+    if (with != multiplier::split_inside) return ready_a != nullptr ? 0 : split_a().bytes();
     return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(block_facts)));
   }
-  std::size_t workspace(multiplier with) const { return bytes_of_a(with) + split_b().bytes() + count_bytes() + list_bytes(); }
+  std::size_t bytes_of_b() const { return ready_b != nullptr ? 0 : split_b().bytes(); }
+  std::size_t workspace(multiplier with) const { return bytes_of_a(with) + bytes_of_b() + count_bytes() + list_bytes(); }
   std::size_t workspace() const { return workspace(by()); }
 };
 
@@ -60,7 +63,7 @@ bool splits_inside_by_itself(const device_limits& device, const problem& rows_to
 // For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has no such kernel.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);
 // The same where `what` is already as product_plan has it.
-product_plan plan_product_of(const context& where, const problem& what, multiplier by);
+product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready = {});
 const std::vector<product_instance>& product_instances(target where);  // for a plan of one's own
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 

@@ -46,22 +46,7 @@ int outputs_of_share(const stream_policy& p, int cluster) {
   return static_cast<int>(ceil_div(p.tile.m * p.tile.n / of_cell, cluster)) * of_cell;
 }
 
-stream_packs packs_of(const stream_plan& plan) {
-  const problem& p = plan.what;
-  const bool one_line = (plan.turned ? p.m() : p.n()) <= 1;
-  const std::int64_t of_long = plan.turned ? p.c.column_stride : p.c.row_stride,
-                     of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
-  const int wide = plan.with->how.cell_width();
-  const auto aligned = [&](std::int64_t apart, int count) {
-    const bool begins = plan.of.by_pointers() || (plan.of.c_stride % count == 0 &&
-                                                  reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
-    return begins && apart % count == 0;
-  };
-  if (of_short == 1 && !one_line && aligned(of_long, wide)) return stream_packs::along_short;
-  if (of_short == 1 && !one_line && aligned(of_long, 2)) return stream_packs::pairs_along_short;
-  if (of_long == 1 && aligned(of_short, 2)) return stream_packs::along_long;
-  return stream_packs::none;
-}
+stream_packs packs_of(const stream_plan& plan) { return packs_of(plan.what, plan.of, plan.turned, plan.with->how.cell_width()); }
 
 // What lanes can count in 32 bits: k, and bytes from line to line and from k to k.
 bool lanes_reach(const line_operand& o, std::int64_t k) {
@@ -89,6 +74,20 @@ int rounds_of(const tiled_plan& plan, const stream_policy& how, int multiprocess
 }  // namespace
 
 const std::vector<stream_instance>& stream_instances(target where) { return instances_of<stream_instance>(where); }
+
+stream_packs packs_of(const problem& p, const batch& of, bool turned, int wide) {
+  const bool one_line = (turned ? p.m() : p.n()) <= 1;
+  const std::int64_t of_long = turned ? p.c.column_stride : p.c.row_stride, of_short = turned ? p.c.row_stride : p.c.column_stride;
+  const auto aligned = [&](std::int64_t apart, int count) {
+    const bool begins = of.by_pointers() ||
+                        (of.c_stride % count == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
+    return begins && apart % count == 0;
+  };
+  if (of_short == 1 && !one_line && aligned(of_long, wide)) return stream_packs::along_short;
+  if (of_short == 1 && !one_line && aligned(of_long, 2)) return stream_packs::pairs_along_short;
+  if (of_long == 1 && aligned(of_short, 2)) return stream_packs::along_long;
+  return stream_packs::none;
+}
 
 std::size_t stream_plan::workspace() const {
   if (how.parts == 1) return 0;

@@ -25,6 +25,9 @@ bool engine_takes(const line_operand& o, std::int64_t k);
 // For the copy engine, in boxes of stream_step k and so many lines, or, across k, of stream_step lines.
 tensor_map encode(const context& where, const line_operand& o, std::int64_t k, std::int64_t batch, int lines);
 
+// How C is stored where cells are so wide (stream_policy).
+stream_packs packs_of(const problem& p, const batch& of, bool turned, int wide);
+
 // Tiles of a product of two operands, for any kernel that takes a stream_problem.
 struct tiled_plan {
   problem what;

@@ -84,6 +84,7 @@ template <stream_policy P> struct stream_product {
     std::int32_t any_sparse;
   };
   using slot_cursor = cursor<P.stages>;
+  template <stream_policy> friend struct group_product;  // computes such tiles of many products
 
  private:
   using work = stream_work;

@@ -2,7 +2,9 @@
 // Products beside other work on the device, and in graphs: what only a GPU shows.
 #include <cuda_runtime_api.h>
 
+#include <antiphase/prepared.hpp>
 #include <cstring>
+#include <utility>
 
 #include "tests/gemm/contract.hpp"
 #include "tests/own_stream.hpp"
@@ -97,6 +99,34 @@ TEST_F(gemm_split_streams_Cuda, graphs_with_memory_of_the_stream) {
 }
 TEST_F(gemm_split_streams_Cuda, graphs_with_a_workspace) {
   for (const char* policy : {"split", "stream", "narrow"}) expect_replays(context::on("cuda"), true, policy);
+}
+// Preparing is captured as well: a replay splits what the operand holds by then, without a new split of B in the call.
+TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
+  const context where = context::on("cuda");
+  const own_stream on;
+  product p = product_with_everything(130, 333, 517, 0);
+  matrix a(where, p.a, p.place_a), c(where, p.c, p.place_c);
+  device_array<float> b(where, p.b.value);
+  const matrix_view<const float> of_b = row_major(std::as_const(b).data(), 517, 333);
+  device_array<std::byte> memory(where, prepared_size(where, gemm_operand::b, of_b));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t program = nullptr;
+  AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
+  const prepared_operand ready = prepare(where, gemm_operand::b, of_b, {.on = on.get, .memory = {memory.data(), memory.size()}});
+  gemm_options how{.policy = "split", .on = on.get};
+  how.prepared_b = &ready;
+  gemm(where, {.a = a.view(), .b = of_b, .c = c.view(), .alpha = p.alpha}, how);
+  AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));
+  AP_CUDA_OK(cudaGraphInstantiate(&program, graph, 0));
+  for (int replay = 0; replay < 5; ++replay) {
+    for (float& x : p.b.value) x = -1.5f * x;
+    b.copy_from(p.b.value);
+    AP_CUDA_OK(cudaGraphLaunch(program, on.get));
+    AP_CUDA_OK(cudaStreamSynchronize(on.get));
+    EXPECT_TRUE(same_bits(c.read(), computed(where, "split", p))) << "replay " << replay;
+  }
+  AP_CUDA_OK(cudaGraphExecDestroy(program));
+  AP_CUDA_OK(cudaGraphDestroy(graph));
 }
 
 }  // namespace

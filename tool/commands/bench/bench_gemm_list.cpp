@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/prepared.hpp>
 #include <optional>
 #include <utility>
 
@@ -33,6 +34,7 @@ std::size_t workspace_of(const context& where, const product_list_request& r) {
     bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, asked(r))).workspace);
     if (r.list.invariance == batch_invariance::measured)
       bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, invariant)).workspace);
+    if (r.list.prepared) bytes = std::max(bytes, gemm_workspace(where, imagined(p), in_batches(p, asked(r))));  // others may run
   }
   return bytes;
 }
@@ -78,23 +80,29 @@ void measure_one(const product_list_request& r, const context& where, product_me
   const listed_product& p = o.of;
   const spot_check check(p, memory.values());
   const gemm_options usual = asked(r);
+  gemm_options how = usual;
+  std::optional<prepared_operand> ready;
+  if (r.list.prepared) how.prepared_b = &ready.emplace(prepare(where, gemm_operand::b, memory.problem(p).b));
   warn_if_slow(r.how.common, where, memory.problem(p), memory.options(p, usual), reference::not_offered);
-  o.chosen = explain(where, memory.problem(p), memory.options(p, usual));
-  o.error = memory.judge(p, check, memory.call(p, usual, true), o.chosen.bound);
+  o.chosen = explain(where, memory.problem(p), memory.options(p, how));
+  o.error = memory.judge(p, check, memory.call(p, how, true), o.chosen.bound);
   o.sample = check.outputs();
   o.recomputed = memory.recomputed();
-  std::vector<work> ours{memory.call(p, usual)};
+  std::vector<work> ours{memory.call(p, how)};
   if (r.list.invariance == batch_invariance::measured) {
     auto& also = o.invariant.emplace();
     also.chosen = explain(where, memory.problem(p), memory.options(p, invariant));
     ours.push_back(memory.call(p, invariant));
     also.error = memory.judge(p, check, ours.back(), also.chosen.bound);
   }
+  if (ready) o.unprepared = {.chosen = explain(where, memory.problem(p), memory.options(p, usual))};
   if (where.kind() != target::cuda) return;
   if (cublas) o.rivals = opponents(r.how.common, memory, *cublas, p, check);
   std::vector<work> works = ours;
   for (const product_outcome::opponent& one : o.rivals) works.push_back(one.who.run);
+  if (ready) works.insert(works.end(), {memory.call(p, usual), work([&ready](stream on) { ready->renew(on); })});
   const std::vector<timing> times = graph_times(where, works, {.samples = r.how.repeats});
+  if (ready) o.unprepared->time = times[times.size() - 2], o.unprepared->preparing = times.back();
   o.time = times[0];
   if (o.invariant) o.invariant->time = times[1];
   for (std::size_t i = 0; i < o.rivals.size(); ++i) {

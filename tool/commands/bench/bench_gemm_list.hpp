@@ -17,6 +17,7 @@ struct product_list_options {
   std::optional<std::int64_t> map;   // K
   bool serving = false;
   std::int64_t largest = 0;  // extent of --random, --map and --serving; 0: the usual one
+  bool prepared = false;     // B of each product is prepared
 };
 void add_list_options(arguments command, product_list_options& options);
 
@@ -25,9 +26,10 @@ enum class batch_invariance { left_out, measured };
 
 struct product_list {
   std::string option;  // that asks for it
-  std::string set;     // what it is called: suite, random 1, map 256
+  std::string set;     // what it is called: suite, random 1, map 256, prepared suite
   std::vector<listed_product> products;
   batch_invariance invariance = batch_invariance::left_out;
+  bool prepared = false;
 };
 // The list that is asked for, if there is one. Throws bad_request, and bad_input of a file.
 std::optional<product_list> list_of(const product_list_options& options);

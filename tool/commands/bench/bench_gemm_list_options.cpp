@@ -23,6 +23,20 @@ product_list random_list(std::int64_t seed, std::int64_t count, std::int64_t lar
           .products = random_products(static_cast<std::uint64_t>(seed), count, largest)};
 }
 
+product_list list_that_is_asked_for(const product_list_options& options) {
+  if (options.suite) return suite_of(*options.suite);
+  const std::int64_t largest = options.largest > 0 ? options.largest : usual_largest;
+  product_list list;
+  if (options.map)
+    list = {.option = "--map", .set = fmt::format("map {}", *options.map), .products = map_of_products(*options.map, largest)};
+  else if (options.serving)
+    list = {.option = "--serving", .set = "serving", .products = products_of_serving(largest), .invariance = batch_invariance::measured};
+  else
+    list = random_list(options.random[0], options.random[1], largest);
+  if (largest != usual_largest) list.set += fmt::format(" up to {}", largest);
+  return list;
+}
+
 }  // namespace
 
 void add_list_options(arguments command, product_list_options& options) {
@@ -39,6 +53,7 @@ void add_list_options(arguments command, product_list_options& options) {
   command.add_option("--largest", options.largest, "Largest extent of --random and --serving, and M, N of --map (default 16384)")
       .check(integer_between(1, most_largest))
       .type_name("N");
+  command.add_flag("--prepared", options.prepared, "With --random, --suite or --map: B of each product is prepared, beside the same call without that");
 }
 
 std::optional<product_list> list_of(const product_list_options& options) {
@@ -50,17 +65,16 @@ std::optional<product_list> list_of(const product_list_options& options) {
   if (given.size() > 1) throw bad_request(fmt::format("{} and {}: expected one of them", given[0], given[1]));
   if (options.largest > 0 && (options.suite || given.empty()))
     throw bad_request("--largest is for --random, --map and --serving: expected one of them");
+  if (options.prepared && (given.empty() || options.serving))
+    throw bad_request("--prepared is for --random, --suite and --map: expected one of them");
   if (given.empty()) return std::nullopt;
-  if (options.suite) return suite_of(*options.suite);
-  const std::int64_t largest = options.largest > 0 ? options.largest : usual_largest;
-  product_list list;
-  if (options.map)
-    list = {.option = "--map", .set = fmt::format("map {}", *options.map), .products = map_of_products(*options.map, largest)};
-  else if (options.serving)
-    list = {.option = "--serving", .set = "serving", .products = products_of_serving(largest), .invariance = batch_invariance::measured};
-  else
-    list = random_list(options.random[0], options.random[1], largest);
-  if (largest != usual_largest) list.set += fmt::format(" up to {}", largest);
+  product_list list = list_that_is_asked_for(options);
+  if (!options.prepared) return list;
+  list.prepared = true;
+  list.set = "prepared " + list.set;
+  std::erase_if(list.products, [](const listed_product& p) { return p.count > 1; });
+  if (list.products.empty())
+    throw bad_request("--prepared: the list has batches alone, whose members have a B each: expected single products");
   return list;
 }
 

@@ -35,7 +35,12 @@ struct product_outcome {
   };
   std::vector<opponent> rivals = {};
   std::optional<other_outcome> invariant = {};  // with reproducibility::batch_invariant
-  std::vector<std::string> code = {};           // of the kernels that ran
+  struct without {  // the same call, with nothing prepared
+    gemm_choice chosen = {};
+    timing time = {}, preparing = {};
+  };
+  std::optional<without> unprepared = {};
+  std::vector<std::string> code = {};  // of the kernels that ran
 
   bool verified() const {
     return error.within(chosen.bound.units) && (!invariant || invariant->error.within(invariant->chosen.bound.units));
