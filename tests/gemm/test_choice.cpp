@@ -67,7 +67,7 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   std::vector<std::string> all;
   if (fast_fp64 && q.k <= 4) all.emplace_back("short");
   const bool large = q.m > 512 && q.n > 512 && q.k > 512;
-  if (fast_fp64 && q.k != 3 && q.k != 4 && !(hopper && large)) all.emplace_back("stream");
+  if (fast_fp64 && !(hopper && large)) all.emplace_back("stream");
   if (fast_fp64 && q.k != 3 && q.k != 4 && (q.m <= 8 || q.n <= 8)) all.emplace_back("dots");
   if (hopper) {
     if (q.m % 4 == 0 && q.n % 4 == 0 && q.k % 4 == 0) all.emplace_back("narrow");
@@ -153,7 +153,8 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   EXPECT_EQ(chosen(1'000'000, 64, 64), "narrow");
   EXPECT_EQ(chosen(200, 2, 996), "dots");
   EXPECT_EQ(chosen(32, 32, 32), "stream");
-  EXPECT_EQ(chosen(5000, 3000, 3), "short");
+  EXPECT_EQ(chosen(5000, 3000, 3), "stream");
+  EXPECT_EQ(explain(where, problem_of({4, 4, 4}), {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}}).kernel, "short");
 }
 
 // What runs, by itself or asked for, has the features that it needs; what lacks one is refused by name and with the capability.
