@@ -62,10 +62,10 @@ struct gemm_options {
                                         // done; none: memory is allocated in the order of the stream
   std::uint64_t* recomputed = nullptr;  // of the device: the number of outputs whose sum was computed again, in FP64, is added to it
   reproducibility reproducible = reproducibility::by_shape;
-  weaker_bound if_weaker = weaker_bound::take;  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
-  gemm_choice* ran = nullptr;                   // of the host: where gemm() writes what it runs, as explain() tells it
-  const gemm_tuning* tuning = nullptr;          // of the host: corrects predictions, so decides what auto takes. One of another device
-                                                // is left aside. null: that of ANTIPHASE_TUNING, else the library's: tuning_for()
+  weaker_bound if_weaker = weaker_bound::take;   // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
+  gemm_choice* ran = nullptr;                    // of the host: where gemm() writes what it runs, as explain() tells it
+  const gemm_tuning* tuning = nullptr;           // of the host: corrects predictions, so decides what auto takes. One of another device
+                                                 // is left aside. null: that of ANTIPHASE_TUNING, else the library's: tuning_for()
   const prepared_operand* prepared_a = nullptr;  // of the host (prepared.hpp): the problem's A, or B, that prepare() has split before.
   const prepared_operand* prepared_b = nullptr;  // All members of a batch have it. auto takes what is predicted to be fastest with them
 };

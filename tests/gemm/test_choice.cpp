@@ -154,7 +154,8 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   EXPECT_EQ(chosen(200, 2, 996), "dots");
   EXPECT_EQ(chosen(32, 32, 32), "stream");
   EXPECT_EQ(chosen(5000, 3000, 3), "stream");
-  EXPECT_EQ(explain(where, problem_of({4, 4, 4}), {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}}).kernel, "short");
+  EXPECT_EQ(explain(where, problem_of({4, 4, 4}), {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}}).kernel,
+            "short");
 }
 
 // What runs, by itself or asked for, has the features that it needs; what lacks one is refused by name and with the capability.

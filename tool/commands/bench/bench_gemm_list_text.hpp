@@ -35,7 +35,7 @@ struct product_outcome {
   };
   std::vector<opponent> rivals = {};
   std::optional<other_outcome> invariant = {};  // with reproducibility::batch_invariant
-  struct without {  // the same call, with nothing prepared
+  struct without {                              // the same call, with nothing prepared
     gemm_choice chosen = {};
     timing time = {}, preparing = {};
   };
