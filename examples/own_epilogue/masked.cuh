@@ -9,8 +9,9 @@ namespace own::AP_TARGET {
 
 struct causal {
   float factor;
+  float hidden = -std::numeric_limits<float>::infinity();
   AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const {
-    return column <= row ? factor * value : -std::numeric_limits<float>::infinity();
+    return column <= row ? factor * value : hidden;
   }
 };
 
