@@ -9,7 +9,7 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
 
     core < device, executor < channel < gemm, scan < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
-    in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish; in scan  passes, ring, wave
+    in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish; in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
 The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
@@ -31,7 +31,7 @@ LIBRARY = "include/antiphase/"
 LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "public": 4,
           "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7,
           "src/gemm/finish": 7, "src/gemm/dots": 7, "src/gemm/stream": 7, "src/gemm/narrow": 7,
-          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/trace": 8, "src/checker": 9,
+          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/checker": 9,
           "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
@@ -39,7 +39,7 @@ BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/
 WITH_FOLDERS = ("executor", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
                    {"gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short", "finish", "dots"),
-                    "scan": ("passes", "ring", "wave")}.items() for room in rooms]
+                    "scan": ("passes", "ring", "wave", "columns")}.items() for room in rooms]
 KNOW_EACH_OTHER.append({"src/gemm/stream", "src/gemm/narrow"})  # the same operands, as they lie
 USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
