@@ -115,7 +115,8 @@ template <class T, class Op, class Ends = scans::as_they_are<T>> scans::kernel_p
 }
 
 template <class T, class In, class Out> void require_sensible(const context& where, const scans::arguments<T, In, Out>& all) {
-  scans::require_arrays(all.over, {all.in, sizeof(In), alignof(In)}, {all.out, sizeof(Out), alignof(Out)});
+  const scans::array_at in{all.in, sizeof(In), alignof(In)}, out{all.out, sizeof(Out), alignof(Out)};
+  scans::require_arrays(all.over, in, out);
   if ((where.kind() == target::cuda) != (AP_ON_GPU != 0))
     throw not_supported("this scan was compiled for " + std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") +
                         ": it cannot run on " + where.limits().name);
