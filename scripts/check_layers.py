@@ -9,7 +9,7 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
 
     core < device, executor < channel < gemm, scan < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
-    in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave
+    in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
 The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
@@ -39,7 +39,7 @@ BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/
 WITH_FOLDERS = ("executor", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
                    {"gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short", "finish", "dots", "group"),
-                    "scan": ("passes", "ring", "wave")}.items() for room in rooms]
+                    "scan": ("passes", "ring", "wave", "columns")}.items() for room in rooms]
 KNOW_EACH_OTHER += [{"src/gemm/stream", "src/gemm/narrow"}, {"src/gemm/stream", "src/gemm/group"}]  # the same operands, as they lie
 USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}

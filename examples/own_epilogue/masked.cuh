@@ -10,9 +10,7 @@ namespace own::AP_TARGET {
 struct causal {
   float factor;
   float hidden = -std::numeric_limits<float>::infinity();
-  AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const {
-    return column <= row ? factor * value : hidden;
-  }
+  AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const { return column <= row ? factor * value : hidden; }
 };
 
 void masked_scores(const antiphase::context& where, const antiphase::gemm_problem& scores, float factor) {

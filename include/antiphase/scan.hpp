@@ -14,7 +14,7 @@
 namespace antiphase {
 
 struct scan_options {
-  // The name of a step of the scan ladder or of one for short lines (both in scan/ladder.hpp); auto: the fastest that
+  // The name of a step of the scan ladder or of one beside it (both in scan/ladder.hpp); auto: the fastest that
   // takes the problem.
   std::string_view policy = "auto";
   stream on = nullptr;
@@ -28,14 +28,14 @@ struct scan_options {
 //   single-pass                      all          all; wider sums [1]  one; rows, segments [2]   sm_90, CPU executor
 //   single-pass-async                all          as single-pass       as single-pass            sm_80 and newer, CPU executor [3]
 //   one-wave                         sum          all but f16, bf16    one, of up to 16 MiB      sm_80 and newer, CPU executor
+//   columns                          all          all; wider sums      any axis but the last     sm_80 and newer, CPU executor
 //   items                            all          all but f16, bf16    any axis, no segments     everywhere
 //   items-thread, items-warp         all          all but f16, bf16    any axis, no segments     CPU executor
 //   two-barriers, double-buffer,     sum          f32, f64, i32, u32   any axis, no segments     everywhere
 //     warp-shuffle
 //   single-pass-1, -2, -3            sum          f32                  one                       sm_90, CPU executor
 //
-//   [1] scan_problem::accumulate, of one line.  [2] contiguous (inner = 1), of all elements but 8- and 16-bit integers.
-//   [3] There only f32 and elements of 8 bits.
+//   [1] scan_problem::accumulate, of one line.  [2] contiguous (inner = 1).  [3] There only f32 and elements of 8 bits.
 //
 // Inputs. The memory is reachable from `where` (device_array), addresses are multiples of the elements' sizes. The arrays hold outer x
 // length x inner elements; a problem without any launches nothing.
@@ -51,10 +51,10 @@ struct scan_options {
 // product, if the factors above 1 in magnitude multiply to at most 1e38 (FP64: 1e308), and those below 1, zeros aside, to at least 1e-37
 // (FP64: 1e-307); else it may also be 0. An output never depends on elements behind it, nor on other lines (docs/accuracy.md).
 //
-// Memory and stream. The call returns when all is queued on scan_options::on. The single passes and one-wave keep a few bytes per tile from
-// call to call. These belong to the executor and the stream: the first call with a stream, or with a larger array, cannot be captured in a
-// graph. Or they are the caller's (scan_workspace): calls with one workspace may not overlap. The other policies borrow memory in the order
-// of the stream where a line is longer than a tile, and may always be captured.
+// Memory and stream. The call returns when all is queued on scan_options::on. The single passes, one-wave and columns keep a few bytes per
+// tile from call to call. These belong to the executor and the stream: the first call with a stream, or with a larger array, cannot be
+// captured in a graph. Or they are the caller's (scan_workspace): calls with one workspace may not overlap. The other policies borrow
+// memory in the order of the stream where a line is longer than a tile, and may always be captured.
 //
 // Errors. bad_request names the first argument that makes no sense; not_supported says why the policy, or every policy, does not take the
 // problem. Nothing is written then.
@@ -84,7 +84,7 @@ scan_choice explain(const context& where, const scan_problem& p, const scan_opti
 scan_choice explain(const context& where, const scan_problem& p, const scan_keys& keys, const scan_options& options = {});
 
 // A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes, enough for this problem and all
-// that are shorter and otherwise the same, by policies auto, one-wave, single-pass, single-pass-async and items, on any device.
+// that are shorter and otherwise the same, by policies auto, one-wave, single-pass, single-pass-async, columns and items, on any device.
 // initialise_scan_workspace() is called once before the first use, and again after work with it was broken off (a launch that failed, a
 // kernel that was stopped), since a scan waits for what a broken one has left half done, for ever; it waits for the stream. Then the
 // workspace serves scans of all types, sizes and policies, one after the other, always passed whole.

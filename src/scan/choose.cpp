@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 
+#include "src/scan/columns/columns_plan.hpp"
 #include "src/scan/passes/passes_plan.hpp"
 #include "src/scan/ring/ring_plan.hpp"
 #include "src/scan/wave/wave_plan.hpp"
@@ -19,19 +20,20 @@ namespace {
 
 constexpr std::int64_t few_bytes = 1 << 16;  // up to these the ring does not pay on a GPU
 
-std::int64_t bytes_of(const problem& p) { return p.outer * p.length * static_cast<std::int64_t>(size_of(p.type)); }
+std::int64_t bytes_of(const problem& p) { return p.outer * p.length * p.inner * static_cast<std::int64_t>(size_of(p.type)); }
 bool on_gpu(const request& r) { return r.where() == target::cuda; }
 
 // Code of several passes runs everywhere. That of rings with bulk copies is compiled for sm_90a, so newer GPUs cannot run it, though they
 // have bulk copies.
 constexpr device_features needs_of_bulk_rings{.bulk_copies = true, .sm_90a = true}, needs_of_rings_by_threads{.cp_async = true},
-    needs_of_wave{.sm_80 = true};
+    needs_of_wave{.sm_80 = true}, needs_of_columns{.sm_80 = true};
 bool lacks_feature(const request& r, const device_features& needs) { return first_missing(features_of(r.on.limits()), needs) != nullptr; }
 
 // Costs -----------------------------------------------------------------------------------------------------------------------------
 // In this order: a wave, blocks for short lines, a ring that pays, several passes, a ring that does not.
 enum rank { of_wave, of_short_lines, of_paying_ring = of_short_lines + static_cast<int>(std::size(short_line_steps)), of_passes, of_ring };
 
+bool ring_pays(const request& r) { return r.keys != nullptr || (on_gpu(r) && bytes_of(r.what) > few_bytes); }
 std::optional<int> never(const candidate&, const request&) { return std::nullopt; }
 std::optional<int> cost_of_wave(const candidate&, const request& r) {
   if (!on_gpu(r) || r.empty() || r.keys != nullptr) return std::nullopt;
@@ -43,10 +45,14 @@ std::optional<int> cost_of_short_lines(const candidate& c, const request& r) {
   if (r.what.length > c.how->how.tile(size_of(r.what.type))) return std::nullopt;
   return of_short_lines + static_cast<int>(c.how - short_line_steps);
 }
+// Where several passes take the array too, it pays as a ring does. No step but this has inner axes of 16-bit floats and wider sums.
+std::optional<int> cost_of_columns(const candidate&, const request& r) {
+  if (r.empty() || r.keys != nullptr || r.what.inner == 1) return std::nullopt;
+  return ring_pays(r) ? of_paying_ring : of_ring;
+}
 std::optional<int> cost_of_passes(const candidate&, const request& r) {
   return r.keys != nullptr ? std::nullopt : std::optional<int>(of_passes);
 }
-bool ring_pays(const request& r) { return r.keys != nullptr || (on_gpu(r) && bytes_of(r.what) > few_bytes); }
 std::optional<int> cost_of_ring(const candidate& c, const request& r) {
   if (r.empty() && r.keys == nullptr) return std::nullopt;
   // Where the copy engine can move tiles, those that threads move are for comparison.
@@ -88,6 +94,11 @@ candidate row_of(const step& s) {
     c.needs = s.ring.mover == tile_mover::threads ? needs_of_rings_by_threads : needs_of_bulk_rings;
     c.suits = ring_suits, c.workspace = ring_workspace, c.plan_for = plan_ring, c.words = ring_words;
     if (!is_short_ring(s)) c.cost = cost_of_ring, c.lasting = ring_workspace;
+  } else if (is_for_columns(s)) {
+    c.needs = needs_of_columns;
+    c.suits = columns_suit, c.workspace = columns_workspace, c.plan_for = plan_columns, c.words = columns_words;
+    c.cost = cost_of_columns;
+    c.lasting = columns_workspace;
   } else if (is_for_short_lines(s)) {
     c.cost = cost_of_short_lines;
   } else if (has_all_types(s)) {
@@ -106,7 +117,7 @@ std::string words_of(const candidate& c, misfit why, const request& r) {
 
 // Of a candidate that suits, and is dearer than the one that was chosen.
 std::string dearer(const request& r) {
-  if (on_gpu(r)) return fmt::format("lines of {} bytes in all are too few for its ring to pay", bytes_of(r.what));
+  if (on_gpu(r)) return fmt::format("lines of {} bytes in all are too few for one pass to pay", bytes_of(r.what));
   return "on the CPU executor reading twice costs nothing that counts, and the ring's many threads do";
 }
 
@@ -120,7 +131,7 @@ std::vector<std::string> refusals(const request& r, const candidate* chosen) {
     if (cost < of_paying_ring && other.value() > cost) continue;
     if (const misfit not_it = judge(c, r); not_it != misfit::none)
       all.push_back(fmt::format("{}: {}", c.name, words_of(c, not_it, r)));
-    else if (is_single_pass(*c.how))
+    else if (is_single_pass(*c.how) || is_for_columns(*c.how))
       all.push_back(fmt::format("{}: {}", c.name, dearer(r)));
   }
   return all;
@@ -143,9 +154,10 @@ choice made(const request& r, const candidate& by, bool asked) {
 
 std::span<const candidate> candidates() {
   static const auto all = [] {
-    std::array<candidate, std::size(steps) + std::size(short_line_steps)> rows{};
-    const auto after = std::transform(std::begin(steps), std::end(steps), rows.begin(), row_of);
-    std::transform(std::begin(short_line_steps), std::end(short_line_steps), after, row_of);
+    std::array<candidate, std::size(steps) + std::size(short_line_steps) + std::size(column_steps)> rows{};
+    auto after = std::transform(std::begin(steps), std::end(steps), rows.begin(), row_of);
+    after = std::transform(std::begin(short_line_steps), std::end(short_line_steps), after, row_of);
+    std::transform(std::begin(column_steps), std::end(column_steps), after, row_of);
     return rows;
   }();
   return all;
@@ -193,7 +205,7 @@ std::vector<std::string> why(const choice& c) {
   if (r.keys != nullptr) return {"segments are scanned in a single pass only"};
   if (r.empty()) return {"there is nothing to scan"};
   if (is_one_wave(how)) return {"the line is short enough for the registers of blocks that run all at once"};
-  if (is_single_pass(how))
+  if (is_single_pass(how) || is_for_columns(how))
     return {passes_suit(find_step("items"), r) == misfit::none ? "it reads the array once" : "no other step has kernels for this"};
   if (is_for_short_lines(how))
     return {fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} is enough for a line",

@@ -4,6 +4,7 @@
 #include <antiphase/scan/ladder.hpp>
 
 #include "src/registry.hpp"
+#include "src/scan/columns/columns_plan.hpp"
 #include "src/scan/ring/ring_plan.hpp"
 #include "src/scan/wave/wave_plan.hpp"
 
@@ -19,7 +20,8 @@
   LIST(single_pass_instance, single_pass_async_kernels)          \
   LIST(single_pass_instance, single_pass_async_wide_kernels)     \
   LIST(single_pass_instance, single_pass_async_segments_kernels) \
-  LIST(wave_instance, one_wave_kernels)
+  LIST(wave_instance, one_wave_kernels)                          \
+  LIST(columns_instance, columns_kernels)
 
 namespace antiphase::scans {
 

@@ -139,23 +139,28 @@ std::string description(const problem& p, const scan_keys* keys) {
   return is_empty(p) || p.outer * p.inner == 1 ? out : out + fmt::format(", {} lines", p.outer * p.inner);
 }
 
-void require_arrays(const lines& over, const void* in, const void* out, std::size_t element_bytes, std::size_t alignment) {
+void require_arrays(const lines& over, const array_at& in, const array_at& out) {
   const std::pair<const char*, std::int64_t> extents[] = {{"outer", over.outer}, {"length", over.length}, {"inner", over.inner}};
   for (const auto& [argument, extent] : extents)
     if (extent < 0) throw bad_request(fmt::format("{} is {}: expected 0 or more", argument, extent));
   if (over.direction != scan_direction::forward && over.direction != scan_direction::reverse)
     throw bad_request(fmt::format("direction is {}: expected forward or reverse", static_cast<int>(over.direction)));
   if (is_empty(over)) return;
-  auto bytes = static_cast<std::int64_t>(element_bytes);
-  for (const auto& [argument, extent] : extents)
-    if (__builtin_mul_overflow(bytes, extent, &bytes))
-      throw bad_request(fmt::format("outer x length x inner elements are too many, {} x {} x {} of {} bytes: expected less than 2^63 bytes",
-                                    over.outer, over.length, over.inner, element_bytes));
-  for (const auto& [argument, data] : {std::pair{"in", in}, std::pair{"out", static_cast<const void*>(out)}}) {
-    if (data == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected {} bytes", argument, bytes));
-    require_memory(argument, "is", reinterpret_cast<std::uintptr_t>(data), bytes, alignment, "");
+  const auto bytes_of = [&](const array_at& array) {
+    auto bytes = static_cast<std::int64_t>(array.element_bytes);
+    for (const auto& [argument, extent] : extents)
+      if (__builtin_mul_overflow(bytes, extent, &bytes))
+        throw bad_request(
+            fmt::format("outer x length x inner elements are too many, {} x {} x {} of {} bytes: expected less than 2^63 bytes", over.outer,
+                        over.length, over.inner, array.element_bytes));
+    return bytes;
+  };
+  const std::int64_t bytes[] = {bytes_of(in), bytes_of(out)};
+  for (const auto& [argument, array, size] : {std::tuple{"in", in, bytes[0]}, std::tuple{"out", out, bytes[1]}}) {
+    if (array.data == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected {} bytes", argument, size));
+    require_memory(argument, "is", reinterpret_cast<std::uintptr_t>(array.data), size, array.alignment, "");
   }
-  require_same_or_apart(reinterpret_cast<std::uintptr_t>(in), bytes, reinterpret_cast<std::uintptr_t>(out), bytes);
+  require_same_or_apart(reinterpret_cast<std::uintptr_t>(in.data), bytes[0], reinterpret_cast<std::uintptr_t>(out.data), bytes[1]);
 }
 
 void require_sensible_sizes(const problem& p) {

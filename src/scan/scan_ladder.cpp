@@ -22,13 +22,15 @@ const step* look_for_step(std::string_view name) {
     if (name == s.name) return &s;
   for (const step& s : short_line_steps)
     if (name == s.name) return &s;
+  for (const step& s : column_steps)
+    if (name == s.name) return &s;
   return nullptr;
 }
 
 const step& find_among_all(std::string_view name, std::string_view what, const std::vector<std::string>& also) {
   if (const step* const found = look_for_step(name)) return *found;
   std::vector<std::string> known = names_of(steps);
-  for (const auto& more : {names_of(short_line_steps), also}) known.insert(known.end(), more.begin(), more.end());
+  for (const auto& more : {names_of(short_line_steps), names_of(column_steps), also}) known.insert(known.end(), more.begin(), more.end());
   refuse_name(what, name, known);
 }
 
@@ -44,6 +46,7 @@ const step& find_policy(std::string_view name) { return find_among_all(name, "sc
 
 // Of one line, as whole problems have them.
 bool is_compiled(target where, const step& how, element type, scan_operation operation) {
+  if (is_for_columns(how)) return true;
   if (is_one_wave(how)) return operation == scan_operation::sum && !is_half(type);
   if (!is_single_pass(how)) return has_passes(where, how, type, operation);
   if (is_short_ring(how)) return operation == scan_operation::sum && type == element::f32;

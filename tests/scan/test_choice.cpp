@@ -130,11 +130,14 @@ TEST_P(scan_choices, say_why) {
     EXPECT_THAT(wide.refused, testing::Contains(AllOf(HasSubstr("items: "), HasSubstr("f32 into f64"))));
   }
   const scan_choice line = chosen({.length = 100'000, .inner = 2});
-  EXPECT_EQ(line.kernel, "items");
+  EXPECT_EQ(line.kernel, is_cuda() && any().limits().major >= 8 ? "columns" : "items");
   EXPECT_THAT(line.refused, testing::Contains(AllOf(HasSubstr("single-pass"), HasSubstr("1 x 2 lines"))));
   const scan_choice nothing = chosen({.length = 0});
   EXPECT_EQ(nothing.launches, 0);
   EXPECT_EQ(nothing.tiles, 0);
+  if (any().limits().major < 8) return;
+  const scan_choice halves = chosen({.type = element::f16, .length = 100'000, .inner = 2});
+  EXPECT_EQ(halves.kernel, "columns");
 }
 
 TEST_P(scan_choices, say_how_far_results_may_be_off) {

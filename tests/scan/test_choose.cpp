@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "src/scan/choose.hpp"
+#include "src/scan/columns/columns_plan.hpp"
 #include "src/scan/ring/ring_plan.hpp"
 #include "src/scan/wave/wave_plan.hpp"
 #include "tests/executor/elsewhere.hpp"
@@ -51,10 +52,10 @@ std::string_view taken(const executor& on, const problem& p, const scan_keys* by
 std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
   const std::int64_t size = static_cast<std::int64_t>(size_of(p.type)), lines = p.outer * p.inner;
   const bool half = p.type == element::f16 || p.type == element::bf16, wide = p.accumulate.value_or(p.type) != p.type;
-  const bool narrow = size < 4 && !half, several = by_key || p.outer > 1;
+  const bool several = by_key || p.outer > 1;
   const std::string_view ring = major == 9 ? "single-pass" : "single-pass-async";
   const bool in_list = gpu || major == 9 || p.type == element::f32 || p.type == element::u8 || p.type == element::i8;
-  const bool has_ring = major >= 8 && p.inner == 1 && in_list && !(several && (narrow || wide));
+  const bool has_ring = major >= 8 && p.inner == 1 && in_list && !(several && wide);
   const std::string_view once = has_ring ? ring : "nothing", twice = half || wide ? "nothing" : "items";
   if (by_key) return once;
   if (gpu && major >= 8 && lines == 1 && p.operation == scan_operation::sum && !half && !wide && p.length * size <= 16 << 20)
@@ -64,9 +65,12 @@ std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
     if (p.length <= most) return "items-thread";
     if (p.length <= 32 * most) return "items-warp";
   }
-  const bool first_once = gpu && p.outer * p.length * size > 65536;
-  if (first_once) return has_ring ? once : twice;
-  return twice != "nothing" ? twice : once;
+  // Totals of 8 bytes take two of the 2^31 words that columns may have.
+  const bool too_many = size_of(p.accumulate.value_or(p.type)) == 8 && p.outer * p.length * p.inner > std::int64_t{1} << 40;
+  const std::string_view in_one = p.inner > 1 && major >= 8 && !too_many ? "columns" : once;
+  const bool first_once = gpu && p.outer * p.length * p.inner * size > 65536;
+  if (first_once) return in_one != "nothing" ? in_one : twice;
+  return twice != "nothing" ? twice : in_one;
 }
 
 TEST(scan_table, takes_what_the_rule_says) {
@@ -114,6 +118,8 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
     for (const single_pass_instance& i : single_pass_instances(target::cpu))
       if (i.step == how.name && i.in == in && i.out == out && i.operation == least && (i.over == lines_kind::segments) == segments)
         return true;
+    for (const columns_instance& i : columns_instances(target::cpu))
+      if (is_for_columns(how) && i.in == in && i.out == out && i.operation == least && !segments) return true;
     if (segments || in != out) return false;
     for (const instance& i : instances(target::cpu))
       if (i.step == std::string_view(how.name) && i.type == computed_as(p) && i.operation == p.operation) return true;
@@ -123,9 +129,9 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
   };
   int takes = 0;
   each_kind([&](const problem& kind) {
-    const problem p = placed(kind, 1, 1000, 1);
     for (const candidate& c : candidates())
       for (const scan_keys* by : {static_cast<const scan_keys*>(nullptr), &keys}) {
+        const problem p = placed(kind, 1, 1000, is_for_columns(*c.how) && by == nullptr ? 2 : 1);
         const bool suits = judge(c, judged(*on, p, by)) == misfit::none;
         EXPECT_EQ(suits, is_in_list(*c.how, p, by != nullptr)) << c.name << ": " << description(p, by);
         takes += suits;

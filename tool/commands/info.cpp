@@ -128,7 +128,8 @@ void run(const common_options& options) {
                     {"gemm_policies", names_of(gemm_policies())},
                     {"gemm_f16_steps", names_of(gemms::tensor_core_steps)},
                     {"scan_policies", names_of(scans::steps)},
-                    {"scan_policies_for_short_lines", names_of(scans::short_line_steps)}});
+                    {"scan_policies_for_short_lines", names_of(scans::short_line_steps)},
+                    {"scan_policies_for_inner_axes", names_of(scans::column_steps)}});
     return;
   }
   std::string text = fmt::format("antiphase {}{}, GPU part: {}\n\nplaces to run (--on)\n", b.version,
@@ -143,6 +144,7 @@ void run(const common_options& options) {
   text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" + list_of(gemms::tensor_core_steps);
   text += "\nscan policies: the steps of the scan ladder\n" + list_of(scans::steps);
   text += "\nfurther scan policies, for many short lines on the CPU executor\n" + list_of(scans::short_line_steps);
+  text += "\nfurther scan policies, for axes that are not the last\n" + list_of(scans::column_steps);
   print(wrapped(text));
 }
 

@@ -28,6 +28,7 @@ constexpr policy warp_shuffle_policy{.how = method::warp_shuffle};
 constexpr policy items_policy{.how = method::warp_shuffle, .bytes = 64, .blocks = 4};
 constexpr policy single_pass_policy{.how = method::single_pass};
 constexpr policy one_wave_policy{.how = method::one_wave};
+constexpr policy columns_policy{.how = method::columns};
 constexpr ring_policy with_stages(int stages) { return {.stages = stages, .in_flight = stages < 2 ? 1 : 2}; }
 
 inline constexpr step steps[] = {
@@ -54,7 +55,12 @@ inline constexpr step short_line_steps[] = {
      policy{.how = method::warp_shuffle, .threads = 32, .bytes = 64}},
 };
 
-// The step of that name, of the ladder or for short lines; throws bad_request, with the names there are. find_policy()
+// A step beside the ladder, for axes that are not the last.
+inline constexpr step column_steps[] = {
+    {"columns", "an axis that is not the last: columns side by side, the array read once, totals between blocks", columns_policy},
+};
+
+// The step of that name, of the ladder or beside it; throws bad_request, with the names there are. find_policy()
 // speaks of what scan_options::policy may be, which is also `auto`.
 const step& find_step(std::string_view name);
 const step& find_policy(std::string_view name);
@@ -63,6 +69,7 @@ constexpr bool is_for_short_lines(const step& s) {
     if (s.how == small.how) return true;
   return false;
 }
+constexpr bool is_for_columns(const step& s) { return s.how.how == method::columns; }
 // Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
 constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave; }
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }

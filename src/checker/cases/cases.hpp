@@ -31,9 +31,11 @@ std::string case_of(const gemms::stream_policy& how);
 std::string case_of(const gemms::narrow_policy& how);
 
 struct custom_scan;
+struct transformed_scan;
 namespace checked {
 std::vector<custom_scan> custom_scans();  // of kernels_custom.cuh
-}
+transformed_scan transformed_scans();
+}  // namespace checked
 
 // Bits that depend on the seed and on the place, each on its own.
 constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t place) {

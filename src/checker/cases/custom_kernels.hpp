@@ -56,4 +56,21 @@ struct custom_scan {
   void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);  // null: inclusive
 };
 
+// A function before and one behind: bytes, summed in 8 bytes, the lower half of which is written.
+struct squared {
+  AP_FN std::uint64_t operator()(const std::uint8_t& x) const { return std::uint64_t{x} * x; }
+};
+struct lower_half {
+  AP_FN std::uint32_t operator()(const std::uint64_t& x) const { return static_cast<std::uint32_t>(x); }
+};
+struct transformed_scan {
+  std::vector<kernel> kernels;
+  std::vector<const char*> cases;
+  int pass_tile;
+  struct {
+    int tile, stages;
+  } by_engine, by_threads;
+  void (*run)(const context& where, const std::uint8_t* in, std::uint32_t* out, const custom_lines& over, const std::uint64_t* initial);
+};
+
 }  // namespace antiphase::checker_detail

@@ -86,6 +86,48 @@ void in_passes(const context& where) {
     });
 }
 
+// With a function before and one behind -------------------------------------------------------------------------------------------------
+void scan_transformed(const context& where, const custom_lines& over, bool exclusive) {
+  const auto count = static_cast<std::size_t>(over.outer * over.length * over.inner);
+  constexpr std::size_t guard = 3;
+  std::vector<std::uint8_t> from;
+  std::vector<std::uint32_t> expected;
+  for (std::size_t i = 0; i < count + 2 * guard; ++i) {
+    from.push_back(static_cast<std::uint8_t>(random_bits(9, i)));
+    expected.push_back(static_cast<std::uint32_t>(random_bits(10, i)));
+  }
+  const device_array<std::uint8_t> in(where, std::span<const std::uint8_t>(from));
+  device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(expected));
+  const std::uint64_t initial = 12345;
+  checked::transformed_scans().run(where, in.data() + guard, out.data() + guard, over, exclusive ? &initial : nullptr);
+  where.runs_on().synchronize(nullptr);
+  const std::vector<std::uint32_t> result = out.to_host();
+  for (std::int64_t line = 0; line < over.outer * over.inner; ++line) {
+    std::uint64_t sum = exclusive ? initial : 0;
+    for (std::int64_t i = 0; i < over.length; ++i) {
+      const std::int64_t along = over.direction == scan_direction::forward ? i : over.length - 1 - i;
+      const std::size_t at = guard + static_cast<std::size_t>((line / over.inner * over.length + along) * over.inner + line % over.inner);
+      const std::uint64_t with = sum + squared{}(from[at]);
+      expected[at] = lower_half{}(exclusive ? sum : with);
+      sum = with;
+    }
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (result[i] != expected[i]) throw std::runtime_error(fmt::format("transformed scan: element {} is wrong", i));
+}
+void transformed_in_one_pass(const context& where) {
+  const transformed_scan all = checked::transformed_scans();
+  const auto ring =
+      features_of(where.limits()).sm_90a ? all.by_engine : decltype(all.by_engine){all.by_threads.tile, all.by_threads.stages};
+  scan_transformed(where, {1, 3 * ring.tile + 37, 1, scan_direction::forward}, false);
+  scan_transformed(where, {1, ring.tile + 5, 1, scan_direction::reverse}, true);
+}
+void transformed_in_passes(const context& where) {
+  const int tile = checked::transformed_scans().pass_tile;
+  scan_transformed(where, {2, 2 * tile + 37, 1, scan_direction::forward}, true);
+  scan_transformed(where, {1, tile + 5, 3, scan_direction::reverse}, false);
+}
+
 }  // namespace
 
 std::vector<checked_case> custom_scan_cases() {
@@ -96,7 +138,10 @@ std::vector<checked_case> custom_scan_cases() {
           {"scan/custom-tail", "the same, the last tile not full", with_a_part_of_a_tile, one_block},
           {"scan/custom-async", "scan.cuh in one pass, tiles by cp.async", in_one_pass, ampere},
           {"scan/custom-async-tail", "the same, the last tile not full", with_a_part_of_a_tile, one_block_of_ampere},
-          {"scan/custom-passes", "scan.cuh in several passes: custom types of up to 32 bytes", in_passes}};
+          {"scan/custom-passes", "scan.cuh in several passes: custom types of up to 32 bytes", in_passes},
+          {"scan/transformed", "scan.cuh in one pass with a function before and one behind", transformed_in_one_pass},
+          {"scan/transformed-async", "the same, tiles by cp.async", transformed_in_one_pass, ampere},
+          {"scan/transformed-passes", "the same in several passes", transformed_in_passes}};
 }
 
 }  // namespace antiphase::checker_detail

@@ -56,6 +56,9 @@ void add(std::vector<library_kernel>& all, const scans::wave_instance& i) {
   all.push_back({"scan/one-wave",
                  fmt::format("{} of {}, {} warps, {} rows", scans::name(i.operation), name(i.type), i.how.warps, i.how.rows), i.code});
 }
+void add(std::vector<library_kernel>& all, const scans::columns_instance& i) {
+  all.push_back({"scan/columns", fmt::format("{} of {} into {}", scans::name(i.operation), name(i.in), name(i.out)), i.code});
+}
 template <class Instance> void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
   for (const Instance& i : instances) add(all, i);
 }
@@ -72,6 +75,9 @@ std::vector<library_kernel> library_kernels() {
 #undef AP_ADD_LIST
   for (const checker_detail::custom_scan& s : checker_detail::checked::custom_scans())
     for (std::size_t i = 0; i < s.kernels.size(); ++i) all.push_back({s.cases[i], s.about, s.kernels[i]});
+  const checker_detail::transformed_scan transformed = checker_detail::checked::transformed_scans();
+  for (std::size_t i = 0; i < transformed.kernels.size(); ++i)
+    all.push_back({transformed.cases[i], "sums of squares of bytes", transformed.kernels[i]});
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "src/checker/cases/cases.hpp"
+#include "src/scan/columns/columns_plan.hpp"
 #include "src/scan/request.hpp"
 #include "src/scan/ring/ring_plan.hpp"
 #include "src/scan/wave/wave_plan.hpp"
@@ -301,6 +302,28 @@ void scan_in_one_wave(const context& where, const std::vector<scans::wave_instan
   }
 }
 
+// Columns ------------------------------------------------------------------------------------------------------------------------------
+// Tiles of whole rows and of strips, one and two of them; of sums of floats more than a group.
+void scan_columns(const context& where, const std::vector<scans::columns_instance>& instances) {
+  for (std::size_t n = 0; n < instances.size(); ++n) {
+    const scans::columns_instance& i = instances[n];
+    const ring_case c = turned({.step = "columns", .in = i.in, .out = i.out, .operation = i.operation, .over = {}, .code = i.code}, n);
+    const bool many = i.operation == scan_operation::sum && i.in == element::f32;
+    const auto judge = [&](scan_of s, std::int64_t outer, std::int64_t length, std::int64_t inner) {
+      s.what.operation = c.operation;
+      s.what.outer = outer, s.what.length = length, s.what.inner = inner;
+      scan_and_judge(where, c.what, c.in, c.out, s, by_policy("columns"));
+    };
+    judge({}, 1, many ? 6000 : 700, many ? 16 : 15);
+    scan_of back;
+    back.what.kind = scan_kind::exclusive, back.what.direction = scan_direction::reverse;
+    back.what.initial = c.operation == scan_operation::product ? 1 : 7;
+    back.in_offset = 1, back.out_offset = 2;
+    judge(back, 2, 40, 21);
+    judge(back, 1, 530, 33);
+  }
+}
+
 }  // namespace
 
 std::vector<checked_case> scan_cases() {
@@ -321,6 +344,9 @@ std::vector<checked_case> scan_cases() {
   };
   for (const scans::step& s : scans::steps) add_step(s);
   for (const scans::step& s : scans::short_line_steps) add_step(s);
+  const std::span<const scans::columns_instance> all = scans::columns_instances(target::checked);
+  const std::vector<scans::columns_instance> columns(all.begin(), all.end());
+  cases.push_back({"scan/columns", scans::find_step("columns").adds, [columns](const context& where) { scan_columns(where, columns); }});
   return cases;
 }
 

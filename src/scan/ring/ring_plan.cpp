@@ -7,11 +7,10 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/detail/single_pass.hpp>
-#include <antiphase/scan/operators.hpp>
-#include <bit>
 #include <cstring>
 #include <limits>
 
+#include "src/scan/element_bits.hpp"
 #include "src/scan/registry.hpp"
 #include "src/scan/request.hpp"
 
@@ -21,53 +20,18 @@ std::span<const single_pass_instance> single_pass_instances(target where) { retu
 
 namespace {
 
-// Bits of an element of `type`, the lowest ones of the word.
-std::uint64_t sign_bit(element type) { return std::uint64_t{1} << (8 * size_of(type) - 1); }
-std::uint64_t all_bits(element type) { return sign_bit(type) * 2 - 1; }
-bool is_signed(element type) { return !is_floating(type) && !is_unsigned(type); }
-bool picks_extremes(const problem& p) { return p.operation == scan_operation::min || p.operation == scan_operation::max; }
-
-// What changes nothing: of a sum of floats -0, since +0 would turn -0 into +0.
-std::uint64_t neutral_bits(element type, scan_operation operation) {
-  return operation == scan_operation::sum && is_floating(type) ? sign_bit(type) : identity_bits(type, operation);
-}
-
-// See element_values.cuh.
-std::uint64_t flip_of(const problem& p) {
-  const bool widens = result_type(p) != p.type;
-  switch (p.operation) {
-    case scan_operation::sum: return widens && is_signed(p.type) ? sign_bit(p.type) : 0;
-    case scan_operation::product: return 0;
-    case scan_operation::min: return is_signed(p.type) ? sign_bit(p.type) : 0;
-    case scan_operation::max: break;
-  }
-  if (is_floating(p.type)) return sign_bit(p.type);
-  return is_signed(p.type) ? all_bits(p.type) ^ sign_bit(p.type) : all_bits(p.type);
-}
-
-// Of what stands before the first element, as the kernel computes with it.
-std::uint64_t initial_bits(const problem& p, element value) {
-  const element type = result_type(p);
-  std::uint64_t bits = p.kind == scan_kind::inclusive ? neutral_bits(type, p.operation) : first_of_exclusive(p);
-  if (picks_extremes(p)) bits ^= flip_of(p);
-  if (type == element::f16 && value == element::f32) return std::bit_cast<std::uint32_t>(to_float(f16{static_cast<std::uint16_t>(bits)}));
-  if (type == element::bf16 && value == element::f32) return std::bit_cast<std::uint32_t>(to_float(bf16{static_cast<std::uint16_t>(bits)}));
-  return bits;
-}
-
 std::int64_t elements_of(const problem& p) { return p.outer * p.length; }
 
 lines_kind over(const problem& p, const scan_keys* keys) {
   return keys != nullptr || (p.outer > 1 && p.length > 0) ? lines_kind::segments : lines_kind::one;
 }
 
-// Whether the algorithm has kernels of such types and lines. Those of segments stay with types that fill a register, and halves, since a
-// chunk of narrower ones would have more marks than bits of a word.
+// Whether the algorithm has kernels of such types and lines. Those of segments have no sums that are wider than the elements.
 bool takes_types(const step& how, const problem& p, const scan_keys* keys) {
   const element in = unsigned_of(p.type), out = unsigned_of(result_type(p));
   const bool one_line = over(p, keys) == lines_kind::one;
   if (is_short_ring(how)) return one_line && in == element::f32 && out == in && p.operation == scan_operation::sum;
-  return one_line || (in == out && (is_half(in) || size_of(in) >= 4));
+  return one_line || in == out;
 }
 
 // The numbers of the kernel that scans what takes_types().

@@ -39,11 +39,7 @@ constexpr bool is_listed(tile_mover mover, bool on_gpu, element in) {
 constexpr ring_policy ring_of(const step& how, element in, element out, lines_kind over) {
   return is_short_ring(how) ? how.ring : ring_for(size_of(in), size_of(out), !is_floating(in), over, how.ring.mover);
 }
-// The type that it computes with, and bytes of what blocks tell each other of a tile: a value, of segments beside a mark.
-constexpr element value_type(element in, element out) {
-  if (in != out || size_of(in) >= 4) return out;
-  return is_floating(in) ? element::f32 : element::u32;
-}
+// Bytes of what blocks tell each other of a tile: a value, of segments beside a mark.
 constexpr std::size_t total_bytes(element value, lines_kind over) { return size_of(value) * (over == lines_kind::segments ? 2 : 1); }
 
 // The columns of the table (choose.hpp).

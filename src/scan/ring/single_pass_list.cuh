@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/scan/element_bits.hpp"
 #include "src/scan/ring/ring_plan.hpp"
 
 namespace antiphase::scans {
@@ -69,7 +70,7 @@ template <tile_mover M> std::vector<single_pass_instance> kernels_of_wide_sums()
 }
 template <tile_mover M> std::vector<single_pass_instance> kernels_of_segments() {
   std::vector<single_pass_instance> list;
-  add_operations<M, lines_kind::segments, float, double, std::uint32_t, std::uint64_t, f16, bf16>(list);
+  add_operations<M, lines_kind::segments, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, f16, bf16>(list);
   return list;
 }
 

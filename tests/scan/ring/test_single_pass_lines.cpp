@@ -90,6 +90,10 @@ TEST_P(single_pass_lines, rows) {
   rows_of<std::int64_t>(where, {2, 5, 64, ring_tile<double> - 1}, 2 * ring_tile<double>);
   rows_of<f16>(where, {1, 3, 100, 4099}, ring_tile<f16> + 50);
   rows_of<bf16>(where, {2, 7, 1000, ring_tile<bf16> - 1}, ring_tile<bf16> + 50);
+  rows_of<std::int8_t>(where, {1, 2, 3, 15, 17, 77, 1000, 30721}, 33000);
+  rows_of<std::uint8_t>(where, {5, 16, 4099, 30719}, 31000);
+  rows_of<std::int16_t>(where, {1, 3, 9, 100, 4099}, 16000);
+  rows_of<std::uint16_t>(where, {2, 7, 15361}, 16000);
   // rows so long that a tile is far from both ends
   right<float>(where, {.outer = 2, .length = 70001});
   right<std::int64_t>(where, {.operation = scan_operation::max, .direction = scan_direction::reverse, .outer = 2, .length = 70001});
@@ -153,6 +157,10 @@ TEST_P(single_pass_lines, by_key) {
   turns(std::int64_t{}, std::int16_t{});
   turns(std::uint32_t{}, float{});
   turns(std::uint64_t{}, double{});
+  turns(std::int8_t{}, std::int32_t{});
+  turns(std::uint8_t{}, std::uint64_t{});
+  turns(std::int16_t{}, std::uint8_t{});
+  turns(std::uint16_t{}, std::uint16_t{});
 }
 
 TEST_P(single_pass_lines, by_head_flags) {
@@ -165,6 +173,8 @@ TEST_P(single_pass_lines, by_head_flags) {
       segments_right<std::int64_t, std::uint8_t>(
           where, {.operation = scan_operation::max, .kind = scan_kind::exclusive, .direction = direction, .initial = -9}, flags,
           scans::segments_by::head_flags, {}, {-9});
+      segments_right<std::int8_t, std::uint8_t>(where, {.kind = scan_kind::exclusive, .direction = direction, .initial = 5}, flags,
+                                                scans::segments_by::head_flags, {.in_offset = 1, .out_offset = 3}, {5});
     }
 }
 

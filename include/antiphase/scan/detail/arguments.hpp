@@ -26,9 +26,10 @@ struct lines {
 // A line is cut into tiles; the tiles of all lines are numbered through. The params of both kernels: tile_totals fills `totals` with one
 // value per tile; then, scanned inclusively along each line, they are the `totals` from which tile_scan takes what lies before a tile.
 // Without totals tile_scan scans each tile on its own. An exclusive scan starts from `initial`, an inclusive one ignores it.
-template <class T> struct arguments {
-  const T* in;
-  T* out;
+// In memory lie elements In and results Out; the values in between are T.
+template <class T, class In = T, class Out = T> struct arguments {
+  const In* in;
+  Out* out;
   T* totals;
   lines over;
   scan_kind kind;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
+#include <antiphase/scan/detail/ends.cuh>
 #include <antiphase/scan/detail/look_back.cuh>
 #include <antiphase/scan/detail/ring_policy.hpp>
 #include <antiphase/scan/detail/segments.cuh>
@@ -15,28 +16,34 @@
 
 namespace antiphase::scans {
 
-// How many elements of `size` bytes a lane has next to each other. The more of them, the fewer times the operator is applied between lanes,
-// but each takes a register, however narrow. They are whole words, if possible an odd multiple of 16 bytes, so that the lanes access
-// different banks.
-constexpr int custom_chunk_of(int size) {
+// Bytes of an element in memory, of a result, and of a value in between.
+struct custom_sizes {
+  int in, out, value;
+  constexpr int in_slot() const { return std::max(in, out); }
+};
+constexpr custom_sizes same_sizes(int size) { return {size, size, size}; }
+
+// How many elements a lane has next to each other. The more of them, the fewer times the operator is applied between lanes, but each takes
+// a register, however narrow. They are whole words, if possible an odd multiple of 16 bytes, so that the lanes access different banks.
+constexpr int custom_chunk_of(const custom_sizes& s) {
   constexpr int most_elements = 16;
-  const int most_bytes = size <= 8 ? 112 : 96;
+  const int size = s.in_slot(), most_bytes = size <= 8 ? 112 : 96;
   int best = 0;
   for (int chunk = 1; chunk <= most_elements; ++chunk) {
     const int bytes = chunk * size;
-    if (bytes % 4 != 0 || (bytes > most_bytes && best > 0)) continue;
+    if (chunk * s.in % 4 != 0 || chunk * s.out % 4 != 0 || (bytes > most_bytes && best > 0)) continue;
     const bool spread = bytes % 32 == 16, best_spread = best * size % 32 == 16;
     if (spread || !best_spread) best = chunk;
   }
   return best;
 }
-// The larger an element the longer a look-back takes, so tiles of large elements are larger where there is room. The ring is as long as
-// shared memory allows.
-constexpr ring_policy custom_ring_of(int size, tile_mover mover = tile_mover::copy_engine) {
+// The larger a value the longer a look-back takes, so tiles of large values are larger where there is room. The ring is as long as shared
+// memory allows.
+constexpr ring_policy custom_ring_of(const custom_sizes& s, tile_mover mover = tile_mover::copy_engine) {
   const bool engine = mover == tile_mover::copy_engine;
   ring_policy p = engine ? ring_scan_policy : by_threads(ring_scan_policy);
-  const int row_bytes = p.warps * 32 * custom_chunk_of(size) * size;
-  const int wanted = size <= 8 || !engine ? ring_scan_policy.tile_bytes() : 40 << 10, room = engine ? 200 << 10 : 96 << 10;
+  const int row_bytes = p.warps * 32 * custom_chunk_of(s) * s.in_slot();
+  const int wanted = s.value <= 8 || !engine ? ring_scan_policy.tile_bytes() : 40 << 10, room = engine ? 200 << 10 : 96 << 10;
   p.rows = std::max(1, wanted / row_bytes);
   p.stages = std::min(p.stages, room / (p.rows * row_bytes));
   p.in_flight = std::min(p.in_flight, p.stages);
@@ -149,56 +156,76 @@ template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&val
   }
 }
 
+// The least that is moved of an array of T, which may begin wherever a T may.
+template <class T> constexpr int unit_bytes = alignof(T) < copy_unit ? static_cast<int>(alignof(T)) : copy_unit;
+
+// N elements of a lane in registers.
+template <scannable T, int N> struct custom_chunk {
+  static constexpr int bytes = N * static_cast<int>(sizeof(T));
+  std::uint32_t word[bytes / 4];
+
+  AP_DEV T at(int e) const {
+    values<T, 1> x;
+    memcpy(&x.at[0], reinterpret_cast<const unsigned char*>(word) + e * sizeof(T), sizeof(T));
+    return x.at[0];
+  }
+  AP_DEV void put(int e, const T& x) { memcpy(reinterpret_cast<unsigned char*>(word) + e * sizeof(T), &x, sizeof(T)); }
+  AP_DEV void load(const unsigned char* from, bool aligned) { aligned ? copy<access>(word, from) : copy<unit>(word, from); }
+  AP_DEV void store(unsigned char* to, bool aligned) const { aligned ? copy<access>(to, word) : copy<unit>(to, word); }
+  AP_DEV custom_chunk turned(bool reverse) const {
+    custom_chunk w = *this;
+    if (reverse) {
+      AP_UNROLL
+      for (int e = 0; e < N; ++e) w.put(e, at(N - 1 - e));
+    }
+    return w;
+  }
+
+ private:
+  using unit = piece<unit_bytes<T>>;
+  using access = piece<bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4>;
+  template <class Piece> AP_DEV static void copy(void* to, const void* from) {
+    AP_UNROLL
+    for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) static_cast<Piece*>(to)[i] = static_cast<const Piece*>(from)[i];
+  }
+};
+
+template <class T, class Ends> constexpr custom_sizes sizes_of() {
+  return {static_cast<int>(sizeof(typename Ends::in)), static_cast<int>(sizeof(typename Ends::out)), static_cast<int>(sizeof(T))};
+}
+
 // A chunk's mark has a bit for each of its elements, in scan order: whether the element exists.
-template <scannable T, operator_on<T> Op, ring_policy Ring = custom_ring_of(sizeof(T)), int Chunk = custom_chunk_of(sizeof(T))>
+template <scannable T, operator_on<T> Op, class Ends = as_they_are<T>, ring_policy Ring = custom_ring_of(sizes_of<T, Ends>()),
+          int Chunk = custom_chunk_of(sizes_of<T, Ends>())>
 struct custom_elements {
   using params = custom_arguments<T>;
   static constexpr ring_policy ring = Ring;
   static constexpr int chunk = Chunk;
   static constexpr int tile = ring.warps * ring.rows * warp_size * chunk;
-  static constexpr bool has_marks = true, keeps_marks = false;
-  // In memory: the array may begin wherever a T may.
-  static constexpr int unit_bytes = alignof(T) < copy_unit ? static_cast<int>(alignof(T)) : copy_unit, units = sizeof(T) / unit_bytes;
-  using in_unit = piece<unit_bytes>;
-  using out_unit = in_unit;
-  static constexpr int in_bytes = sizeof(T), out_bytes = sizeof(T);
+  static constexpr bool has_marks = true, keeps_marks = false, shifts_chunks = false, overlaps_previous = false;
+  using in = typename Ends::in;
+  using out = typename Ends::out;
+  using in_unit = piece<unit_bytes<in>>;
+  using out_unit = piece<unit_bytes<out>>;
+  static constexpr int in_bytes = sizeof(in), out_bytes = sizeof(out);
+  static constexpr int in_units = in_bytes / unit_bytes<in>, out_units = out_bytes / unit_bytes<out>;
   using total_type = maybe<T>;
   using combine = if_there<Op>;
   static constexpr int batches_at_once = sizeof(T) <= 8 ? 6 : 5;  // of totals, in registers
   static constexpr reading reads = sizeof(T) <= 8 ? reading::predicated : reading::branching;
-  // A lane's chunk.
-  struct elements {
-    static constexpr int bytes = chunk * static_cast<int>(sizeof(T));
-    std::uint32_t word[bytes / 4];
-
-    AP_DEV T at(int e) const {
-      values<T, 1> x;
-      memcpy(&x.at[0], reinterpret_cast<const unsigned char*>(word) + e * sizeof(T), sizeof(T));
-      return x.at[0];
-    }
-    AP_DEV void put(int e, const T& x) { memcpy(reinterpret_cast<unsigned char*>(word) + e * sizeof(T), &x, sizeof(T)); }
-  };
-  using results = elements;
+  using elements = custom_chunk<in, chunk>;
+  using results = custom_chunk<out, chunk>;
 
   AP_DEV static elements load(const unsigned char* at, bool aligned) {
     elements v;
-    aligned ? copy<access>(v.word, at) : copy<in_unit>(v.word, at);
+    v.load(at, aligned);
     return v;
   }
-  AP_DEV static void store(unsigned char* at, const elements& v, bool aligned) {
-    aligned ? copy<access>(at, v.word) : copy<out_unit>(at, v.word);
-  }
-  AP_DEV static elements ordered(const params&, const elements& v, bool reverse) {
-    elements w = v;
-    if (reverse) {
-      AP_UNROLL
-      for (int e = 0; e < chunk; ++e) w.put(e, v.at(chunk - 1 - e));
-    }
-    return w;
-  }
-  AP_DEV static elements back_in_memory(const params& p, const elements& v, bool reverse) { return ordered(p, v, reverse); }
+  AP_DEV static void store(unsigned char* at, const results& v, bool aligned) { v.store(at, aligned); }
+  AP_DEV static elements ordered(const params&, const elements& v, bool reverse) { return v.turned(reverse); }
+  AP_DEV static results back_in_memory(const params&, const results& v, bool reverse) { return v.turned(reverse); }
   AP_DEV static void keep(elements& v) {
-    if constexpr (sizeof(T) % 4 != 0) {
+    if constexpr (in_bytes % 4 != 0) {
       AP_UNROLL
       for (std::uint32_t& w : v.word) rematerialise(w);
     }
@@ -222,9 +249,9 @@ struct custom_elements {
 
   AP_DEV static total_type total_of(const params&, const elements& v, std::uint32_t there) {
     if (there == whole) {
-      T total = v.at(0);
+      T total = Ends::before(v.at(0));
       AP_UNROLL
-      for (int e = 1; e < chunk; ++e) total = Op{}(total, v.at(e));
+      for (int e = 1; e < chunk; ++e) total = Op{}(total, Ends::before(v.at(e)));
       return {total, 1};
     }
     total_type total = element_of_chunk(v, 0, there);
@@ -242,21 +269,22 @@ struct custom_elements {
       T through = before.value();
       AP_UNROLL
       for (int e = 0; e < chunk; ++e) {
-        const T with = Op{}(through, v.at(e));
+        const T with = Op{}(through, Ends::before(v.at(e)));
         T here = with;
         if (exclusive) here = through;
-        result.put(e, here);
+        result.put(e, Ends::after(here));
         through = with;
       }
       return result;
     }
+    if constexpr (Ends::calls) memset(&result, 0, sizeof result);
     total_type through = before;
     AP_UNROLL
     for (int e = 0; e < chunk; ++e) {
       const total_type with = combine{}(through, element_of_chunk(v, e, there));
       total_type here = with;
       if (exclusive) here = through;
-      result.put(e, here.value());
+      if (!Ends::calls || here.there != 0) result.put(e, Ends::after(here.value()));
       through = with;
     }
     return result;
@@ -264,14 +292,11 @@ struct custom_elements {
 
  private:
   static constexpr std::uint32_t whole = ~std::uint32_t{0};  // of a tile all of which is there, and only of such a tile
-  static constexpr int access_bytes = elements::bytes % 16 == 0 ? 16 : elements::bytes % 8 == 0 ? 8 : 4;
-  using access = piece<access_bytes>;
-  template <class Piece> AP_DEV static void copy(void* to, const void* from) {
-    AP_UNROLL
-    for (int i = 0; i < elements::bytes / static_cast<int>(sizeof(Piece)); ++i)
-      static_cast<Piece*>(to)[i] = static_cast<const Piece*>(from)[i];
+  AP_DEV static total_type element_of_chunk(const elements& v, int e, std::uint32_t there) {
+    const bool is_there = (there >> e & 1u) != 0;
+    if constexpr (!Ends::calls) return {v.at(e), is_there ? 1u : 0u};
+    return is_there ? total_type{Ends::before(v.at(e)), 1} : total_type::none();
   }
-  AP_DEV static total_type element_of_chunk(const elements& v, int e, std::uint32_t there) { return {v.at(e), there >> e & 1u}; }
 };
 
 }  // namespace AP_TARGET

@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/scan/detail/block.cuh>
+#include <antiphase/scan/detail/ends.cuh>
 #include <antiphase/scan/detail/tile_access.cuh>
 
 namespace antiphase::scans {
@@ -17,15 +18,24 @@ inline namespace AP_TARGET {
 // takes tile after tile, grid by grid, however many there are.
 
 // The elements of one thread, and the totals of its chunks.
-template <scannable T, operator_on<T> Op, policy P> struct thread_items {
+template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>> struct thread_items {
   using shape = tile_shape<T, P>;
   values<T, shape::chunk> item[shape::rounds];
   values<T, shape::rounds> chunk;
 
   // load: and scan each chunk, as far as it is there
-  AP_DEV void load(const tile_access<T, const T, P>& from) {
+  AP_DEV void load(const tile_access<T, const typename Ends::in, P>& from) {
     AP_UNROLL
-    for (int r = 0; r < shape::rounds; ++r) from.load(shape::position(r), item[r]);
+    for (int r = 0; r < shape::rounds; ++r) {
+      if constexpr (!Ends::calls) {
+        from.load(shape::position(r), item[r]);
+      } else {
+        values<typename Ends::in, shape::chunk> raw;
+        from.load(shape::position(r), raw);
+        AP_UNROLL
+        for (int e = 0; e < shape::chunk; ++e) item[r].at[e] = Ends::before(raw.at[e]);
+      }
+    }
   }
   // compute
   AP_DEV void scan_chunks(int count, Op op) {
@@ -50,13 +60,28 @@ template <scannable T, operator_on<T> Op, policy P> struct thread_items {
       if (e < present) item[r].at[e] = op(before, item[r].at[e - 1]);
     item[r].at[0] = before;
   }
+  // store
+  AP_DEV void store(const tile_access<T, typename Ends::out, P>& to) const {
+    AP_UNROLL
+    for (int r = 0; r < shape::rounds; ++r) {
+      if constexpr (!Ends::calls) {
+        to.store(shape::position(r), item[r]);
+      } else {
+        values<typename Ends::out, shape::chunk> results;
+        AP_UNROLL
+        for (int e = 0; e < shape::chunk; ++e)
+          if (shape::position(r) + e < to.count) results.at[e] = Ends::after(item[r].at[e]);
+        to.store(shape::position(r), results);
+      }
+    }
+  }
 };
 
 // Where a tile lies: which one of its line, and what of the line it holds.
 template <class T, policy P> struct tile_of_line {
   std::int64_t line, index, first, length;
 
-  AP_DEV tile_of_line(const arguments<T>& p, std::int64_t tile) {
+  template <class In, class Out> AP_DEV tile_of_line(const arguments<T, In, Out>& p, std::int64_t tile) {
     constexpr int size = tile_shape<T, P>::tile;
     const tiling cut{p.over.length, size};
     const std::int64_t across = cut.count();
@@ -73,13 +98,13 @@ template <class T, policy P> struct tile_of_line {
 template <class Block> constexpr shared_kind shared_for = sizeof(typename Block::storage) > fixed_shared_limit ? shared_kind::dynamic
                                                                                                                : shared_kind::fixed;
 
-template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>>
+template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>, class Ends = as_they_are<T>>
 requires block_scan<Block, T, Op, tile_shape<T, P>::rounds>
 struct tile_totals {
   static constexpr int threads = P.threads;
   static constexpr int blocks_wanted = P.blocks;
   static constexpr shared_kind shared = shared_for<Block>;
-  using params = arguments<T>;
+  using params = arguments<T, typename Ends::in, typename Ends::out>;
   using storage = typename Block::storage;
 
   AP_DEV void operator()(const params& p) const {
@@ -88,7 +113,7 @@ struct tile_totals {
     for (std::int64_t tile = block_index().x; tile < tiles; tile += grid_extent().x) {
       const tile_of_line<T, P> here(p, tile);
       const auto from = here.of(p.in, p.over);
-      thread_items<T, Op, P> mine;
+      thread_items<T, Op, P, Ends> mine;
       mine.load(from);
       mine.scan_chunks(from.count, Op{});
       const T total = Block::prefixes(s, mine.chunk, from.count, Op{});
@@ -98,14 +123,14 @@ struct tile_totals {
   }
 };
 
-template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>>
+template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>, class Ends = as_they_are<T>>
 requires block_scan<Block, T, Op, tile_shape<T, P>::rounds>
 struct tile_scan {
   static constexpr int threads = P.threads;
   static constexpr int blocks_wanted = P.blocks;
   static constexpr shared_kind shared = shared_for<Block>;
   using shape = tile_shape<T, P>;
-  using params = arguments<T>;
+  using params = arguments<T, typename Ends::in, typename Ends::out>;
   using storage = typename Block::storage;
 
   AP_DEV void operator()(const params& p) const {
@@ -114,7 +139,7 @@ struct tile_scan {
     for (std::int64_t tile = block_index().x; tile < tiles; tile += grid_extent().x) {
       const tile_of_line<T, P> here(p, tile);
       const auto from = here.of(p.in, p.over);
-      thread_items<T, Op, P> mine;
+      thread_items<T, Op, P, Ends> mine;
       mine.load(from);
       mine.scan_chunks(from.count, Op{});
       Block::prefixes(s, mine.chunk, from.count, Op{});
@@ -122,13 +147,13 @@ struct tile_scan {
       finish(p, mine, before_tile, from.count);
       // In place, lanes beyond the end have read an element that another one writes. Larger blocks have met at a barrier since.
       if constexpr (P.threads > 1 && P.threads <= warp_size) warp_sync();
-      store(here.of(p.out, p.over), mine);
+      mine.store(here.of(p.out, p.over));
       block_barrier();  // before the storage is used for the next tile
     }
   }
 
  private:
-  AP_DEV static void finish(const params& p, thread_items<T, Op, P>& mine, const T* before_tile, int count) {
+  AP_DEV static void finish(const params& p, thread_items<T, Op, P, Ends>& mine, const T* before_tile, int count) {
     const Op op{};
     const bool exclusive = p.kind == scan_kind::exclusive;
     const bool carries = exclusive || before_tile != nullptr;
@@ -144,10 +169,6 @@ struct tile_scan {
       else
         mine.finish_inclusive(r, carries || !first ? &before : nullptr, present, op);
     }
-  }
-  AP_DEV static void store(const tile_access<T, T, P>& to, const thread_items<T, Op, P>& mine) {
-    AP_UNROLL
-    for (int r = 0; r < shape::rounds; ++r) to.store(shape::position(r), mine.item[r]);
   }
 };
 

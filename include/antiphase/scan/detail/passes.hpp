@@ -16,10 +16,14 @@ namespace antiphase::scans {
 constexpr bool is_empty(const lines& over) { return over.outer == 0 || over.length == 0 || over.inner == 0; }
 // Throws bad_request unless that many elements may lie at both places: there, aligned, the same or apart. Nobody looks at the addresses of
 // no elements.
-void require_arrays(const lines& over, const void* in, const void* out, std::size_t element_bytes, std::size_t alignment);
+struct array_at {
+  const void* data;
+  std::size_t element_bytes, alignment;
+};
+void require_arrays(const lines& over, const array_at& in, const array_at& out);
 
-template <class T> launchable launch_of(const kernel& code, int tile, const arguments<T>& all) {
-  static_assert(std::is_trivially_copyable_v<arguments<T>>);
+template <class T, class In, class Out> launchable launch_of(const kernel& code, int tile, const arguments<T, In, Out>& all) {
+  static_assert(std::is_trivially_copyable_v<arguments<T, In, Out>>);
   constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
   launchable l{.code = code, .grid = {static_cast<unsigned>(std::min(all.tiles(tile), most_blocks)), 1, 1}, .arguments = {}};
   l.arguments.resize(sizeof all);
@@ -50,28 +54,29 @@ template <class T> std::size_t workspace_bytes(int tile, lines over) {
 }
 
 // What to launch, in this order: down the levels their totals, up again the scan of each from the totals above it, at last the array.
-// `whole.totals` is not looked at. Nothing for an array without elements.
-template <class T> std::vector<launchable> passes(const kernel_pair& kernels, const arguments<T>& whole, void* workspace) {
-  require_shrinking(kernels.tile, whole.over);
-  if (whole.tiles(kernels.tile) == 0) return {};
-  std::vector<launchable> down, up;
-  arguments<T> level = whole;
+// `of_array` scans the array, `of_totals` the levels above it. `whole.totals` is not looked at. Nothing for an array without elements.
+template <class T, class In, class Out> std::vector<launchable> passes(const kernel_pair& of_array, const kernel_pair& of_totals,
+                                                                       const arguments<T, In, Out>& whole, void* workspace) {
+  require_shrinking(of_array.tile, whole.over);
+  if (whole.tiles(of_array.tile) == 0) return {};
+  arguments<T, In, Out> level = whole;
   level.totals = nullptr;
-  auto* free = static_cast<std::byte*>(workspace);
-  while (level.over.length > kernels.tile) {
-    level.totals = reinterpret_cast<T*>(free);
-    down.push_back(launch_of(kernels.totals, kernels.tile, level));
-    up.push_back(launch_of(kernels.scan, kernels.tile, level));
-    const lines above = totals_of(level.over, kernels.tile);
-    free += level_bytes<T>(above);
-    level.in = level.out = level.totals;
-    level.totals = nullptr;
-    level.over = above;
-    level.kind = scan_kind::inclusive;
-  }
-  down.push_back(launch_of(kernels.scan, kernels.tile, level));
-  down.insert(down.end(), up.rbegin(), up.rend());
-  return down;
+  if (level.over.length <= of_array.tile) return {launch_of(of_array.scan, of_array.tile, level)};
+  level.totals = static_cast<T*>(workspace);
+  const arguments<T> above{.in = level.totals,
+                           .out = level.totals,
+                           .totals = nullptr,
+                           .over = totals_of(level.over, of_array.tile),
+                           .kind = scan_kind::inclusive,
+                           .initial = whole.initial};
+  std::vector<launchable> all{launch_of(of_array.totals, of_array.tile, level)};
+  const auto of_above = passes<T, T, T>(of_totals, of_totals, above, static_cast<std::byte*>(workspace) + level_bytes<T>(above.over));
+  all.insert(all.end(), of_above.begin(), of_above.end());
+  all.push_back(launch_of(of_array.scan, of_array.tile, level));
+  return all;
+}
+template <class T> std::vector<launchable> passes(const kernel_pair& kernels, const arguments<T>& whole, void* workspace) {
+  return passes<T, T, T>(kernels, kernels, whole, workspace);
 }
 
 }  // namespace antiphase::scans

@@ -15,6 +15,7 @@ enum class method {
   warp_shuffle,   // within warps through registers, then across warps
   one_wave,       // a tile per block, in registers, totals between blocks: see wave_policy.hpp
   single_pass,    // tiles through a ring in shared memory, totals between blocks: see ring_policy.hpp
+  columns,        // lines side by side, a tile of some rows of them per block, totals between blocks
 };
 
 // A block of `threads` scans a tile. Each thread has `rounds` chunks of neighbouring elements; in a round the chunks of a warp lie side by

@@ -44,6 +44,7 @@ constexpr ring_policy narrow_to_wide_ring_policy{.warps = 12, .rows = 4, .in_fli
 constexpr ring_policy wide_ring_policy{.in_flight = 4};
 // Segments: keys come from global memory, and the larger the tile the more of them are on their way.
 constexpr ring_policy segments_ring_policy{.warps = 12, .rows = 5, .stages = 6};
+constexpr ring_policy byte_segments_ring_policy{.warps = 8, .rows = 6, .stages = 6};  // with registers for 16 elements in each of the rows
 constexpr ring_policy wide_segments_ring_policy{.rows = 8,
                                                 .stages = 6};  // of 8 bytes; other tiles fall out of step (docs/notebook/scan.md)
 
@@ -62,7 +63,7 @@ constexpr ring_policy ring_for(std::size_t in, std::size_t out, bool integers, l
   ring_policy p = narrow ? narrow_ring_policy : ring_scan_policy;
   if (out > in) p = narrow ? narrow_to_wide_ring_policy : wide_ring_policy;
   if (lines == lines_kind::segments) {
-    p = out == 8 ? wide_segments_ring_policy : segments_ring_policy;
+    p = out == 8 ? wide_segments_ring_policy : out == 1 ? byte_segments_ring_policy : segments_ring_policy;
     if (!engine) p = {.rows = 5};  // beside the marks of segments four larger tiles would not fit
   }
   return engine ? p : by_threads(p);

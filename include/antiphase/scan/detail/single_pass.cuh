@@ -7,6 +7,7 @@
 #include <antiphase/device/architecture.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
 #include <antiphase/device/mbarrier.cuh>
 #include <antiphase/scan/detail/look_back.cuh>
 #include <antiphase/scan/detail/ring_policy.hpp>
@@ -16,6 +17,7 @@
 #include <antiphase/scan/detail/tile_shape.cuh>
 #include <antiphase/scan/detail/typed_elements.cuh>
 #include <concepts>
+#include <type_traits>
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
@@ -41,11 +43,14 @@ template <ring_policy P> struct single_pass_rules {
 // What passes through the ring and how it is computed: typed_elements.cuh, custom_elements.cuh. The functions run in one lane each.
 //   params                      the kernel's arguments: single_pass_arguments, or what derives from them
 //   ring, tile, chunk           the ring's policy; elements of a tile, and of a lane's chunk: neighbours in memory
-//   in_unit, out_unit, units    what the lanes move at a tile's ends, and how many of them make an element
+//   in_unit, out_unit           what the lanes move at a tile's ends
+//   in_units, out_units         how many of them make an element
 //   in_bytes, out_bytes         of an element in memory
 //   elements, results           a lane's chunk in registers, before and after the scan
 //   total_type, combine         the total of several elements, and the operator on totals
 //   has_marks, keeps_marks      whether chunks have marks, a bit for each element; whether scanning warps get them from reducing warps
+//   shifts_chunks               whether results that are not aligned are written by shifted_chunks (slot_access.cuh)
+//   overlaps_previous           whether launches may (device/launch.cuh)
 //   batches_at_once, reads      how totals are read (look_back.cuh)
 //   load, store                 a chunk between registers and its slot, which may be aligned to 16 bytes
 //   ordered, back_in_memory     a chunk from the order in memory to that of the scan, and back
@@ -63,8 +68,8 @@ concept ring_elements = std::same_as<decltype(E::ring), const ring_policy> &&
   typename E::in_unit;
   typename E::out_unit;
   typename E::combine;
-  { E::tile + E::chunk + E::units + E::in_bytes + E::out_bytes + E::batches_at_once } -> std::same_as<int>;
-  { E::has_marks&& E::keeps_marks } -> std::same_as<bool>;
+  { E::tile + E::chunk + E::in_units + E::out_units + E::in_bytes + E::out_bytes + E::batches_at_once } -> std::same_as<int>;
+  { E::has_marks&& E::keeps_marks&& E::shifts_chunks&& E::overlaps_previous } -> std::same_as<bool>;
   { reading(E::reads) } -> std::same_as<reading>;
   { E::load(slot, yes) } -> std::same_as<typename E::elements>;
   { E::store(slot, r, yes) } -> std::same_as<void>;
@@ -83,6 +88,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   static constexpr ring_policy P = Elements::ring;
   static constexpr int threads = P.threads();
   static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr bool overlaps_previous = Elements::overlaps_previous;
   static constexpr int tile = Elements::tile, chunk = Elements::chunk;
   static constexpr int row_chunks = warp_size, tile_chunks = tile / chunk, rows = tile_chunks / (P.warps * row_chunks);
   static_assert(valid(P) && rows * P.warps * row_chunks * chunk == tile && tile < static_cast<int>(no_row));
@@ -94,6 +100,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
 
   // storage ---------------------------------------------------------------------------------------------------------------------
   static constexpr std::uint32_t none = ~std::uint32_t{0};
+  using mark = std::conditional_t<(chunk > 8), std::uint16_t, std::uint8_t>;  // a bit for each element of a chunk
+  static_assert(!Elements::keeps_marks || chunk <= 16);
   static constexpr int slot_bytes =
       tile * (Elements::in_bytes > Elements::out_bytes ? Elements::in_bytes : Elements::out_bytes) + slot_slack;
   struct storage {
@@ -105,7 +113,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     shared_values<total_type, P.stages * P.warps> warp_total;
     shared_values<total_type, P.stages> before;  // what lies before the tile
     std::uint32_t number[P.stages];              // of the tile in scan order; none: there are no more
-    unsigned char marks[Elements::keeps_marks ? P.stages : 1][Elements::keeps_marks ? tile_chunks : 1];
+    mark marks[Elements::keeps_marks ? P.stages : 1][Elements::keeps_marks ? tile_chunks : 1];
   };
   static_assert(P.mover == tile_mover::copy_engine || sizeof(storage) <= most_shared_by_threads);
   using slot_cursor = cursor<P.stages>;
@@ -117,12 +125,6 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     return {tiles.first(at), static_cast<int>(tiles.length(at))};
   }
   AP_DEV static total_type neutral() { return exact_identity<combine, total_type>(); }
-  template <class Unit> AP_DEV static Unit* units_of(void* array, std::int64_t element) {
-    return static_cast<Unit*>(array) + element * Elements::units;
-  }
-  template <class Unit> AP_DEV static const Unit* units_of(const void* array, std::int64_t element) {
-    return static_cast<const Unit*>(array) + element * Elements::units;
-  }
   // Whether results overwrite elements of other warps, which must have been read before.
   AP_DEV static bool apart(const params& p) {
     return Elements::in_bytes != Elements::out_bytes || shift_of(p.in) != 0 || shift_of(p.out) != 0;
@@ -171,8 +173,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
                                         const tile_extent& here) {
     const int lane = lane_index(), shift = shift_of(p.in), count = Rules::present(here.count);
     using unit = typename Elements::in_unit;
-    const moved_in_bulk<unit> part(shift, count * Elements::units);
-    const unit* const from = units_of<unit>(p.in, here.first);
+    const moved_in_bulk<unit> part(shift, count * Elements::in_units);
+    const unit* const from = static_cast<const unit*>(p.in) + here.first * Elements::in_units;
     pack<unit, 1>* const slot = reinterpret_cast<pack<unit, 1>*>(s.slot[at.index] + shift);
     tiles.load(s.ring, at, slot + part.first, from + part.first, part.bytes());
     if (part.bytes() != tile * Elements::in_bytes) {
@@ -215,7 +217,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       AP_UNROLL
       for (int r = 0; r < rows; ++r) {
         const int chunk_at = chunk_number(warp, r);
-        if constexpr (Elements::keeps_marks) s.marks[at.index][chunk_at] = static_cast<unsigned char>(marks[r]);
+        if constexpr (Elements::keeps_marks) s.marks[at.index][chunk_at] = static_cast<mark>(marks[r]);
         const total_type chunk_total = Elements::total_of(p, read_chunk<O>(p, s.slot[at.index], chunk_at), marks[r]);
         total = combine{}(total, any_order<combine, total_type> ? chunk_total : warp_fold(chunk_total, combine{}));
       }
@@ -284,19 +286,32 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       s.ring.wait(at, prefixed);
       if (moves) s.taken.wait(at);
       total_type base = combine{}(Elements::with_initial(p, s.before[at.index]), warps_before);
-      AP_UNROLL
-      for (int r = 0; r < rows; ++r) {
-        write_chunk<O>(p, slot, chunk_number(warp, r), Elements::from(p, combine{}(base, before.at[r]), v[r], marks[r]));
-        base = combine{}(base, total.at[r]);
+      const auto each_row = [&](auto write) {
+        AP_UNROLL
+        for (int r = 0; r < rows; ++r) {
+          write(r, Elements::back_in_memory(p, Elements::from(p, combine{}(base, before.at[r]), v[r], marks[r]), reverse<O>(p)));
+          base = combine{}(base, total.at[r]);
+        }
+      };
+      const int shift = shift_in<O>(p.out);
+      const auto chunk_of_row = [&](int r) { return chunk_in_tile<O>(p, chunk_number(warp, r)); };
+      if constexpr (Elements::shifts_chunks && O == order::any) {
+        if (shift != 0) {
+          shifted_chunks<typename Elements::out_unit> to(slot, shift, reverse<O>(p));
+          each_row([&](int r, const typename Elements::results& result) { to.put(result, chunk_of_row(r), r == 0); });
+          to.finish(chunk_of_row(rows - 1));
+        } else {
+          each_row(
+              [&](int r, const typename Elements::results& result) { Elements::store(slot + chunk_of_row(r) * copy_unit, result, true); });
+        }
+      } else {
+        each_row([&](int r, const typename Elements::results& result) {
+          Elements::store(slot + shift + chunk_of_row(r) * chunk * Elements::out_bytes, result, shift == 0);
+        });
       }
       Rules::tiles::results_written();
       s.ring.commit(at, scanned, by_warp{});
     });
-  }
-  template <order O> AP_DEV static void write_chunk(const params& p, unsigned char* slot, int number, const typename Elements::results& v) {
-    constexpr int size = chunk * Elements::out_bytes;
-    const int shift = shift_in<O>(p.out);
-    Elements::store(slot + shift + chunk_in_tile<O>(p, number) * size, Elements::back_in_memory(p, v, reverse<O>(p)), shift == 0);
   }
   AP_DEV static void store(const params& p, storage& s) {
     const int lane = lane_index(), shift = shift_of(p.out);
@@ -305,8 +320,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       const tile_extent here = extent_of(p, number);
       const int count = Rules::present(here.count);
       using unit = typename Elements::out_unit;
-      const moved_in_bulk<unit> part(shift, count * Elements::units);
-      unit* const to = units_of<unit>(p.out, here.first);
+      const moved_in_bulk<unit> part(shift, count * Elements::out_units);
+      unit* const to = static_cast<unit*>(p.out) + here.first * Elements::out_units;
       const pack<unit, 1>* const slot = reinterpret_cast<const pack<unit, 1>*>(s.slot[at.index] + shift);
       s.ring.wait(at, scanned);
       tiles.store(to + part.first, slot + part.first, part.bytes());
@@ -330,6 +345,10 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       s.taken.init();
       s.epoch_read.init();
       Rules::tiles::initialised();
+    }
+    if constexpr (overlaps_previous) {
+      start_next_grid();
+      wait_for_previous_grid();
     }
     block_barrier();
     const int warp = warp_index();

@@ -2,6 +2,7 @@
 // A tile's bytes between global memory, where they may lie anywhere, and a slot of the ring.
 #pragma once
 #include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
 #include <antiphase/scan/detail/register_chunk.cuh>
 #include <cstdint>
 #include <cstring>
@@ -42,6 +43,21 @@ template <class T> struct moved_in_bulk {
   static constexpr int size = sizeof(T);
 };
 
+// The 16 bytes that begin `offset` bytes, 0 ... 15, behind those of the first word. T: their elements, of which `offset` is a multiple.
+template <class T> AP_DEV pack<std::uint32_t, 4> bytes_from(const std::uint32_t (&part)[8], int offset) {
+  std::uint32_t by_two[6], by_one[5];
+  AP_UNROLL
+  for (int i = 0; i < 6; ++i) by_two[i] = (offset & 8) != 0 ? part[i + 2] : part[i];
+  AP_UNROLL
+  for (int i = 0; i < 5; ++i) by_one[i] = (offset & 4) != 0 ? by_two[i + 1] : by_two[i];
+  if constexpr (is_narrow<T>) {
+    const int bits = 8 * (offset & 3);
+    AP_UNROLL
+    for (int i = 0; i < 4; ++i) by_one[i] = static_cast<std::uint32_t>((std::uint64_t{by_one[i + 1]} << 32 | by_one[i]) >> bits);
+  }
+  return {by_one[0], by_one[1], by_one[2], by_one[3]};
+}
+
 // A chunk of N elements at any byte of shared memory: from the words around it, where it is not aligned.
 template <int N, class T> AP_DEV register_chunk<T, N> load_chunk(const unsigned char* at, bool aligned) {
   using word = pack<std::uint32_t, 1>;
@@ -69,6 +85,58 @@ template <int N, class T> AP_DEV void store_chunk(unsigned char* at, const regis
   AP_UNROLL
   for (int e = 0; e < N; ++e) reinterpret_cast<pack<T, 1>*>(at)[e].element[0] = element_at<T, N>(v, e);
 }
+
+// Writes the chunks of 16 bytes that the lanes of a warp have side by side, row after row, `shift` bytes behind the aligned ones: every
+// lane puts the 16 bytes between two boundaries together from its own chunk and the one before it in scan order. What the first and the
+// last chunk of the warp have beyond these goes element by element, since the rest of those 16 bytes is another warp's, or nobody's.
+template <class T> class shifted_chunks {
+ public:
+  using chunk = register_chunk<T, copy_unit / static_cast<int>(sizeof(T))>;
+
+  AP_DEV shifted_chunks(unsigned char* slot, int shift, bool reverse) : slot_(slot), shift_(shift), reverse_(reverse) {}
+
+  // The lane's chunk of the next row, the `number`-th of the tile in memory.
+  AP_DEV void put(const chunk& v, int number, bool first_row) {
+    const int lane = lane_index();
+    chunk given = v;
+    if (lane == warp_size - 1) given = before_;
+    const chunk other = shuffle(given, (lane + warp_size - 1) % warp_size);
+    before_ = v;
+    if (first_row && lane == 0) {
+      put_part(v, number, !reverse_);
+    } else {
+      std::uint32_t mine[4], before[4], part[8];
+      memcpy(mine, &v, copy_unit);
+      memcpy(before, &other, copy_unit);
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {  // word by word: a choice between two objects would need them in memory
+        part[i] = reverse_ ? mine[i] : before[i];
+        part[4 + i] = reverse_ ? before[i] : mine[i];
+      }
+      *reinterpret_cast<pack<std::uint32_t, 4>*>(slot_ + (number + (reverse_ ? 1 : 0)) * copy_unit) =
+          bytes_from<T>(part, copy_unit - shift_);
+    }
+  }
+  // Behind the last row, whose chunk was the `number`-th.
+  AP_DEV void finish(int number) const {
+    if (lane_index() == warp_size - 1) put_part(before_, number, reverse_);
+  }
+
+ private:
+  // The elements of a chunk up to the next boundary in memory, or those from there on.
+  AP_DEV void put_part(const chunk& v, int number, bool up_to) const {
+    const int in_first = (copy_unit - shift_) / static_cast<int>(sizeof(T));
+    pack<T, 1>* const to = reinterpret_cast<pack<T, 1>*>(slot_ + number * copy_unit + shift_);
+    AP_UNROLL
+    for (int e = 0; e < copy_unit / static_cast<int>(sizeof(T)); ++e)
+      if ((e < in_first) == up_to) to[e].element[0] = element_at<T, copy_unit / static_cast<int>(sizeof(T))>(v, e);
+  }
+
+  unsigned char* slot_;
+  int shift_;
+  bool reverse_;
+  chunk before_{};
+};
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::scans

@@ -6,17 +6,20 @@
 #include <antiphase/scan/detail/tile_shape.cuh>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Element i of the tile lies at data[i * stride]; the first `count` of them are there.
+// Element i of the tile lies at data[i * stride]; the first `count` of them are there. T: what is scanned, which tells who has what.
 template <class T, class Element, policy P> struct tile_access {
+  using item = std::remove_const_t<Element>;
   using shape = tile_shape<T, P>;
   static constexpr int chunk = shape::chunk;
-  // Whether a chunk can be one access, given that T allows it and the tile begins at the right address.
-  static constexpr bool packs = std::has_single_bit(sizeof(T)) &&
-                                sizeof(T) * chunk > alignof(T) && std::is_trivially_default_constructible_v<T>;
+  // Whether a chunk can be one access, given that the type allows it and the tile begins at the right address.
+  static constexpr bool packs = std::has_single_bit(sizeof(item)) &&
+                                sizeof(item) * chunk > alignof(item) && std::is_trivially_default_constructible_v<item> &&
+                                (std::is_same_v<item, T> || sizeof(item) * chunk <= 16);
 
   Element* data;
   std::int64_t stride;
@@ -27,10 +30,10 @@ template <class T, class Element, policy P> struct tile_access {
       : data(line + first * over.stride()), stride(over.stride()), count(static_cast<int>(length)), aligned(packs && is_aligned()) {}
 
   // Elements that are not there become copies of the last one that is: values which nothing depends on, but values.
-  AP_DEV void load(int position, values<T, chunk>& v) const {
+  AP_DEV void load(int position, values<item, chunk>& v) const {
     if constexpr (packs)
       if (aligned && position + chunk <= count) {
-        const pack<T, chunk> p = load_pack<chunk>(lowest(position));
+        const pack<item, chunk> p = load_pack<chunk>(lowest(position));
         AP_UNROLL
         for (int e = 0; e < chunk; ++e) v.at[e] = p.element[stride > 0 ? e : chunk - 1 - e];
         return;
@@ -38,10 +41,10 @@ template <class T, class Element, policy P> struct tile_access {
     AP_UNROLL
     for (int e = 0; e < chunk; ++e) v.at[e] = data[(position + e < count ? position + e : count - 1) * stride];
   }
-  AP_DEV void store(int position, const values<T, chunk>& v) const {
+  AP_DEV void store(int position, const values<item, chunk>& v) const {
     if constexpr (packs)
       if (aligned && position + chunk <= count) {
-        pack<T, chunk> p;
+        pack<item, chunk> p;
         AP_UNROLL
         for (int e = 0; e < chunk; ++e) p.element[e] = v.at[stride > 0 ? e : chunk - 1 - e];
         store_pack<chunk>(lowest(position), p);
@@ -56,7 +59,7 @@ template <class T, class Element, policy P> struct tile_access {
   // Of a chunk in a line without gaps.
   AP_DEV Element* lowest(int position) const { return stride > 0 ? data + position : data - position - (chunk - 1); }
   AP_DEV bool is_aligned() const {
-    return (stride == 1 || stride == -1) && reinterpret_cast<std::uintptr_t>(lowest(0)) % (sizeof(T) * chunk) == 0;
+    return (stride == 1 || stride == -1) && reinterpret_cast<std::uintptr_t>(lowest(0)) % (sizeof(item) * chunk) == 0;
   }
 };
 

@@ -23,10 +23,13 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   static constexpr int chunk = P.chunk_of(sizeof(In), sizeof(Out));  // elements of a lane in a row
   static constexpr bool many = L == lines_kind::segments;
   static constexpr bool has_marks = many, keeps_marks = many;  // the latter: scanning warps are told what reducing ones have found
+  // Blocks are in place, and their barriers ready, when the kernel before ends. What threads move may run as code for GPUs that cannot
+  // wait.
+  static constexpr bool overlaps_previous = P.mover == tile_mover::copy_engine;
   // In memory: an element is one unit, the least that is moved.
   using in_unit = In;
   using out_unit = Out;
-  static constexpr int units = 1, in_bytes = sizeof(In), out_bytes = sizeof(Out);
+  static constexpr int in_units = 1, out_units = 1, in_bytes = sizeof(In), out_bytes = sizeof(Out);
   // The total of several elements, and how totals come together.
   using total_type = std::conditional_t<many, flagged<Value>, Value>;
   using combine = std::conditional_t<many, segmented<Op>, Op>;
@@ -35,6 +38,7 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   // A lane's chunk.
   using elements = register_chunk<In, chunk>;
   using results = register_chunk<Out, chunk>;
+  static constexpr bool shifts_chunks = !many && sizeof(results) == copy_unit;  // segments have no registers left for it
 
   AP_DEV static elements load(const unsigned char* at, bool aligned) { return load_chunk<chunk, In>(at, aligned); }
   AP_DEV static void store(unsigned char* at, const results& v, bool aligned) { store_chunk<chunk, Out>(at, v, aligned); }
