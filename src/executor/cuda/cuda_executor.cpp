@@ -158,7 +158,7 @@ CUtensorMapSwizzle swizzle_mode(swizzle s) {
 
 // A launch as the runtime wants to know it, with no attribute where there is nothing to say.
 struct launch_configuration {
-  launch_configuration(const kernel& k, extent3 grid, std::size_t dynamic_shared, stream on, const device_features& has) {
+  launch_configuration(const kernel& k, extent3 grid, std::size_t dynamic_shared, stream on, bool overlaps) {
     config.gridDim = dim3(grid.x, grid.y, grid.z);
     config.blockDim = dim3(static_cast<unsigned>(k.threads));
     config.dynamicSmemBytes = dynamic_shared;
@@ -170,7 +170,7 @@ struct launch_configuration {
       a.val.clusterDim.x = static_cast<unsigned>(k.cluster);
       a.val.clusterDim.y = a.val.clusterDim.z = 1;
     }
-    if (k.overlaps_previous && has.dependent_launch) {
+    if (overlaps) {
       cudaLaunchAttribute& a = attributes[config.numAttrs++];
       a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
       a.val.programmaticStreamSerializationAllowed = 1;
@@ -306,7 +306,7 @@ class cuda_executor final : public executor {
             "reading the occupancy of kernel {}", k.name);
       u.blocks_on_device = u.blocks_per_multiprocessor * limits_.multiprocessors;
       if (k.cluster > 1) {  // some multiprocessors may be left over: a cluster does not reach beyond a group of them
-        const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr, features_of(limits_));
+        const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr, overlaps(k));
         int clusters = 0;
         check(cudaOccupancyMaxActiveClusters(&clusters, k.entry, &how.config), "reading the occupancy of kernel {} in clusters of {}",
               k.name, k.cluster);
@@ -326,7 +326,7 @@ class cuda_executor final : public executor {
       throw bad_request(fmt::format("kernel {}: a grid of {} x {} x {} blocks: at most 65535 in y and z", k.name, grid.x, grid.y, grid.z));
     const current_device use(device_);
     const std::size_t dynamic = prepare(k);
-    const launch_configuration how(k, grid, dynamic, on, features_of(limits_));
+    const launch_configuration how(k, grid, dynamic, on, overlaps(k));
     void* arguments[] = {const_cast<void*>(params)};
     check(cudaLaunchKernelExC(&how.config, k.entry, arguments),
           "launching kernel {} ({} x {} x {} blocks of {} threads, {} bytes of shared memory, clusters of {})", k.name, grid.x, grid.y,
@@ -338,6 +338,17 @@ class cuda_executor final : public executor {
   static const void* entry(const kernel& k) {
     if (k.entry == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for CUDA", k.name));
     return k.entry;
+  }
+  // Whether the kernel may begin before the one before it has ended: if the device can do that and the code waits. Code for GPUs before 9.0
+  // does not, and newer ones run it where they find no other.
+  bool overlaps(const kernel& k) const {
+    if (!k.overlaps_previous || !features_of(limits_).dependent_launch) return false;
+    static thread_local memo<2, bool, 64> known;
+    return known.get({reinterpret_cast<std::uintptr_t>(k.entry), static_cast<std::uint64_t>(device_)}, [&] {
+      cudaFuncAttributes a{};
+      check(cudaFuncGetAttributes(&a, k.entry), "reading the attributes of kernel {}", k.name);
+      return a.ptxVersion >= 90;
+    });
   }
   tensor_map encoded(const tensor_layout& t) const {
     require_copyable(t);
