@@ -554,7 +554,7 @@ class Lists(PublicCalls):
 
     def test_without_results_they_say_so(self):
         self.run_report()
-        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 4)
+        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 5)
         self.assertFalse((self.root / "docs/pictures").exists())
 
     def test_prepared_operands(self):

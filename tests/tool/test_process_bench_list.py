@@ -72,7 +72,7 @@ class BenchList(ToolTest):
             self.assertEqual({r["prepared"]["operand"] for r in records}, {"b"})
             self.assertEqual({r["prepared"]["unprepared_policy"] for r in records}, {r["policy"] for r in records})
         self.assertNotIn("prepared", self.result("--suite", name)["records"][0])
-        self.refused(2, ["--prepared is for lists", "--suite"], *BENCH, "--prepared", *CPU)
+        self.refused(2, ["--prepared is for --random, --suite and --map"], *BENCH, "--prepared", *CPU)
         self.refused(2, ["--prepared", "batches alone"], *BENCH, "--suite", self.list_of(product("batch", 9, 5, 40, count=3)), "--prepared", *CPU)
 
     def test_a_map(self):

@@ -10,10 +10,6 @@ CPU = ("--on", "cpu")
 SHIPPED = pathlib.Path(__file__).resolve().parents[2] / "src" / "gemm" / "tunings" / "h200.json"
 
 
-def every_factor(value, factors):
-    return [every_factor(value, one) for one in factors] if isinstance(factors, list) else value
-
-
 class Tune(ToolTest):
     def setUp(self):
         super().setUp()
@@ -25,7 +21,8 @@ class Tune(ToolTest):
         content = json.loads(SHIPPED.read_text())
         device = next(d for d in json.loads(self.run_tool("info", "--json").stdout)["devices"] if d["on"] == "cpu")
         content["device"] = {key: device[key] for key in ("name", "compute_capability", "multiprocessors")}
-        content["factors"] = {policy: every_factor(900 if policy == "stream" else 1, factors) for policy, factors in content["factors"].items()}
+        extents = [len(ends) + 1 for ends in content["classes"].values()]
+        content["factors"] = {policy: [[[[factor] * 3] * extents[2]] * extents[1]] * extents[0] for policy, factor in {"stream": 900, "split": 1}.items()}
         (self.folder / "t.json").write_text(json.dumps(content | members))
         return {**os.environ, "ANTIPHASE_TUNING": "t.json"}
 

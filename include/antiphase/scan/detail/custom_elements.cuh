@@ -231,8 +231,15 @@ struct custom_elements {
     }
   }
 
-  // There is no neutral element to fill a tile up with: marks say which of its elements exist.
-  AP_DEV static void complete(const params&, unsigned char*, int, int) {}
+  // There is no neutral element to fill a tile up with: marks say which of its elements exist. Where functions of the user make values of
+  // what is read, memory behind the end holds zeros.
+  AP_DEV static void complete(const params&, unsigned char* slot, int shift, int count) {
+    if constexpr (Ends::calls) {
+      in_unit* const units = reinterpret_cast<in_unit*>(slot + shift);
+      AP_ROLLED
+      for (int i = count * in_units + lane_index(); i < tile * in_units; i += warp_size) units[i] = in_unit{};
+    }
+  }
   template <int Rows, class Offset>
   AP_DEV static void find_marks(const params&, const tile_extent& here, Offset offset_of, std::uint32_t (&marks)[Rows], bool reverse) {
     if (here.count == tile) {
