@@ -184,7 +184,7 @@ TEST(gemm_tuning, the_library_has_one_for_an_h200) {
   EXPECT_THAT(gemms::tuning_text(here), HasSubstr("of this library, for NVIDIA H200 ("));
   for (const gemms::policy_info& p : gemms::policies()) {
     const bool known = std::ranges::find(own->policies, p.name, &gemm_tuning::of_policy::policy) != own->policies.end();
-    const bool changed = p.name == "short" || p.name == "stream";  // since the tuning was taken
+    const bool changed = p.name == "short" || p.name == "stream";                     // since the tuning was taken
     const bool left_out = own->policies.empty() || changed || p.name == "split-mma";  // until it is taken again; never the fastest there
     EXPECT_TRUE(known == (p.ladder == nullptr) || left_out) << p.name;
   }

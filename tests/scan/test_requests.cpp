@@ -92,10 +92,10 @@ TEST(scan_requests, keys_and_their_kind) {
 }
 
 TEST(scan_requests, policies) {
-  EXPECT_THAT(
-      refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),
-      AllOf(HasSubstr("'fastest'"), HasSubstr("two-barriers, double-buffer, warp-shuffle, items, single-pass-async, single-pass-1, "
-                                              "single-pass-2, single-pass-3, single-pass, one-wave, items-thread, items-warp, columns or auto")));
+  EXPECT_THAT(refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),
+              AllOf(HasSubstr("'fastest'"),
+                    HasSubstr("two-barriers, double-buffer, warp-shuffle, items, single-pass-async, single-pass-1, "
+                              "single-pass-2, single-pass-3, single-pass, one-wave, items-thread, items-warp, columns or auto")));
   EXPECT_THAT(refusal_of<not_supported>({.operation = scan_operation::min, .in = array, .out = array, .length = 4}, "double-buffer"),
               AllOf(HasSubstr("double-buffer"), HasSubstr("min"), HasSubstr("f32")));
   EXPECT_EQ(explain(context::on("cpu"), {.in = array, .out = array + 4, .length = 4}).kernel, "items");
