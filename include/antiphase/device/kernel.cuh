@@ -15,7 +15,7 @@ inline namespace AP_TARGET {
 //   threads     per block
 //   operator()(const params&) const      what one thread does
 // and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any), `blocks_wanted` (1), the blocks per multiprocessor that
-// the compiler is asked to leave registers for, `cluster` (1) and `chained` (false).
+// the compiler is asked to leave registers for, `cluster` (1) and `overlaps_previous` (false).
 template <class K>
 concept kernel_type = std::is_trivially_copyable_v<typename K::params> && sizeof(typename K::params) <= 4096 && K::threads > 0 && requires {
   sizeof(typename K::storage);

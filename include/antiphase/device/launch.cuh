@@ -7,10 +7,10 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A kernel whose kernel::chained is set may begin as soon as every block of the one before it in the stream has called start_next_grid or
+// A kernel whose overlaps_previous is set may begin as soon as every block of the one before it in the stream has called start_next_grid or
 // has ended.
 //   wait_for_previous_grid   returns when that kernel has ended and all that it wrote can be seen. Every thread calls it before it touches
-//                            memory that earlier work on the stream writes, or writes what that reads; and every chained kernel calls it,
+//                            memory that earlier work on the stream writes, or writes what that reads; and every such kernel calls it,
 //                            because its end is all that the kernel behind it waits for.
 //   start_next_grid          the next kernel may begin; it sees what this block writes later all the same, behind its wait
 //   compute_first            the value is computed here, and not behind the wait that follows, where the compiler likes to have them

@@ -19,8 +19,8 @@ inline namespace AP_TARGET {
 // plan --------------------------------------------------------------------------------------------------------------------------
 //   load a warp's lines of the short operand, as FP64 | by rounds: load lines of the long one, multiply (FP64 Tensor Cores), store
 // A warp takes all k of 32 lines of the short operand to registers for good. In each round it reads 16 lines of the long one, those of the
-// next round ahead, and writes 16 x 32 outputs. They go through shared memory, so that neighbouring lanes store neighbours whether or not
-// rows of C begin at multiples of 16 bytes. Warps have nothing to do with each other.
+// next round ahead, and writes 16 x 32 outputs: in packs straight from registers or, where rows of C do not begin at multiples of 16 bytes,
+// through shared memory, so that neighbouring lanes still store neighbours. Warps have nothing to do with each other.
 // An output has the same sum in the same order as of any other stream that does not divide K.
 template <stream_policy P> struct stream_kept {
   static_assert(valid(P) && P.by == stream_loader::kept);
