@@ -277,17 +277,18 @@ judged_plan judge(const candidate& c, const request& r) {
   if (!c.finishes && !r.after.is_plain() && !finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return c.plan(c, as_asked(c, r, 0));
 }
-// What the tuning has for products like this one.
+// What the tuning has for products like those that the candidate is asked for.
 double factor_of(const candidate& c, const request& r) {
-  return r.tuned == nullptr ? 1 : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), r.of.count));
+  const std::int64_t count = c.batches ? r.of.count : 1;
+  return r.tuned == nullptr ? 1 : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), count));
 }
-double corrected_cost_of(const candidate& c, const request& r) { return factor_of(c, r) * c.cost(c, r); }
-// Seconds, with what an epilogue takes behind it.
-double cost_of(const candidate& c, const request& r) {
-  if (r.is_alone()) return corrected_cost_of(c, r);
+// Seconds, with what an epilogue takes behind it. factor: of the prediction, by the tuning.
+double cost_of(const candidate& c, const request& r, double factor) {
+  if (r.is_alone()) return factor * c.cost(c, r);
   const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(r)}, r.device());
-  return (c.batches ? 1 : members) * corrected_cost_of(c, as_asked(c, r, 0)) + (c.finishes || r.after.is_plain() ? 0 : again);
+  return (c.batches ? 1 : members) * (factor * c.cost(c, as_asked(c, r, 0))) + (c.finishes || r.after.is_plain() ? 0 : again);
 }
+double cost_of(const candidate& c, const request& r) { return cost_of(c, r, factor_of(c, r)); }
 
 void take(choice& c, const candidate& chosen, judged_plan&& judged) {
   c.chosen = &chosen;
@@ -321,7 +322,8 @@ void take_beside_the_ladder(choice& c) {
   if (c.accuracy == precision::strict || !c.of.multiplies()) return;
   for (const candidate& one : beside_the_ladder) {
     if (!one.suits(one, c.of) || (c.of.invariant && !keeps_rows(one, c.of))) continue;
-    const choice::prediction here{&one, cost_of(one, c.of), factor_of(one, as_asked(one, c.of, 0))};
+    const double factor = factor_of(one, c.of);
+    const choice::prediction here{&one, cost_of(one, c.of, factor), factor};
     std::size_t at = c.considered_count++;
     for (; at > 0 && here.seconds < c.considered[at - 1].seconds; --at) c.considered[at] = c.considered[at - 1];
     c.considered[at] = here;

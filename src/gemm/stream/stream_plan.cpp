@@ -170,29 +170,30 @@ stream_division_choice divide(const context& where, const problem& p, const batc
 std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
                                        const stream_division_choice& best) {
   if (best.form == nullptr) return std::nullopt;
-  const bool turned = p.n() > p.m();
   const stream_instance* with = nullptr;
   const auto better = [&](const stream_instance& one, const stream_instance& other) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
     if (one.how.by == stream_loader::kept) return one.how.stages < other.how.stages;
     return one.how.by == stream_loader::engine && other.how.by != stream_loader::engine;
   };
-  const auto find = [&](const stream_form& form, bool turn) {
-    const both_operands operands = operands_of(p, of, turn);
+  // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
+  const auto turned = [&](const stream_form& form) {
+    return form.feed == stream_feed::kept ? p.c.column_stride != 1 && p.c.row_stride == 1 : p.n() > p.m();
+  };
+  const auto find = [&](const stream_form& form) {
+    const both_operands operands = operands_of(p, of, turned(form));
     for (const stream_instance& i : stream_instances(where.kind()))
       if (i.how.finishes != after.is_plain() && has(i.how, form) && can(where, i, operands, p.k()) && (with == nullptr || better(i, *with)))
         with = &i;
     return with != nullptr;
   };
-  // What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
-  const bool along_c = p.c.column_stride != 1 && p.c.row_stride == 1;
-  if (best.form->feed == stream_feed::kept && find(*best.form, along_c)) return plan_stream(where, p, of, after, *with, along_c, best.how);
-  stream_form fed = *best.form;
-  if (fed.feed != stream_feed::kept && find(fed, turned)) return plan_stream(where, p, of, after, *with, turned, best.how);
-  if (!streams(p.k())) return std::nullopt;
-  fed.feed = stream_feed::ring;
-  if (find(fed, turned)) return plan_stream(where, p, of, after, *with, turned, best.how);
-  return std::nullopt;
+  stream_form form = *best.form;
+  if (!find(form)) {
+    if (form.feed == stream_feed::ring || !streams(p.k())) return std::nullopt;
+    form.feed = stream_feed::ring;
+    if (!find(form)) return std::nullopt;
+  }
+  return plan_stream(where, p, of, after, *with, turned(form), best.how);
 }
 
 tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile) {
