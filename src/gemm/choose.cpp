@@ -83,17 +83,7 @@ judged_plan plan_streams(const candidate&, const request& r) {
   if (const auto found = plan_stream(r.where, r.what, r.of, r.after, division_of(r))) return *found;
   return objection{reason::no_kernel};
 }
-// Where rows cannot all begin at multiples of 16 bytes, copies are of 4 bytes in some layouts, and results are stored one by one. The
-// prediction must not ask how operands lie, so it is the mean over layouts, of densely packed matrices.
-double cost_of_stream(const candidate&, const request& r) {
-  const stream_division_choice& how = division_of(r);
-  const auto odd = [](std::int64_t lines) { return lines > 1 && lines % 4 != 0; };
-  const int odd_lines = odd(r.what.m()) + odd(r.what.n());
-  if (how.form != nullptr && how.form->feed == stream_feed::lanes) return how.seconds;
-  if (how.form != nullptr && how.form->feed == stream_feed::kept)
-    return how.seconds * (1 + 0.3 * odd_lines) * (streams(r.what.k()) ? 1 : 1.4);
-  return how.seconds * (r.what.k() % 4 != 0 ? 1.9 : odd_lines > 0 ? 1.6 : 1);
-}
+double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
 
 // Inner products ------------------------------------------------------------------------------------------------------------------------
 bool few_lines(const candidate&, const request& r) { return streams(r.what.k()) && has_few_lines(r.what); }

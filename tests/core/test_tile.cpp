@@ -2,6 +2,7 @@
 // Tiles cover a range once, in every order.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <antiphase/core/divider.hpp>
 #include <antiphase/core/tile.hpp>
 
 #include <limits>
@@ -83,6 +84,23 @@ TEST(tile, the_last_group_may_be_lower) {
     const auto [row, column] = grid.at(i);
     EXPECT_EQ(std::pair(row, column), expected[static_cast<std::size_t>(i)]) << "tile " << i;
   }
+}
+
+TEST(divider, quotients_at_the_edges) {
+  constexpr std::uint32_t most = (std::uint32_t{1} << 31) - 1;
+  static_assert(divider(7).quotient(20) == 2);
+  for (const std::uint32_t by :
+       {1u, 2u, 3u, 5u, 7u, 64u, 65u, 641u, 65535u, 65536u, 65537u, most / 2, most / 2 + 1, most / 2 + 2, most - 1, most})
+    for (const std::uint32_t n : {0u, 1u, by - 1, by, by + 1, 2 * by - 1, most / by * by - 1, most / by * by, most - 1, most})
+      if (n <= most) {
+        ASSERT_EQ(divider(by).quotient(n), n / by) << n << " by " << by;
+      }
+  EXPECT_EQ(divider{}.quotient(most), most) << "by one";
+}
+RC_GTEST_PROP(divider, quotients_of_numbers_below_2_to_the_31, ()) {
+  const std::uint32_t n = *rc::gen::inRange<std::uint32_t>(0, 1u << 31) >> *rc::gen::inRange(0, 31);
+  const std::uint32_t by = (*rc::gen::inRange<std::uint32_t>(0, 1u << 31) >> *rc::gen::inRange(0, 31)) | 1u;
+  RC_ASSERT(divider(by).quotient(n) == n / by);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ AP_ON_BOTH_DEVICES(scan_choices);
 TEST_P(scan_choices, short_lines_on_the_cpu_executor) {
   if (is_cuda()) {
     EXPECT_THAT(chosen({.outer = 300'000, .length = 2}).kernel, testing::StartsWith("single-pass"));
-    EXPECT_EQ(chosen({.length = 2, .inner = 300'000}).kernel, "items");
+    EXPECT_EQ(chosen({.length = 2, .inner = 300'000}).kernel, "columns");
     EXPECT_THROW(chosen({.outer = 3, .length = 2}, "items-thread"), not_supported);
     return;
   }

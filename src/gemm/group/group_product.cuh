@@ -50,7 +50,7 @@ template <stream_policy P> struct group_product {
     p.long_stride = m.c_along_short ? m.c_apart : 1, p.short_stride = m.c_along_short ? 1 : m.c_apart, p.batch_stride = 0;
     p.packs = m.packs;
     p.k = p.k_of_part = m.k;
-    p.tiles_along_long = tiles_along(m.long_lines, P.tile.m), p.tiles_along_short = tiles_along(m.short_lines, P.tile.n);
+    p.tiles_along_long = divider(tiles_along(m.long_lines, P.tile.m)), p.tiles_along_short = divider(tiles_along(m.short_lines, P.tile.n));
     p.parts = 1;
     p.end.alpha = m.alpha, p.end.beta = m.beta;
   }

@@ -93,10 +93,10 @@ template <narrow_policy P> struct narrow_product {
     AP_DEV int steps() const { return chunks() * (narrow_chunk / narrow_step); }
   };
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t share) {
-    const std::uint32_t row = tile / p.of.tiles_along_short, column = tile % p.of.tiles_along_short;
+    const std::uint32_t row = tile / p.of.tiles_along_short.by(), column = tile % p.of.tiles_along_short.by();
     const std::int64_t k = share * p.of.k_of_part, end = k + p.of.k_of_part;
-    return {row / p.of.tiles_along_long, std::int64_t{row % p.of.tiles_along_long} * narrow_tile.m, std::int64_t{column} * narrow_tile.n,
-            k < p.of.k ? k : p.of.k, end < p.of.k ? end : p.of.k};
+    return {row / p.of.tiles_along_long.by(), std::int64_t{row % p.of.tiles_along_long.by()} * narrow_tile.m,
+            std::int64_t{column} * narrow_tile.n, k < p.of.k ? k : p.of.k, end < p.of.k ? end : p.of.k};
   }
   AP_DEV static int blocks_of_tile(const params& p) { return cluster_extent() * p.of.parts; }
   // The block's tiles, or the one that it shares, and its share of k.

@@ -15,7 +15,7 @@ std::vector<stream_instance> stream_async_kernels() {
           stream_instance_of<stream_policy{{64, 64}, {2, 2}, 2, 3, 1, true, threads}>("gemm.stream-async-64x64-2"),
           stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 2, 4, true, threads}>("gemm.stream-async-32x32-1"),
           stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 2, 4, false, threads}>("gemm.stream-async-32x32"),
-          stream_instance_of<stream_policy{{64, 64}, {4, 2}, 1, 3, 2, false, threads}>("gemm.stream-async-64x64")};
+          stream_instance_of<stream_policy{{64, 64}, {2, 2}, 1, 3, 2, false, threads}>("gemm.stream-async-64x64")};
 }
 
 }  // namespace AP_TARGET

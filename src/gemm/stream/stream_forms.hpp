@@ -15,11 +15,11 @@ struct stream_division {
   constexpr bool operator==(const stream_division&) const = default;
 };
 
-// Measured on an H200 in graphs, operands in L2 or beyond, and fitted to the times of 338 shapes: a round of blocks takes `round` and
+// Measured on an H200 in graphs, operands in L2 or beyond, and fitted to the times of 304 shapes: a round of blocks takes `round` and
 // `step` for every stage of k, in microseconds; `start` comes once, `cluster` if blocks share a tile, and parts take `part` and
-// `each_part`.
+// `each_part`. All takes `uneven` times as long where rows of densely packed matrices do not begin at multiples of 16 bytes.
 struct stream_times {
-  double start, round, step, cluster, part, each_part;
+  double start, round, step, cluster, part, each_part, uneven;
 };
 // A form of the table: the tile that the best kernel for it has, whether blocks share tiles, and who brings the operands. `ring`: the copy
 // engine or threads. `lanes`: each block takes `round`, and `step` for every 16 k, which all wait for `cluster` microseconds. `kept`: each

@@ -31,9 +31,9 @@ template <stream_policy P> struct stream_kept {
   using params = stream_problem;
 
   // storage ---------------------------------------------------------------------------------------------------------------------
-  static constexpr int rows = sums::rows, columns = sums::columns, apart_in_c = columns + 8;  // so that lanes write to banks of their own
+  static constexpr int rows = sums::rows, columns = sums::columns;
   struct storage {
-    alignas(16) float c[warps_of_block][rows][apart_in_c];
+    staged_rows<P> c[warps_of_block];
     std::int32_t size_of_column[warps_of_block][columns];  // where they have to be known
   };
 
@@ -91,8 +91,7 @@ template <stream_policy P> struct stream_kept {
     return small;
   }
   // Computes those again that are outputs of lines with three or four nonzeros. line: of the long operand, the first of the round's.
-  AP_DEV static void mend(const params& p, const stream_work& w, unsigned small, std::int64_t line, int g, int q,
-                          float (&out)[rows][apart_in_c]) {
+  AP_DEV static void mend(const params& p, const stream_work& w, unsigned small, std::int64_t line, int g, int q, staged_rows<P>& out) {
     AP_ROLLED
     for (int n = 0; small >> n != 0; ++n) {
       const cell_place at = output(n, g, q);
@@ -107,18 +106,11 @@ template <stream_policy P> struct stream_kept {
         exact.add(double{one} * other);
         of_a += one != 0, of_b += other != 0;
       }
-      if (is_sparse_count(of_a) || is_sparse_count(of_b)) out[at.row][at.column] = static_cast<float>(exact.value + exact.cut);
+      if (is_sparse_count(of_a) || is_sparse_count(of_b)) out.at[at.row][at.column] = static_cast<float>(exact.value + exact.cut);
     }
   }
 
   // store -----------------------------------------------------------------------------------------------------------------------
-  AP_DEV static float ended(const params& p, float sum, std::int64_t row, std::int64_t column, std::int64_t member, const float* c,
-                            float before) {
-    if constexpr (P.finishes)
-      return finished(p.end, sum, row, column, member, c);
-    else
-      return blend(p.end, sum, &before);
-  }
   // In packs, from registers: shared memory would add its latency to that of each round.
   AP_DEV static void store_packs(const params& p, const sums& sum, float* c, int rows_left, int columns_left, int g, int q) {
     AP_UNROLL
@@ -141,38 +133,6 @@ template <stream_policy P> struct stream_kept {
       }
     }
   }
-  // From shared memory to C, of which there are so many rows (lines of the long operand) and columns from here on.
-  AP_DEV static void store(const params& p, const float (&from)[rows][apart_in_c], float* c, std::int64_t row, std::int64_t column,
-                           int rows_left, int columns_left, std::int64_t member) {
-    const int lane = lane_index();
-    const bool reads_c = !P.finishes && p.end.beta != 0;
-    // Neighbouring lanes take neighbours along whichever line of C is the closer one.
-    const bool along_short = columns > rows && (p.short_stride == 1 || p.long_stride != 1);
-    const int lanes = along_short ? columns : rows, at_once = warp_size / lanes;
-    const int inner = lane % lanes, outer = lane / lanes, inner_left = along_short ? columns_left : rows_left,
-              outer_left = along_short ? rows_left : columns_left;
-    const std::int64_t inner_stride = along_short ? p.short_stride : p.long_stride,
-                       outer_stride = along_short ? p.long_stride : p.short_stride;
-    if (inner >= inner_left) return;
-    constexpr int group = 8;
-    AP_ROLLED
-    for (int first = outer; first < outer_left && first < (along_short ? rows : columns); first += group * at_once) {
-      float* const here = c + inner * inner_stride + first * outer_stride;
-      float before[group] = {};
-      if (reads_c) {
-        AP_UNROLL
-        for (int n = 0; n < group; ++n)
-          if (first + n * at_once < outer_left) before[n] = here[n * at_once * outer_stride];
-      }
-      AP_UNROLL
-      for (int n = 0; n < group; ++n) {
-        const int at = first + n * at_once, i = along_short ? at : inner, j = along_short ? inner : at;
-        if (at >= outer_left) break;
-        float* const to = here + n * at_once * outer_stride;
-        *to = ended(p, from[i][j], row + i, column + j, member, to, before[n]);
-      }
-    }
-  }
 
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
@@ -181,17 +141,12 @@ template <stream_policy P> struct stream_kept {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4, k = static_cast<int>(p.k);
     const std::uint32_t tile = block_index().x * warps_of_block + static_cast<unsigned>(warp);
-    const std::uint32_t row_of_tiles = tile / p.tiles_along_short;
+    const std::uint32_t row_of_tiles = p.tiles_along_short.quotient(tile), member = p.tiles_along_long.quotient(row_of_tiles);
     const int lines = p.rounds * rows;
-    stream_work w{row_of_tiles / p.tiles_along_long,
-                  std::int64_t{row_of_tiles % p.tiles_along_long} * lines,
-                  std::int64_t{tile % p.tiles_along_short} * columns,
-                  0,
-                  k,
-                  nullptr,
-                  nullptr};
-    const auto up_to = [](std::int64_t count, int most) { return count < most ? static_cast<int>(count) : most; };
-    const int lines_left = up_to(p.of_long.lines - w.top, lines), columns_left = up_to(p.of_short.lines - w.left, columns);
+    const std::int64_t top = std::int64_t{row_of_tiles - member * p.tiles_along_long.by()} * lines,
+                       left = std::int64_t{tile - row_of_tiles * p.tiles_along_short.by()} * columns;
+    stream_work w{member, top, left, 0, k, nullptr, nullptr, as_many(p.of_long.lines - top), as_many(p.of_short.lines - left)};
+    const int lines_left = w.long_left < lines ? w.long_left : lines, columns_left = w.short_left < columns ? w.short_left : columns;
     compute_first(static_cast<std::uint32_t>(lines_left ^ columns_left));
     wait_for_previous_grid();
     if (tile >= p.tiles) return;
@@ -219,7 +174,7 @@ template <stream_policy P> struct stream_kept {
       }
       columns_plenty = columns_plenty && ballot(!plenty(b.x[0], k - 2 * q, 0)) == 0;
     }
-    float(&out)[rows][apart_in_c] = s.c[warp];
+    staged_rows<P>& out = s.c[warp];
     bool columns_known = false;
     AP_ROLLED
     for (int line = 0; line < lines_left; line += rows, c += rows * p.long_stride) {
@@ -257,20 +212,10 @@ template <stream_policy P> struct stream_kept {
         store_packs(p, sum, c, lines_left - line, columns_left, g, q);
         continue;
       }
-      AP_UNROLL
-      for (int n = 0; n < sums::cells; ++n) {
-        const cell v = sum.at(n);
-        AP_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          pack<float, sums::wide> four;
-          AP_UNROLL
-          for (int j = 0; j < sums::wide; ++j) four.element[j] = static_cast<float>(v.value[i][j]);
-          store_pack<sums::wide>(&out[2 * g + i][16 * n + sums::wide * q], four);
-        }
-      }
+      out.put(sum, 0, g, q);
       mend(p, w, small, w.top + line, g, q, out);
       warp_sync();
-      store(p, out, c, w.top + line, w.left, lines_left - line, columns_left, w.member);
+      out.store(p, c, w.top + line, w.left, lines_left - line, columns_left, w.member);
       warp_sync();
     }
   }

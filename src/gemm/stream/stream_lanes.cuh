@@ -11,11 +11,6 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Line l of a lane, of a warp's lines from `first` on: `Two` neighbours of each 8 times Two. g: lane / 4.
-template <int Two> AP_FN constexpr int line_of_lane(int first, int l, int g) { return first + l / Two * 8 * Two + Two * g + l % Two; }
-// Element i of the four that a lane has of 16 k. q: lane % 4.
-AP_FN constexpr int k_of_lane(int i, int q) { return 2 * q + i % 2 + i / 2 * 8; }
-
 // A lane's elements of `Halves` times 16 k of a warp's lines, in slots that are loaded and used by turns. Each line has an address of its
 // own, from which an element is as many strides of 32 bits away as its k says (lanes_reach): one instruction, whichever way the operand
 // lies. Lines and k behind the operand's end are read from its last ones, such k as zero.

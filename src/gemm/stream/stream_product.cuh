@@ -10,6 +10,7 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/matrix.cuh>
+#include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
@@ -82,6 +83,7 @@ template <stream_policy P> struct stream_product {
     line_register<shares ? lines_of_tile : lines_of_warp> lines[shares ? 1 : computing_warps];
     std::int32_t nonzeros_here[shares ? lines_of_tile : 1];  // in this block's part of k
     std::int32_t any_sparse;
+    [[no_unique_address]] std::conditional_t<shares || by_lanes, nothing, staged_rows<P>[computing_warps]> staged;
   };
   using slot_cursor = cursor<P.stages>;
   template <stream_policy> friend struct group_product;  // computes such tiles of many products
@@ -97,15 +99,19 @@ template <stream_policy P> struct stream_product {
   // Of slab n of a step.
   AP_DEV static std::int64_t k_of(const work& w, int step, int n) { return w.k + (std::int64_t{step} * P.slabs + n) * stream_step; }
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t part) {
-    const std::uint32_t row = tile / p.tiles_along_short, column = tile % p.tiles_along_short;
-    const std::int64_t k = part * p.k_of_part, end = k + p.k_of_part, member = row / p.tiles_along_long;
+    const std::uint32_t row = p.tiles_along_short.quotient(tile), column = tile - row * p.tiles_along_short.by();
+    const std::uint32_t member = p.tiles_along_long.quotient(row);
+    const std::int64_t k = part * p.k_of_part, end = k + p.k_of_part;
+    const std::int64_t top = std::int64_t{row - member * p.tiles_along_long.by()} * P.tile.m, left = std::int64_t{column} * P.tile.n;
     return {member,
-            std::int64_t{row % p.tiles_along_long} * P.tile.m,
-            std::int64_t{column} * P.tile.n,
+            top,
+            left,
             k < p.k ? k : p.k,
             end < p.k ? end : p.k,
             nullptr,
-            nullptr};
+            nullptr,
+            as_many(p.of_long.lines - top),
+            as_many(p.of_short.lines - left)};
   }
   // Where a member's operands begin: what is known from its number, and what stands in memory, which earlier work may write.
   AP_DEV static void find_operands(const params& p, work& w, bool known) {
@@ -172,37 +178,6 @@ template <stream_policy P> struct stream_product {
       return {warp / warps_of_slab, inside % P.warps.m * rows, inside / P.warps.m * columns, lane / 4, lane % 4, inside * warp_size + lane};
     }
   };
-  // A lane's elements of 16 k of a warp's lines.
-  template <int Lines, int Two> struct fragment {
-    static constexpr int count = Lines / 8;
-    float x[count][4];
-
-    AP_DEV static int line(int first, int l, int g) { return line_of_lane<Two>(first, l, g); }
-    AP_DEV void read(const float* from, bool along_k, int first, int half, int g, int q) {
-      using panel = stream_panel<stream_step>;
-      if (along_k) {
-        AP_UNROLL
-        for (int l = 0; l < count; ++l) {
-          AP_UNROLL
-          for (int i = 0; i < 4; i += 2) {
-            const pack<float, 2> both = load_pack<2>(from + panel::place_of(true, line(first, l, g), 16 * half + 4 * i + 2 * q));
-            x[l][i] = both.element[0], x[l][i + 1] = both.element[1];
-          }
-        }
-      } else {
-        AP_UNROLL
-        for (int l = 0; l < count; l += Two) {
-          AP_UNROLL
-          for (int i = 0; i < 4; ++i) {
-            const int k = 16 * half + k_of_lane(i, q);
-            const pack<float, Two> all = load_pack<Two>(from + panel::place_of(false, line(first, l, g), k));
-            AP_UNROLL
-            for (int n = 0; n < Two; ++n) x[l + n][i] = all.element[n];
-          }
-        }
-      }
-    }
-  };
   // 16 k of two lines of the long operand, and of the lane's lines of the short one.
   template <int Count>
   AP_DEV static void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4], double (&sum)[Count][4]) {
@@ -216,19 +191,13 @@ template <stream_policy P> struct stream_product {
       }
     }
   }
-  using long_fragment = fragment<16, 2>;
-  using short_fragment = fragment<columns, sums::two>;
+  using long_fragment = panel_fragment<16, 2>;
+  using short_fragment = panel_fragment<columns, sums::two>;
 
   // The nonzeros of a warp's lines that it has met, until all are known to be dense, which of most data takes one slab. Lines behind the
   // operand's end are dense.
-  // Of the tile's lines, or of its k, as many as there are: of numbers that matter, the smaller.
-  AP_DEV static int as_many(std::int64_t left) {
-    constexpr int enough = 1 << 30;
-    return left < enough ? static_cast<int>(left) : enough;
-  }
-  AP_DEV static int seen_before(const params& p, const work& w, const seat& t, int line) {
-    const int left =
-        line < rows ? as_many(p.of_long.lines - w.top) - t.top - line : as_many(p.of_short.lines - w.left) - t.left - (line - rows);
+  AP_DEV static int seen_before(const work& w, const seat& t, int line) {
+    const int left = line < rows ? w.long_left - t.top - line : w.short_left - t.left - (line - rows);
     return left > 0 ? 0 : dense_line;
   }
   // Of operands in shared memory: lane l looks after line l, and l + 32.
@@ -238,7 +207,7 @@ template <stream_policy P> struct stream_product {
     int seen[of_lane];
 
     AP_DEV watch_of_panels(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
-      each([&](int line, int& nonzeros) { nonzeros = seen_before(p, w, t, line); });
+      each([&](int line, int& nonzeros) { nonzeros = seen_before(w, t, line); });
     }
     // Calls use(line, nonzeros) for the lane's lines, first those of the long operand.
     AP_DEV void each(auto use) {
@@ -251,7 +220,8 @@ template <stream_policy P> struct stream_product {
       each([&](int line, int& nonzeros) {
         const bool of_long = line < rows, along_k = of_long ? p.of_long.along_k : p.of_short.along_k;
         const float* const from = of_long ? s.a.data : s.b.data;
-        const int at = of_long ? t.top + line : t.left + line - rows;
+        int at = of_long ? t.top + line : t.left + line - rows;
+        rematerialise(at);  // or the compiler computes all places before the loop over k, and keeps them
         AP_ROLLED
         for (int i = 0; i < stream_step; i += 8) {  // so many reads at once: one by one, their latency would be felt
           AP_UNROLL
@@ -273,9 +243,9 @@ template <stream_policy P> struct stream_product {
 
     AP_DEV watch_of_lanes(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
       AP_UNROLL
-      for (int l = 0; l < long_lines::count; ++l) of_long[l] = seen_before(p, w, t, line_of_lane<2>(0, l, t.g));
+      for (int l = 0; l < long_lines::count; ++l) of_long[l] = seen_before(w, t, line_of_lane<2>(0, l, t.g));
       AP_UNROLL
-      for (int l = 0; l < short_lines::count; ++l) of_short[l] = seen_before(p, w, t, rows + line_of_lane<sums::two>(0, l, t.g));
+      for (int l = 0; l < short_lines::count; ++l) of_short[l] = seen_before(w, t, rows + line_of_lane<sums::two>(0, l, t.g));
     }
     // Calls use(line, nonzeros) for lines of the lane, so that each is looked after by one lane.
     AP_DEV void each(auto use) {
@@ -316,30 +286,37 @@ template <stream_policy P> struct stream_product {
   struct outside_lines {
     std::uint32_t of_long = 0, of_short = 0;
 
-    AP_DEV outside_lines(const params& p, const work& w, const seat& t) {
-      if (out::is_whole(p, w)) return;
+    AP_DEV outside_lines(const work& w, const seat& t) {
+      if (out::is_whole(w)) return;
       AP_UNROLL
       for (int l = 0; l < 2 * sums::down; ++l)
-        of_long |= static_cast<std::uint32_t>(w.top + long_fragment::line(t.top, l, t.g) >= p.of_long.lines) << l;
+        of_long |= static_cast<std::uint32_t>(long_fragment::line(t.top, l, t.g) >= w.long_left) << l;
       AP_UNROLL
       for (int l = 0; l < short_fragment::count; ++l)
-        of_short |= static_cast<std::uint32_t>(w.left + short_fragment::line(t.left, l, t.g) >= p.of_short.lines) << l;
+        of_short |= static_cast<std::uint32_t>(short_fragment::line(t.left, l, t.g) >= w.short_left) << l;
     }
   };
+  // Where the lane's first elements lie in the panels of a slab.
+  struct starts {
+    int of_long, of_short;
+    AP_DEV starts(const params& p, const seat& t)
+        : of_long(long_fragment::start(p.of_long.along_k, t.top, t.g, t.q)),
+          of_short(short_fragment::start(p.of_short.along_k, t.left, t.g, t.q)) {}
+  };
   // left: values of k. `watching`: whether to look if the first 8 settle it. Returns whether they do.
-  AP_DEV static bool multiply(const params& p, const slab& s, const seat& t, int left, bool watching, const outside_lines& outside,
-                              sums& sum) {
+  AP_DEV static bool multiply(const params& p, const slab& s, const seat& t, const starts& from, int left, bool watching,
+                              const outside_lines& outside, sums& sum) {
     bool dense = watching && left >= dense_line;
     AP_UNROLL
     for (int half = 0; half < 2; ++half) {
       if (left <= 16 * half) break;
       short_fragment b;
-      b.read(s.b.data, p.of_short.along_k, t.left, half, t.g, t.q);
+      b.read(s.b.data, p.of_short.along_k, from.of_short, half);
       if (dense && half == 0) dense = plenty(b.x, left - 2 * t.q, outside.of_short);
       AP_UNROLL
       for (int i = 0; i < sums::down; ++i) {
         long_fragment a;
-        a.read(s.a.data, p.of_long.along_k, t.top + 16 * i, half, t.g, t.q);
+        a.read(s.a.data, p.of_long.along_k, from.of_long, half, 2 * i);
         if (dense && half == 0) dense = plenty(a.x, left - 2 * t.q, outside.of_long >> 2 * i);
         multiply_half(a.x[0], a.x[1], b.x, sum.value[i]);
       }
@@ -348,11 +325,12 @@ template <stream_policy P> struct stream_product {
   }
   AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, line_watch& lines,
                              sums& sum) requires(!by_lanes) {
-    const outside_lines outside(p, w, t);
+    const outside_lines outside(w, t);
+    const starts first(p, t);
     const auto use = [&](int step, int slot) {
       const int left = k_left(w, k_of(w, step, t.slab));
       const slab& from = s.slots.stages[slot].of[t.slab];
-      const bool dense = multiply(p, from, t, left, lines.watching, outside, sum);
+      const bool dense = multiply(p, from, t, first, left, lines.watching, outside, sum);
       if (dense) lines.watching = false;
       if (lines.watching && left > 0) lines.look(p, from, t);
     };
@@ -383,9 +361,8 @@ template <stream_policy P> struct stream_product {
     long_lines a;
     short_lines b;
     AP_DEV void place(const params& p, const work& w, const seat& t, bool known) {
-      if ((p.of_long.member == nullptr) == known) a.place(p.of_long, w.of_long, w.top, as_many(p.of_long.lines - w.top), t.top, w.k, t.g);
-      if ((p.of_short.member == nullptr) == known)
-        b.place(p.of_short, w.of_short, w.left, as_many(p.of_short.lines - w.left), t.left, w.k, t.g);
+      if ((p.of_long.member == nullptr) == known) a.place(p.of_long, w.of_long, w.top, w.long_left, t.top, w.k, t.g);
+      if ((p.of_short.member == nullptr) == known) b.place(p.of_short, w.of_short, w.left, w.short_left, t.left, w.k, t.g);
     }
     AP_DEV std::uint32_t digest() const {
       std::uint32_t all = 0;
@@ -456,8 +433,28 @@ template <stream_policy P> struct stream_product {
 
   // store, a tile that the block has computed alone ---------------------------------------------------------------------------------
   AP_DEV static void store_alone(const params& p, storage& s, const work& w, const seat& t, line_watch& watch, const sums& sum) {
-    if (watch.watching) return store_exact(p, s.lines[t.lane / warp_size], w, t, watch, sum);
-    out(p, w, out::place_of(0, t.lane)).template store<sums::down, sums::across>([&](int n) { return sum.at(n); });
+    if (watch.watching) {
+      work found = w;
+      if (by_engine) find_operands(p, found);  // it needs no addresses but here
+      return store_exact(p, s.lines[t.lane / warp_size], found, t, watch, sum);
+    }
+    const out to(p, w, out::place_of(0, t.lane));
+    if constexpr (!by_lanes)
+      if (P.finishes || to.packs == stream_packs::none) return store_staged(p, s.staged[t.lane / warp_size], w, t, sum);
+    to.template store<sums::down, sums::across>([&](int n) { return sum.at(n); });
+  }
+  // Sixteen of a warp's lines of the long operand at a time.
+  AP_DEV static void store_staged(const params& p, staged_rows<P>& staged, const work& w, const seat& t, const sums& sum) {
+    const std::int64_t left = w.left + t.left;
+    float* c = out::member_of(p, w) + (w.top + t.top) * p.long_stride + left * p.short_stride;
+    AP_UNROLL
+    for (int i = 0; i < sums::down; ++i, c += staged_rows<P>::rows * p.long_stride) {
+      const int top = t.top + staged_rows<P>::rows * i;
+      staged.put(sum, i, t.g, t.q);
+      warp_sync();
+      staged.store(p, c, w.top + top, left, w.long_left - top, w.short_left - t.left, w.member);
+      warp_sync();
+    }
   }
   // Where lines may be sparse. Cell by cell, since this is much code.
   AP_DEV static void store_exact(const params& p, line_register<lines_of_warp>& lines, const work& w, const seat& t, line_watch& watch,
@@ -632,7 +629,7 @@ template <stream_policy P> struct stream_product {
     wait_for_previous_grid();
     slot_cursor at;
     while (tile < p.tiles) {
-      find_operands(p, w);
+      if (!by_engine) find_operands(p, w);
       if (computes) {
         line_watch lines(p, w, t);
         sums sum = {};

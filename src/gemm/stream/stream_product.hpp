@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products that stream their operands through FP64 Tensor Cores: what is asked, and the values that select a kernel.
 #pragma once
+#include <antiphase/core/divider.hpp>
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/policy.hpp>
@@ -49,6 +50,11 @@ constexpr bool valid(const stream_policy& p) {
          (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2);
 }
 
+// Line l of a lane, of a warp's lines from `first` on: `Two` neighbours of each 8 times Two. g: lane / 4.
+template <int Two> AP_FN constexpr int line_of_lane(int first, int l, int g) { return first + l / Two * 8 * Two + Two * g + l % Two; }
+// Element i of the four that a lane has of 16 k. q: lane % 4.
+AP_FN constexpr int k_of_lane(int i, int q) { return 2 * q + i % 2 + i / 2 * 8; }
+
 struct stream_instance {
   stream_policy how;
   kernel code;
@@ -67,7 +73,7 @@ struct stream_problem {
   stream_packs packs;                                    // if the matrix begins at a multiple of 16 bytes
   std::int32_t rounds;                                   // kept: tiles that a warp walks over along the long operand
   std::int64_t k, k_of_part;                             // k_of_part: a multiple of stream_step
-  std::uint32_t tiles_along_long, tiles_along_short;
+  divider tiles_along_long, tiles_along_short;
   std::uint32_t tiles;     // of the whole batch
   std::int32_t parts;      // of K, of which each is taken by a cluster; their sums meet in the workspace
   std::uint64_t call;      // what no word of the workspace holds by chance

@@ -37,11 +37,77 @@ struct stream_work {
   std::int64_t k, k_end;
   const float* of_long;  // where the member's operands begin
   const float* of_short;
+  int long_left, short_left;  // lines from the first ones on; of numbers that matter, the smaller
 };
+// Of lines or k that are left, as many as a tile may need.
+AP_DEV int as_many(std::int64_t left) {
+  constexpr int enough = 1 << 30;
+  return left < enough ? static_cast<int>(left) : enough;
+}
 
 // Where a lane's cell begins in the tile.
 struct cell_place {
   int row, column;
+};
+
+// Sixteen lines of the long operand times a warp's lines of the short one, on their way from registers to C through shared memory, so that
+// neighbouring lanes store neighbours wherever rows of C begin.
+template <stream_policy P> struct staged_rows {
+  using params = stream_problem;
+  using sums = stream_sums<P>;
+  static constexpr int rows = 16, columns = sums::columns, apart = columns + 8;  // so that lanes write to banks of their own
+  static_assert(columns <= warp_size);
+  alignas(16) float at[rows][apart];
+
+  // The warp's i-th sixteen lines. g, q: lane / 4, lane % 4.
+  AP_DEV void put(const sums& sum, int i, int g, int q) {
+    AP_UNROLL
+    for (int n = 0; n < sums::across; ++n) {
+      const typename sums::cell v = sum.at(i * sums::across + n);
+      AP_UNROLL
+      for (int e = 0; e < 2; ++e) {
+        pack<float, sums::wide> next;
+        AP_UNROLL
+        for (int j = 0; j < sums::wide; ++j) next.element[j] = static_cast<float>(v.value[e][j]);
+        store_pack<sums::wide>(&at[2 * g + e][8 * sums::two * n + sums::wide * q], next);
+      }
+    }
+  }
+  // To C, of which there are so many rows (lines of the long operand) and columns from `c` on.
+  AP_DEV void store(const params& p, float* c, std::int64_t row, std::int64_t column, int rows_left, int columns_left,
+                    std::int64_t member) const {
+    const bool reads_c = !P.finishes && p.end.beta != 0;
+    // Neighbouring lanes take neighbours along whichever line of C is the closer one.
+    const bool along_short = p.short_stride == 1 || p.long_stride != 1;
+    const int lanes = along_short ? columns : rows, others = along_short ? rows : columns, at_once = warp_size / lanes;
+    const int inner = lane_index() % lanes, outer = lane_index() / lanes, inner_left = along_short ? columns_left : rows_left,
+              outer_left = along_short ? rows_left : columns_left, end = outer_left < others ? outer_left : others;
+    if (inner >= inner_left) return;
+    const std::int64_t step = at_once * (along_short ? p.long_stride : p.short_stride);
+    const int step_here = at_once * (along_short ? apart : 1);
+    float* to = c + inner * (along_short ? p.short_stride : p.long_stride) + outer * (along_short ? p.long_stride : p.short_stride);
+    const float* from = &at[0][0] + (along_short ? outer * apart + inner : inner * apart + outer);
+    constexpr int group = 8;
+    AP_ROLLED
+    for (int first = outer; first < end; first += group * at_once, to += group * step, from += group * step_here) {
+      float before[group] = {};
+      if (reads_c) {
+        AP_UNROLL
+        for (int n = 0; n < group; ++n)
+          if (first + n * at_once < end) before[n] = to[n * step];
+      }
+      AP_UNROLL
+      for (int n = 0; n < group; ++n) {
+        const int here = first + n * at_once;
+        if (here >= end) break;
+        const std::int64_t i = row + (along_short ? here : inner), j = column + (along_short ? inner : here);
+        if constexpr (P.finishes)
+          to[n * step] = finished(p.end, from[n * step_here], i, j, member, to + n * step);
+        else
+          to[n * step] = blend(p.end, from[n * step_here], &before[n]);
+      }
+    }
+  }
 };
 
 template <stream_policy P> struct stream_store {
@@ -57,16 +123,18 @@ template <stream_policy P> struct stream_store {
   stream_packs packs;
 
   AP_DEV stream_store(const params& problem, const stream_work& work, cell_place first) : p(problem), w(work), at(first) {
-    c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
+    c = member_of(p, w);
     const bool aligned = p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0;  // of the others the host knows it
-    packs = is_whole(p, w) && aligned ? p.packs : stream_packs::none;
+    packs = is_whole(w) && aligned ? p.packs : stream_packs::none;
     c += (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
   }
 
-  // Whether all lines of the tile exist.
-  AP_DEV static bool is_whole(const params& p, const stream_work& w) {
-    return w.top + P.tile.m <= p.of_long.lines && w.left + P.tile.n <= p.of_short.lines;
+  // Where the member's C begins.
+  AP_DEV static float* member_of(const params& p, const stream_work& w) {
+    return p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
   }
+  // Whether all lines of the tile exist.
+  AP_DEV static bool is_whole(const stream_work& w) { return w.long_left >= P.tile.m && w.short_left >= P.tile.n; }
   // Of a lane's n-th cell. Its neighbours are 16 lines of the long operand and `apart` lines of the short one away.
   AP_DEV static cell_place place_of(int n, int lane) {
     const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;

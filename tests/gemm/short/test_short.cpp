@@ -68,16 +68,17 @@ TEST_P(gemm_short, beta_of_0_leaves_c_unread) {
   }
 }
 
-TEST_P(gemm_short, is_chosen_where_streams_are_not_exact) {
+TEST_P(gemm_short, is_chosen_for_many_tiny_products) {
   const context where = any();
   std::vector<float> memory(100);
   const auto chosen = [&](const context& there, std::int64_t k, const gemm_options& how = {}) {
     return explain(there, {.a = {memory.data(), 3, k, k, 1}, .b = {memory.data(), k, 2, 2, 1}, .c = {memory.data() + 90, 3, 2, 2, 1}}, how);
   };
-  EXPECT_EQ(chosen(where, 3).kernel, "short");
-  EXPECT_EQ(chosen(where, 4).kernel, "short");
-  EXPECT_EQ(chosen(where, 4).workspace, 0u);
-  EXPECT_NE(chosen(where, 5).kernel, "short");
+  const gemm_options many{.batch = {.count = 100'000, .a_stride = 12, .b_stride = 8, .c_stride = 6}};
+  EXPECT_EQ(chosen(where, 3, many).kernel, "short");
+  EXPECT_EQ(chosen(where, 4, many).kernel, "short");
+  EXPECT_EQ(chosen(where, 4, many).workspace, 0u);
+  EXPECT_NE(chosen(where, 5, many).kernel, "short");
   EXPECT_NE(chosen(where, 4, {.accuracy = precision::strict}).kernel, "short");
   const auto refused = [&](const context& there, std::int64_t k) {
     try {

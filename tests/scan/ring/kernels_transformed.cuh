@@ -24,7 +24,7 @@ std::vector<transform_scan> transform_scans() {
   return {{transform::squares, &scan_transformed<sums_of_squares>},
           {transform::brackets, &scan_transformed<depths_of_brackets>},
           {transform::three_bytes, &scan_transformed<maps_of_three_bytes>},
-          {transform::negated, &scan_transformed<largest_of_negated>},
+          {transform::distances, &scan_transformed<largest_of_distances>},
           {transform::matrices, &scan_transformed<products_of_matrices>}};
 }
 

@@ -2,6 +2,7 @@
 // Scans with a function of the user before and one behind.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 
 #include "tests/sanitized.hpp"
@@ -33,6 +34,13 @@ template <class T> std::vector<unsigned char> raw_bytes(const std::vector<T>& of
   return bytes;
 }
 
+template <class In, class Out> testing::AssertionResult same_bytes(const std::vector<In>& found, const std::vector<Out>& expected) {
+  const std::vector<unsigned char> mine = raw_bytes(found), right = raw_bytes(expected);
+  const auto at = std::mismatch(mine.begin(), mine.end(), right.begin(), right.end());
+  if (at.first == mine.end() && at.second == right.end()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "they differ from element " << (at.second - right.begin()) / std::ptrdiff_t{sizeof(Out)} << " on";
+}
+
 template <class C>
 void expect_right(const context& where, const transform_scan& call, const scans::lines& over, scan_kind kind, const lying& lies) {
   std::vector<typename C::in> host;
@@ -51,7 +59,7 @@ void expect_right(const context& where, const transform_scan& call, const scans:
   if (lies.in_place && sizeof(typename C::in) == sizeof(typename C::out)) {
     call.run(where, in.data(), in.data(), over, kind, &initial);
     where.runs_on().synchronize(nullptr);
-    EXPECT_TRUE(raw_bytes(in.to_host()) == raw_bytes(expected)) << what;
+    EXPECT_TRUE(same_bytes(in.to_host(), expected)) << what;
     return;
   }
   std::vector<typename C::out> wrong = expected;
@@ -59,8 +67,8 @@ void expect_right(const context& where, const transform_scan& call, const scans:
   guarded<typename C::out> out(where, wrong, lies.out_offset);
   call.run(where, in.data(), out.data(), over, kind, &initial);
   where.runs_on().synchronize(nullptr);
-  EXPECT_TRUE(raw_bytes(out.to_host()) == raw_bytes(expected)) << what;
-  EXPECT_TRUE(raw_bytes(in.to_host()) == raw_bytes(host)) << "the input was written";
+  EXPECT_TRUE(same_bytes(out.to_host(), expected)) << what;
+  EXPECT_TRUE(same_bytes(in.to_host(), host)) << "the input was written";
 }
 
 class transformed_scans : public on_device {
@@ -77,7 +85,7 @@ class transformed_scans : public on_device {
       if (call.which == transform::squares) expect_right<sums_of_squares>(where, call, over, kind, lies);
       if (call.which == transform::brackets) expect_right<depths_of_brackets>(where, call, over, kind, lies);
       if (call.which == transform::three_bytes) expect_right<maps_of_three_bytes>(where, call, over, kind, lies);
-      if (call.which == transform::negated) expect_right<largest_of_negated>(where, call, over, kind, lies);
+      if (call.which == transform::distances) expect_right<largest_of_distances>(where, call, over, kind, lies);
       if (call.which == transform::matrices) expect_right<products_of_matrices>(where, call, over, kind, lies);
       ASSERT_FALSE(HasFailure());
     }
