@@ -129,6 +129,15 @@ class model_observer final : public cpu_detail::observer {
   }
   void proxy_fence(thread_state& t) override { m_.proxy_fence(model_of(t)); }
 
+  void atomic_begins(thread_state& t, const void* p, const machine::atomic_step& step, std::uint64_t expected,
+                     cpu_detail::place where) override {
+    at(t, where);
+    const auto bytes = static_cast<std::size_t>(step.bytes);
+    const bool may_fail = step.what == atomic_update::compare_exchange && m_.is_followed(p, bytes);
+    machine::next_scope = step.reach;
+    m_.atomic(p, bytes, true, !may_fail || std::memcmp(p, &expected, bytes) == 0, static_cast<order>(step.how), t.code);
+  }
+
   void read_by_verb(thread_state& t, const void* from, std::size_t bytes) override { m_.access(from, bytes, access_kind::read, t.code); }
   void matrix_issued(std::span<thread_state* const> warp, std::span<const std::span<const unsigned char>> reads,
                      cpu_detail::place where) override {

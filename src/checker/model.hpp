@@ -78,7 +78,7 @@ struct block_model {
 using ranges = std::span<const std::span<const unsigned char>>;  // of memory
 
 enum class access_kind : std::uint8_t { read, write };
-enum class order : std::uint8_t { relaxed, acquire, release, both };
+enum class order : std::uint8_t { relaxed, acquire, release, both };  // as `ordering`
 
 class model {
  public:
@@ -162,6 +162,11 @@ class model {
   shadow& memory() { return memory_; }
   const std::string& kernel_name() const { return kernel_; }
 
+  bool is_followed(const void* p, std::size_t bytes = 1) const {
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
+    return offset < memory_.size() && bytes <= memory_.size() - offset;
+  }
+
   // Host memory that the current thread may use: its stack; what else it may read, `host_allows` knows (null: nothing).
   std::uintptr_t stack_low = 0, stack_high = 0;
   bool (*host_allows)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;
@@ -197,7 +202,6 @@ class model {
   struct accessor;  // the thread or engine that is about to access memory
 
   block_record& record(block_number b) { return blocks_[b]; }
-  bool is_followed(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - memory_.lowest() < memory_.size(); }
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
   bool needs_fence(const accessor& w, const cell& c) const;

@@ -8,6 +8,24 @@
 
 #include "worker.hpp"
 
+namespace antiphase::cpu_detail {
+
+void meet_block(thread_state& self, bool yes, place where) {
+  meeting& m = self.home->barrier;
+  if (m.arrived > 0 && !same(m.where, where))
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+  m.where = where;
+  m.latest = std::max(m.latest, self.time.now());
+  m.waiting.push_back(&self);
+  m.yes += yes;
+  const bool last = ++m.arrived == self.home->running;
+  if (last) self.owner->complete(m);
+  self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
+}
+
+}  // namespace antiphase::cpu_detail
+
 namespace antiphase::machine {
 
 using namespace cpu_detail;
@@ -36,18 +54,11 @@ void capture(bulk_store_state& s) { s.captured.assign(s.from, s.from + s.bytes);
 
 }  // namespace
 
-void block_barrier(place where) {
+void block_barrier(place where) { meet_block(called_from(__builtin_return_address(0)), false, where); }
+vote_count block_vote(bool yes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  meeting& m = self.home->barrier;
-  if (m.arrived > 0 && !same(m.where, where))
-    fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
-  m.where = where;
-  m.latest = std::max(m.latest, self.time.now());
-  m.waiting.push_back(&self);
-  const bool last = ++m.arrived == self.home->running;
-  if (last) self.owner->complete(m);
-  self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
+  meet_block(self, yes, where);
+  return self.home->votes;  // the next barrier cannot end before this thread comes to it
 }
 
 namespace {

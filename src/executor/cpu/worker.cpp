@@ -39,6 +39,7 @@ std::int64_t now() {
 void reset(meeting& m) {
   m.waiting.clear();
   m.arrived = 0;
+  m.yes = 0;
   m.latest = 0;
 }
 
@@ -267,7 +268,9 @@ void worker::make_ready(thread_state& t) {
 }
 
 void worker::complete(meeting& m) {
-  if (watch() != nullptr) watch()->met(*m.waiting.front()->home, m.waiting);
+  block_state& block = *m.waiting.front()->home;
+  block.votes = {m.yes, m.arrived};
+  if (watch() != nullptr) watch()->met(block, m.waiting);
   let_go(m);
 }
 void worker::complete(warp_meeting& m) {

@@ -2,7 +2,7 @@
 // One OS thread's share of a launch: blocks of fibers, who may run, who waits for what.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>
-#include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -113,6 +113,7 @@ struct meeting {
   std::vector<thread_state*> waiting;
   int arrived = 0;
   int expected = 0;
+  int yes = 0;              // of those who have arrived and were asked
   std::int64_t latest = 0;  // arrival, by the clock
   place where{};
 };
@@ -149,6 +150,7 @@ struct block_state : machine::block_view {
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
+  machine::vote_count votes{};  // of the last block barrier
   meeting named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<unsigned> lanes;  // of each warp, that have not ended
@@ -274,6 +276,8 @@ inline void meet_in_time(std::span<thread_state* const> all) {
 
 // The running thread's state.
 thread_state& here();
+// Comes to the block's barrier, and goes on when all are there.
+void meet_block(thread_state& self, bool yes, place where);
 inline thread_state& called_from(const void* code) {
   thread_state& self = here();
   self.code = code;
