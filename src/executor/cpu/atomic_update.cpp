@@ -30,14 +30,19 @@ template <class Word> Word value_after(const atomic_step& step, Word now, Word v
 
 template <class Word> Word perform(thread_state& self, Word* at, const atomic_step& step, Word value, Word expected, place where) {
   const auto writes = [&](Word now) { return step.what != atomic_update::compare_exchange || now == expected; };
-  if (observer* watch = self.owner->watch()) watch->atomic_begins(self, at, step, expected, where);
+  if (observer* watch = self.owner->watch()) {
+    self.owner->give_way(self);
+    watch->atomic_begins(self, at, step, expected, where);
+  }
   Word now = __atomic_load_n(at, __ATOMIC_SEQ_CST), after = now;
   do after = writes(now) ? value_after(step, now, value) : now;
   while (!__atomic_compare_exchange_n(at, &now, after, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));  // which reads `now` again
-  if (after == now)
+  if (after == now) {
     self.owner->loaded(self, at, now, where);  // it may be a loop's that waits
-  else
+  } else {
     self.loads.something_else();
+    self.owner->note_write();
+  }
   return now;
 }
 

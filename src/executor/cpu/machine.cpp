@@ -95,17 +95,21 @@ void named_barrier_arrive(int id, int threads, place where) {
   if (m.arrived == threads) self.owner->complete_named(m);
 }
 
-void cluster_arrive(place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+namespace {
+void arrive_in_cluster(thread_state& self, bool releases, place where) {
   cluster_state& c = *self.home->cluster;
   if (self.cluster_arrived)
     fail(self, fault::barrier_misuse, where, "a second arrival at the cluster barrier without a wait for the first");
   self.cluster_arrived = true;
   self.cluster_phase = c.phase;
   c.latest = std::max(c.latest, self.time.now());
-  if (observer* watch = self.owner->watch()) watch->cluster_arrived(self);
+  if (observer* watch = self.owner->watch(); watch != nullptr && releases) watch->cluster_arrived(self);
   self.owner->arrive(c);
 }
+}  // namespace
+
+void cluster_arrive(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), true, where); }
+void cluster_arrive_relaxed(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), false, where); }
 
 void cluster_wait(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -153,7 +157,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
     m->buffer ^= 1;
     m->bytes = bytes;
     m->where = where;
-  } else if (m->bytes != bytes || !same(m->where, where)) {
+  } else if (m->bytes != bytes || (bytes > 0 && !same(m->where, where))) {  // a sync is one wherever its lanes come to it
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
   }
@@ -263,9 +267,13 @@ void yield(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   self.owner->suspend(self, condition::polling, where);
 }
-void proxy_fence() {
+void proxy_fence(proxy of) {
   thread_state& self = called_from(__builtin_return_address(0));
-  if (observer* watch = self.owner->watch()) watch->proxy_fence(self);
+  if (observer* watch = self.owner->watch()) watch->proxy_fence(self, of);
+}
+void mbarrier_fence() {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->mbarrier_fence(self);
 }
 
 void wait_for_previous_grid() {
