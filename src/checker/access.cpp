@@ -64,7 +64,11 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   if (current_ == nullptr || bytes == 0) return;
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   if (address >= stack_low && address < stack_high) return;
-  if (kind == access_kind::write) wrote(p);
+  if (kind == access_kind::write) {
+    wrote(p);
+  } else if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code)) {
+    read_again(p, bytes, code);
+  }
   const accessor w{.thread = *current_, .kind = kind, .place = number_of_code(code), .bytes = bytes};
   if (reachable(w, p, bytes)) visit(w, p, bytes);
 }

@@ -19,6 +19,7 @@ struct hook_access {
     const thread_model& t = *m.current_;
     const stamp now = *t.time;
     cell* c = m.memory_.cells() + offset / 4;
+    std::uint32_t before = t.lane;  // still its bit at the end: it has read all of them here already
     for (const cell* end = c + words; c < end; ++c) {
       reader& r = c->first;
       const bool first =
@@ -30,9 +31,12 @@ struct hook_access {
         if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
       }
       if (!m.surely_knows_writer(t, *c)) return false;
-      (g != nullptr ? g->lanes[t.warp] : r.lanes) |= t.lane;
+      std::uint32_t& lanes = g != nullptr ? g->lanes[t.warp] : r.lanes;
+      before &= lanes;
+      lanes |= t.lane;
     }
     ++m.accesses_;
+    if (before != 0) m.read_again(reinterpret_cast<const void*>(address), words * 4, code);
     return true;
   }
 

@@ -4,6 +4,7 @@
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -108,7 +109,10 @@ class model {
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
   void end_thread(thread_model& t);
-  void set_current(thread_model* t) { current_ = t; }
+  void set_current(thread_model* t) {
+    current_ = t;
+    read_again_ = 0;
+  }
   thread_model* current() { return current_; }
 
   // memory of the device, by the host: `on` says after what it comes
@@ -193,6 +197,13 @@ class model {
   void wrote(const void* p) {
     if (on_write != nullptr && follows(p)) on_write();
   }
+  // An ordinary read of what the thread has read before in the same place. Many of them are a loop that waits, though nothing says so.
+  void read_again(const void* p, std::size_t bytes, const void* code) {
+    if (++read_again_ % patience != 0 || on_look == nullptr || !follows(p)) return;
+    std::uint64_t value = 0;
+    std::memcpy(&value, p, std::min(bytes, sizeof value));
+    on_look(p, value, code);
+  }
   void (*on_look)(const void* p, std::uint64_t value, const void* code) = nullptr;
   void (*on_write)() = nullptr;
   // The current thread comes to an atomic operation: another may go first. Called before anything of it has been looked at.
@@ -206,6 +217,7 @@ class model {
 
  private:
   friend struct hook_access;
+  static constexpr std::uint64_t patience = 64;  // with reads that bring nothing new; each counts for one look
   static constexpr place_number from_source = 0x80000000u;  // an entry of sources_
   static constexpr place_number far_code = 0x40000000u;     // an entry of far_code_
 
@@ -310,6 +322,8 @@ class model {
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<found> findings_;
   std::uint64_t accesses_ = 0;
+  std::uint64_t read_again_ = 0;  // since the current thread was taken
+  std::pair<const void*, const void*> last_slow_read_;  // and the code
   // Joining is often asked for the same pair: all threads of a block that wait for one barrier.
   struct {
     knowledge_ptr a, b, both;

@@ -139,7 +139,8 @@ std::ptrdiff_t to_shared_of(const void* mine, int rank, place where) {
 }
 
 const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+  thread_state& self = here();
+  self.code = __builtin_return_address(0);
   const int lane = self.index % 32;
   if ((mask >> lane & 1u) == 0)
     fail(self, fault::barrier_misuse, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
@@ -169,6 +170,11 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   if (last) self.owner->complete(*m);
   self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
   self.exchanged = m->values[buffer];
+  // Whoever watches sees what else the lanes do. If that is nothing, the exchange has told them what a load tells others.
+  if (self.owner->watch() == nullptr)
+    self.loads.something_else();
+  else
+    self.owner->loaded(self, m, m->brought, where);
   return self.exchanged;
 }
 

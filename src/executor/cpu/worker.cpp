@@ -43,6 +43,18 @@ void reset(meeting& m) {
   m.latest = 0;
 }
 
+// What lanes that meet in a loop have brought: the same again, and they may be waiting.
+std::uint64_t number_of_exchange(const warp_meeting& m) {
+  std::uint64_t n = m.where.line() + (std::uint64_t{m.where.column()} << 20);
+  for (unsigned left = m.bytes > 0 ? m.arrived : 0; left != 0; left &= left - 1) {
+    std::uint64_t words[2] = {};
+    std::memcpy(words, m.values[m.buffer][__builtin_ctz(left)].bytes, static_cast<std::size_t>(m.bytes));
+    n = (n ^ words[0]) * 0x9E3779B97F4A7C15u + words[1];
+    n ^= n >> 29;
+  }
+  return n | 1;
+}
+
 }  // namespace
 
 thread_state& here() {
@@ -280,6 +292,8 @@ void worker::complete(warp_meeting& m) {
   // What a lane brings that has not come: nothing that anybody should use.
   for (unsigned missing = m.bytes > 0 ? ~m.arrived : 0; missing != 0; missing &= missing - 1)
     std::memset(m.values[m.buffer][__builtin_ctz(missing)].bytes, poison, static_cast<std::size_t>(m.bytes));
+  const std::uint64_t brought = number_of_exchange(m);
+  m.again = std::exchange(m.brought, brought) == brought;
   // What carries a value does not order memory.
   if (watch() != nullptr && m.bytes == 0) watch()->met(*m.waiting.front()->home, m.waiting);
   meet_in_time(m.waiting);
@@ -287,7 +301,7 @@ void worker::complete(warp_meeting& m) {
   m.waiting.clear();
   m.arrived = 0;
   ++counts.warp_operations;
-  progress();
+  if (!m.again || watch() == nullptr) progress();
 }
 void worker::complete_named(meeting& m) {
   if (watch() != nullptr) watch()->passed(&m, m.waiting);

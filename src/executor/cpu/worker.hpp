@@ -135,6 +135,8 @@ struct warp_meeting {
   place where{};
   std::vector<thread_state*> waiting;
   machine::exchange_slot values[2][32];
+  std::uint64_t brought = 0;  // in the last exchange: a number made of the values and the place
+  bool again = false;         // the same as in the one before
 };
 
 struct bulk_load_state {
