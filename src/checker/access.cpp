@@ -53,9 +53,14 @@ place_number model::number_of(const void* code, source where) {
 std::vector<code_place> model::lines(place_number p) const {
   const auto line_of = [](const source& s) { return std::vector<code_place>{{shown(s.file_name()), static_cast<int>(s.line())}}; };
   if ((p & from_source) != 0) return line_of(sources_[p & ~from_source]);
-  auto all = lines_of((p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base + p));
+  auto all = lines_of(code_of(p));
   if (const auto at = also_.find(p); all.empty() && at != also_.end()) return line_of(at->second);
   return all;
+}
+
+const void* model::code_of(place_number p) const {
+  if ((p & from_source) != 0) return nullptr;
+  return (p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base + p);
 }
 
 // accesses ----------------------------------------------------------------------------------------------------------------------------
@@ -397,7 +402,7 @@ std::string ordered_by(scope reach) { return reach == scope{} ? "" : "atomic "; 
 
 finding_side model::side_of(const accessor& w) const {
   const block_record& r = blocks_[w.thread.block];
-  finding_side side{.action = {}, .at = {}, .through = {}, .block = r.index, .thread = w.thread.index, .when = {}};
+  finding_side side{.action = {}, .at = {}, .through = {}, .callers = {}, .block = r.index, .thread = w.thread.index, .when = {}};
   if (!w.what.empty())
     side.action = w.what;
   else if (w.asynchronous())
@@ -412,7 +417,7 @@ finding_side model::side_of(const accessor& w) const {
 
 finding_side model::side_of_write(const cell& c) const {
   const block_record& r = blocks_[c.block];
-  finding_side side{.action = {}, .at = {}, .through = {}, .block = r.index, .thread = c.writer, .when = {}};
+  finding_side side{.action = {}, .at = {}, .through = {}, .callers = {}, .block = r.index, .thread = c.writer, .when = {}};
   if (c.writer < r.threads) {
     side.action = ordered_by(static_cast<scope>(c.scope)) + "write";
     return side;
@@ -426,7 +431,7 @@ finding_side model::side_of_write(const cell& c) const {
 
 finding_side model::side_of_reader(const reader& r) const {
   const block_record& b = blocks_[r.block];
-  finding_side side{.action = {}, .at = {}, .through = {}, .block = b.index, .thread = 0, .when = {}};
+  finding_side side{.action = {}, .at = {}, .through = {}, .callers = {}, .block = b.index, .thread = 0, .when = {}};
   if (r.by_copy()) {
     const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
     side.action = fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from");
@@ -501,6 +506,7 @@ void model::report(const accessor& w, finding_kind kind, std::size_t offset, con
   bool fresh = false;
   found& f = entry(kind, w.place, earlier, has_earlier, fresh);
   if (!fresh) return;
+  if (&w.thread == current_) f.callers = callers_of(code_of(w.place));
   f.what.memory = describe_memory(w, offset);
   f.what.access = side_of(w);
   if (earlier_write != nullptr) f.what.earlier = side_of_write(*earlier_write);

@@ -143,7 +143,7 @@ void model::left_behind(const thread_model& t, place_number at, const char* what
   bool fresh = false;
   found& f = entry(finding_kind::never_waited_for, at, 0, false, fresh);
   if (!fresh) return;
-  f.what.access = {.action = what, .at = {}, .through = {}, .block = record(t.block).index, .thread = t.index, .when = {}};
+  f.what.access = {.action = what, .at = {}, .through = {}, .callers = {}, .block = record(t.block).index, .thread = t.index, .when = {}};
   f.what.missing = missing;
 }
 

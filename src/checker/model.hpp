@@ -75,8 +75,8 @@ struct thread_model {
 
   knowledge_ptr known;
   by_space<proxy_fenced> fenced;
-  by_reach released;                                // by fences, for relaxed stores to come
-  by_reach acquirable;                              // read by relaxed loads, for a fence to come
+  by_reach released;                               // by fences, for relaxed stores to come
+  by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
   own_actor copies, stores_read, stores_written, matrix;
   int barriers = 0;  // of the block, passed
@@ -167,6 +167,7 @@ class model {
     finding what;  // without `first`; the places are numbers still
     place_number at = 0, earlier = 0;
     bool has_earlier = false;
+    std::vector<const void*> callers;  // of the function in which the later side lies, innermost first
   };
   std::vector<found>& findings() { return findings_; }
 
@@ -175,6 +176,7 @@ class model {
   place_number number_of(const void* code, source where);
   place_number number_of_code(const void* code);
   std::vector<code_place> lines(place_number p) const;  // the innermost first
+  const void* code_of(place_number p) const;            // the address behind the instruction; null: not known
   std::uint64_t accesses() const { return accesses_; }
   shadow& memory() { return memory_; }
   const std::string& kernel_name() const { return kernel_; }
@@ -217,7 +219,7 @@ class model {
 
  private:
   friend struct hook_access;
-  static constexpr std::uint64_t patience = 64;  // with reads that bring nothing new; each counts for one look
+  static constexpr std::uint64_t patience = 64;             // with reads that bring nothing new; each counts for one look
   static constexpr place_number from_source = 0x80000000u;  // an entry of sources_
   static constexpr place_number far_code = 0x40000000u;     // an entry of far_code_
 
@@ -227,7 +229,7 @@ class model {
     actor loads = 0;        // the actor of the copies it counts
     stamp phase = 0;        // phases ended
     int initialised_by = -1;
-    bool init_fenced = false;       // the copy engine sees it initialised
+    bool init_fenced = false;         // the copy engine sees it initialised
     stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
     place_number last_place = 0;
   };
@@ -322,7 +324,7 @@ class model {
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<found> findings_;
   std::uint64_t accesses_ = 0;
-  std::uint64_t read_again_ = 0;  // since the current thread was taken
+  std::uint64_t read_again_ = 0;                        // since the current thread was taken
   std::pair<const void*, const void*> last_slow_read_;  // and the code
   // Joining is often asked for the same pair: all threads of a block that wait for one barrier.
   struct {
