@@ -17,6 +17,7 @@ std::vector<kernel> copy_kernels();
 std::vector<kernel> bulk_kernels();
 std::vector<kernel> cluster_kernels();
 std::vector<kernel> update_kernels();
+std::vector<kernel> arrival_kernels();
 }  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
@@ -26,6 +27,7 @@ std::vector<kernel> copy_kernels();
 std::vector<kernel> bulk_kernels();
 std::vector<kernel> cluster_kernels();
 std::vector<kernel> update_kernels();
+std::vector<kernel> arrival_kernels();
 }  // namespace cuda
 #endif
 
@@ -76,7 +78,7 @@ std::string name_of(const testing::TestParamInfo<probe>& info) {
 using verb = testing::TestWithParam<probe>;
 TEST_P(verb, does_what_it_says_on_the_cpu_executor) {
   const kernel k = find(GetParam().name, {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels(),
-                                          cpu::cluster_kernels(), cpu::update_kernels()});
+                                          cpu::cluster_kernels(), cpu::update_kernels(), cpu::arrival_kernels()});
   for (const landing copies : {landing::early, landing::late, landing::mixed})
     for (const int workers : {1, 2})
       for (const int resident : {0, 3})
@@ -100,7 +102,7 @@ TEST_P(verb_gpu, does_what_it_says) {
                  << GetParam().compute_capability / 10 << "." << GetParam().compute_capability % 10;
   run(context(make_cuda_executor()),
       find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels(),
-                             cuda::cluster_kernels(), cuda::update_kernels()}),
+                             cuda::cluster_kernels(), cuda::update_kernels(), cuda::arrival_kernels()}),
       GetParam());
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";

@@ -4,6 +4,7 @@
 #include <antiphase/device/bulk.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/fences.cuh>
+#include <antiphase/device/mbarrier_arrivals.cuh>
 
 #include "tests/checker/letter/pairs.cuh"
 
@@ -89,6 +90,45 @@ template <fence_of F, bool Waits> struct loaded {
   }
 };
 
+// Bytes are expected before the arrival, which counts for two parties; each block tells the other by its mbarrier that a word is there.
+enum class arrival { whole, expects_too_much, one_for_two, before_the_write, three_for_two };
+template <arrival F> struct arrivals {
+  using params = letter::params;
+  struct storage {
+    alignas(16) std::uint32_t word[32];
+    std::uint32_t from_the_other;
+    mbarrier landed, told;
+  };
+  static constexpr int threads = 32, cluster = 2;
+  AP_DEV void operator()(const params& p) const {
+    storage& s = shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), other = cluster_rank() ^ 1;
+    if (t == 0) {
+      s.landed.init(2);
+      s.told.init(1);
+      fence_mbarrier_init();
+    }
+    cluster_barrier();
+    if (t == 0) {
+      expect(s.landed, bytes{F == arrival::expects_too_much ? 256 : 128});
+      bulk_load(s.word, p.in, sizeof s.word, s.landed);
+      arrive_many(s.landed, F == arrival::one_for_two ? 1 : F == arrival::three_for_two ? 3 : 2);
+      if constexpr (F == arrival::before_the_write) arrive_remote(s.told, other);
+      *map_shared(&s.from_the_other, other) = p.in[cluster_rank()];
+      if constexpr (F != arrival::before_the_write) arrive_remote(s.told, other);
+    }
+    s.landed.wait(0);
+    wait_remote(s.told, 0);
+    p.out[cluster_rank() * threads + t] = s.word[31 - t] + s.from_the_other;
+    cluster_barrier();  // nobody ends while the other may still write
+  }
+};
+inline bool is_sum(const std::vector<std::uint32_t>& out) {
+  for (int i = 0; i < 64; ++i)
+    if (out[static_cast<std::size_t>(i)] != input(31 - i % 32) + input(i < 32 ? 1 : 0)) return false;
+  return true;
+}
+
 std::vector<mutant> engines() {
   using enum finding_kind;
   return {
@@ -106,6 +146,14 @@ std::vector<mutant> engines() {
                                             "fence_async_global by", {.in_every_schedule = true}),
       wrong<loaded<fence_of::global, false>>("load-in-flight-at-the-end", "nobody waits for the copy", never_waited_for,
                                              "a wait for the end of the mbarrier's phase", {.in_every_schedule = true}),
+      right<arrivals<arrival::whole>>("arrivals", {.blocks = 2, .right = is_sum}),
+      wrong<arrivals<arrival::expects_too_much>>("expect-too-much", "expects twice the bytes", deadlock, "128 bytes missing",
+                                                 {.blocks = 2}),
+      wrong<arrivals<arrival::one_for_two>>("arrive-one-for-two", "one party arrives for two", deadlock, "1 of 2 arrivals", {.blocks = 2}),
+      wrong<arrivals<arrival::three_for_two>>("arrive-three-for-two", "three arrivals at an mbarrier of two", barrier_misuse,
+                                              "3 arrivals at an mbarrier that misses 2", {.blocks = 2, .in_every_schedule = true}),
+      wrong<arrivals<arrival::before_the_write>>("arrive-before-the-write", "tells the other block before it writes", race,
+                                                 "a cluster barrier, or", {.blocks = 2}),
   };
 }
 

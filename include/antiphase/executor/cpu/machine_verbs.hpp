@@ -17,6 +17,12 @@ struct atomic_step {
 };
 std::uint64_t update(void* at, const atomic_step& step, std::uint64_t value, std::uint64_t expected, place where);
 
+// An mbarrier expects so many bytes more in the phase under way; `count` parties arrive at once; one arrives at the mbarrier that the block
+// of that rank in the cluster has at the same place.
+void mbarrier_expect(std::uint64_t* word, int bytes, place where);
+void mbarrier_arrive_many(std::uint64_t* word, int count, place where);
+void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where);
+
 // A block barrier that counts: how many threads took part, and how many of them said yes.
 struct vote_count {
   int yes, all;
