@@ -40,9 +40,10 @@ struct code_place {
 
 // One of the two sides of a finding: who did what, where, and when.
 struct finding_side {
-  std::string action;               // "write of 4 bytes", "asynchronous copy of 16 bytes"
-  code_place at;                    // in the kernel
-  std::vector<code_place> through;  // the library's headers it went through, innermost first
+  std::string action;                    // "write of 4 bytes", "asynchronous copy of 16 bytes"
+  code_place at;                         // in the kernel
+  std::vector<code_place> through;       // the library's headers it went through, innermost first
+  std::vector<code_place> callers = {};  // how the kernel came to `at`: the calls that were under way, innermost first, as far as known
   extent3 block;
   int thread = -1;   // -1: not a thread's doing
   std::string when;  // "after 3 block barriers, copy group 2", or empty

@@ -18,7 +18,10 @@ std::uintptr_t find_code_base() {
   return reinterpret_cast<std::uintptr_t>(info.dli_fbase);
 }
 
-constexpr const char* proxy_fence_missing = "fence_async by the thread that wrote it, before the barrier that orders the two";
+const char* proxy_fence_missing(space in) {
+  return in == space::shared ? "fence_async by the thread that wrote it, before the barrier that orders the two"
+                             : "fence_async_global by the thread that wrote it, before what orders the two";
+}
 
 }  // namespace
 
@@ -50,9 +53,14 @@ place_number model::number_of(const void* code, source where) {
 std::vector<code_place> model::lines(place_number p) const {
   const auto line_of = [](const source& s) { return std::vector<code_place>{{shown(s.file_name()), static_cast<int>(s.line())}}; };
   if ((p & from_source) != 0) return line_of(sources_[p & ~from_source]);
-  auto all = lines_of((p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base + p));
+  auto all = lines_of(code_of(p));
   if (const auto at = also_.find(p); all.empty() && at != also_.end()) return line_of(at->second);
   return all;
+}
+
+const void* model::code_of(place_number p) const {
+  if ((p & from_source) != 0) return nullptr;
+  return (p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base + p);
 }
 
 // accesses ----------------------------------------------------------------------------------------------------------------------------
@@ -61,7 +69,11 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   if (current_ == nullptr || bytes == 0) return;
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   if (address >= stack_low && address < stack_high) return;
-  if (kind == access_kind::write) wrote(p);
+  if (kind == access_kind::write) {
+    wrote(p);
+  } else if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code)) {
+    read_again(p, bytes, code);
+  }
   const accessor w{.thread = *current_, .kind = kind, .place = number_of_code(code), .bytes = bytes};
   if (reachable(w, p, bytes)) visit(w, p, bytes);
 }
@@ -145,11 +157,11 @@ bool model::strong(scope a, block_number block_a, scope b, block_number block_b)
 }
 
 // The engines behind bulk copies and Tensor Cores see ordinary writes, which threads and cp.async do, through a fence only.
-bool model::needs_fence(const accessor& w, const cell& c) const {
-  if (!w.behind_proxy() || c.block == 0) return false;
+bool model::needs_fence(const accessor& w, const cell& c, std::size_t offset) const {
+  if (!w.behind_proxy() || w.init_fenced || c.block == 0) return false;
   const block_record& r = blocks_[c.block];
   const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
-  return ordinary && !knows_fenced(w.thread, c.block, c.writer, c.time);
+  return ordinary && !knows_fenced(w.thread, space_of(offset), c.block, c.writer, c.time);
 }
 
 void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
@@ -159,8 +171,8 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
   } else if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
-  } else if (needs_fence(w, c)) {
-    report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
+  } else if (needs_fence(w, c, offset)) {
+    report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing(space_of(offset)));
   }
   if (c.more != 0 && c.scope != 0)
     each_reader(c, [&](const reader& r) {
@@ -190,8 +202,8 @@ void model::write_cell(const accessor& w, cell& c, std::size_t offset) {
     if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
       if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
         report(w, c.state == cell_state::copied ? finding_kind::overwritten_in_use : finding_kind::race, offset, &c, nullptr, {});
-    } else if (needs_fence(w, c)) {
-      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
+    } else if (needs_fence(w, c, offset)) {
+      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing(space_of(offset)));
     }
   }
   if (w.reach == scope{})
@@ -390,7 +402,7 @@ std::string ordered_by(scope reach) { return reach == scope{} ? "" : "atomic "; 
 
 finding_side model::side_of(const accessor& w) const {
   const block_record& r = blocks_[w.thread.block];
-  finding_side side{.action = {}, .at = {}, .through = {}, .block = r.index, .thread = w.thread.index, .when = {}};
+  finding_side side{.action = {}, .at = {}, .through = {}, .callers = {}, .block = r.index, .thread = w.thread.index, .when = {}};
   if (!w.what.empty())
     side.action = w.what;
   else if (w.asynchronous())
@@ -405,7 +417,7 @@ finding_side model::side_of(const accessor& w) const {
 
 finding_side model::side_of_write(const cell& c) const {
   const block_record& r = blocks_[c.block];
-  finding_side side{.action = {}, .at = {}, .through = {}, .block = r.index, .thread = c.writer, .when = {}};
+  finding_side side{.action = {}, .at = {}, .through = {}, .callers = {}, .block = r.index, .thread = c.writer, .when = {}};
   if (c.writer < r.threads) {
     side.action = ordered_by(static_cast<scope>(c.scope)) + "write";
     return side;
@@ -419,7 +431,7 @@ finding_side model::side_of_write(const cell& c) const {
 
 finding_side model::side_of_reader(const reader& r) const {
   const block_record& b = blocks_[r.block];
-  finding_side side{.action = {}, .at = {}, .through = {}, .block = b.index, .thread = 0, .when = {}};
+  finding_side side{.action = {}, .at = {}, .through = {}, .callers = {}, .block = b.index, .thread = 0, .when = {}};
   if (r.by_copy()) {
     const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
     side.action = fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from");
@@ -494,6 +506,7 @@ void model::report(const accessor& w, finding_kind kind, std::size_t offset, con
   bool fresh = false;
   found& f = entry(kind, w.place, earlier, has_earlier, fresh);
   if (!fresh) return;
+  if (&w.thread == current_) f.callers = callers_of(code_of(w.place));
   f.what.memory = describe_memory(w, offset);
   f.what.access = side_of(w);
   if (earlier_write != nullptr) f.what.earlier = side_of_write(*earlier_write);

@@ -50,12 +50,16 @@ bool is_machinery(const code_place& p) {
     if (p.file.starts_with(folder)) return true;
   return p.file.starts_with("/usr/include/") || p.file.starts_with("/usr/lib/");
 }
-void place(finding_side& side, const std::vector<code_place>& lines) {
+void place(finding_side& side, std::vector<code_place> lines, const std::vector<const void*>& callers = {}) {
+  for (const void* caller : callers)
+    for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
   if (lines.empty() || lines.front().file.find("src/checker/") != std::string::npos) return;  // the host's own copies: no place in a kernel
   auto at = std::find_if_not(lines.begin(), lines.end(), is_machinery);
   if (at == lines.end()) at = lines.begin();
   side.at = *at;
   side.through.assign(lines.begin(), at);
+  const auto is_user_s = [](const code_place& p) { return !is_machinery(p) && p.file.find("src/executor/cpu/") == std::string::npos; };
+  if (at != std::prev(lines.end())) std::copy_if(std::next(at), lines.end(), std::back_inserter(side.callers), is_user_s);
 }
 
 finding_kind kind_of(cpu_detail::fault f) {
@@ -105,7 +109,8 @@ outcome run_once(const std::function<void(const context&)>& program, const check
     fault.kind = kind_of(f.kind);
     fault.kernel = f.kernel;
     const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the text says who
-    fault.access = {.action = f.happened, .at = {}, .through = {}, .block = f.block, .thread = everybody ? -1 : f.thread, .when = {}};
+    fault.access = {
+        .action = f.happened, .at = {}, .through = {}, .callers = {}, .block = f.block, .thread = everybody ? -1 : f.thread, .when = {}};
     if (f.where.line() != 0 || (everybody && f.code != nullptr)) place(fault.access, m.lines(m.number_of(f.code, f.where)));
   } catch (const std::exception& e) {
     failed = true;
@@ -114,7 +119,7 @@ outcome run_once(const std::function<void(const context&)>& program, const check
     fault.access.action = e.what();
   }
   for (auto& f : m.findings()) {
-    place(f.what.access, m.lines(f.at));
+    place(f.what.access, m.lines(f.at), f.callers);
     if (f.what.earlier) place(*f.what.earlier, m.lines(f.earlier));
     result.findings.push_back(std::move(f.what));
   }

@@ -4,6 +4,7 @@
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -49,6 +50,19 @@ struct own_actor {
 
 using by_reach = std::array<knowledge_ptr, 3>;  // of block, cluster, and device scope or wider
 
+// What a thread's atomic operations on one location have begun: a release before a relaxed write there is a release pattern, a relaxed read
+// before an acquire there an acquire pattern (PTX ISA, memory consistency model).
+struct begun_patterns {
+  by_reach released, read;
+};
+
+// What a thread's last proxy fence has passed on.
+struct proxy_fenced {
+  knowledge_ptr known;  // what the thread knew; null: there was none
+  stamp time = 0;       // how far it was itself
+  stamp copies = 0;     // and its copies
+};
+
 struct thread_model {
   // What every access looks at comes first.
   block_number block = 0;
@@ -60,11 +74,10 @@ struct thread_model {
   int index = 0;
 
   knowledge_ptr known;
-  knowledge_ptr fence_known;  // what it knew at its last proxy fence; null: there was none
-  stamp fence_time = 0;       // and how far it was itself
-  stamp fence_copies = 0;     // and its copies
-  by_reach released;          // by fences, for relaxed stores to come
-  by_reach acquirable;        // read by relaxed loads, for a fence to come
+  by_space<proxy_fenced> fenced;
+  by_reach released;                               // by fences, for relaxed stores to come
+  by_reach acquirable;                             // read by relaxed loads, for a fence to come
+  std::map<std::uintptr_t, begun_patterns> begun;  // by location
   own_actor copies, stores_read, stores_written, matrix;
   int barriers = 0;  // of the block, passed
 };
@@ -78,7 +91,7 @@ struct block_model {
 using ranges = std::span<const std::span<const unsigned char>>;  // of memory
 
 enum class access_kind : std::uint8_t { read, write };
-enum class order : std::uint8_t { relaxed, acquire, release, both };
+enum class order : std::uint8_t { relaxed, acquire, release, both, total };  // as `ordering`; total: a fence of sequential consistency
 
 class model {
  public:
@@ -96,7 +109,10 @@ class model {
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
   void end_thread(thread_model& t);
-  void set_current(thread_model* t) { current_ = t; }
+  void set_current(thread_model* t) {
+    current_ = t;
+    read_again_ = 0;
+  }
   thread_model* current() { return current_; }
 
   // memory of the device, by the host: `on` says after what it comes
@@ -116,7 +132,8 @@ class model {
   void meet(std::span<thread_model* const> threads, bool whole_block);
   void release(thread_model& t, knowledge_ptr& into);
   void acquire(thread_model& t, const knowledge_ptr& from);
-  void proxy_fence(thread_model& t);
+  void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
+  void mbarrier_fence(thread_model& t);  // for the barriers that it has initialised alone
   void wait_for_launch(thread_model& t);
 
   // a thread's asynchronous copies (cp.async)
@@ -150,6 +167,7 @@ class model {
     finding what;  // without `first`; the places are numbers still
     place_number at = 0, earlier = 0;
     bool has_earlier = false;
+    std::vector<const void*> callers;  // of the function in which the later side lies, innermost first
   };
   std::vector<found>& findings() { return findings_; }
 
@@ -158,9 +176,16 @@ class model {
   place_number number_of(const void* code, source where);
   place_number number_of_code(const void* code);
   std::vector<code_place> lines(place_number p) const;  // the innermost first
+  const void* code_of(place_number p) const;            // the address behind the instruction; null: not known
   std::uint64_t accesses() const { return accesses_; }
   shadow& memory() { return memory_; }
   const std::string& kernel_name() const { return kernel_; }
+
+  bool follows(const void* p) const { return current_ != nullptr && is_followed(p); }
+  bool is_followed(const void* p, std::size_t bytes = 1) const {
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
+    return offset < memory_.size() && bytes <= memory_.size() - offset;
+  }
 
   // Host memory that the current thread may use: its stack; what else it may read, `host_allows` knows (null: nothing).
   std::uintptr_t stack_low = 0, stack_high = 0;
@@ -169,16 +194,32 @@ class model {
   // What an atomic or volatile load of the current thread brings, or an update that changes nothing: it may be waiting for something else.
   // And that it has written, so it is not.
   void looked(const void* p, std::uint64_t value, const void* code) {
-    if (current_ != nullptr && on_look != nullptr && is_followed(p)) on_look(p, value, code);
+    if (on_look != nullptr && follows(p)) on_look(p, value, code);
   }
   void wrote(const void* p) {
-    if (current_ != nullptr && on_write != nullptr && is_followed(p)) on_write();
+    if (on_write != nullptr && follows(p)) on_write();
+  }
+  // An ordinary read of what the thread has read before in the same place. Many of them are a loop that waits, though nothing says so.
+  void read_again(const void* p, std::size_t bytes, const void* code) {
+    if (++read_again_ % patience != 0 || on_look == nullptr || !follows(p)) return;
+    std::uint64_t value = 0;
+    std::memcpy(&value, p, std::min(bytes, sizeof value));
+    on_look(p, value, code);
   }
   void (*on_look)(const void* p, std::uint64_t value, const void* code) = nullptr;
   void (*on_write)() = nullptr;
+  // The current thread comes to an atomic operation: another may go first. Called before anything of it has been looked at.
+  void comes_to_atomic(const void* p, bool only_reads, const void* code) {
+    if (give_way == nullptr || !follows(p)) return;
+    const scope reach = std::exchange(machine::next_scope, scope::device);  // others have theirs
+    give_way(only_reads, code);
+    machine::next_scope = reach;
+  }
+  void (*give_way)(bool only_reads, const void* code) = nullptr;
 
  private:
   friend struct hook_access;
+  static constexpr std::uint64_t patience = 64;             // with reads that bring nothing new; each counts for one look
   static constexpr place_number from_source = 0x80000000u;  // an entry of sources_
   static constexpr place_number far_code = 0x40000000u;     // an entry of far_code_
 
@@ -187,6 +228,10 @@ class model {
     knowledge_ptr ended;    // as of the end of the last phase
     actor loads = 0;        // the actor of the copies it counts
     stamp phase = 0;        // phases ended
+    int initialised_by = -1;
+    bool init_fenced = false;         // the copy engine sees it initialised
+    stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
+    place_number last_place = 0;
   };
   // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
   using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
@@ -197,10 +242,9 @@ class model {
   struct accessor;  // the thread or engine that is about to access memory
 
   block_record& record(block_number b) { return blocks_[b]; }
-  bool is_followed(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - memory_.lowest() < memory_.size(); }
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
-  bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
-  bool needs_fence(const accessor& w, const cell& c) const;
+  bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
+  bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;
   bool knows(const thread_model& t, const reader& r) const;
   // Cheap answers for what happens most; false: ask knows().
   [[gnu::always_inline]] bool surely_knows_writer(const thread_model& t, const cell& c) const {
@@ -222,7 +266,13 @@ class model {
   bool ordered_launch(block_number b) const;
   bool overlapped_launch(block_number b) const;
   knowledge_ptr publish(thread_model& t);
-  knowledge_ptr fenced_by(const thread_model& t) const;
+  knowledge_ptr fenced_by(const thread_model& t, space in) const;
+  static space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
+  using circle = std::pair<std::size_t, std::uint32_t>;  // threads that reach each other: of a block, of a cluster, all
+  std::array<circle, 3> circles_around(const thread_model& t) const;
+  static constexpr circle before_fences{3, 0};  // beside the circles: what passed the total fences before the writes
+  void learn_also(thread_model& t, knowledge_ptr knowledge::*what, const knowledge_ptr& more);
+  void left_behind(const thread_model& t, place_number at, const char* what, const char* missing);
   knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
   stamp open_group(thread_model& t, own_actor& a, actor_kind kind, place_number at);
   static void close_group(own_actor& a);
@@ -274,6 +324,8 @@ class model {
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<found> findings_;
   std::uint64_t accesses_ = 0;
+  std::uint64_t read_again_ = 0;                        // since the current thread was taken
+  std::pair<const void*, const void*> last_slow_read_;  // and the code
   // Joining is often asked for the same pair: all threads of a block that wait for one barrier.
   struct {
     knowledge_ptr a, b, both;

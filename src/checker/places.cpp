@@ -6,6 +6,7 @@
 #include <elfutils/libdwfl.h>
 #include <link.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -66,6 +67,25 @@ std::vector<code_place> lines_of(const void* return_address) {
   std::free(scopes);  // libdw allocates both with malloc
   std::free(at_address);
   return all;
+}
+
+std::vector<const void*> callers_of(const void* code) {
+  struct walk {
+    const void* code;
+    bool inside = false;
+    std::vector<const void*> callers;
+  } w{code, false, {}};
+  constexpr std::size_t most = 64;
+  _Unwind_Backtrace(
+      [](_Unwind_Context* frame, void* to) {
+        auto& walked = *static_cast<walk*>(to);
+        const auto* address = reinterpret_cast<const void*>(_Unwind_GetIP(frame));  // NOLINT: an address of code
+        if (walked.inside) walked.callers.push_back(address);
+        walked.inside = walked.inside || address == walked.code;
+        return walked.callers.size() < most ? _URC_NO_REASON : _URC_END_OF_STACK;
+      },
+      &w);
+  return w.callers;
 }
 
 bool program_holds(std::uintptr_t address, std::size_t bytes) {

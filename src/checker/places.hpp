@@ -11,6 +11,10 @@ namespace antiphase::checker_detail {
 // Where the code before a return address comes from: the innermost inlined function first. Empty if the program has no debug information.
 std::vector<code_place> lines_of(const void* return_address);
 
+// The functions that are under way on this stack, from the one that called the function in which `code` lies on: each as the address behind
+// its call. Empty if `code` is not on the stack.
+std::vector<const void*> callers_of(const void* code);
+
 // Whether the program's own image holds these bytes: constants that kernels read.
 bool program_holds(std::uintptr_t address, std::size_t bytes);
 

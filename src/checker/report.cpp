@@ -57,6 +57,9 @@ void append(std::string& out, const char* label, const finding_side& side) {
     out += fmt::format("           at {}", text(side.at));
     for (const code_place& p : side.through) out += fmt::format("{} {}", &p == side.through.data() ? ", in" : " <", text(p));
     out += '\n';
+    for (const code_place& p : side.callers)
+      out += fmt::format("{}{}", &p == side.callers.data() ? "           called from " : " < ", text(p));
+    if (!side.callers.empty()) out += '\n';
   }
 }
 
@@ -68,8 +71,15 @@ nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.
 nlohmann::json json(const finding_side& side) {
   nlohmann::json through = nlohmann::json::array();
   for (const code_place& p : side.through) through.push_back(json(p));
-  return {{"action", side.action}, {"at", json(side.at)}, {"through", through}, {"block", {side.block.x, side.block.y, side.block.z}},
-          {"thread", side.thread}, {"when", side.when}};
+  nlohmann::json callers = nlohmann::json::array();
+  for (const code_place& p : side.callers) callers.push_back(json(p));
+  return {{"action", side.action},
+          {"at", json(side.at)},
+          {"through", through},
+          {"callers", callers},
+          {"block", {side.block.x, side.block.y, side.block.z}},
+          {"thread", side.thread},
+          {"when", side.when}};
 }
 
 }  // namespace

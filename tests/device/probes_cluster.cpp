@@ -50,15 +50,28 @@ probe exchange() {
   });
 }
 
+probe arrivals(std::size_t cluster, extent3 grid) {
+  return on_clusters("arrivals", 64, cluster, grid, true, [=](std::size_t first, std::size_t rank, std::size_t t) {
+    std::uint32_t sum = in_at((first + rank) * 64 + 63 - t);
+    for (std::size_t other = 0; other < cluster; ++other) sum = sum * 3 + in_at((first + other) * 64 + rank);
+    return sum;
+  });
+}
+
 }  // namespace
 
 std::vector<probe> cluster_probes() {
-  return {indices(1, {3, 2, 1}),    indices(2, {4, 3, 2}),   indices(3, {9, 1, 2}),
-          indices(7, {7, 1, 1}),    indices(8, {16, 2, 1}),  indices(16, {32, 1, 1}),
-          ring(97, 1, {3, 1, 1}),   ring(97, 2, {6, 2, 1}),  ring(97, 4, {8, 1, 3}),
-          ring(97, 5, {10, 1, 1}),  ring(512, 2, {2, 3, 1}), ring(512, 8, {8, 1, 1}),
-          ring(97, 16, {16, 2, 1}), places(2, {6, 1, 1}),    places(4, {4, 2, 1}),
-          leavers(2, {4, 2, 1}),    leavers(3, {3, 1, 1}),   exchange()};
+  return {indices(1, {3, 2, 1}),    indices(2, {4, 3, 2}),
+          indices(3, {9, 1, 2}),    indices(7, {7, 1, 1}),
+          indices(8, {16, 2, 1}),   indices(16, {32, 1, 1}),
+          ring(97, 1, {3, 1, 1}),   ring(97, 2, {6, 2, 1}),
+          ring(97, 4, {8, 1, 3}),   ring(97, 5, {10, 1, 1}),
+          ring(512, 2, {2, 3, 1}),  ring(512, 8, {8, 1, 1}),
+          ring(97, 16, {16, 2, 1}), places(2, {6, 1, 1}),
+          places(4, {4, 2, 1}),     leavers(2, {4, 2, 1}),
+          leavers(3, {3, 1, 1}),    exchange(),
+          arrivals(1, {2, 1, 1}),   arrivals(3, {6, 2, 1}),
+          arrivals(8, {8, 1, 1}),   {"there-and-back", {}, 64, 64, [](std::size_t i) { return in_at(63 - i) * 5 + 1; }, 90}};
 }
 
 }  // namespace antiphase::probe

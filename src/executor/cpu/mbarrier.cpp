@@ -33,15 +33,15 @@ std::uint64_t pack(const fields& f) {
 }
 bool initialised(std::uint64_t word) { return word >> 63 == 0 && (word & mask20) != 0; }
 
-void require_place(const thread_state& self, const std::uint64_t* word, place where) {
+void require_place(const thread_state& self, const machine::block_view& block, const std::uint64_t* word, place where) {
   if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) fail(self, fault::barrier_misuse, where, "an mbarrier is not aligned to 8 bytes");
   const auto* at = reinterpret_cast<const unsigned char*>(word);
-  if (at < self.block->shared || at + sizeof *word > self.block->shared + self.block->shared_bytes)
+  if (at < block.shared || at + sizeof *word > block.shared + block.shared_bytes)
     fail(self, fault::barrier_misuse, where,
-         fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
+         fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", block.shared_bytes));
 }
-void require_barrier(thread_state& self, const std::uint64_t* word, place where) {
-  require_place(self, word, where);
+void require_barrier(thread_state& self, const machine::block_view& block, const std::uint64_t* word, place where) {
+  require_place(self, block, word, where);
   if (observer* watch = self.owner->watch()) watch->mbarrier_touched(self, word, where);
   if (!initialised(*word)) fail(self, fault::barrier_misuse, where, "an mbarrier is used before it is initialised");
 }
@@ -86,7 +86,7 @@ void land(block_state& block, worker& owner, const bulk_load_state& load) {
 }
 
 void issue(thread_state& self, bulk_load_state load, place where) {
-  require_barrier(self, load.word, where);
+  require_barrier(self, *self.block, load.word, where);
   const char* what = load.box != nullptr ? "tensor load" : "bulk load";
   const auto* at = static_cast<const unsigned char*>(load.to);
   if (at < self.block->shared || at + load.bytes > self.block->shared + self.block->shared_bytes)
@@ -111,7 +111,7 @@ using namespace cpu_detail;
 
 void mbarrier_init(std::uint64_t* word, int parties, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  require_place(self, word, where);
+  require_place(self, *self.block, word, where);
   if (parties <= 0 || parties > byte_limit)
     fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
   if (observer* watch = self.owner->watch()) watch->mbarrier_initialised(self, word, where);
@@ -119,22 +119,55 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }
 
-void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
-  require_barrier(self, word, where);
+namespace {
+
+fields with_bytes(const thread_state& self, fields f, int bytes, place where) {
+  f.bytes += bytes;
+  if (f.bytes > byte_limit)
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
+  return f;
+}
+
+// `count` parties arrive at an mbarrier of this block.
+void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int count, int bytes_expected, place where) {
+  require_barrier(self, block, word, where);
   fields f = unpack(*word);
   if (f.missing == 0)
     fail(self, fault::barrier_misuse, where,
          fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
-  f.bytes += bytes_expected;
-  if (f.bytes > byte_limit)
-    fail(self, fault::barrier_misuse, where,
-         fmt::format("an mbarrier is to expect {} bytes in a phase, it can count {}", f.bytes, byte_limit));
-  --f.missing;
-  mbarrier_clock& time = self.home->clock_of(word);
+  if (count < 1 || static_cast<std::uint32_t>(count) > f.missing)
+    fail(self, fault::barrier_misuse, where, fmt::format("{} arrivals at an mbarrier that misses {} in this phase", count, f.missing));
+  f = with_bytes(self, f, bytes_expected, where);
+  f.missing -= static_cast<std::uint32_t>(count);
+  mbarrier_clock& time = block.clock_of(word);
   time.latest = std::max(time.latest, self.time.now());
   if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word);
-  if (advance(word, f)) phase_ended(*self.home, *self.owner, word);
+  if (advance(word, f)) phase_ended(block, *self.owner, word);
+}
+
+}  // namespace
+
+void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  arrive_at(self, *self.home, word, 1, bytes_expected, where);
+}
+void mbarrier_arrive_many(std::uint64_t* word, int count, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  arrive_at(self, *self.home, word, count, 0, where);
+}
+void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const std::ptrdiff_t away = to_shared_of(word, rank, where);
+  self.code = __builtin_return_address(0);
+  block_state& theirs = *self.home->cluster->blocks[static_cast<std::size_t>(rank)];
+  arrive_at(self, theirs, reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(word) + away), 1, 0, where);
+}
+void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.block, word, where);
+  if (bytes < 0) fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier is to expect {} bytes", bytes));
+  *word = pack(with_bytes(self, unpack(*word), bytes, where));
 }
 
 bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
@@ -147,7 +180,7 @@ bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
 
 void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  require_barrier(self, word, where);
+  require_barrier(self, *self.block, word, where);
   observer* watch = self.owner->watch();
   if (cpu_detail::mbarrier_ended(*word, parity)) {
     self.time.wait_until(self.home->clock_of(word).ended);

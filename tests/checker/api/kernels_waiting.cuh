@@ -31,6 +31,13 @@ template <loop_of L, setting S> struct waits {
     } else if constexpr (L == loop_of::compare_exchanges) {
       for (std::uint32_t free = 0; !__atomic_compare_exchange_n(last, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);) free = 0;
       __atomic_store_n(last, 0, __ATOMIC_RELEASE);
+    } else if constexpr (L == loop_of::plain_loads) {
+      while (*last != 0) asm volatile("" ::: "memory");
+    } else if constexpr (L == loop_of::plain_bytes) {
+      while (*reinterpret_cast<unsigned char*>(last) != 0) asm volatile("" ::: "memory");
+    } else if constexpr (L == loop_of::votes) {
+      while (ballot(load_acquire(last) != 0, 7u) != 0) {
+      }
     } else {
       for (std::uint32_t left = 1; left != 0;) {
         left = 0;
@@ -58,6 +65,9 @@ template <setting S> kernel waiting_kernel(loop_of l) {
     case loop_of::updates: return kernel_of<waits<loop_of::updates, S>>("updates");
     case loop_of::exchanges: return kernel_of<waits<loop_of::exchanges, S>>("exchanges");
     case loop_of::compare_exchanges: return kernel_of<waits<loop_of::compare_exchanges, S>>("compare-exchanges");
+    case loop_of::plain_loads: return kernel_of<waits<loop_of::plain_loads, S>>("plain loads");
+    case loop_of::plain_bytes: return kernel_of<waits<loop_of::plain_bytes, S>>("plain bytes");
+    case loop_of::votes: return kernel_of<waits<loop_of::votes, S>>("votes");
     case loop_of::loads_of_many: break;
   }
   return kernel_of<waits<loop_of::loads_of_many, S>>("loads of many");

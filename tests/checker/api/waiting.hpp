@@ -6,9 +6,12 @@
 
 namespace antiphase::test {
 
-enum class loop_of { loads, volatile_loads, updates, exchanges, compare_exchanges, loads_of_many };
-constexpr loop_of all_loops[] = {loop_of::loads,     loop_of::volatile_loads,    loop_of::updates,
-                                 loop_of::exchanges, loop_of::compare_exchanges, loop_of::loads_of_many};
+enum class loop_of { loads, volatile_loads, updates, exchanges, compare_exchanges, loads_of_many, plain_loads, plain_bytes, votes };
+constexpr loop_of all_loops[] = {loop_of::loads,       loop_of::volatile_loads,    loop_of::updates,
+                                 loop_of::exchanges,   loop_of::compare_exchanges, loop_of::loads_of_many,
+                                 loop_of::plain_loads, loop_of::plain_bytes,       loop_of::votes};
+// Loops that look by ordinary loads end too, but race with who sets the word.
+constexpr bool is_plain(loop_of l) { return l == loop_of::plain_loads || l == loop_of::plain_bytes; }
 enum class setting { done, forgotten };
 
 constexpr int waiting_words = 40;

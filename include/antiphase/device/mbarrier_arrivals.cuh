@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// More ways to arrive at an mbarrier: bytes without an arrival, several parties at once, from another block of the cluster.
+#pragma once
+#include <antiphase/device/call_site.cuh>
+#include <antiphase/device/mbarrier.cuh>
+#if !AP_ON_GPU
+#include <antiphase/executor/cpu/machine_verbs.hpp>
+#endif
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+//   expect          the phase under way ends only when so many bytes more have landed; nobody arrives. Orders nothing (sm_90)
+//   arrive_many     as so many calls of arrive() by this thread; 1 or more (sm_90)
+//   arrive_remote   arrives at the mbarrier that the block of that rank has where this one has `mine`; what this thread did before can be
+//                   seen there after wait_remote() (sm_90). That block has begun and not yet ended
+//   wait_remote     as wait(), for a phase at which other blocks of the cluster have arrived
+#if AP_ON_GPU
+AP_DEV void expect(mbarrier& at, bytes n) {
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&at)), "r"(n.count) : "memory");
+}
+AP_DEV void arrive_many(mbarrier& at, int count) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&at)), "r"(count) : "memory");
+}
+AP_DEV void arrive_remote(mbarrier& mine, int rank) {
+  asm volatile(
+      "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(
+          shared_address(&mine)),
+      "r"(rank)
+      : "memory");
+}
+AP_DEV void wait_remote(const mbarrier& at, unsigned parity) {
+  std::uint32_t ended;
+  do {
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+                 : "=r"(ended)
+                 : "r"(shared_address(&at)), "r"(parity)
+                 : "memory");
+  } while (ended == 0);
+}
+#else
+AP_DEV void expect(mbarrier& at, bytes n, call_site where = call_site::current()) { machine::mbarrier_expect(&at.word, n.count, where); }
+AP_DEV void arrive_many(mbarrier& at, int count, call_site where = call_site::current()) {
+  machine::mbarrier_arrive_many(&at.word, count, where);
+}
+AP_DEV void arrive_remote(mbarrier& mine, int rank, call_site where = call_site::current()) {
+  machine::mbarrier_arrive_remote(&mine.word, rank, where);
+}
+AP_DEV void wait_remote(const mbarrier& at, unsigned parity, call_site where = call_site::current()) { at.wait(parity, where); }
+#endif
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

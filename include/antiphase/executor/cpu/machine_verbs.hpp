@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the machine that few kernels need; the headers of those verbs include this.
+#pragma once
+#include <antiphase/core/atomic_update.hpp>
+#include <antiphase/executor/cpu/machine.hpp>
+#include <cstdint>
+
+namespace antiphase::machine {
+
+// An atomic operation on an integer of 4 or 8 bytes; returns what was there before. `expected`: of compare_exchange.
+struct atomic_step {
+  atomic_update what;
+  ordering how;
+  scope reach;
+  int bytes;
+  bool is_signed;  // min and max
+};
+std::uint64_t update(void* at, const atomic_step& step, std::uint64_t value, std::uint64_t expected, place where);
+
+// An mbarrier expects so many bytes more in the phase under way; `count` parties arrive at once; one arrives at the mbarrier that the block
+// of that rank in the cluster has at the same place.
+void mbarrier_expect(std::uint64_t* word, int bytes, place where);
+void mbarrier_arrive_many(std::uint64_t* word, int count, place where);
+void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where);
+
+// A block barrier that counts: how many threads took part, and how many of them said yes.
+struct vote_count {
+  int yes, all;
+};
+vote_count block_vote(bool yes, place where);
+
+}  // namespace antiphase::machine
