@@ -12,21 +12,21 @@
 static int faults = 0;
 static const char* subject = "";
 
-#define EXPECT(what)                                                                                                            \
-  do {                                                                                                                          \
-    if (!(what)) {                                                                                                              \
-      ++faults;                                                                                                                 \
-      printf("%s:%d: %s: expected %s; last message: %s\n", __FILE__, __LINE__, subject, #what, antiphase_last_message());       \
-    }                                                                                                                           \
+#define EXPECT(what)                                                                                                      \
+  do {                                                                                                                    \
+    if (!(what)) {                                                                                                        \
+      ++faults;                                                                                                           \
+      printf("%s:%d: %s: expected %s; last message: %s\n", __FILE__, __LINE__, subject, #what, antiphase_last_message()); \
+    }                                                                                                                     \
   } while (0)
-#define REFUSED(call, status, words)                                                                                            \
-  do {                                                                                                                          \
-    const antiphase_status was_ = (call);                                                                                       \
-    if (was_ != (status) || strstr(antiphase_last_message(), (words)) == NULL) {                                                \
-      ++faults;                                                                                                                 \
+#define REFUSED(call, status, words)                                                                                              \
+  do {                                                                                                                            \
+    const antiphase_status was_ = (call);                                                                                         \
+    if (was_ != (status) || strstr(antiphase_last_message(), (words)) == NULL) {                                                  \
+      ++faults;                                                                                                                   \
       printf("%s:%d: %s: expected %s with '%s', got %s: %s\n", __FILE__, __LINE__, subject, antiphase_status_name(status), words, \
-             antiphase_status_name(was_), antiphase_last_message());                                                           \
-    }                                                                                                                           \
+             antiphase_status_name(was_), antiphase_last_message());                                                              \
+    }                                                                                                                             \
   } while (0)
 
 // ---- A matrix in more memory than it has elements, and what a product should be --------------------------------------------------------
@@ -47,7 +47,9 @@ static matrix matrix_of(int64_t row_stride, int64_t column_stride, int64_t batch
   for (int i = 0; i < ROOM; ++i) x.memory[i] = seed == 0 ? untouched : (float)((i * 7919 + seed * 104729) % 1009 - 504) / 256.0f;
   return x;
 }
-static float* at(matrix x, int64_t i, int64_t j, int64_t l) { return x.first + i * x.row_stride + j * x.column_stride + l * x.batch_stride; }
+static float* at(matrix x, int64_t i, int64_t j, int64_t l) {
+  return x.first + i * x.row_stride + j * x.column_stride + l * x.batch_stride;
+}
 
 static double applied(int function, double v) {
   switch (function) {
@@ -66,9 +68,12 @@ static antiphase_sgemm_args args_of(operands* x, int64_t m, int64_t n, int64_t k
   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
   args.device = ANTIPHASE_CPU;
   args.m = m, args.n = n, args.k = k;
-  args.a = x->a.first, args.a_row_stride = x->a.row_stride, args.a_column_stride = x->a.column_stride, args.a_batch_stride = x->a.batch_stride;
-  args.b = x->b.first, args.b_row_stride = x->b.row_stride, args.b_column_stride = x->b.column_stride, args.b_batch_stride = x->b.batch_stride;
-  args.c = x->c.first, args.c_row_stride = x->c.row_stride, args.c_column_stride = x->c.column_stride, args.c_batch_stride = x->c.batch_stride;
+  args.a = x->a.first, args.a_row_stride = x->a.row_stride, args.a_column_stride = x->a.column_stride,
+  args.a_batch_stride = x->a.batch_stride;
+  args.b = x->b.first, args.b_row_stride = x->b.row_stride, args.b_column_stride = x->b.column_stride,
+  args.b_batch_stride = x->b.batch_stride;
+  args.c = x->c.first, args.c_row_stride = x->c.row_stride, args.c_column_stride = x->c.column_stride,
+  args.c_batch_stride = x->c.batch_stride;
   return args;
 }
 static void fill_c(operands* x, const antiphase_sgemm_args* args) {
@@ -76,7 +81,8 @@ static void fill_c(operands* x, const antiphase_sgemm_args* args) {
   x->before = matrix_of(x->c.row_stride, x->c.column_stride, x->c.batch_stride, 0);
   for (int64_t l = 0; l < args->batch; ++l)
     for (int64_t i = 0; i < args->m; ++i)
-      for (int64_t j = 0; j < args->n; ++j) *at(x->c, i, j, l) = args->beta == 0 ? NAN : (float)((i * 31 + j * 17 + l * 7) % 23 - 11) / 8.0f;
+      for (int64_t j = 0; j < args->n; ++j)
+        *at(x->c, i, j, l) = args->beta == 0 ? NAN : (float)((i * 31 + j * 17 + l * 7) % 23 - 11) / 8.0f;
   memcpy(x->before.memory, x->c.memory, ROOM * sizeof(float));
 }
 static void let_go(operands* x) { free(x->a.memory), free(x->b.memory), free(x->c.memory), free(x->before.memory); }
@@ -108,7 +114,8 @@ static int wrong_in(const operands* x, const antiphase_sgemm_args* args) {
 }
 static int c_is_unchanged(const operands* x) { return memcmp(x->before.memory, x->c.memory, ROOM * sizeof(float)) == 0; }
 
-// ---- Products ----------------------------------------------------------------------------------------------------------------------------
+// ---- Products
+// ----------------------------------------------------------------------------------------------------------------------------
 
 static void products_of_any_strides(void) {
   subject = "strides";
@@ -268,7 +275,8 @@ static void bad_products(void) {
   BAD(args.device = -3, ANTIPHASE_BAD_REQUEST, "device is -3");
   BAD(args.device = 4711, ANTIPHASE_NOT_SUPPORTED, antiphase_device_count() > 0 ? "no CUDA device 4711" : "cannot run on a GPU");
   BAD(args.column_bias = args.c, ANTIPHASE_BAD_REQUEST, "the bias of columns");
-  if (antiphase_device_count() == 0) BAD(args.device = ANTIPHASE_CURRENT_DEVICE, ANTIPHASE_NOT_SUPPORTED, "there is no current CUDA device");
+  if (antiphase_device_count() == 0)
+    BAD(args.device = ANTIPHASE_CURRENT_DEVICE, ANTIPHASE_NOT_SUPPORTED, "there is no current CUDA device");
 #undef BAD
   REFUSED(antiphase_sgemm(NULL, NULL), ANTIPHASE_BAD_REQUEST, "antiphase_sgemm_args is a null pointer");
   REFUSED(antiphase_synchronize(-7, NULL), ANTIPHASE_BAD_REQUEST, "device is -7");
@@ -317,7 +325,8 @@ static void structs_of_other_versions(void) {
   let_go(&x);
 }
 
-// ---- The allocator -----------------------------------------------------------------------------------------------------------------------
+// ---- The allocator
+// -----------------------------------------------------------------------------------------------------------------------
 
 typedef struct counted {
   size_t allocated, deallocated, bytes;
@@ -367,7 +376,8 @@ static void allocators(void) {
   let_go(&x);
 }
 
-// ---- Scans -------------------------------------------------------------------------------------------------------------------------------
+// ---- Scans
+// -------------------------------------------------------------------------------------------------------------------------------
 
 static void scans(void) {
   subject = "scans";
@@ -447,12 +457,12 @@ static void scans(void) {
 
   subject = "bad scans";
   memset(y, 0, sizeof y);
-#define BAD(change, status, words)                       \
-  do {                                                   \
-    antiphase_scan_args bad = floats;                    \
-    change;                                              \
-    REFUSED(antiphase_scan(&bad, NULL), status, words);  \
-    for (int i = 0; i < 5000; ++i) EXPECT(y[i] == 0);    \
+#define BAD(change, status, words)                      \
+  do {                                                  \
+    antiphase_scan_args bad = floats;                   \
+    change;                                             \
+    REFUSED(antiphase_scan(&bad, NULL), status, words); \
+    for (int i = 0; i < 5000; ++i) EXPECT(y[i] == 0);   \
   } while (0)
   BAD(bad.type = 13, ANTIPHASE_BAD_REQUEST, "type is 13: expected 0 to 12");
   BAD(bad.type = -1, ANTIPHASE_BAD_REQUEST, "type is -1");
@@ -469,7 +479,8 @@ static void scans(void) {
 #undef BAD
 }
 
-// ---- Threads, names ----------------------------------------------------------------------------------------------------------------------
+// ---- Threads, names
+// ----------------------------------------------------------------------------------------------------------------------
 
 static pthread_barrier_t both_have_failed;
 static void* fail_in_a_thread(void* number) {
