@@ -122,6 +122,9 @@ typedef struct antiphase_sgemm_args {
 ANTIPHASE_API antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args, antiphase_stream on);
 // The bytes that the call takes; 0 if it needs none. Never fewer when m, n, k or the batch grow.
 ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes);
+// How many times faster than FP32 multiply-adds at four fifths of the device's peak rate the call is predicted to be: more than 1, and no
+// BLAS that was measured is expected to be faster. No prediction is made for ANTIPHASE_CPU: it is that of the GPU which it simulates.
+ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
 // What the call would run, and why: lines of text, cut off where `room` bytes with the final 0 end (4096 is enough for most).
 ANTIPHASE_API antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room);
 

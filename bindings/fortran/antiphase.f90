@@ -101,6 +101,11 @@ module antiphase
       type(antiphase_sgemm_args), intent(in) :: args
       integer(c_size_t), intent(out) :: bytes
     end function
+    integer(c_int) function antiphase_sgemm_gain(args, times) bind(c)
+      import
+      type(antiphase_sgemm_args), intent(in) :: args
+      real(c_double), intent(out) :: times
+    end function
     integer(c_int) function antiphase_sgemm_explain(args, text, room) bind(c)
       import
       type(antiphase_sgemm_args), intent(in) :: args

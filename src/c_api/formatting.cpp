@@ -11,7 +11,5 @@ namespace antiphase::c_api {
 [[gnu::used]] std::string formatted_at_run_time(std::string_view how, int whole, double real, const char* text) {
   return fmt::vformat(fmt::string_view(how.data(), how.size()), fmt::make_format_args(whole, real, text));
 }
-[[gnu::used]] bool printable(std::uint32_t point) { return fmt::detail::is_printable(point); }
-[[gnu::used]] void throw_format_error(const char* text) { fmt::detail::throw_format_error(text); }
 
 }  // namespace antiphase::c_api

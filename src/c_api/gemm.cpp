@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/gemm.hpp>
+#include <antiphase/gemm/gain.hpp>
 #include <cstddef>
 #include <string>
 
@@ -65,6 +66,7 @@ std::string in_words(const gemm_choice& c) {
 }  // namespace
 }  // namespace antiphase::c_api
 
+using namespace antiphase;
 using namespace antiphase::c_api;
 
 antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args, antiphase_stream on) {
@@ -78,6 +80,14 @@ antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, siz
   return guarded([&] {
     const product p = product_of(args, nullptr);
     required(bytes) = gemm_workspace(p.where, p.what, p.how);
+  });
+}
+
+antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times) {
+  return guarded([&] {
+    const product p = product_of(args, nullptr);
+    if (times == nullptr) throw bad_request("times is a null pointer: expected where to write a number");
+    *times = multiply_adds_seconds(p.where.limits(), p.what, p.how.batch) / explain(p.where, p.what, p.how).predicted;
   });
 }
 

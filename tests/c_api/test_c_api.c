@@ -128,6 +128,7 @@ static void products_of_any_strides(void) {
       x.b = layout & 2 ? matrix_of(1, k + 1, 0, 2) : matrix_of(n + 5, 1, 0, 2);
       x.c = layout & 4 ? matrix_of(1, m + 4, 0, 0) : matrix_of(n + 1, 1, 0, 0);
       if (layout == 3) x.a.row_stride = -2, x.a.column_stride = 2 * m + 1, x.c.row_stride = -(2 * n + 3), x.c.column_stride = 2;
+      if (layout == 5) x.a.column_stride = 0, x.b.row_stride = 0;  // the same column, and the same row, again and again
       antiphase_sgemm_args args = args_of(&x, m, n, k);
       args.alpha = layout % 2 ? 1.0f : -0.75f;
       args.beta = layout % 3 ? 0.0f : 0.5f;
@@ -217,6 +218,28 @@ static void options_of_products(void) {
   REFUSED(antiphase_sgemm_explain(&args, text, 0), ANTIPHASE_BAD_REQUEST, "text has no room");
   REFUSED(antiphase_sgemm_explain(&args, NULL, 5), ANTIPHASE_BAD_REQUEST, "text has no room");
   let_go(&x);
+}
+
+static void gains(void) {
+  subject = "gains";
+  // Nothing is read: addresses count as such.
+  static float somewhere[8];
+  antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
+  args.device = ANTIPHASE_CPU;
+  double large = 0, small = 0, added = 0;
+  args.m = args.n = args.k = 4096;
+  args.a = somewhere, args.b = somewhere, args.c = somewhere + 4;
+  EXPECT(antiphase_sgemm_gain(&args, &large) == ANTIPHASE_OK);
+  EXPECT(large > 2 && large < 10);
+  args.m = args.n = args.k = 64;
+  EXPECT(antiphase_sgemm_gain(&args, &small) == ANTIPHASE_OK);
+  EXPECT(small > 0 && small < 1);
+  args.m = args.n = 7680, args.k = 64;
+  EXPECT(antiphase_sgemm_gain(&args, &large) == ANTIPHASE_OK);
+  args.beta = 1;
+  EXPECT(antiphase_sgemm_gain(&args, &added) == ANTIPHASE_OK);
+  EXPECT(added > 0 && added < large * 1.5);
+  REFUSED(antiphase_sgemm_gain(&args, NULL), ANTIPHASE_BAD_REQUEST, "times is a null pointer");
 }
 
 static void workspaces_of_products(void) {
@@ -521,6 +544,7 @@ int main(void) {
   batches_with_biases_and_functions();
   nothing_to_multiply();
   options_of_products();
+  gains();
   workspaces_of_products();
   bad_products();
   structs_of_other_versions();
