@@ -2,6 +2,9 @@
 // What of cuBLAS's binary interface the interposer knows: numbers, and how functions are called. No header of cuBLAS is needed, and any of
 // its versions 11 to 13 may be in use.
 #pragma once
+#include <antiphase.h>
+
+#include <cstddef>
 #include <cstdint>
 
 namespace antiphase::cublas {
@@ -28,5 +31,35 @@ template <class Int> using sgemm_strided_function = int(handle, int, int, Int, I
 template <class Int> using gemm_strided_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void*, int, Int, long long,
                                                           const void*, int, Int, long long, const void*, void*, int, Int, long long, Int,
                                                           int, int);
+
+// Of cuBLASLt: descriptions of products and layouts of matrices are asked for their attributes by number.
+using description = void*;  // cublasLtMatmulDesc_t
+using layout = void*;       // cublasLtMatrixLayout_t
+using attribute_function = int(void*, int, void*, std::size_t, std::size_t*);
+using lt_matmul_function = int(handle, description, const void*, const void*, layout, const void*, layout, const void*, const void*, layout,
+                               void*, layout, const void*, void*, std::size_t, antiphase_stream);
+
+enum class of_product {
+  compute = 0,
+  scale = 1,
+  pointers = 2,
+  op_a = 3,
+  op_b = 4,
+  op_c = 5,
+  fill = 6,
+  epilogue = 7,
+  bias = 8,
+  bias_stride = 10,
+  scale_of_a = 17,
+  scale_of_b = 18,
+  scale_of_c = 19,
+  scale_of_d = 20,
+  largest = 21,
+  bias_type = 26,
+};
+enum class of_layout { type = 0, order = 1, rows = 2, columns = 3, ld = 4, count = 5, stride = 6, plane = 7, batch_mode = 8 };
+constexpr int order_columns = 0, order_rows = 1;
+constexpr int fill_full = 2;
+constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4;  // of bits, but for the first
 
 }  // namespace antiphase::cublas

@@ -12,10 +12,13 @@ template <class Function> struct next {
   const original& of;
   next(function which, const void* called_from) : of(original_of(which, called_from)) {}
   template <class... Arguments> int operator()(const product& p, handle on, Arguments... rest) const {
-    if (const auto status = taken(of, on, p)) return *status;
+    if (const auto status = taken([&] { return request_of(of, on, p); })) return *status;
+    return passed_on(on, rest...);
+  }
+  template <class... Arguments> int passed_on(Arguments... all) const {
     if (of.function == nullptr) return status_not_initialized;
     const passing_on now;
-    return reinterpret_cast<Function*>(of.function)(on, rest...);
+    return reinterpret_cast<Function*>(of.function)(all...);
   }
 };
 
@@ -190,6 +193,15 @@ int cublasGemmStridedBatchedEx_64(handle on, int ta, int tb, std::int64_t m, std
                          type_b, ldb, step_b, beta, c, type_c, ldc, step_c, count, compute, algorithm);
 }
 
+int cublasLtMatmul(handle on, description how, const void* alpha, const void* a, layout of_a, const void* b, layout of_b, const void* beta,
+                   const void* c, layout of_c, void* d, layout of_d, const void* algorithm, void* workspace, std::size_t bytes,
+                   antiphase_stream stream) {
+  const next<lt_matmul_function> original(function::lt_matmul, __builtin_return_address(0));
+  const lt_product p{how, alpha, a, b, beta, c, d, of_a, of_b, of_c, of_d, stream};
+  if (const auto status = taken([&] { return on == nullptr ? std::nullopt : request_of(original.of, p); })) return *status;
+  return original.passed_on(on, how, alpha, a, of_a, b, of_b, beta, c, of_c, d, of_d, algorithm, workspace, bytes, stream);
+}
+
 }  // extern "C"
 
 void* antiphase::cublas::entry_of(function which) {
@@ -205,6 +217,7 @@ void* antiphase::cublas::entry_of(function which) {
     case function::sgemm_strided_64: return address(cublasSgemmStridedBatched_64);
     case function::gemm_strided_ex: return address(cublasGemmStridedBatchedEx);
     case function::gemm_strided_ex_64: return address(cublasGemmStridedBatchedEx_64);
+    case function::lt_matmul: return address(cublasLtMatmul);
   }
   return nullptr;
 }

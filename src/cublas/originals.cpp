@@ -22,7 +22,8 @@ constexpr std::array<const char*, functions> names = {"cublasSgemm_v2",
                                                       "cublasSgemmStridedBatched",
                                                       "cublasSgemmStridedBatched_64",
                                                       "cublasGemmStridedBatchedEx",
-                                                      "cublasGemmStridedBatchedEx_64"};
+                                                      "cublasGemmStridedBatchedEx_64",
+                                                      "cublasLtMatmul"};
 
 // The library that an address belongs to; nothing if to none.
 Dl_info library_of(const void* address) {
@@ -38,7 +39,7 @@ bool is_cublas(const void* address) {
   const char* const path = library_of(address).dli_fname;
   if (path == nullptr) return false;
   const std::string_view file(path);
-  return file.substr(file.rfind('/') + 1).starts_with("libcublas.");
+  return file.substr(file.rfind('/') + 1).starts_with("libcublas");
 }
 
 // A library that is loaded already. It stays: its functions are remembered.
@@ -57,8 +58,10 @@ void* search(function which, const void* called_from) {
   if (void* const found = function_in(loaded(library_of(called_from).dli_fname), name)) return found;
   if (void* const asked_for = remembered[static_cast<std::size_t>(which)]) return asked_for;
   if (void* const next = function_in(RTLD_NEXT, name)) return next;  // of programs, which are loaded under no name
-  for (const char* const file : {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"})
-    if (void* const found = function_in(loaded(file), name)) return found;
+  static constexpr const char* files[][2] = {
+      {"libcublas.so.13", "libcublasLt.so.13"}, {"libcublas.so.12", "libcublasLt.so.12"}, {"libcublas.so.11", "libcublasLt.so.11"}};
+  for (const auto& version : files)
+    if (void* const found = function_in(loaded(version[which == function::lt_matmul]), name)) return found;
   return nullptr;
 }
 
@@ -70,6 +73,8 @@ original made_of(void* found) {
   find(all.stream, "cublasGetStream_v2");
   find(all.pointer_mode, "cublasGetPointerMode_v2");
   find(all.math_mode, "cublasGetMathMode");
+  find(all.of_product, "cublasLtMatmulDescGetAttribute");
+  find(all.of_layout, "cublasLtMatrixLayoutGetAttribute");
   return all;
 }
 

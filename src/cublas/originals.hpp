@@ -18,8 +18,9 @@ enum class function {
   sgemm_strided_64,
   gemm_strided_ex,
   gemm_strided_ex_64,
+  lt_matmul,
 };
-constexpr int functions = 10;
+constexpr int functions = 11;
 const char* name_of(function which);
 // Ours.
 void* entry_of(function which);
@@ -31,6 +32,10 @@ struct original {
   int (*pointer_mode)(handle, int* mode) = nullptr;
   int (*math_mode)(handle, int* mode) = nullptr;
 
+  attribute_function* of_product = nullptr;  // of cuBLASLt, whose functions need no more
+  attribute_function* of_layout = nullptr;
+
+  bool is_whole_lt() const { return function != nullptr && of_product != nullptr && of_layout != nullptr; }
   bool is_whole() const { return function != nullptr && stream != nullptr && pointer_mode != nullptr && math_mode != nullptr; }
 };
 

@@ -45,9 +45,6 @@ bool asks_for_fp32(const original& of, handle of_caller, antiphase_stream& on) {
 
 antiphase_sgemm_args arguments_of(const product& p) {
   antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
-  x.device = said().device;
-  x.precision = said().precision;
-  x.if_weaker = ANTIPHASE_REFUSE_WEAKER;
   x.m = p.m, x.n = p.n, x.k = p.k;
   const auto place = [](std::int64_t& row_stride, std::int64_t& column_stride, std::int64_t ld, bool transposed) {
     row_stride = transposed ? ld : 1, column_stride = transposed ? 1 : ld;
@@ -70,7 +67,7 @@ bool pays(const antiphase_sgemm_args& x) {
   if (size * std::cbrt(static_cast<double>(x.batch)) < least) return false;
   constexpr std::size_t most = 4096;
   const auto low_bits = [](const void* at) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 256); };
-  const std::array<std::int64_t, 16> key{x.m,
+  const std::array<std::int64_t, 19> key{x.m,
                                          x.n,
                                          x.k,
                                          x.batch,
@@ -85,8 +82,11 @@ bool pays(const antiphase_sgemm_args& x) {
                                          low_bits(x.a),
                                          low_bits(x.b),
                                          low_bits(x.c),
-                                         x.beta != 0};
-  static thread_local std::map<std::array<std::int64_t, 16>, bool> known;
+                                         x.beta != 0,
+                                         x.c_row_stride,
+                                         x.function,
+                                         x.row_bias != nullptr};
+  static thread_local std::map<std::array<std::int64_t, 19>, bool> known;
   if (const auto found = known.find(key); found != known.end()) return found->second;
   double times = 0;
   const bool yes = antiphase_sgemm_gain(&x, &times) == ANTIPHASE_OK && times > gain;
@@ -99,15 +99,25 @@ bool pays(const antiphase_sgemm_args& x) {
 passing_on::passing_on() noexcept { ++originals_under_way; }
 passing_on::~passing_on() { --originals_under_way; }
 
-std::optional<int> taken(const original& of, handle of_caller, const product& p) noexcept try {
-  if (originals_under_way > 0) return std::nullopt;
-  ++all.passed_on;
+std::optional<request> request_of(const original& of, handle of_caller, const product& p) {
   antiphase_stream on = nullptr;
-  if (said().disabled || !of.is_whole() || of_caller == nullptr || !is_sensible(p) || !asks_for_fp32(of, of_caller, on))
-    return std::nullopt;
-  const antiphase_sgemm_args x = arguments_of(p);
+  if (!of.is_whole() || of_caller == nullptr || !is_sensible(p) || !asks_for_fp32(of, of_caller, on)) return std::nullopt;
+  return request{arguments_of(p), on};
+}
+
+bool is_considered() {
+  if (originals_under_way > 0) return false;
+  ++all.passed_on;
+  return !said().disabled;
+}
+
+std::optional<int> computed(const request& r) {
+  antiphase_sgemm_args x = r.what;
+  x.device = said().device;
+  x.precision = said().precision;
+  x.if_weaker = ANTIPHASE_REFUSE_WEAKER;
   if (!pays(x)) return std::nullopt;
-  const antiphase_status status = antiphase_sgemm(&x, on);
+  const antiphase_status status = antiphase_sgemm(&x, r.on);
   if (status == ANTIPHASE_OK) {
     --all.passed_on, ++all.taken;
     return status_success;
@@ -115,8 +125,6 @@ std::optional<int> taken(const original& of, handle of_caller, const product& p)
   ++all.failed;
   if (status == ANTIPHASE_DEVICE_ERROR || status == ANTIPHASE_FAILED) return status_execution_failed;  // who knows what C holds
   return std::nullopt;
-} catch (...) {
-  return std::nullopt;  // no memory for what is remembered
 }
 
 }  // namespace antiphase::cublas

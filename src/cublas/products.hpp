@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which products of cuBLAS's callers antiphase computes.
 #pragma once
+#include <antiphase.h>
+
 #include <cstdint>
 #include <optional>
 
+#include "src/cublas/abi.hpp"
 #include "src/cublas/originals.hpp"
 
 namespace antiphase::cublas {
@@ -28,8 +31,36 @@ class passing_on {
   ~passing_on();
 };
 
-// The status, if antiphase has computed it. Nothing: the original is to be called, with the same arguments; none of them has been touched.
-// cuBLAS judges what makes no sense.
-std::optional<int> taken(const original& of, handle of_caller, const product& p) noexcept;
+// A product as antiphase takes it.
+struct request {
+  antiphase_sgemm_args what;
+  antiphase_stream on;
+};
+// Nothing: it is cuBLAS's, which judges what makes no sense.
+std::optional<request> request_of(const original& of, handle of_caller, const product& p);
+// One of cuBLASLt, with its arguments.
+struct lt_product {
+  description how = nullptr;
+  const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
+  void* d = nullptr;
+  layout of_a = nullptr, of_b = nullptr, of_c = nullptr, of_d = nullptr;
+  antiphase_stream on = nullptr;
+};
+std::optional<request> request_of(const original& of, const lt_product& p);
+
+// Counts a call. Whether it is looked at.
+bool is_considered();
+// The status, if antiphase has computed it.
+std::optional<int> computed(const request& r);
+
+// The status of a call that `read` makes a request of, if antiphase has computed it. Nothing: the original is to be called, with the same
+// arguments; no result has been touched.
+template <class Read> std::optional<int> taken(Read read) noexcept try {
+  if (!is_considered()) return std::nullopt;
+  const std::optional<request> r = read();
+  return r ? computed(*r) : std::nullopt;
+} catch (...) {
+  return std::nullopt;  // there was no memory for what is remembered
+}
 
 }  // namespace antiphase::cublas

@@ -174,6 +174,8 @@ int client_main(int taken) {
       CASE("negative", 0, 0, 0, x.m = -1);
       CASE("lda", 0, 0, 0, x.lda = x.m - 1);
       CASE("lda of the transposed", 1, 0, 0, x.lda = x.k - 1);
+      CASE("the least lda of the transposed", 1, 0, 1, x.lda = x.k);
+      CASE("the least ldb of the transposed", 0, 1, 1, x.ldb = x.n);
       CASE("ldb", 0, 0, 0, x.ldb = x.k - 1);
       CASE("ldb of the transposed", 0, 1, 0, x.ldb = x.n - 1);
       CASE("ldc", 0, 0, 0, x.ldc = x.m - 1);

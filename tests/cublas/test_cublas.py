@@ -5,6 +5,7 @@
     test_cublas.py WHAT --root ROOT --interposer FILE
 
     linked      a program that is linked with cuBLAS, with lazy and with immediate binding
+    lt          cublasLtMatmul
     loaded      libraries that a program loads for itself alone (RTLD_LOCAL), of two versions of cuBLAS in one process
     by_name     one that asks for functions by dlsym()
     settings    what the environment says; what is predicted; the report
@@ -75,6 +76,16 @@ def linked(clients):
         clients.run(1, program, **ON_THE_CPU)
 
 
+def lt(clients):
+    (clients.folder / "fake.map").write_text("libcublasLt.so.13 { global: cublas*; local: *; };\n")
+    fake = clients.compile("fake_cublas_lt.c", "libcublasLt.so.13", "-shared", "-Wl,-soname,libcublasLt.so.13",
+                           f"-Wl,--version-script={clients.folder / 'fake.map'}")
+    client = clients.compile("client_lt.c", "libclient.so", "-shared", fake)
+    clients.execute(clients.host(), 0, client)
+    clients.run(1, clients.host(), client, **ON_THE_CPU)
+    clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
+
+
 def loaded(clients):
     both = [clients.client(f"libclient_{version}.so", version) for version in (13, 12)]
     clients.execute(clients.host(), 0, *both)
@@ -116,12 +127,12 @@ def symbols(clients):
     expect([name for name in needed if not OF_THE_SYSTEM.fullmatch(name)], ["libantiphase.so.0"], "libraries that it asks for")
     shown = {line.split()[-1] for line in clients.execute("nm", "--dynamic", "--defined-only", clients.interposer).stdout.splitlines()}
     kinds = ("Sgemm_v2", "SgemmEx", "GemmEx", "SgemmStridedBatched", "GemmStridedBatchedEx")
-    expect(shown, {f"cublas{kind}{suffix}" for kind in kinds for suffix in ("", "_64")} | {"dlsym"}, "symbols that it shows")
+    expect(shown, {f"cublas{kind}{suffix}" for kind in kinds for suffix in ("", "_64")} | {"cublasLtMatmul", "dlsym"}, "symbols that it shows")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("linked", "loaded", "by_name", "settings", "symbols"))
+    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "settings", "symbols"))
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--interposer", type=pathlib.Path, required=True)
     options = parser.parse_args()
