@@ -157,8 +157,10 @@ int client_main(int taken) {
       on.math_mode = 0;
       CASE("factors on the device", 1, 0, 0, on.pointer_mode = 1);
       on.pointer_mode = 0;
-      CASE("getters fail", 1, 0, 0, on.getters_fail = 1);
+      for (int getter = 1; getter <= 4; getter *= 2) CASE("a getter fails", 1, 0, 0, on.getters_fail = getter);
       on.getters_fail = 0;
+      x = usual(kind, 0, 0), ++seen_passed;
+      if (call(NULL, kind, wide, &x) != 1 || memcmp(c, before, sizeof c) != 0) ++faults, printf("%s: no handle\n", names[kind]);
       if (has_types) {
         CASE("A of halves", 0, 0, 0, x.type_a = 2);
         CASE("B of halves", 0, 0, 0, x.type_b = 2);

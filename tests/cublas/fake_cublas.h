@@ -3,11 +3,12 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct fake_handle {
   void* stream;
   int pointer_mode, math_mode;
-  int getters_fail;
+  int getters_fail;  // bits: of the stream, the pointer mode, the math mode
   int calls_itself;  // the product calls another one by its name, as a library may
   int library;       // which fake was called
   int calls;
@@ -49,4 +50,8 @@ typedef struct fake_call {
   long long lda, ldb, ldc, step_a, step_b, step_c, count;
   int type_a, type_b, type_c, compute, algorithm;
 } fake_call;
-int fake_written(char* to, size_t room, const fake_call* call);
+static inline int fake_written(char* to, size_t room, const fake_call* x) {
+  return snprintf(to, room, "%s(%d, %d, %lld, %lld, %lld, %p, %p %d %lld %lld, %p %d %lld %lld, %p, %p %d %lld %lld, %lld, %d, %d)",
+                  x->name, x->ta, x->tb, x->m, x->n, x->k, x->alpha, x->a, x->type_a, x->lda, x->step_a, x->b, x->type_b, x->ldb, x->step_b,
+                  x->beta, x->c, x->type_c, x->ldc, x->step_c, x->count, x->compute, x->algorithm);
+}

@@ -484,12 +484,11 @@ int cuda_device_count() {
 }
 
 int current_cuda_device() {
-  std::string why;
-  if (cuda_device_count() == 0 && cuda_devices(&why).empty()) throw not_supported("there is no current CUDA device: " + why);
-  // The driver knows what another copy of the runtime in the process has made current; before its first context nobody has.
-  static const auto ask = of_driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice", 2000);
+  // The driver knows what another copy of the runtime in the process has made current; before a thread's first context nobody has.
+  static const auto ask = cuda_device_count() > 0 ? of_driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice", 2000) : nullptr;
   CUdevice current = 0;
   if (ask != nullptr && ask(&current) == CUDA_SUCCESS) return current;
+  if (std::string why; cuda_devices(&why).empty()) throw not_supported("there is no current CUDA device: " + why);
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   return device;
