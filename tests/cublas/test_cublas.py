@@ -72,8 +72,9 @@ def linked(clients):
     for name, flags in (("lazy", ["-Wl,-z,lazy"]), ("now", ["-Wl,-z,now"])):
         client = clients.client(f"libclient_{name}.so", 13, *flags)
         through_a_library = clients.compile("host.c", f"through_{name}", "-DLINKED", *flags, client, clients.folder / "libcublas.so.13")
-        by_itself = clients.compile("host.c", name, "-DLINKED", "-DLIBRARY_EXPECTED=13", clients.sources / "client.c", *flags,
-                                    clients.folder / "libcublas.so.13")
+        # Of a version whose name the interposer does not know.
+        by_itself = clients.compile("host.c", name, "-DLINKED", "-DLIBRARY_EXPECTED=14", clients.sources / "client.c", *flags,
+                                    clients.folder / "libcublas.so.14")
         for program in (through_a_library, by_itself):
             clients.execute(program, 0)  # the client alone
             clients.run(1, program, **ON_THE_CPU)
@@ -90,6 +91,10 @@ def lt(clients):
 
 
 def loaded(clients):
+    # Linked with the interposer itself, in front of cuBLAS: the originals lie behind it.
+    before = clients.compile("client.c", "libclient_before.so", "-shared", "-DLIBRARY_EXPECTED=13", clients.interposer,
+                             f"-Wl,-rpath,{clients.interposer.parent}", clients.folder / "libcublas.so.13")
+    clients.run(1, clients.host(), before, **ON_THE_CPU)
     both = [clients.client(f"libclient_{version}.so", version) for version in (13, 12)]
     clients.execute(clients.host(), 0, *both)
     clients.run(1, clients.host(), *both, **ON_THE_CPU)
