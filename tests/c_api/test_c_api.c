@@ -4,6 +4,8 @@
 #include <antiphase.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -527,6 +529,53 @@ static void messages_of_threads(void) {
   EXPECT(numbers[0] == 1 && numbers[1] == 1);
 }
 
+// Products of several threads, whose memory comes from whichever allocator is in use, and goes back there.
+static atomic_int lent, working;
+static void* lend(void* user, size_t bytes, int device, antiphase_stream on) {
+  (void)user, (void)device, (void)on;
+  ++lent;
+  return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+static void take_back(void* user, void* memory, size_t bytes, int device, antiphase_stream on) {
+  (void)user, (void)bytes, (void)device, (void)on;
+  --lent;
+  free(memory);
+}
+static void* multiply_in_a_thread(void* number) {
+  int wrong = 0;
+  for (int again = 0; again < 4; ++again) {
+    const int64_t m = 20 + 3 * *(int*)number, n = 33, k = 50;
+    operands x = {matrix_of(k, 1, 0, 1 + *(int*)number), matrix_of(n, 1, 0, 9 + again), matrix_of(n, 1, 0, 0), {0}};
+    antiphase_sgemm_args args = args_of(&x, m, n, k);
+    args.policy = again % 2 ? "split" : NULL;
+    fill_c(&x, &args);
+    wrong += antiphase_sgemm(&args, (antiphase_stream)(uintptr_t)(8 + 8 * *(int*)number)) != ANTIPHASE_OK || wrong_in(&x, &args) != 0;
+    let_go(&x);
+  }
+  *(int*)number = wrong;
+  --working;
+  return NULL;
+}
+static void products_of_threads(void) {
+  subject = "products of threads";
+  enum { COUNT = 6 };
+  pthread_t threads[COUNT];
+  int numbers[COUNT];
+  working = COUNT;
+  for (int i = 0; i < COUNT; ++i) numbers[i] = i, pthread_create(&threads[i], NULL, multiply_in_a_thread, &numbers[i]);
+  for (int turn = 0; working > 0; ++turn) {
+    const int ours = turn % 2 == 0;
+    EXPECT(antiphase_set_allocator(ours ? lend : NULL, ours ? take_back : NULL, NULL) == ANTIPHASE_OK);
+    sched_yield();
+  }
+  for (int i = 0; i < COUNT; ++i) {
+    pthread_join(threads[i], NULL);
+    EXPECT(numbers[i] == 0);
+  }
+  EXPECT(antiphase_set_allocator(NULL, NULL, NULL) == ANTIPHASE_OK);
+  EXPECT(lent == 0);
+}
+
 static void names(void) {
   subject = "names";
   EXPECT(antiphase_last_message()[0] == '\0');
@@ -551,6 +600,7 @@ int main(void) {
   allocators();
   scans();
   messages_of_threads();
+  products_of_threads();
   printf("%d faults\n", faults);
   return faults != 0;
 }
