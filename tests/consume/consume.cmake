@@ -96,6 +96,7 @@ if(HOW STREQUAL "package" AND SHARED)
       "-DCMAKE_PREFIX_PATH=${WORK}/installed" -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON)
   run("${CMAKE_COMMAND}" --build "${WORK}/c")
   expect_product("${WORK}/c/consumer" "^600\n")
+  run("${WORK}/installed/bin/antiphase" run -- true)
   file(GLOB_RECURSE interposer "${WORK}/installed/*/libantiphase_cublas.so")
   execute_process(COMMAND "${CMAKE_COMMAND}" -E env "LD_PRELOAD=${interposer}" true ERROR_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
   if(interposer STREQUAL "" OR NOT said STREQUAL "")  # such as: cannot be preloaded, its library is not found
