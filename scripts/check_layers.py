@@ -9,12 +9,13 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
 
     core < device, executor < channel < gemm, scan < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
+    for C       include/antiphase.h, which includes nothing of ours; src/c_api, beside the checker
     in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
 The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
 other, because the family chooses among what its rooms offer. tool and bench see the library as its users do, without src and scan/detail;
-bench has kernels of its own, so also device. A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
+bench has kernels of its own, so also device. So does src/c_api, which makes functions for C of the public ones; src/cublas sees those alone. A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
 neither CUDA nor files. What depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are read there, and
 written where a device is described.
 
@@ -31,7 +32,7 @@ LIBRARY = "include/antiphase/"
 LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "public": 4,
           "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7,
           "src/gemm/finish": 7, "src/gemm/group": 7, "src/gemm/dots": 7, "src/gemm/stream": 7, "src/gemm/narrow": 7,
-          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/checker": 9,
+          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/checker": 9, "c": 5, "src/c_api": 9, "src/cublas": 10,
           "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
@@ -43,6 +44,8 @@ KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/
                     "scan": ("passes", "ring", "wave", "columns")}.items() for room in rooms]
 KNOW_EACH_OTHER += [{"src/gemm/stream", "src/gemm/narrow"}, {"src/gemm/stream", "src/gemm/group"}]  # the same operands, as they lie
 USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
+             "src/c_api": ("the library's public headers and antiphase.h", {"public", "core", "gemm", "scan", "executor", "c"}),
+             "src/cublas": ("antiphase.h", {"c"}),
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
 # Where .major and .minor may stand.
 CAPABILITIES = {LIBRARY + "executor/features.hpp", LIBRARY + "executor/limits.hpp", "src/executor/cpu/cpu_executor.cpp",
@@ -62,7 +65,7 @@ class Tree:
 
     def __init__(self, root):
         self.root = root
-        self.files = sorted(str(path.relative_to(root)) for folder in ("include/antiphase", "src", "tool", "bench")
+        self.files = sorted(str(path.relative_to(root)) for folder in ("include", "src", "tool", "bench")
                             for path in (root / folder).rglob("*") if path.suffix in SUFFIXES)
         self.known = set(self.files)
         self.generated = {path.name.removesuffix(".in") for folder in ("include", "src", "tool", "bench", "cmake")
@@ -102,6 +105,8 @@ class Tree:
 def room_of(file):
     """The room whose layer a file belongs to; None for a folder that has no layer."""
     folder, _, _ = file.rpartition("/")
+    if file == "include/antiphase.h":
+        return "c"
     if file.startswith(LIBRARY):
         folder = folder.removeprefix(LIBRARY.rstrip("/")).lstrip("/") or "public"
     room = next((room for room in WITH_FOLDERS if folder.startswith(room + "/")), folder)
@@ -113,7 +118,9 @@ def judge(file, target):
     source, goal = room_of(file), room_of(target)
     if source == goal or {source, goal} in KNOW_EACH_OTHER or target in BRIDGES.get(source, ()):
         return None
-    user, library = source.split("/")[0], not goal.startswith(("tool", "bench"))
+    if source == "c":
+        return "antiphase.h includes nothing of the project"
+    user, library = source if source in USERS_SEE else source.split("/")[0], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:
         what, rooms = USERS_SEE[user]
         return None if goal in rooms else f"{user} sees {what} only"

@@ -150,7 +150,7 @@ def with_programs(text, root):
     def filled(match):
         lines = (root / match["file"]).read_text().splitlines(keepends=True)
         first, last = (int(match["first"]), int(match["last"])) if match["first"] else (1, len(lines))
-        shown = [line for line in lines[first - 1:last] if not re.match(r"(//|#) SPDX-License-Identifier: ", line)]
+        shown = [line for line in lines[first - 1:last] if not re.match(r"(//|#|!) SPDX-License-Identifier: ", line)]
         return match["before"] + "".join(shown) + "```"
     return re.sub(r"(?P<before><!-- (?:program|output) (?P<file>\S+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n```\w*\n).*?```", filled, text, flags=re.DOTALL)
 

@@ -24,9 +24,9 @@ import sys
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PLACES = ["CMakeLists.txt", "run", ".ci", "bench", "cmake", "examples", "include", "scripts", "src", "tests", "tool"]
+PLACES = ["CMakeLists.txt", "run", ".ci", "bench", "bindings", "cmake", "examples", "include", "scripts", "src", "tests", "tool"]
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
-FORMATTED = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in")
+FORMATTED = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in", ".h", ".c")
 HASHED = (".py", ".cmake", ".cmake.in")  # with comments that begin with #; so have CMakeLists.txt and scripts without a suffix
 AT_ONCE = max(2, os.cpu_count() or 2)
 
@@ -44,6 +44,8 @@ def comment_of(path):
     """How a comment begins in a file, or nothing where no license line is expected."""
     if path.name.endswith(FORMATTED):
         return "//"
+    if path.suffix == ".f90":
+        return "!"
     if path.name.endswith(HASHED) or path.name == "CMakeLists.txt":
         return "#"
     if "." not in path.name and path.is_file():

@@ -26,6 +26,7 @@ constexpr const char* examples =
     "  antiphase trace --stages 1,2,3 -o t.svg      loads and computation overlapping\n"
     "  antiphase check                              races, missing waits in kernels\n"
     "  antiphase tune -o tuning.json                better choices on this GPU\n"
+    "  antiphase run -- python3 train.py            a program's cuBLAS products, faster\n"
     "  antiphase help bench gemm                    a command explained\n"
     "\n"
     "Results go to standard output or the --output file, messages to standard error. An output file appears complete or not at "
@@ -58,6 +59,7 @@ void run(int argc, char** argv) {
   tool::add_trace(program.commands());
   tool::add_check(program.commands());
   tool::add_tune(program.commands());
+  tool::add_run(program.commands());
   program.run(argc, argv);
 }
 

@@ -219,8 +219,12 @@ void require_sensible(const problem& p, const scan_keys& keys) {
   const bool flags = keys.by == segments_by::head_flags;
   if (!flags && keys.by != segments_by::keys)
     throw bad_request(fmt::format("segments_by is {}: expected keys or head_flags", static_cast<int>(keys.by)));
-  if (!flags && (static_cast<int>(keys.type) < 0 || keys.type > last_element || is_half(keys.type)))
-    throw bad_request(fmt::format("the type of keys is {}: expected an integer type, f32 or f64", static_cast<int>(keys.type)));
+  if (!flags) {
+    const bool known = static_cast<int>(keys.type) >= 0 && keys.type <= last_element;
+    if (!known || is_half(keys.type))
+      throw bad_request(fmt::format("the type of keys is {}: expected an integer type, f32 or f64",
+                                    known ? std::string(name(keys.type)) : std::to_string(static_cast<int>(keys.type))));
+  }
   if (is_empty(p)) return;
   const char* const what = flags ? "head flags" : "keys";
   const element type = flags ? element::u8 : keys.type;

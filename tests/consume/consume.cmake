@@ -4,11 +4,20 @@
 #   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the package is found, with CHECKER
 #                  also the checker
 #   pkg_config     the same, but one program is compiled and linked with no more than what pkg-config says
+# With SHARED, package and pkg_config do the same with the shared library and a program in C.
 foreach(name HOW REPOSITORY BUILD WORK GENERATOR COMPILER)
   if("${${name}}" STREQUAL "")
     message(FATAL_ERROR "${name} is not set")
   endif()
 endforeach()
+
+# The example of a product gives 600, of 200 products of 1.5 and 2.
+function(expect_product program pattern)
+  execute_process(COMMAND "${program}" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT said MATCHES "${pattern}")
+    message(FATAL_ERROR "the consumer's product is wrong: expected 600, got: ${said}")
+  endif()
+endfunction()
 
 function(run)
   message(STATUS "${ARGN}")
@@ -19,16 +28,22 @@ endfunction()
 if(HOW STREQUAL "pkg_config")
   file(REMOVE_RECURSE "${WORK}/installed")
   run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")
-  file(GLOB_RECURSE described "${WORK}/installed/*/antiphase.pc")
+  file(GLOB_RECURSE described "${WORK}/installed/*/antiphase-cpp.pc")
   cmake_path(GET described PARENT_PATH folder)
-  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${PKG_CONFIG}" --cflags --libs antiphase
-                  OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(needed UNIX_COMMAND "${said}")
+  macro(ask name)
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${PKG_CONFIG}" --cflags --libs ${name}
+                    OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(needed UNIX_COMMAND "${said}")
+  endmacro()
+  ask(antiphase-cpp)
   separate_arguments(flags UNIX_COMMAND "${FLAGS}")
   run("${COMPILER}" -std=c++20 ${flags} "${REPOSITORY}/examples/gemm.cpp" -o "${WORK}/consumer" ${needed})
-  execute_process(COMMAND "${WORK}/consumer" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
-  if(NOT said MATCHES "^600 on ")  # 200 products of 1.5 and 2
-    message(FATAL_ERROR "the consumer's product is wrong: expected 600, got: ${said}")
+  expect_product("${WORK}/consumer" "^600 on ")
+  if(SHARED)
+    ask(antiphase)
+    cmake_path(GET folder PARENT_PATH libraries)
+    run(cc -std=c99 "${REPOSITORY}/examples/gemm.c" -o "${WORK}/consumer_c" ${needed} "-Wl,-rpath,${libraries}")
+    expect_product("${WORK}/consumer_c" "^600\n")
   endif()
   return()
 endif()
@@ -72,11 +87,22 @@ else()
 endif()
 run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/project" -B "${WORK}/build" ${options})
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --parallel 2 --target consumer own_kernel)
-execute_process(COMMAND "${WORK}/build/consumer" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
-if(NOT said MATCHES "^600 on ")  # 200 products of 1.5 and 2
-  message(FATAL_ERROR "the consumer's product is wrong: expected 600, got: ${said}")
-endif()
+expect_product("${WORK}/build/consumer" "^600 on ")
 run("${WORK}/build/own_kernel")
+
+# A project without C++, and without all that the archive needs.
+if(HOW STREQUAL "package" AND SHARED)
+  run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/project_c" -B "${WORK}/c" -G "${GENERATOR}" "-DCONSUMER_MAIN=${REPOSITORY}/examples/gemm.c"
+      "-DCMAKE_PREFIX_PATH=${WORK}/installed" -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON)
+  run("${CMAKE_COMMAND}" --build "${WORK}/c")
+  expect_product("${WORK}/c/consumer" "^600\n")
+  run("${WORK}/installed/bin/antiphase" run -- true)
+  file(GLOB_RECURSE interposer "${WORK}/installed/*/libantiphase_cublas.so")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "LD_PRELOAD=${interposer}" true ERROR_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  if(interposer STREQUAL "" OR NOT said STREQUAL "")  # such as: cannot be preloaded, its library is not found
+    message(FATAL_ERROR "the installed '${interposer}' cannot be put in front of a program: ${said}")
+  endif()
+endif()
 
 # A kernel of the consumer's own under the checker: the example as it stands, found broken where it is broken.
 if(HOW STREQUAL "package" AND CHECKER)

@@ -29,6 +29,10 @@ CLEAN = {
     "src/gemm/split/plan.hpp": '#include "src/gemm/request.hpp"\n',
     "src/gemm/short/plan.hpp": "#include <vector>\n",
     "src/scan/choose.cpp": "#include <antiphase/scan/detail/block.cuh>\n",
+    "include/antiphase.h": "#include <stddef.h>\n",
+    "src/c_api/gemm.cpp": '#include <antiphase.h>\n#include <antiphase/gemm.hpp>\n#include "src/c_api/status.hpp"\n',
+    "src/cublas/entries.cpp": '#include <antiphase.h>\n',
+    "src/c_api/status.hpp": "#include <antiphase/core/cursor.hpp>\n",
     "tool/files/npy.hpp": "#include <vector>\n",
     "tool/commands/bench/bench.cpp": '#include "tool/files/npy.hpp"\n',
     "tool/main.cpp": '#include <antiphase/gemm.hpp>\n#include "tool/options.hpp"\n#include <cstdio>\n',
@@ -57,7 +61,7 @@ class Layers(unittest.TestCase):
         result = run()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stderr, "")
-        self.assertIn("22 files, 22 includes among them: no upward arrow, no cycle, at most 6 files in a chain", result.stdout)
+        self.assertIn("26 files, 27 includes among them: no upward arrow, no cycle, at most 6 files in a chain", result.stdout)
 
     def test_the_graph_for_graphviz(self):
         result = run({}, "--dot")
@@ -98,6 +102,12 @@ class Layers(unittest.TestCase):
         self.refused({"tool/files/peek.cpp": '#include "src/list.hpp"\n'}, "tool sees the library's public headers only")
         self.refused({"tool/peek.cpp": "#include <antiphase/scan/detail/block.cuh>\n"}, "tool sees the library's public headers only")
         self.refused({"bench/peek.cpp": '#include "../src/list.hpp"\n'}, "bench sees the library's public headers only")
+
+    def test_functions_for_c_are_made_of_public_ones(self):
+        self.refused({"src/c_api/peek.cpp": '#include "src/gemm/request.hpp"\n'}, "src/c_api sees the library's public headers and antiphase.h only")
+        self.refused({"src/cublas/peek.cpp": "#include <antiphase/gemm.hpp>\n"}, "src/cublas sees antiphase.h only")
+        self.refused({"include/antiphase.h": '#include <antiphase/core/cursor.hpp>\n'}, "antiphase.h includes nothing of the project")
+        self.refused({"include/antiphase/core/view.hpp": "#include <antiphase.h>\n"}, "c lies above core")
 
     def test_the_rooms_of_a_family_do_not_meet(self):
         self.refused({"src/gemm/short/meets.hpp": '#include "src/gemm/split/plan.hpp"\n'}, "src/gemm/short and src/gemm/split are of one layer")

@@ -21,5 +21,6 @@ void add_bench(arguments program);
 void add_trace(arguments program);
 void add_check(arguments program);
 void add_tune(arguments program);
+void add_run(arguments program);
 
 }  // namespace antiphase::tool

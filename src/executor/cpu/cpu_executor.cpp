@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/out_of_memory.hpp>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -49,7 +50,7 @@ class cpu_executor final : public executor {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - static_cast<std::size_t>(memory_alignment);
     if (bytes <= most)  // larger sizes overflow inside some versions of operator new
       if (void* memory = ::operator new(std::max<std::size_t>(bytes, 1), memory_alignment, std::nothrow)) return memory;
-    throw device_error(fmt::format("allocating {} bytes on {} failed: there is not so much memory", bytes, options_.limits.name));
+    throw out_of_memory(fmt::format("allocating {} bytes on {} failed: there is not so much memory", bytes, options_.limits.name));
   }
   void deallocate(void* memory) const noexcept override { ::operator delete(memory, memory_alignment); }
   void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override { move(device, host, bytes, on); }

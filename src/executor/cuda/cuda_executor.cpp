@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/out_of_memory.hpp>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -27,8 +28,10 @@ namespace {
 template <class... Args> void check(cudaError_t result, fmt::format_string<Args...> call, Args&&... args) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // an error that is not sticky must not show up at somebody else's next call
-  throw device_error(fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...), cudaGetErrorString(result),
-                                 cudaGetErrorName(result)));
+  const std::string text = fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...), cudaGetErrorString(result),
+                                       cudaGetErrorName(result));
+  if (result == cudaErrorMemoryAllocation) throw out_of_memory(text);
+  throw device_error(text);
 }
 
 // Makes a device current for a scope; the caller's comes back afterwards.
@@ -123,15 +126,19 @@ device_limits describe(int device) {
           .shared_reserved = bytes(cudaDevAttrReservedSharedMemoryPerBlock)};
 }
 
-// The driver's function, which is not linked: a program must start where there is no driver.
-decltype(&cuTensorMapEncodeTiled) find_tensor_map_encoder() {
+// A function of the driver, which is not linked: a program must start where there is no driver. Null if the driver does not have it.
+template <class Function> Function of_driver(const char* name, unsigned version) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
-        "asking the driver for cuTensorMapEncodeTiled");
-  if (found != cudaDriverEntryPointSuccess || function == nullptr)
+  check(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found), "asking the driver for {}", name);
+  return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(function) : nullptr;
+}
+
+decltype(&cuTensorMapEncodeTiled) find_tensor_map_encoder() {
+  const auto function = of_driver<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled", 12000);
+  if (function == nullptr)
     throw not_supported("the NVIDIA driver has no cuTensorMapEncodeTiled: tensor copies need a driver for CUDA 12.0 or newer");
-  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+  return function;
 }
 decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
   static const auto found = find_tensor_map_encoder();
@@ -201,7 +208,7 @@ class cuda_executor final : public executor {
 
   ~cuda_executor() override {
     scratch_.release([this](void* memory) { deallocate(memory); });
-    if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
+    if (pool_.load() != nullptr) cudaMemPoolDestroy(pool_);
   }
 
   target kind() const override { return target::cuda; }
@@ -215,7 +222,8 @@ class cuda_executor final : public executor {
   void* allocate(std::size_t bytes) const override {
     const current_device use(device_);
     void* memory = nullptr;
-    check(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)), "allocating {} bytes on {}", bytes, limits_.name);
+    const auto attempt = [&] { return cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)); };
+    check(once_more_if_full(attempt), "allocating {} bytes on {}", bytes, limits_.name);
     return memory;
   }
   void deallocate(void* memory) const noexcept override { cudaFree(memory); }
@@ -271,7 +279,8 @@ class cuda_executor final : public executor {
     const current_device use(device_);
     std::call_once(pool_made_, [&] { make_pool(); });
     void* memory = nullptr;
-    check(cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on), "borrowing {} bytes on {}", bytes, limits_.name);
+    const auto attempt = [&] { return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on); };
+    check(once_more_if_full(attempt), "borrowing {} bytes on {}", bytes, limits_.name);
     return memory;
   }
   void give_back(void* memory, stream on) const noexcept override {
@@ -280,6 +289,12 @@ class cuda_executor final : public executor {
     cudaSetDevice(device_);
     cudaFreeAsync(memory, on);
     cudaSetDevice(before);
+  }
+
+  // What the pool keeps and no queued work uses goes back to the device.
+  void trim() const {
+    const current_device use(device_);
+    if (pool_.load() != nullptr) check(cudaMemPoolTrimTo(pool_, 0), "giving back what a memory pool keeps on {}", limits_.name);
   }
 
   // An encoded layout holds nothing but the layout, and encoding takes as long as choosing a kernel: 64 of a thread's are kept.
@@ -372,15 +387,28 @@ class cuda_executor final : public executor {
     std::memcpy(&made, &map, sizeof map);
     return made;
   }
-  // A pool of our own: the device's default one returns its memory at every synchronisation, and the next call would wait for more.
+  // Where an allocation finds no room, the pool gives back what it keeps, and it is tried once more.
+  template <class Attempt> cudaError_t once_more_if_full(Attempt attempt) const {
+    const cudaError_t first = attempt();
+    if (first != cudaErrorMemoryAllocation || pool_.load() == nullptr) return first;
+    cudaGetLastError();
+    if (cudaMemPoolTrimTo(pool_, 0) != cudaSuccess) return first;
+    return attempt();
+  }
+  // A pool of our own: the device's default one returns its memory at every synchronisation, and the next call would wait for more. This
+  // one keeps a tenth of the device's memory, and what is in use.
   void make_pool() const {
     const beside_capture not_recorded;
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location = {cudaMemLocationTypeDevice, device_};
-    check(cudaMemPoolCreate(&pool_, &properties), "making a memory pool on {}", limits_.name);
-    cuuint64_t keep = std::numeric_limits<cuuint64_t>::max();
-    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "setting up a memory pool on {}", limits_.name);
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "asking for the memory of {}", limits_.name);
+    cudaMemPool_t made = nullptr;
+    check(cudaMemPoolCreate(&made, &properties), "making a memory pool on {}", limits_.name);
+    pool_ = made;
+    cuuint64_t keep = total / 10;
+    check(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &keep), "setting up a memory pool on {}", limits_.name);
   }
   // The dynamic shared memory of a launch. The kernel is allowed to have more than 48 KiB, or clusters beyond the portable, after asking;
   // once is enough.
@@ -424,7 +452,7 @@ class cuda_executor final : public executor {
   mutable scratch_memory scratch_;
   mutable std::array<std::atomic<std::uint64_t>, 256> asked_{};
   mutable std::once_flag pool_made_;
-  mutable cudaMemPool_t pool_ = nullptr;
+  mutable std::atomic<cudaMemPool_t> pool_ = nullptr;
 };
 
 }  // namespace
@@ -446,6 +474,28 @@ std::vector<device_limits> cuda_devices(std::string* why_none) {
   std::vector<device_limits> devices;
   for (int i = 0; i < count; ++i) devices.push_back(describe(i));
   return devices;
+}
+
+int cuda_device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();
+  return 0;
+}
+
+int current_cuda_device() {
+  // The driver knows what another copy of the runtime in the process has made current; before a thread's first context nobody has.
+  static const auto ask = cuda_device_count() > 0 ? of_driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice", 2000) : nullptr;
+  CUdevice current = 0;
+  if (ask != nullptr && ask(&current) == CUDA_SUCCESS) return current;
+  if (std::string why; cuda_devices(&why).empty()) throw not_supported("there is no current CUDA device: " + why);
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
+void trim_pool(const executor& of) {
+  if (const auto* const one = dynamic_cast<const cuda_executor*>(&of)) one->trim();
 }
 
 std::shared_ptr<const executor> make_cuda_executor(const cuda_options& options) { return std::make_shared<const cuda_executor>(options); }

@@ -15,6 +15,10 @@ std::vector<device_limits> cuda_devices(std::string* why_none) {
   return {};
 }
 
+int cuda_device_count() { return 0; }
+int current_cuda_device() { throw not_supported(fmt::format("there is no current CUDA device: {}", reason)); }
+void trim_pool(const executor&) {}
+
 std::shared_ptr<const executor> make_cuda_executor(const cuda_options&) {
   throw not_supported(fmt::format("cannot run on a GPU: {}", reason));
 }

@@ -18,7 +18,17 @@ struct cuda_options {
 // sentence that says why it is empty.
 std::vector<device_limits> cuda_devices(std::string* why_none = nullptr);
 
-// Throws not_supported, with the reason, if the device cannot be used.
+// How many there are, without a look at them: 0 where cuda_devices() is empty. Never throws.
+int cuda_device_count();
+
+// The number of the device that is current in this thread, whichever copy of the CUDA runtime made it so. Throws not_supported without one.
+int current_cuda_device();
+
+// Gives back to the device what an executor keeps for borrow() and no queued work uses. Executors that keep nothing: does nothing.
+void trim_pool(const executor& of);
+
+// Throws not_supported, with the reason, if the device cannot be used. For borrow() it keeps memory, when a stream has been waited for at
+// most a tenth of the device's; all that is free goes back before an allocation fails (out_of_memory, a device_error).
 std::shared_ptr<const executor> make_cuda_executor(const cuda_options& options = {});
 
 }  // namespace antiphase

@@ -1,0 +1,181 @@
+! SPDX-License-Identifier: Apache-2.0
+! antiphase.h for Fortran: the same functions and argument types, under the same names. docs/c.md has an example.
+!
+! Components have the initialisers' values: type(antiphase_sgemm_args) :: args, then set what you need. Fortran's arrays are column-major: row
+! stride 1, column stride the leading extent.
+module antiphase
+  use, intrinsic :: iso_c_binding
+  implicit none
+  public
+
+  integer(c_int), parameter :: antiphase_ok = 0, antiphase_bad_request = 1, antiphase_not_supported = 2, &
+    antiphase_device_error = 3, antiphase_out_of_memory = 4, antiphase_failed = 5
+  integer(c_int32_t), parameter :: antiphase_cpu = -1, antiphase_current_device = -2
+  integer(c_int32_t), parameter :: antiphase_precision_fp32 = 0, antiphase_precision_strict = 1
+  integer(c_int32_t), parameter :: antiphase_by_shape = 0, antiphase_batch_invariant = 1
+  integer(c_int32_t), parameter :: antiphase_take_weaker = 0, antiphase_refuse_weaker = 1
+  integer(c_int32_t), parameter :: antiphase_identity = 0, antiphase_relu = 1, antiphase_gelu = 2, antiphase_gelu_tanh = 3
+  integer(c_int32_t), parameter :: antiphase_f32 = 1, antiphase_f64 = 2, antiphase_i8 = 3, antiphase_i16 = 4, antiphase_i32 = 5, &
+    antiphase_i64 = 6, antiphase_u8 = 7, antiphase_u16 = 8, antiphase_u32 = 9, antiphase_u64 = 10, antiphase_f16 = 11, &
+    antiphase_bf16 = 12
+  integer(c_int32_t), parameter :: antiphase_sum = 0, antiphase_product = 1, antiphase_min = 2, antiphase_max = 3
+  integer(c_int32_t), parameter :: antiphase_inclusive = 0, antiphase_exclusive = 1
+  integer(c_int32_t), parameter :: antiphase_forward = 0, antiphase_reverse = 1
+  integer(c_int32_t), parameter :: antiphase_by_keys = 0, antiphase_by_head_flags = 1
+
+  integer(c_size_t), parameter, private :: sgemm_bytes = 224, scan_bytes = 120
+
+  type, bind(c) :: antiphase_sgemm_args
+    integer(c_size_t) :: size = sgemm_bytes
+    integer(c_int32_t) :: device = antiphase_current_device
+    integer(c_int32_t) :: precision = antiphase_precision_fp32
+    integer(c_int64_t) :: m = 0, n = 0, k = 0
+    type(c_ptr) :: a = c_null_ptr
+    integer(c_int64_t) :: a_row_stride = 0, a_column_stride = 0
+    type(c_ptr) :: b = c_null_ptr
+    integer(c_int64_t) :: b_row_stride = 0, b_column_stride = 0
+    type(c_ptr) :: c = c_null_ptr
+    integer(c_int64_t) :: c_row_stride = 0, c_column_stride = 0
+    real(c_float) :: alpha = 1, beta = 0
+    integer(c_int64_t) :: batch = 1
+    integer(c_int64_t) :: a_batch_stride = 0, b_batch_stride = 0, c_batch_stride = 0
+    type(c_ptr) :: row_bias = c_null_ptr, column_bias = c_null_ptr
+    integer(c_int64_t) :: row_bias_batch_stride = 0, column_bias_batch_stride = 0
+    integer(c_int32_t) :: function = antiphase_identity
+    integer(c_int32_t) :: reproducible = antiphase_by_shape
+    integer(c_int32_t) :: if_weaker = antiphase_take_weaker
+    integer(c_int32_t) :: reserved = 0
+    type(c_ptr) :: policy = c_null_ptr
+    type(c_ptr) :: workspace = c_null_ptr
+    integer(c_size_t) :: workspace_size = 0
+  end type
+
+  type, bind(c) :: antiphase_scan_args
+    integer(c_size_t) :: size = scan_bytes
+    integer(c_int32_t) :: device = antiphase_current_device
+    integer(c_int32_t) :: type = 0
+    type(c_ptr) :: in = c_null_ptr, out = c_null_ptr
+    integer(c_int64_t) :: outer = 1, length = 0, inner = 1
+    integer(c_int32_t) :: operation = antiphase_sum
+    integer(c_int32_t) :: kind = antiphase_inclusive
+    integer(c_int32_t) :: direction = antiphase_forward
+    integer(c_int32_t) :: result_type = 0
+    type(c_ptr) :: initial = c_null_ptr
+    type(c_ptr) :: keys = c_null_ptr
+    integer(c_int32_t) :: key_type = 0
+    integer(c_int32_t) :: segments = antiphase_by_keys
+    type(c_ptr) :: policy = c_null_ptr
+    type(c_ptr) :: workspace = c_null_ptr
+    integer(c_size_t) :: workspace_size = 0
+  end type
+
+  ! Streams are the cudaStream_t of C, by value: c_null_ptr is the default stream.
+  interface
+    integer(c_int) function antiphase_version() bind(c)
+      import
+    end function
+    integer(c_int) function antiphase_device_count() bind(c)
+      import
+    end function
+    integer(c_int) function antiphase_synchronize(device, on) bind(c)
+      import
+      integer(c_int), value :: device
+      type(c_ptr), value :: on
+    end function
+    integer(c_int) function antiphase_set_allocator(allocate, deallocate, user) bind(c)
+      import
+      type(c_funptr), value :: allocate, deallocate
+      type(c_ptr), value :: user
+    end function
+    integer(c_int) function antiphase_trim(device) bind(c)
+      import
+      integer(c_int), value :: device
+    end function
+    integer(c_int) function antiphase_sgemm(args, on) bind(c)
+      import
+      type(antiphase_sgemm_args), intent(in) :: args
+      type(c_ptr), value :: on
+    end function
+    integer(c_int) function antiphase_sgemm_workspace(args, bytes) bind(c)
+      import
+      type(antiphase_sgemm_args), intent(in) :: args
+      integer(c_size_t), intent(out) :: bytes
+    end function
+    integer(c_int) function antiphase_sgemm_gain(args, times) bind(c)
+      import
+      type(antiphase_sgemm_args), intent(in) :: args
+      real(c_double), intent(out) :: times
+    end function
+    integer(c_int) function antiphase_sgemm_explain(args, text, room) bind(c)
+      import
+      type(antiphase_sgemm_args), intent(in) :: args
+      character(kind=c_char), intent(out) :: text(*)
+      integer(c_size_t), value :: room
+    end function
+    integer(c_int) function antiphase_scan(args, on) bind(c)
+      import
+      type(antiphase_scan_args), intent(in) :: args
+      type(c_ptr), value :: on
+    end function
+    integer(c_int) function antiphase_scan_workspace(args, bytes) bind(c)
+      import
+      type(antiphase_scan_args), intent(in) :: args
+      integer(c_size_t), intent(out) :: bytes
+    end function
+    integer(c_int) function antiphase_scan_prepare_workspace(args, on) bind(c)
+      import
+      type(antiphase_scan_args), intent(in) :: args
+      type(c_ptr), value :: on
+    end function
+    integer(c_int) function antiphase_scan_explain(args, text, room) bind(c)
+      import
+      type(antiphase_scan_args), intent(in) :: args
+      character(kind=c_char), intent(out) :: text(*)
+      integer(c_size_t), value :: room
+    end function
+  end interface
+  private :: text_at
+
+contains
+
+  function antiphase_status_name(status) result(text)
+    integer(c_int), intent(in) :: status
+    character(:), allocatable :: text
+    interface
+      type(c_ptr) function of_status(status) bind(c, name="antiphase_status_name")
+        import
+        integer(c_int), value :: status
+      end function
+    end interface
+    text = text_at(of_status(status))
+  end function
+
+  function antiphase_last_message() result(text)
+    character(:), allocatable :: text
+    interface
+      type(c_ptr) function of_thread() bind(c, name="antiphase_last_message")
+        import
+      end function
+    end interface
+    text = text_at(of_thread())
+  end function
+
+  function text_at(at) result(text)
+    type(c_ptr), intent(in) :: at
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: letters(:)
+    integer :: i
+    interface
+      integer(c_size_t) function strlen(text) bind(c)
+        import
+        type(c_ptr), value :: text
+      end function
+    end interface
+    call c_f_pointer(at, letters, [strlen(at)])
+    allocate (character(size(letters)) :: text)
+    do i = 1, size(letters)
+      text(i:i) = letters(i)
+    end do
+  end function
+
+end module

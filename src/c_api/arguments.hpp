@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Argument structs of callers that were compiled with another version of antiphase.h.
+#pragma once
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace antiphase::c_api {
+
+// The caller's arguments as this library knows them. What an older caller's struct lacks has the initialiser's value. What a newer one's
+// has beyond ours must be 0: it asks for something that this library does not know.
+template <class Arguments> Arguments taken(const Arguments* given, const Arguments& initial, std::size_t least, std::string_view name) {
+  if (given == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected arguments", name));
+  constexpr std::size_t most = 4096;
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  if (size < least || size > most)
+    throw bad_request(fmt::format("{}.size is {}: expected {}, to which the initialiser sets it", name, size, sizeof(Arguments)));
+  Arguments all = initial;
+  std::memcpy(&all, given, std::min(size, sizeof all));
+  all.size = sizeof all;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::size_t i = sizeof all; i < size; ++i)
+    if (bytes[i] != 0)
+      throw not_supported(
+          fmt::format("{} of {} bytes has something in byte {}: this library knows the first {} only", name, size, i, sizeof all));
+  return all;
+}
+
+// The value of a C++ enumeration whose numbers are those of the C one, from 0 on.
+template <class To> To one_of(std::string_view name, std::int32_t value, std::initializer_list<To> all) {
+  if (value < 0 || static_cast<std::size_t>(value) >= all.size())
+    throw bad_request(fmt::format("{} is {}: expected 0 to {}", name, value, all.size() - 1));
+  return all.begin()[value];
+}
+
+inline std::string_view policy_of(const char* policy) { return policy == nullptr ? "auto" : policy; }
+
+// As much of a text as there is room for.
+inline void hand_out(std::string_view text, char* to, std::size_t room) {
+  if (to == nullptr || room == 0) throw bad_request("text has no room: expected at least one byte");
+  to[text.copy(to, room - 1)] = '\0';
+}
+
+inline std::size_t& required(std::size_t* bytes) {
+  if (bytes == nullptr) throw bad_request("bytes is a null pointer: expected where to write a size");
+  return *bytes;
+}
+
+}  // namespace antiphase::c_api

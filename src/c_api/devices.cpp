@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/c_api/devices.hpp"
+
+#include <antiphase.h>
+#include <fmt/format.h>
+
+#include <antiphase/core/error.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "src/c_api/allocator.hpp"
+#include "src/c_api/status.hpp"
+
+namespace antiphase::c_api {
+namespace {
+
+struct place {
+  std::shared_ptr<const executor> own;  // that the library made
+  context lent;                         // the same with the caller's allocator
+};
+
+const place& place_of(int device) {
+  if (device == ANTIPHASE_CURRENT_DEVICE) device = current_cuda_device();
+  if (device < ANTIPHASE_CPU)
+    throw bad_request(fmt::format("device is {}: expected the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE", device));
+  // Never destroyed: threads may still call while the program ends.
+  static auto& change = *new std::mutex;
+  static auto& places = *new std::map<int, place>;
+  const std::scoped_lock lock(change);
+  if (const auto found = places.find(device); found != places.end()) return found->second;
+  auto own = device == ANTIPHASE_CPU ? make_cpu_executor() : make_cuda_executor({.device = device});
+  context lent(with_allocator(own, device));
+  return places.emplace(device, place{std::move(own), std::move(lent)}).first->second;
+}
+
+}  // namespace
+
+const context& where(int device) { return place_of(device).lent; }
+
+}  // namespace antiphase::c_api
+
+using antiphase::c_api::guarded;
+
+int antiphase_device_count(void) {
+  int count = 0;
+  // The runtime may fail in ways of its own where a driver is broken; then there is no device to work on.
+  static_cast<void>(guarded([&] { count = antiphase::cuda_device_count(); }));
+  return count;
+}
+
+antiphase_status antiphase_synchronize(int device, antiphase_stream on) {
+  return guarded([&] { antiphase::c_api::where(device).runs_on().synchronize(on); });
+}
+
+antiphase_status antiphase_trim(int device) {
+  return guarded([&] { antiphase::trim_pool(*antiphase::c_api::place_of(device).own); });
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products for C.
+#include <antiphase.h>
+#include <fmt/format.h>
+
+#include <antiphase/gemm.hpp>
+#include <antiphase/gemm/gain.hpp>
+#include <cstddef>
+#include <string>
+
+#include "src/c_api/arguments.hpp"
+#include "src/c_api/devices.hpp"
+#include "src/c_api/status.hpp"
+
+namespace antiphase::c_api {
+namespace {
+
+// Both strides 0: densely packed rows.
+template <class T>
+matrix_view<T> view(T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride) {
+  if (row_stride == 0 && column_stride == 0) return row_major(data, rows, columns);
+  return {data, rows, columns, row_stride, column_stride};
+}
+
+// A call as gemm() takes it.
+struct product {
+  const context& where;
+  gemm_problem what;
+  gemm_options how;
+};
+product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
+  const antiphase_sgemm_args initial = ANTIPHASE_SGEMM_ARGS_INIT;
+  const antiphase_sgemm_args x = taken(given, initial, offsetof(antiphase_sgemm_args, batch), "antiphase_sgemm_args");
+  if (x.reserved != 0) throw not_supported(fmt::format("reserved is {}: expected 0", x.reserved));
+  gemm_options how;
+  how.accuracy = one_of("precision", x.precision, {precision::fp32, precision::strict});
+  how.policy = policy_of(x.policy);
+  how.batch = {.count = x.batch, .a_stride = x.a_batch_stride, .b_stride = x.b_batch_stride, .c_stride = x.c_batch_stride};
+  how.epilogue.function = one_of("function", x.function, {activation::none, activation::relu, activation::gelu, activation::gelu_tanh});
+  how.epilogue.row_bias = x.row_bias;
+  how.epilogue.column_bias = x.column_bias;
+  how.epilogue.row_bias_stride = x.row_bias_batch_stride;
+  how.epilogue.column_bias_stride = x.column_bias_batch_stride;
+  how.on = on;
+  if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
+  how.reproducible = one_of("reproducible", x.reproducible, {reproducibility::by_shape, reproducibility::batch_invariant});
+  how.if_weaker = one_of("if_weaker", x.if_weaker, {weaker_bound::take, weaker_bound::refuse});
+  return {where(x.device),
+          {.a = view(x.a, x.m, x.k, x.a_row_stride, x.a_column_stride),
+           .b = view(x.b, x.k, x.n, x.b_row_stride, x.b_column_stride),
+           .c = view(x.c, x.m, x.n, x.c_row_stride, x.c_column_stride),
+           .alpha = x.alpha,
+           .beta = x.beta},
+          how};
+}
+
+std::string in_words(const gemm_choice& c) {
+  std::string text = fmt::format("{}: {} blocks of {} x {} outputs, {} bytes of workspace\nbound: {}\n", c.kernel, c.blocks, c.tile.m,
+                                 c.tile.n, c.workspace, to_text(c.bound));
+  for (const std::string& why : c.why) text += why + '\n';
+  for (const auto& other : c.considered) text += fmt::format("considered: {}, {:.3g} us\n", other.kernel, other.predicted * 1e6);
+  for (const std::string& why : c.refused) text += "refused: " + why + '\n';
+  return text + c.tuning + '\n';
+}
+
+}  // namespace
+}  // namespace antiphase::c_api
+
+using namespace antiphase;
+using namespace antiphase::c_api;
+
+antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args, antiphase_stream on) {
+  return guarded([&] {
+    const product p = product_of(args, on);
+    gemm(p.where, p.what, p.how);
+  });
+}
+
+antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes) {
+  return guarded([&] {
+    const product p = product_of(args, nullptr);
+    required(bytes) = gemm_workspace(p.where, p.what, p.how);
+  });
+}
+
+antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times) {
+  return guarded([&] {
+    const product p = product_of(args, nullptr);
+    if (times == nullptr) throw bad_request("times is a null pointer: expected where to write a number");
+    *times = multiply_adds_seconds(p.where.limits(), p.what, p.how.batch) / explain(p.where, p.what, p.how).predicted;
+  });
+}
+
+antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room) {
+  return guarded([&] {
+    const product p = product_of(args, nullptr);
+    hand_out(in_words(explain(p.where, p.what, p.how)), text, room);
+  });
+}

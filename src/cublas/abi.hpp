@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of cuBLAS's binary interface the interposer knows: numbers, and how functions are called. No header of cuBLAS is needed, and any of
+// its versions 11 to 13 may be in use.
+#pragma once
+#include <antiphase.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace antiphase::cublas {
+
+using handle = void*;  // cublasHandle_t
+
+// Of cublasStatus_t, cublasPointerMode_t, cublasMath_t, cudaDataType, cublasComputeType_t.
+constexpr int status_success = 0, status_not_initialized = 1, status_execution_failed = 13;
+constexpr int pointers_of_host = 0;
+constexpr int math_default = 0, math_without_reduced_sums = 16;  // a flag, of sums in 16 bits only
+constexpr int type_f32 = 0;
+constexpr int compute_32f = 68;
+// Of cublasOperation_t. The conjugate of a real matrix is itself.
+constexpr int as_it_is = 0, is_transposed = 1, is_conjugate = 2;
+
+template <class Int>
+using sgemm_function = int(handle, int, int, Int, Int, Int, const float*, const float*, Int, const float*, Int, const float*, float*, Int);
+template <class Int> using sgemm_ex_function = int(handle, int, int, Int, Int, Int, const float*, const void*, int, Int, const void*, int,
+                                                   Int, const float*, void*, int, Int);
+template <class Int> using gemm_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void*, int, Int, const void*, int,
+                                                  Int, const void*, void*, int, Int, int, int);
+template <class Int> using sgemm_strided_function = int(handle, int, int, Int, Int, Int, const float*, const float*, Int, long long,
+                                                        const float*, Int, long long, const float*, float*, Int, long long, Int);
+template <class Int> using gemm_strided_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void*, int, Int, long long,
+                                                          const void*, int, Int, long long, const void*, void*, int, Int, long long, Int,
+                                                          int, int);
+
+// Of cuBLASLt: descriptions of products and layouts of matrices are asked for their attributes by number.
+using description = void*;  // cublasLtMatmulDesc_t
+using layout = void*;       // cublasLtMatrixLayout_t
+using attribute_function = int(void*, int, void*, std::size_t, std::size_t*);
+using lt_matmul_function = int(handle, description, const void*, const void*, layout, const void*, layout, const void*, const void*, layout,
+                               void*, layout, const void*, void*, std::size_t, antiphase_stream);
+
+enum class of_product {
+  compute = 0,
+  scale = 1,
+  pointers = 2,
+  op_a = 3,
+  op_b = 4,
+  op_c = 5,
+  fill = 6,
+  epilogue = 7,
+  bias = 8,
+  bias_stride = 10,
+  scale_of_a = 17,
+  scale_of_b = 18,
+  scale_of_c = 19,
+  scale_of_d = 20,
+  largest = 21,
+  bias_type = 26,
+};
+enum class of_layout { type = 0, order = 1, rows = 2, columns = 3, ld = 4, count = 5, stride = 6, plane = 7, batch_mode = 8 };
+constexpr int order_columns = 0, order_rows = 1;
+constexpr int fill_full = 2;
+constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4;  // of bits, but for the first
+
+}  // namespace antiphase::cublas

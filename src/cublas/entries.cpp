@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of cuBLAS that callers reach instead of cuBLAS's own. Each reads its call and hands it to antiphase, or on to the original.
+#include "src/cublas/abi.hpp"
+#include "src/cublas/products.hpp"
+
+using namespace antiphase::cublas;
+
+namespace {
+
+// An entry's original for its caller, and how to call it.
+template <class Function> struct next {
+  const original& of;
+  next(function which, const void* called_from) : of(original_of(which, called_from)) {}
+  template <class... Arguments> int operator()(const product& p, handle on, Arguments... rest) const {
+    if (const auto status = taken([&] { return request_of(of, on, p); })) return *status;
+    return passed_on(on, rest...);
+  }
+  template <class... Arguments> int passed_on(Arguments... all) const {
+    if (of.function == nullptr) return status_not_initialized;
+    const passing_on now;
+    return reinterpret_cast<Function*>(of.function)(all...);
+  }
+};
+
+constexpr bool all_f32(int a, int b, int c) { return a == type_f32 && b == type_f32 && c == type_f32; }
+
+template <class Int> int sgemm(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const float* alpha,
+                               const float* a, Int lda, const float* b, Int ldb, const float* beta, float* c, Int ldc) {
+  const product p{.op_a = ta,
+                  .op_b = tb,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .alpha = alpha,
+                  .a = a,
+                  .b = b,
+                  .beta = beta,
+                  .c = c,
+                  .lda = lda,
+                  .ldb = ldb,
+                  .ldc = ldc};
+  return next<sgemm_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+template <class Int> int sgemm_ex(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const float* alpha,
+                                  const void* a, int type_a, Int lda, const void* b, int type_b, Int ldb, const float* beta, void* c,
+                                  int type_c, Int ldc) {
+  const product p{.op_a = ta,
+                  .op_b = tb,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .alpha = alpha,
+                  .a = a,
+                  .b = b,
+                  .beta = beta,
+                  .c = c,
+                  .lda = lda,
+                  .ldb = ldb,
+                  .ldc = ldc,
+                  .is_fp32 = all_f32(type_a, type_b, type_c)};
+  return next<sgemm_ex_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc);
+}
+
+template <class Int> int gemm_ex(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const void* alpha,
+                                 const void* a, int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c,
+                                 int type_c, Int ldc, int compute, int algorithm) {
+  const product p{.op_a = ta,
+                  .op_b = tb,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .alpha = alpha,
+                  .a = a,
+                  .b = b,
+                  .beta = beta,
+                  .c = c,
+                  .lda = lda,
+                  .ldb = ldb,
+                  .ldc = ldc,
+                  .is_fp32 = all_f32(type_a, type_b, type_c) && compute == compute_32f};
+  return next<gemm_ex_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                                                  compute, algorithm);
+}
+
+template <class Int> int sgemm_strided(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const float* alpha,
+                                       const float* a, Int lda, long long step_a, const float* b, Int ldb, long long step_b,
+                                       const float* beta, float* c, Int ldc, long long step_c, Int count) {
+  const product p{.op_a = ta,
+                  .op_b = tb,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .alpha = alpha,
+                  .a = a,
+                  .b = b,
+                  .beta = beta,
+                  .c = c,
+                  .lda = lda,
+                  .ldb = ldb,
+                  .ldc = ldc,
+                  .count = count,
+                  .a_stride = step_a,
+                  .b_stride = step_b,
+                  .c_stride = step_c};
+  return next<sgemm_strided_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, lda, step_a, b, ldb, step_b, beta, c, ldc, step_c,
+                                                        count);
+}
+
+template <class Int> int gemm_strided_ex(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k,
+                                         const void* alpha, const void* a, int type_a, Int lda, long long step_a, const void* b, int type_b,
+                                         Int ldb, long long step_b, const void* beta, void* c, int type_c, Int ldc, long long step_c,
+                                         Int count, int compute, int algorithm) {
+  const product p{.op_a = ta,
+                  .op_b = tb,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .alpha = alpha,
+                  .a = a,
+                  .b = b,
+                  .beta = beta,
+                  .c = c,
+                  .lda = lda,
+                  .ldb = ldb,
+                  .ldc = ldc,
+                  .count = count,
+                  .a_stride = step_a,
+                  .b_stride = step_b,
+                  .c_stride = step_c,
+                  .is_fp32 = all_f32(type_a, type_b, type_c) && compute == compute_32f};
+  return next<gemm_strided_ex_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, type_a, lda, step_a, b, type_b, ldb, step_b,
+                                                          beta, c, type_c, ldc, step_c, count, compute, algorithm);
+}
+
+}  // namespace
+
+extern "C" {
+
+int cublasSgemm_v2(handle on, int ta, int tb, int m, int n, int k, const float* alpha, const float* a, int lda, const float* b, int ldb,
+                   const float* beta, float* c, int ldc) {
+  return sgemm(function::sgemm, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+int cublasSgemm_v2_64(handle on, int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* alpha, const float* a,
+                      std::int64_t lda, const float* b, std::int64_t ldb, const float* beta, float* c, std::int64_t ldc) {
+  return sgemm(function::sgemm_64, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+int cublasSgemmEx(handle on, int ta, int tb, int m, int n, int k, const float* alpha, const void* a, int type_a, int lda, const void* b,
+                  int type_b, int ldb, const float* beta, void* c, int type_c, int ldc) {
+  return sgemm_ex(function::sgemm_ex, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c,
+                  type_c, ldc);
+}
+int cublasSgemmEx_64(handle on, int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* alpha, const void* a,
+                     int type_a, std::int64_t lda, const void* b, int type_b, std::int64_t ldb, const float* beta, void* c, int type_c,
+                     std::int64_t ldc) {
+  return sgemm_ex(function::sgemm_ex_64, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c,
+                  type_c, ldc);
+}
+int cublasGemmEx(handle on, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int type_a, int lda, const void* b,
+                 int type_b, int ldb, const void* beta, void* c, int type_c, int ldc, int compute, int algorithm) {
+  return gemm_ex(function::gemm_ex, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c,
+                 type_c, ldc, compute, algorithm);
+}
+int cublasGemmEx_64(handle on, int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const void* a, int type_a,
+                    std::int64_t lda, const void* b, int type_b, std::int64_t ldb, const void* beta, void* c, int type_c, std::int64_t ldc,
+                    int compute, int algorithm) {
+  return gemm_ex(function::gemm_ex_64, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c,
+                 type_c, ldc, compute, algorithm);
+}
+int cublasSgemmStridedBatched(handle on, int ta, int tb, int m, int n, int k, const float* alpha, const float* a, int lda, long long step_a,
+                              const float* b, int ldb, long long step_b, const float* beta, float* c, int ldc, long long step_c,
+                              int count) {
+  return sgemm_strided(function::sgemm_strided, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, lda, step_a, b, ldb, step_b,
+                       beta, c, ldc, step_c, count);
+}
+int cublasSgemmStridedBatched_64(handle on, int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* alpha,
+                                 const float* a, std::int64_t lda, long long step_a, const float* b, std::int64_t ldb, long long step_b,
+                                 const float* beta, float* c, std::int64_t ldc, long long step_c, std::int64_t count) {
+  return sgemm_strided(function::sgemm_strided_64, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, lda, step_a, b, ldb, step_b,
+                       beta, c, ldc, step_c, count);
+}
+int cublasGemmStridedBatchedEx(handle on, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int type_a, int lda,
+                               long long step_a, const void* b, int type_b, int ldb, long long step_b, const void* beta, void* c,
+                               int type_c, int ldc, long long step_c, int count, int compute, int algorithm) {
+  return gemm_strided_ex(function::gemm_strided_ex, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, type_a, lda, step_a, b,
+                         type_b, ldb, step_b, beta, c, type_c, ldc, step_c, count, compute, algorithm);
+}
+int cublasGemmStridedBatchedEx_64(handle on, int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha,
+                                  const void* a, int type_a, std::int64_t lda, long long step_a, const void* b, int type_b,
+                                  std::int64_t ldb, long long step_b, const void* beta, void* c, int type_c, std::int64_t ldc,
+                                  long long step_c, std::int64_t count, int compute, int algorithm) {
+  return gemm_strided_ex(function::gemm_strided_ex_64, __builtin_return_address(0), on, ta, tb, m, n, k, alpha, a, type_a, lda, step_a, b,
+                         type_b, ldb, step_b, beta, c, type_c, ldc, step_c, count, compute, algorithm);
+}
+
+int cublasLtMatmul(handle on, description how, const void* alpha, const void* a, layout of_a, const void* b, layout of_b, const void* beta,
+                   const void* c, layout of_c, void* d, layout of_d, const void* algorithm, void* workspace, std::size_t bytes,
+                   antiphase_stream stream) {
+  const next<lt_matmul_function> original(function::lt_matmul, __builtin_return_address(0));
+  const lt_product p{how, alpha, a, b, beta, c, d, of_a, of_b, of_c, of_d, stream};
+  if (const auto status = taken([&] { return on == nullptr ? std::nullopt : request_of(original.of, p); })) return *status;
+  return original.passed_on(on, how, alpha, a, of_a, b, of_b, beta, c, of_c, d, of_d, algorithm, workspace, bytes, stream);
+}
+
+}  // extern "C"
+
+void* antiphase::cublas::entry_of(function which) {
+  const auto address = [](auto* entry) { return reinterpret_cast<void*>(entry); };
+  switch (which) {
+    case function::sgemm: return address(cublasSgemm_v2);
+    case function::sgemm_64: return address(cublasSgemm_v2_64);
+    case function::sgemm_ex: return address(cublasSgemmEx);
+    case function::sgemm_ex_64: return address(cublasSgemmEx_64);
+    case function::gemm_ex: return address(cublasGemmEx);
+    case function::gemm_ex_64: return address(cublasGemmEx_64);
+    case function::sgemm_strided: return address(cublasSgemmStridedBatched);
+    case function::sgemm_strided_64: return address(cublasSgemmStridedBatched_64);
+    case function::gemm_strided_ex: return address(cublasGemmStridedBatchedEx);
+    case function::gemm_strided_ex_64: return address(cublasGemmStridedBatchedEx_64);
+    case function::lt_matmul: return address(cublasLtMatmul);
+  }
+  return nullptr;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of cuBLASLt: what descriptions and layouts say.
+#include <algorithm>
+
+#include "src/cublas/products.hpp"
+
+namespace antiphase::cublas {
+namespace {
+
+// Attributes, each of the type that cuBLASLt keeps it in: it refuses others.
+template <class Which> class attributes {
+ public:
+  attributes(attribute_function* of, void* object) : of_(of), object_(object) {}
+  template <class T> bool read(Which which, T& to) const {
+    std::size_t written = 0;
+    return of_(object_, static_cast<int>(which), &to, sizeof to, &written) == status_success;
+  }
+  // Whether it has that value, or is one that this version does not know.
+  template <class T> bool is_or_unknown(Which which, T value) const {
+    T found{};
+    return !read(which, found) || found == value;
+  }
+
+ private:
+  attribute_function* of_;
+  void* object_;
+};
+
+// A matrix as it lies.
+struct matrix {
+  std::uint64_t rows = 0, columns = 0;
+  std::int64_t ld = 0, row_stride = 0, column_stride = 0, stride = 0;
+  std::int32_t count = 0;
+
+  bool has_extents(std::int64_t m, std::int64_t n) const {
+    return static_cast<std::int64_t>(rows) == m && static_cast<std::int64_t>(columns) == n;
+  }
+  bool lies_as(const matrix& other) const {
+    return row_stride == other.row_stride && column_stride == other.column_stride && stride == other.stride && count == other.count;
+  }
+  void transpose() { std::swap(rows, columns), std::swap(row_stride, column_stride); }
+};
+std::optional<matrix> matrix_of(attribute_function* ask, layout of) {
+  const attributes<of_layout> says(ask, of);
+  std::uint32_t type = 0;
+  std::int32_t order = 0;
+  matrix x;
+  if (of == nullptr || !says.read(of_layout::type, type) || type != type_f32 || !says.read(of_layout::order, order) ||
+      !says.read(of_layout::rows, x.rows) || !says.read(of_layout::columns, x.columns) || !says.read(of_layout::ld, x.ld) ||
+      !says.read(of_layout::count, x.count) || !says.read(of_layout::stride, x.stride))
+    return std::nullopt;
+  if (!says.is_or_unknown(of_layout::plane, std::int64_t{0}) || !says.is_or_unknown(of_layout::batch_mode, std::uint32_t{0}))
+    return std::nullopt;
+  if (order != order_columns && order != order_rows) return std::nullopt;
+  const bool by_rows = order == order_rows;
+  if (x.ld < static_cast<std::int64_t>(by_rows ? x.columns : x.rows)) return std::nullopt;
+  x.row_stride = by_rows ? x.ld : 1, x.column_stride = by_rows ? 1 : x.ld;
+  return x;
+}
+
+// What is done with results: f and the bias of rows.
+bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x) {
+  std::uint32_t epilogue = 0;
+  if (!says.read(of_product::epilogue, epilogue)) return false;
+  if (epilogue == epilogue_none) return true;
+  if ((epilogue & ~(epilogue_relu | epilogue_bias)) != 0) return false;
+  if ((epilogue & epilogue_relu) != 0) x.function = ANTIPHASE_RELU;
+  if ((epilogue & epilogue_bias) == 0) return true;
+  void* bias = nullptr;
+  std::int64_t stride = 0;
+  if (!says.read(of_product::bias, bias) || bias == nullptr) return false;
+  if (!says.is_or_unknown(of_product::bias_type, std::int32_t{-1}) && !says.is_or_unknown(of_product::bias_type, std::int32_t{type_f32}))
+    return false;
+  if (says.read(of_product::bias_stride, stride)) x.row_bias_batch_stride = stride;
+  x.row_bias = static_cast<const float*>(bias);
+  return true;
+}
+
+bool asks_for_fp32(const attributes<of_product>& says) {
+  std::int32_t compute = 0, scale = -1, pointers = -1;
+  if (!says.read(of_product::compute, compute) || compute != compute_32f) return false;
+  if (!says.read(of_product::scale, scale) || scale != type_f32) return false;
+  if (!says.read(of_product::pointers, pointers) || pointers != pointers_of_host) return false;
+  for (const of_product factor :
+       {of_product::scale_of_a, of_product::scale_of_b, of_product::scale_of_c, of_product::scale_of_d, of_product::largest})
+    if (!says.is_or_unknown(factor, static_cast<void*>(nullptr))) return false;
+  return says.is_or_unknown(of_product::op_c, std::int32_t{as_it_is}) && says.is_or_unknown(of_product::fill, std::int32_t{fill_full});
+}
+
+// An operand, as the product has it.
+bool reads_operand(const attributes<of_product>& says, of_product which, std::optional<matrix>& x) {
+  std::int32_t op = -1;
+  if (!x || !says.read(which, op) || op < as_it_is || op > is_conjugate) return false;
+  if (op != as_it_is) x->transpose();
+  return true;
+}
+
+}  // namespace
+
+std::optional<request> request_of(const original& of, const lt_product& p) {
+  if (!of.is_whole_lt() || p.how == nullptr || p.alpha == nullptr || p.beta == nullptr) return std::nullopt;
+  const attributes<of_product> says(of.of_product, p.how);
+  antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
+  if (!asks_for_fp32(says) || !reads_epilogue(says, x)) return std::nullopt;
+  std::optional<matrix> a = matrix_of(of.of_layout, p.of_a), b = matrix_of(of.of_layout, p.of_b);
+  const std::optional<matrix> d = matrix_of(of.of_layout, p.of_d);
+  if (!d || !reads_operand(says, of_product::op_a, a) || !reads_operand(says, of_product::op_b, b)) return std::nullopt;
+  x.m = static_cast<std::int64_t>(d->rows), x.n = static_cast<std::int64_t>(d->columns), x.k = static_cast<std::int64_t>(a->columns);
+  x.batch = d->count;
+  if (x.m <= 0 || x.n <= 0 || x.k <= 0 || x.batch <= 0) return std::nullopt;
+  if (!a->has_extents(x.m, x.k) || !b->has_extents(x.k, x.n) || a->count != d->count || b->count != d->count) return std::nullopt;
+  x.alpha = *static_cast<const float*>(p.alpha), x.beta = *static_cast<const float*>(p.beta);
+  if (x.beta != 0) {  // C has to be D, to which antiphase adds
+    const std::optional<matrix> c = matrix_of(of.of_layout, p.of_c);
+    if (!c || p.c != p.d || !c->has_extents(x.m, x.n) || !c->lies_as(*d)) return std::nullopt;
+  }
+  x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.d);
+  x.a_row_stride = a->row_stride, x.a_column_stride = a->column_stride, x.a_batch_stride = a->stride;
+  x.b_row_stride = b->row_stride, x.b_column_stride = b->column_stride, x.b_batch_stride = b->stride;
+  x.c_row_stride = d->row_stride, x.c_column_stride = d->column_stride, x.c_batch_stride = d->stride;
+  return request{x, p.on};
+}
+
+}  // namespace antiphase::cublas

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of cuBLAS that calls are passed on to.
+#pragma once
+#include <antiphase.h>
+
+#include "src/cublas/abi.hpp"
+
+namespace antiphase::cublas {
+
+enum class function {
+  sgemm,
+  sgemm_64,
+  sgemm_ex,
+  sgemm_ex_64,
+  gemm_ex,
+  gemm_ex_64,
+  sgemm_strided,
+  sgemm_strided_64,
+  gemm_strided_ex,
+  gemm_strided_ex_64,
+  lt_matmul,
+};
+constexpr int functions = 11;
+const char* name_of(function which);
+// Ours.
+void* entry_of(function which);
+
+// One library of cuBLAS, of which a process may have several.
+struct original {
+  void* function = nullptr;
+  int (*stream)(handle, antiphase_stream* on) = nullptr;
+  int (*pointer_mode)(handle, int* mode) = nullptr;
+  int (*math_mode)(handle, int* mode) = nullptr;
+
+  attribute_function* of_product = nullptr;  // of cuBLASLt, whose functions need no more
+  attribute_function* of_layout = nullptr;
+
+  bool is_whole_lt() const { return function != nullptr && of_product != nullptr && of_layout != nullptr; }
+  bool is_whole() const { return function != nullptr && stream != nullptr && pointer_mode != nullptr && math_mode != nullptr; }
+};
+
+// What a call from that address would have reached without the interposer, found through the calling library: neither the order of all
+// libraries nor RTLD_NEXT knows what Python has loaded for itself. Nothing if it would have reached nothing. Lives for ever.
+const original& original_of(function which, const void* called_from);
+
+// The C library's own dlsym().
+void* real_dlsym(void* library, const char* name);
+using dlsym_function = void*(void*, const char*);
+dlsym_function* address_of_real_dlsym();
+
+// What dlsym() has found under a name is the function of another library of ours: remembered as the original of those who ask so, if it is
+// one of cuBLAS. Whether it is.
+bool remember(function which, void* found);
+
+}  // namespace antiphase::cublas

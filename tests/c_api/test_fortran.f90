@@ -1,0 +1,83 @@
+! SPDX-License-Identifier: Apache-2.0
+! The Fortran module on the CPU executor: columns with a leading extent, a scan, and what becomes of mistakes.
+program test_fortran
+  use antiphase
+  implicit none
+  integer :: faults = 0
+  call products()
+  call scans()
+  call mistakes()
+  print '(i0, a)', faults, ' faults'
+  if (faults /= 0) error stop
+
+contains
+
+  subroutine expect(right, what)
+    logical, intent(in) :: right
+    character(*), intent(in) :: what
+    if (.not. right) then
+      faults = faults + 1
+      print '(3a)', what, ': ', antiphase_last_message()
+    end if
+  end subroutine
+
+  subroutine products()
+    integer, parameter :: m = 13, n = 21, k = 17, extra = 3
+    real(c_float), target :: a(m + extra, k), b(k + extra, n), c(m + extra, n), bias(m)
+    real(c_float) :: before(m + extra, n)
+    type(antiphase_sgemm_args) :: args
+    integer :: i, j
+    do concurrent(i = 1:m + extra, j = 1:k)
+      a(i, j) = mod(7 * i + 3 * j, 11) - 5
+    end do
+    do concurrent(i = 1:k + extra, j = 1:n)
+      b(i, j) = mod(5 * i + 2 * j, 13) - 6
+    end do
+    do concurrent(i = 1:m + extra, j = 1:n)
+      c(i, j) = i + 100 * j
+    end do
+    bias = [(real(i), i = 1, m)]
+    before = c
+    call expect(args%size == c_sizeof(args), 'the size of the arguments')
+    args%device = antiphase_cpu
+    args%m = m; args%n = n; args%k = k
+    args%a = c_loc(a); args%a_row_stride = 1; args%a_column_stride = size(a, 1)
+    args%b = c_loc(b); args%b_row_stride = 1; args%b_column_stride = size(b, 1)
+    args%c = c_loc(c); args%c_row_stride = 1; args%c_column_stride = size(c, 1)
+    args%alpha = 2; args%beta = -1
+    args%row_bias = c_loc(bias)
+    args%function = antiphase_relu
+    call expect(antiphase_sgemm(args, c_null_ptr) == antiphase_ok, 'a product')
+    call expect(antiphase_synchronize(antiphase_cpu, c_null_ptr) == antiphase_ok, 'waiting')
+    ! Whole numbers, so exact.
+    call expect(all(c(:m, :) == max(0., 2 * matmul(a(:m, :), b(:k, :)) - before(:m, :) + spread(bias, 2, n))), 'its results')
+    call expect(all(c(m + 1:, :) == before(m + 1:, :)), 'what lies between them')
+  end subroutine
+
+  subroutine scans()
+    real(c_float), target :: x(1003)
+    type(antiphase_scan_args) :: args
+    integer :: i
+    x = [(real(mod(i, 7)), i = 1, size(x))]
+    call expect(args%size == c_sizeof(args), 'the size of the arguments')
+    args%device = antiphase_cpu
+    args%in = c_loc(x); args%out = c_loc(x); args%length = size(x)
+    call expect(antiphase_scan(args, c_null_ptr) == antiphase_ok, 'a scan')
+    call expect(x(1003) == sum([(mod(i, 7), i = 1, size(x))]), 'its last sum')
+    call expect(x(5) == 15, 'its fifth sum')
+  end subroutine
+
+  subroutine mistakes()
+    type(antiphase_sgemm_args) :: args
+    integer(c_size_t) :: bytes
+    args%device = antiphase_cpu
+    args%m = -1
+    call expect(antiphase_sgemm(args, c_null_ptr) == antiphase_bad_request, 'negative rows')
+    call expect(antiphase_last_message() == 'A is -1 x 0: extents must not be negative', 'their sentence')
+    call expect(antiphase_status_name(antiphase_bad_request) == 'bad request', 'a name')
+    args%m = 0
+    call expect(antiphase_sgemm_workspace(args, bytes) == antiphase_ok .and. bytes == 0, 'an empty workspace')
+    call expect(antiphase_version() >= 100 .and. antiphase_device_count() >= 0, 'version and devices')
+  end subroutine
+
+end program

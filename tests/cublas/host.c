@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that runs clients of cuBLAS: those that it is linked with, or those it loads for itself alone, as Python does.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef LINKED
+int client_main(int taken);
+int main(int count, char** words) { return count == 2 ? client_main(atoi(words[1])) : 2; }
+#else
+// host TAKEN CLIENT...: all in one process
+int main(int count, char** words) {
+  if (count < 3) return 2;
+  for (int i = 2; i < count; ++i) {
+    void* const client = dlopen(words[i], RTLD_NOW | RTLD_LOCAL);
+    if (client == NULL) return puts(dlerror()), 1;
+    int (*run)(int);
+    *(void**)&run = dlsym(client, "client_main");
+    if (run(atoi(words[1])) != 0) return 1;
+  }
+  // What dlsym() says of everything else.
+  if (dlsym(RTLD_DEFAULT, "printf") != (void*)printf) return puts("printf is another one"), 1;
+  if (dlsym(RTLD_DEFAULT, "no_such_function") != NULL || dlerror() == NULL) return puts("a function that is none"), 1;
+  int (*who)(void);
+  *(void**)&who = dlsym(RTLD_DEFAULT, "who");
+  if (who == NULL || who() != 12) return puts("RTLD_NEXT leads elsewhere"), 1;
+  void* const other = dlopen("libother.so", RTLD_NOW | RTLD_LOCAL);
+  int (*product)(void);
+  if (other == NULL) return puts(dlerror()), 1;
+  *(void**)&product = dlsym(other, "cublasSgemm_v2");
+  if (product == NULL || product() != 4711) return puts("a function of another library with a name of cuBLAS"), 1;
+  return 0;
+}
+#endif

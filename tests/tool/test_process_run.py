@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase run as a process: what the program that it starts finds. tests/cublas has what becomes of its products."""
+import os
+import pathlib
+
+from process import ToolTest, main
+
+SHOW = ("sh", "-c", 'echo "$LD_PRELOAD|$ANTIPHASE_LEAST|$ANTIPHASE_PRECISION|$ANTIPHASE_REPORT|$0|$*"')
+
+
+class Run(ToolTest):
+    def shown(self, *options, words=(), **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_") and name != "LD_PRELOAD"}
+        return self.run_tool("run", *options, "--", *SHOW, *words, env=clean | environment).stdout.decode().rstrip("\n").split("|")
+
+    def test_what_the_program_finds(self):
+        preloaded, *others = self.shown()
+        self.assertEqual(others, ["", "", "", "sh", ""])
+        self.assertEqual(pathlib.Path(preloaded).name, "libantiphase_cublas.so")
+        self.assertTrue(pathlib.Path(preloaded).is_file(), preloaded)
+        self.assertEqual(self.shown("--least", "300", "--precision", "strict", "--report", words=("zero", "--json", "--", "--help")),
+                         [preloaded, "300", "strict", "1", "zero", "--json -- --help"])
+        self.assertEqual(self.shown(LD_PRELOAD=preloaded)[0], f"{preloaded}:{preloaded}")
+
+    def test_its_exit_code_is_the_programs(self):
+        for code in (0, 3, 77):
+            self.run_tool("run", "--", "sh", "-c", f"exit {code}", code=code)
+
+    def test_mistakes(self):
+        self.refused(1, ["cannot run 'no_such_program'", "No such file"], "run", "--", "no_such_program")
+        self.refused(2, ["program"], "run")
+        self.refused(2, ["--precision", "'double'", "fp32 or strict"], "run", "--precision", "double", "--", "true")
+        self.refused(2, ["--least", "'-1'"], "run", "--least", "-1", "--", "true")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommand run: a program whose products of cuBLAS antiphase computes.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <antiphase/core/error.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tool/program/command.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* explanation =
+    "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are computed by antiphase. Its "
+    "exit "
+    "code is the program's.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase run --report -- python3 train.py\n"
+    "      at its end, how many products antiphase has computed\n"
+    "  antiphase run --least 1024 -- python3 train.py\n"
+    "      only those with (m n k)^(1/3) of 1024 or more, whatever is predicted";
+
+struct request {
+  std::vector<std::string> words;  // the program and its arguments
+  std::string least, precision;    // empty: not said
+  bool report = false;
+};
+
+// In the installed package, or in the folder of a build.
+std::string interposer() {
+  const fs::path folder = fs::canonical("/proc/self/exe").parent_path();
+  const fs::path places[] = {folder / ".." / ANTIPHASE_LIBRARIES / "libantiphase_cublas.so",
+                             folder / "src" / "cublas" / "libantiphase_cublas.so"};
+  for (const fs::path& file : places)
+    if (fs::exists(file)) return fs::canonical(file);
+  throw error(fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
+}
+
+void set(const char* name, const std::string& value) {
+  if (setenv(name, value.c_str(), 1) != 0) throw error(fmt::format("setting {} failed: {}", name, std::strerror(errno)));
+}
+
+// Does not return.
+void run(request& r) {
+  const char* const preloaded = std::getenv("LD_PRELOAD");
+  set("LD_PRELOAD", preloaded == nullptr || *preloaded == '\0' ? interposer() : interposer() + ":" + preloaded);
+  if (!r.least.empty()) set("ANTIPHASE_LEAST", r.least);
+  if (!r.precision.empty()) set("ANTIPHASE_PRECISION", r.precision);
+  if (r.report) set("ANTIPHASE_REPORT", "1");
+  std::vector<char*> words;
+  for (std::string& word : r.words) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  throw error(fmt::format("cannot run '{}': {}", r.words[0], std::strerror(errno)));
+}
+
+}  // namespace
+
+void add_run(arguments program) {
+  arguments command = program.add_subcommand("run", "Run a program that calls cuBLAS on antiphase, where that is faster");
+  const auto r = std::make_shared<request>();
+  command.add_option("program", r->words, "The program and its arguments, behind --").required().type_name("PROGRAM");
+  command.add_option("--least", r->least, "Take products of at least this size, the cube root of m n k, and no prediction")
+      .check(integer_from(0))
+      .type_name("N");
+  command.add_option("--precision", r->precision, "fp32 (the default) or strict")
+      .check([](const std::string& value) {
+        return value == "fp32" || value == "strict" ? "" : fmt::format("'{}': expected fp32 or strict", value);
+      })
+      .type_name("NAME");
+  command.add_flag("--report", r->report, "Say at the end how many products were computed");
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
+}
+
+}  // namespace antiphase::tool
