@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must come out of the probes of atomic updates, votes, matches and threads in three dimensions.
+// What must come out of the probes of atomic updates, votes, matches, threads in three dimensions and storage.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,6 +8,8 @@
 
 namespace antiphase::probe {
 namespace {
+
+std::uint32_t u32(std::size_t value) { return static_cast<std::uint32_t>(value); }
 
 // Words of `out` as the kernel leaves them, from what each operation is defined to do.
 template <class T> std::vector<std::uint32_t> alone() {
@@ -117,6 +119,13 @@ probe block_votes() {
           }};
 }
 
+probe tail(const char* name, std::size_t count, std::size_t bytes) {
+  return {name, {}, count, count, [=](std::size_t i) {
+            constexpr std::uint32_t weights[5] = {3, 1, 4, 1, 5};
+            return in_at(count - 1 - i) * weights[i % 5] + in_at(0) + u32(bytes);
+          }};
+}
+
 }  // namespace
 
 std::vector<probe> update_probes() {
@@ -131,6 +140,8 @@ std::vector<probe> update_probes() {
           shuffles_xor<20>(),
           votes(),
           block_votes(),
+          tail("tail", 130, 8 + 130 * 8),
+          tail("large-tail", 7000, 8 + 7000 * 8 + 7),
           {"indices-3", {}, 60, 0, [](std::size_t i) { return static_cast<std::uint32_t>(i % 5 | i / 5 % 3 << 8 | i / 15 << 16); }}};
 }
 

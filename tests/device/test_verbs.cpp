@@ -5,6 +5,7 @@
 #include <antiphase/context.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <antiphase/executor/shared_bytes.hpp>
 
 #include "tests/device/probes.hpp"
 
@@ -18,6 +19,7 @@ std::vector<kernel> bulk_kernels();
 std::vector<kernel> cluster_kernels();
 std::vector<kernel> update_kernels();
 std::vector<kernel> arrival_kernels();
+std::vector<kernel> storage_kernels();
 }  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
@@ -28,6 +30,7 @@ std::vector<kernel> bulk_kernels();
 std::vector<kernel> cluster_kernels();
 std::vector<kernel> update_kernels();
 std::vector<kernel> arrival_kernels();
+std::vector<kernel> storage_kernels();
 }  // namespace cuda
 #endif
 
@@ -78,7 +81,7 @@ std::string name_of(const testing::TestParamInfo<probe>& info) {
 using verb = testing::TestWithParam<probe>;
 TEST_P(verb, does_what_it_says_on_the_cpu_executor) {
   const kernel k = find(GetParam().name, {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels(),
-                                          cpu::cluster_kernels(), cpu::update_kernels(), cpu::arrival_kernels()});
+                                          cpu::cluster_kernels(), cpu::update_kernels(), cpu::arrival_kernels(), cpu::storage_kernels()});
   for (const landing copies : {landing::early, landing::late, landing::mixed})
     for (const int workers : {1, 2})
       for (const int resident : {0, 3})
@@ -102,13 +105,22 @@ TEST_P(verb_gpu, does_what_it_says) {
                  << GetParam().compute_capability / 10 << "." << GetParam().compute_capability % 10;
   run(context(make_cuda_executor()),
       find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels(),
-                             cuda::cluster_kernels(), cuda::update_kernels(), cuda::arrival_kernels()}),
+                             cuda::cluster_kernels(), cuda::update_kernels(), cuda::arrival_kernels(), cuda::storage_kernels()}),
       GetParam());
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";
 #endif
 }
 INSTANTIATE_TEST_SUITE_P(Cuda, verb_gpu, testing::ValuesIn(all_probes()), name_of);
+
+TEST(shared_bytes, are_refused_for_fixed_storage_and_below_the_storage) {
+  kernel k{.name = "any", .shared_bytes = 100, .shared = shared_kind::dynamic};
+  EXPECT_EQ(with_shared_bytes(k, 100).shared_bytes, 100u);
+  EXPECT_EQ(with_shared_bytes(k, 4097).shared_bytes, 4097u);
+  EXPECT_THROW(with_shared_bytes(k, 99), bad_request);
+  k.shared = shared_kind::fixed;
+  EXPECT_THROW(with_shared_bytes(k, 200), bad_request);
+}
 
 // Launches that each read what another thread of the one before has written, to and fro between two arrays.
 void run_chain(const context& where, const kernel& link) {

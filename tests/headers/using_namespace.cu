@@ -17,6 +17,7 @@
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/registers.cuh>
+#include <antiphase/device/storage.cuh>
 #include <antiphase/device/vector.cuh>
 
 using namespace antiphase;
@@ -91,6 +92,7 @@ struct every_verb {
     rematerialise(x);
     p.out[0] = to_halves(x, x) + to_bf16s(x, x) + weighted_bytes(a[0], a[1], a[2]) + weighted_halves(a[0], a[1], a[2]);
     p.out[1] = pick_bytes(a[0], a[1], a[2]) + static_cast<std::uint32_t>(clock_now());
+    p.out[2] = static_cast<std::uint32_t>(shared_size()) + *shared_tail<std::uint32_t, storage>();
     if (x > 3) trap("it is more than three");
   }
   AP_DEV void operator()(const params& p) const {

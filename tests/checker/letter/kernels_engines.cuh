@@ -5,6 +5,8 @@
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/fences.cuh>
 #include <antiphase/device/mbarrier_arrivals.cuh>
+#include <antiphase/device/storage.cuh>
+#include <antiphase/executor/shared_bytes.hpp>
 
 #include "tests/checker/letter/pairs.cuh"
 
@@ -129,6 +131,28 @@ inline bool is_sum(const std::vector<std::uint32_t>& out) {
   return true;
 }
 
+// Shared memory of a size known at launch ends where the launch says.
+template <int TooFar> struct behind_storage {
+  using params = letter::params;
+  struct storage {
+    std::uint32_t sum;
+  };
+  static constexpr int threads = 32;
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  AP_DEV void operator()(const params& p) const {
+    std::uint32_t* word = shared_tail<std::uint32_t, storage>();
+    const int t = thread_index(), count = shared_tail_count<std::uint32_t, storage>() + TooFar;
+    for (int i = t; i < count; i += threads) word[i] = p.in[i];
+    block_barrier();
+    p.out[t] = word[count - 1 - t];
+  }
+};
+
+mutant in_tail(mutant m) {
+  m.code = with_shared_bytes(m.code, 4 + 4 * 75);
+  return m;
+}
+
 std::vector<mutant> engines() {
   using enum finding_kind;
   return {
@@ -146,6 +170,8 @@ std::vector<mutant> engines() {
                                             "fence_async_global by", {.in_every_schedule = true}),
       wrong<loaded<fence_of::global, false>>("load-in-flight-at-the-end", "nobody waits for the copy", never_waited_for,
                                              "a wait for the end of the mbarrier's phase", {.in_every_schedule = true}),
+      in_tail(right<behind_storage<0>>("tail")),
+      in_tail(wrong<behind_storage<1>>("tail-too-far", "one word behind the tail", outside_memory, "", {.in_every_schedule = true})),
       right<arrivals<arrival::whole>>("arrivals", {.blocks = 2, .right = is_sum}),
       wrong<arrivals<arrival::expects_too_much>>("expect-too-much", "expects twice the bytes", deadlock, "128 bytes missing",
                                                  {.blocks = 2}),
