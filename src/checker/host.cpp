@@ -43,9 +43,11 @@ cell known_to_all() {
 
 }  // namespace
 
+void model::follow_as_written(const void* p, std::size_t bytes) { memory_.set(p, bytes, known_to_all()); }
+
 void model::follow_variables(std::uintptr_t low, std::uintptr_t high) {
   variables_ = static_cast<const unsigned char*>(memory_.allocate(high - low));
-  memory_.set(variables_, high - low, known_to_all());
+  follow_as_written(variables_, high - low);
   variables_low_ = low;
   variables_high_ = high;
 }

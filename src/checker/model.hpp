@@ -115,6 +115,7 @@ class model {
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
 
   // Variables of the device that lie in the program's own image, in [low, high): known to all as they are.
+  void follow_as_written(const void* p, std::size_t bytes);  // allocated memory
   void follow_variables(std::uintptr_t low, std::uintptr_t high);
   // A block's shared memory is nobody's, but for the variables that it asks for (plain CUDA).
   void follow_shared_variables() { shared_by_variables_ = true; }

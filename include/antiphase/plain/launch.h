@@ -26,13 +26,13 @@ using machine::place;
 
 void* dynamic_shared_memory(std::size_t align);
 int register_shared(std::size_t bytes, std::size_t align);  // before main
-[[gnu::const]] void* shared_memory(int number) noexcept;    // of the running block
+[[gnu::const]] void* shared_memory(const int* number) noexcept;  // of the running block; read there, where nobody watches
 
 template <class T, std::size_t Align, int Number> struct shared_variable {
   static inline const int number = register_shared(sizeof(T), Align > alignof(T) ? Align : alignof(T));
 };
 template <class T, std::size_t Align, int Number> [[gnu::always_inline]] inline T& shared() {
-  return *static_cast<T*>(shared_memory(shared_variable<T, Align, Number>::number));
+  return *static_cast<T*>(shared_memory(&shared_variable<T, Align, Number>::number));
 }
 template <class T> [[gnu::always_inline]] inline T* dynamic_shared() { return static_cast<T*>(dynamic_shared_memory(alignof(T))); }
 

@@ -91,7 +91,8 @@ inline unsigned __umul24(unsigned x, unsigned y) { return (x & 0xFFFFFF) * (y & 
 inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
 inline unsigned __umulhi(unsigned x, unsigned y) { return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32); }
 inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
-  return static_cast<unsigned long long>(static_cast<unsigned __int128>(x) * y >> 64);
+  __extension__ using wide = unsigned __int128;
+  return static_cast<unsigned long long>(static_cast<wide>(x) * y >> 64);
 }
 inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned by) {
   return static_cast<unsigned>((static_cast<unsigned long long>(hi) << 32 | lo) << (by & 31) >> 32);

@@ -160,12 +160,25 @@ class pass {
         if (is(i, "__null") && (is(i + 1, ",") || is(i + 1, ")"))) replace(i, i + 1, "nullptr");
   }
 
+  // A kernel that is cast to const void* keeps its type: (void*)kernel, reinterpret_cast<void*>(kernel).
+  void keep_type(index i) {
+    if (is(i, "(")) {
+      const index end = matching(i);
+      if (is(end - 1, "*") && is(end - 2, "void")) drop(i, end + 1);
+    } else if ((is(i, "reinterpret_cast") || is(i, "static_cast")) && is(i + 1, "<")) {
+      const index end = matching_angle(i + 1);
+      if (is(end - 1, "*")) drop(i, end + 1);
+    }
+  }
+
   // words ---------------------------------------------------------------------------------------------------------------------------
   index word(index i) {
     const std::string_view w = t_[i].is;
     if (w == "__shared__") return shared(i);
     if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
-    if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
+    if ((w == "cudaLaunchKernel" || w == "cudaLaunchCooperativeKernel" || w == "cudaFuncSetAttribute" || w == "cudaFuncGetAttributes") && is(i + 1, "(")) {
+      keep_type(i + 2);
+    } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
       drop(i, i + 1);
     } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
       const index end = matching(i + 1);

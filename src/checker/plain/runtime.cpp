@@ -7,7 +7,7 @@
 #include <link.h>
 
 #include <algorithm>
-#include <antiphase/plain/host.h>
+#include <antiphase/plain/cooperative_groups.h>
 #include <csetjmp>
 #include <cstring>
 #include <map>
@@ -58,6 +58,7 @@ struct running {
   loaded program;
   std::uint64_t most_threads = 0;
   dim3 grid, block;                  // of the launch under way
+  bool together = false;
   std::size_t dynamic = 0, placed = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
   std::map<void*, allocation> allocations;
@@ -180,9 +181,9 @@ int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align});
   return static_cast<int>(shared_sizes().size()) - 1;
 }
-void* shared_memory(int number) noexcept {
-  std::size_t& offset = now.offsets[static_cast<std::size_t>(number)];
-  const shared_size& s = shared_sizes()[static_cast<std::size_t>(number)];
+void* shared_memory(const int* number) noexcept {
+  std::size_t& offset = now.offsets[static_cast<std::size_t>(*number)];
+  const shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
   if (offset == 0) {
     offset = (now.placed + gap + s.align - 1) / s.align * s.align;
     now.placed = offset + s.bytes;
@@ -230,6 +231,33 @@ int block_votes(int predicate, int how, place where) {
   yes = all = 0;
   return how == 0 ? found : how == 1 ? found == of : found != 0;
 }
+// Arrivals are counted in memory of the device, as a program of its own would do it.
+void grid_barrier(place where) {
+  if (!now.together) machine::trap("this_grid().sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel()", where);
+  static unsigned* words = nullptr;  // arrived, phase
+  model& m = *now.m;
+  if (words == nullptr) {
+    const unsigned zeros[2] = {};
+    words = static_cast<unsigned*>(now.on->allocate(sizeof zeros));
+    m.follow_as_written(words, sizeof zeros);
+  }
+  machine::block_barrier(where);
+  if (machine::current->index == 0) {
+    const void* code = __builtin_return_address(0);
+    const auto blocks = static_cast<unsigned>(machine::current->block->grid.count());
+    m.atomic(&words[0], sizeof words[0], true, true, checker_detail::order::both, code);
+    if (const unsigned phase = words[1]; ++words[0] == blocks) {
+      m.atomic(&words[1], sizeof words[1], true, true, checker_detail::order::both, code);
+      words[0] = 0;
+      ++words[1];
+    } else {
+      while (words[1] == phase) machine::yield(where);
+      m.atomic(&words[1], sizeof words[1], true, false, checker_detail::order::acquire, code);
+    }
+    machine::polled();
+  }
+  machine::block_barrier(where);
+}
 void before_atomic(scope, place where) { machine::yield(where); }
 void changed() { machine::polled(); }
 
@@ -240,6 +268,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   model& m = *now.m;
   now.grid = c.grid;
   now.block = c.block;
+  now.together = c.together;
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
   now.offsets.assign(shared_sizes().size(), 0);
