@@ -35,6 +35,7 @@ LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan"
           "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
+                      LIBRARY + "executor/cpu/machine_verbs.hpp",
                       LIBRARY + "executor/kernel.hpp"}}
 WITH_FOLDERS = ("executor", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in

@@ -18,7 +18,10 @@ std::uintptr_t find_code_base() {
   return reinterpret_cast<std::uintptr_t>(info.dli_fbase);
 }
 
-constexpr const char* proxy_fence_missing = "fence_async by the thread that wrote it, before the barrier that orders the two";
+const char* proxy_fence_missing(space in) {
+  return in == space::shared ? "fence_async by the thread that wrote it, before the barrier that orders the two"
+                             : "fence_async_global by the thread that wrote it, before what orders the two";
+}
 
 }  // namespace
 
@@ -133,11 +136,11 @@ bool model::strong(scope a, block_number block_a, scope b, block_number block_b)
 }
 
 // The engines behind bulk copies and Tensor Cores see ordinary writes, which threads and cp.async do, through a fence only.
-bool model::needs_fence(const accessor& w, const cell& c) const {
-  if (!w.behind_proxy() || c.block == 0) return false;
+bool model::needs_fence(const accessor& w, const cell& c, std::size_t offset) const {
+  if (!w.behind_proxy() || w.init_fenced || c.block == 0) return false;
   const block_record& r = blocks_[c.block];
   const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
-  return ordinary && !knows_fenced(w.thread, c.block, c.writer, c.time);
+  return ordinary && !knows_fenced(w.thread, space_of(offset), c.block, c.writer, c.time);
 }
 
 void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
@@ -147,8 +150,8 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
   } else if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
-  } else if (needs_fence(w, c)) {
-    report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
+  } else if (needs_fence(w, c, offset)) {
+    report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing(space_of(offset)));
   }
   if (c.more != 0 && c.scope != 0)
     each_reader(c, [&](const reader& r) {
@@ -178,8 +181,8 @@ void model::write_cell(const accessor& w, cell& c, std::size_t offset) {
     if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
       if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
         report(w, c.state == cell_state::copied ? finding_kind::overwritten_in_use : finding_kind::race, offset, &c, nullptr, {});
-    } else if (needs_fence(w, c)) {
-      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing);
+    } else if (needs_fence(w, c, offset)) {
+      report(w, finding_kind::missing_proxy_fence, offset, &c, nullptr, proxy_fence_missing(space_of(offset)));
     }
   }
   if (w.reach == scope{})

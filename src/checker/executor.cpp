@@ -42,7 +42,19 @@ void look(const void* p, std::uint64_t value, const void* code) {
   t.owner->loaded(t, p, value, {});
   t.inside_hook = false;
 }
-void write() { cpu_detail::here().loads.something_else(); }
+void write() {
+  thread_state& t = cpu_detail::here();
+  t.loads.something_else();
+  t.owner->note_write();
+}
+void give_way(bool only_reads, const void* code) {
+  thread_state& t = cpu_detail::here();
+  if (only_reads && t.loads.is_waiting()) return;  // it lets others go first soon
+  t.code = code;
+  t.inside_hook = true;
+  t.owner->give_way(t);
+  t.inside_hook = false;
+}
 
 class model_observer final : public cpu_detail::observer {
  public:
@@ -127,7 +139,22 @@ class model_observer final : public cpu_detail::observer {
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {
     m_.wait_stores(model_of(t), groups_left, what == machine::bulk_done::written);
   }
-  void proxy_fence(thread_state& t) override { m_.proxy_fence(model_of(t)); }
+  void proxy_fence(thread_state& t, machine::proxy of) override {
+    if (of == machine::proxy::both)
+      m_.proxy_fence(model_of(t));
+    else
+      m_.proxy_fence(model_of(t), {of == machine::proxy::shared ? space::shared : space::global});
+  }
+  void mbarrier_fence(thread_state& t) override { m_.mbarrier_fence(model_of(t)); }
+
+  void atomic_begins(thread_state& t, const void* p, const machine::atomic_step& step, std::uint64_t expected,
+                     cpu_detail::place where) override {
+    at(t, where);
+    const auto bytes = static_cast<std::size_t>(step.bytes);
+    const bool may_fail = step.what == atomic_update::compare_exchange && m_.is_followed(p, bytes);
+    machine::next_scope = step.reach;
+    m_.atomic(p, bytes, true, !may_fail || std::memcmp(p, &expected, bytes) == 0, static_cast<order>(step.how), t.code);
+  }
 
   void read_by_verb(thread_state& t, const void* from, std::size_t bytes) override { m_.access(from, bytes, access_kind::read, t.code); }
   void matrix_issued(std::span<thread_state* const> warp, std::span<const std::span<const unsigned char>> reads,
@@ -169,6 +196,7 @@ class checking_executor final : public executor {
     m_.stop = leave_kernel;
     m_.on_look = look;
     m_.on_write = write;
+    m_.give_way = give_way;
   }
 
   target kind() const override { return target::checked; }

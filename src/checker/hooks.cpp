@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the compiler calls for every access to memory in an instrumented kernel: ThreadSanitizer's interface, our rules. This file is not
 // instrumented itself, and libtsan is not linked.
+#include <algorithm>
 #include <cstring>
 
 #include "model.hpp"
@@ -73,13 +74,29 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void*
   if (model* m = active) m->access(p, bytes, kind, code);
 }
 
-void read_volatile(const void* p, std::size_t bytes, const void* code) {
-  any(p, bytes, access_kind::read, code);
-  if (model* m = active) {
-    std::uint64_t words[2] = {};
-    std::memcpy(words, p, bytes);
-    m->looked(p, words[0] + 3 * words[1], code);
+// A volatile access is a relaxed one of system scope (PTX ISA, ld.volatile): of 16 bytes, two.
+void relaxed_volatile(model& m, const void* p, std::size_t bytes, access_kind kind, const void* code) {
+  for (std::size_t done = 0; done < bytes; done += 8) {
+    machine::next_scope = scope::system;
+    m.atomic(static_cast<const unsigned char*>(p) + done, std::min<std::size_t>(bytes - done, 8), kind == access_kind::read,
+             kind == access_kind::write, order::relaxed, code);
   }
+}
+void read_volatile(const void* p, std::size_t bytes, const void* code) {
+  model* m = active;
+  if (m == nullptr || !m->follows(p)) return any(p, bytes, access_kind::read, code);
+  m->comes_to_atomic(p, true, code);
+  std::uint64_t words[2] = {};
+  std::memcpy(words, p, bytes);
+  m->looked(p, words[0] + 3 * words[1], code);  // others may go first; the load itself comes behind this function
+  relaxed_volatile(*m, p, bytes, access_kind::read, code);
+}
+void write_volatile(const void* p, std::size_t bytes, const void* code) {
+  model* m = active;
+  if (m == nullptr || !m->follows(p)) return any(p, bytes, access_kind::write, code);
+  m->comes_to_atomic(p, false, code);
+  relaxed_volatile(*m, p, bytes, access_kind::write, code);
+  m->wrote(p);
 }
 
 void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
@@ -101,6 +118,9 @@ order of(int memory_order) {
     case __ATOMIC_RELEASE: return order::release;
     default: return order::both;
   }
+}
+void comes_to_atomic(const volatile void* p, bool only_reads, const void* code) {
+  if (model* m = active) m->comes_to_atomic(const_cast<const void*>(p), only_reads, code);
 }
 void atomic(const volatile void* p, std::size_t bytes, bool reads, bool writes, int how, const void* code) {
   if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, reads, writes, of(how), code);
@@ -125,10 +145,12 @@ void stored(const volatile void* p) {
 using antiphase::checker_detail::access_kind;
 using antiphase::checker_detail::any;
 using antiphase::checker_detail::atomic;
+using antiphase::checker_detail::comes_to_atomic;
 using antiphase::checker_detail::copied;
 using antiphase::checker_detail::found;
 using antiphase::checker_detail::read_volatile;
 using antiphase::checker_detail::stored;
+using antiphase::checker_detail::write_volatile;
 
 #define CODE __builtin_return_address(0)
 
@@ -144,9 +166,9 @@ void __tsan_func_exit() {}
   void __tsan_unaligned_read##bytes(void* p) { any(p, bytes, access_kind::read, CODE); }   \
   void __tsan_unaligned_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); } \
   void __tsan_volatile_read##bytes(void* p) { read_volatile(p, bytes, CODE); }             \
-  void __tsan_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }  \
+  void __tsan_volatile_write##bytes(void* p) { write_volatile(p, bytes, CODE); }           \
   void __tsan_unaligned_volatile_read##bytes(void* p) { read_volatile(p, bytes, CODE); }   \
-  void __tsan_unaligned_volatile_write##bytes(void* p) { any(p, bytes, access_kind::write, CODE); }
+  void __tsan_unaligned_volatile_write##bytes(void* p) { write_volatile(p, bytes, CODE); }
 ACCESS(1)
 ACCESS(2)
 ACCESS(4)
@@ -181,15 +203,18 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
 // The hook performs the operation.
 #define FETCH(bits, type, name, operation)                                         \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \
+    comes_to_atomic(p, false, CODE);                                                                              \
     atomic(p, sizeof(type), true, true, how, CODE);                                \
     return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }
 #define ATOMIC(bits, type)                                                                                        \
   type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                              \
+    comes_to_atomic(p, true, CODE);                                                                               \
     atomic(p, sizeof(type), true, false, how, CODE);                                                              \
     return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                            \
   }                                                                                                               \
   void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                       \
+    comes_to_atomic(p, false, CODE);                                                                              \
     atomic(p, sizeof(type), false, true, how, CODE);                                                              \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                 \
     stored(p);                                                                                                    \
@@ -201,10 +226,12 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   FETCH(bits, type, xor, __atomic_fetch_xor)                                                                      \
   FETCH(bits, type, nand, __atomic_fetch_nand)                                                                    \
   type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                                    \
+    comes_to_atomic(p, false, CODE);                                                                              \
     atomic(p, sizeof(type), true, true, how, CODE);                                                               \
     return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                                 \
   }                                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, int) { \
+    comes_to_atomic(p, false, CODE);                                                                              \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
     atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
     const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
@@ -212,6 +239,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
     return done;                                                                                                  \
   }                                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how, int) {   \
+    comes_to_atomic(p, false, CODE);                                                                              \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
     atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
     const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
@@ -219,6 +247,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
     return done;                                                                                                  \
   }                                                                                                               \
   type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how, int) {    \
+    comes_to_atomic(p, false, CODE);                                                                              \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                     \
     atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                  \
@@ -232,7 +261,8 @@ ATOMIC(64, unsigned long)
 #undef FETCH
 
 void __tsan_atomic_thread_fence(int how) {
-  if (auto* m = antiphase::checker_detail::active) m->fence(antiphase::checker_detail::of(how));
+  if (auto* m = antiphase::checker_detail::active)
+    m->fence(how == __ATOMIC_SEQ_CST ? antiphase::checker_detail::order::total : antiphase::checker_detail::of(how));
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void __tsan_atomic_signal_fence(int) {}

@@ -49,6 +49,8 @@ knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number 
     both->own = a->own;
     both->others = a->others;
     both->fenced = a->fenced;
+    both->passed = a->passed;
+    both->seen = a->seen;
   }
   if (b->block == block)
     both->own = join(both->own, b->own);
@@ -60,8 +62,12 @@ knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number 
     else
       insert(both->others, other, v);
   }
-  both->fenced = join(both->fenced, b->fenced, block);
-  if (a != nullptr && both->own == a->own && both->others == a->others && both->fenced == a->fenced) return a;
+  for (const space s : all_spaces) both->fenced[s] = join(both->fenced[s], b->fenced[s], block);
+  both->passed = join(both->passed, b->passed, block);
+  both->seen = join(both->seen, b->seen, block);
+  if (a != nullptr && both->own == a->own && both->others == a->others && both->fenced == a->fenced && both->passed == a->passed &&
+      both->seen == a->seen)
+    return a;
   return both;
 }
 

@@ -2,6 +2,7 @@
 // What an agent knows of the others' pasts: vector clocks, shared and immutable once published.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
@@ -27,11 +28,22 @@ struct view : boost::intrusive_ref_counter<view, boost::thread_unsafe_counter> {
 };
 using view_ptr = boost::intrusive_ptr<const view>;
 
+// Where memory lies, as proxy fences tell it apart.
+enum class space : std::uint8_t { shared, global };
+constexpr space all_spaces[] = {space::shared, space::global};
+template <class T> struct by_space : std::array<T, 2> {
+  T& operator[](space s) { return std::array<T, 2>::operator[](static_cast<std::size_t>(s)); }
+  const T& operator[](space s) const { return std::array<T, 2>::operator[](static_cast<std::size_t>(s)); }
+};
+
 struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_counter> {
   block_number block = 0;
   view_ptr own;                                           // of the own block
   std::vector<std::pair<block_number, view_ptr>> others;  // sorted
-  boost::intrusive_ptr<const knowledge> fenced;           // how much of it a proxy fence has passed on to the copy engine; null: none
+  by_space<boost::intrusive_ptr<const knowledge>> fenced;  // how much of it a proxy fence has passed on to the copy engine; null: none
+  // Fences of sequential consistency at device scope (PTX ISA: Fence-SC order). `passed`: what was known at those that come before; `seen`:
+  // that of writes whose values were read before. A fence behind such a read comes after the fences before such a write.
+  boost::intrusive_ptr<const knowledge> passed, seen;  // without a `passed` and `seen` of their own
 
   const view* of(block_number b) const {
     if (b == block) return own.get();

@@ -132,24 +132,36 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 void model::end_block(block_model& b) {
   block_record& r = record(b.number);
   r.ended = true;
-  barriers_.erase(barriers_.lower_bound(r.lowest), barriers_.lower_bound(r.highest));
+  const auto first = barriers_.lower_bound(r.lowest), last = barriers_.lower_bound(r.highest);
+  for (auto i = first; i != last; ++i) {
+    const mbarrier_model& m = i->second;
+    if (m.last_load <= m.waited) continue;
+    const actor_record& a = r.actors[static_cast<std::size_t>(m.loads - r.threads)];
+    left_behind(b.threads[static_cast<std::size_t>(a.thread)], m.last_place, "bulk load that nobody had waited for when its block ended",
+                "a wait for the end of the mbarrier's phase that counts the copy, before the end of the block");
+  }
+  barriers_.erase(first, last);
   const auto at = std::find_if(alive_.begin(), alive_.end(), [&](const auto& p) { return p.get() == &b; });
   idle_.push_back(std::move(*at));
   alive_.erase(at);
 }
 
+void model::left_behind(const thread_model& t, place_number at, const char* what, const char* missing) {
+  bool fresh = false;
+  found& f = entry(finding_kind::never_waited_for, at, 0, false, fresh);
+  if (!fresh) return;
+  f.what.access = {.action = what, .at = {}, .through = {}, .block = record(t.block).index, .thread = t.index, .when = {}};
+  f.what.missing = missing;
+}
+
 void model::end_thread(thread_model& t) {
-  const auto left_behind = [&](const own_actor& a, const char* what, const char* missing) {
-    if (a.number == 0 || a.last_used <= a.waited) return;
-    bool fresh = false;
-    found& f = entry(finding_kind::never_waited_for, a.last_place, 0, false, fresh);
-    if (!fresh) return;
-    f.what.access = {.action = what, .at = {}, .through = {}, .block = record(t.block).index, .thread = t.index, .when = {}};
-    f.what.missing = missing;
-  };
-  left_behind(t.copies, "asynchronous copy in flight when its thread ended", "copy_async_wait for its group before the end");
-  left_behind(t.stores_read, "bulk store that had not read its source when its thread ended",
-              "bulk_commit and bulk_wait before the end of the thread that issued it");
+  const auto in_flight = [](const own_actor& a) { return a.number != 0 && a.last_used > a.waited; };
+  if (in_flight(t.copies))
+    left_behind(t, t.copies.last_place, "asynchronous copy in flight when its thread ended",
+                "copy_async_wait for its group before the end");
+  if (in_flight(t.stores_read))
+    left_behind(t, t.stores_read.last_place, "bulk store that had not read its source when its thread ended",
+                "bulk_commit and bulk_wait before the end of the thread that issued it");
 }
 
 // knowing -----------------------------------------------------------------------------------------------------------------------------
@@ -157,6 +169,14 @@ void model::end_thread(thread_model& t) {
 void model::learn(thread_model& t, knowledge_ptr known) {
   t.floor = known->own->floor;
   t.known = std::move(known);
+}
+
+void model::learn_also(thread_model& t, knowledge_ptr knowledge::*what, const knowledge_ptr& more) {
+  const knowledge_ptr all = join(*t.known.*what, more, t.block);
+  if (all == *t.known.*what) return;
+  auto k = boost::intrusive_ptr<knowledge>(new knowledge(*t.known));
+  (*k).*what = all;
+  learn(t, k);
 }
 
 bool model::knows(const thread_model& t, block_number block, actor a, stamp time) const {
@@ -174,15 +194,16 @@ bool model::knows(const thread_model& t, block_number block, actor a, stamp time
   return is_thread ? time <= v->of_thread(a) : time <= v->of_copies(static_cast<std::size_t>(a - r.threads));
 }
 
-bool model::knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const {
+bool model::knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const {
   if (block < launch_first_) return true;
   const block_record& r = blocks_[block];
   const bool is_thread = a < r.threads;
-  if (block == t.block && t.fence_known != nullptr) {
-    if (is_thread && a == t.index && time <= t.fence_time) return true;
-    if (a == t.copies.number && time <= t.fence_copies) return true;
+  const proxy_fenced& own = t.fenced[in];
+  if (block == t.block && own.known != nullptr) {
+    if (is_thread && a == t.index && time <= own.time) return true;
+    if (a == t.copies.number && time <= own.copies) return true;
   }
-  for (const knowledge* k : {t.fence_known.get(), t.known->fenced.get()}) {
+  for (const knowledge* k : {own.known.get(), t.known->fenced[in].get()}) {
     const view* v = k != nullptr ? k->of(block) : nullptr;
     if (v != nullptr && time <= (is_thread ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - r.threads)))) return true;
   }
@@ -226,19 +247,20 @@ knowledge_ptr model::joined(const knowledge_ptr& a, const knowledge_ptr& b, bloc
   return last_join_.both;
 }
 
-knowledge_ptr model::fenced_by(const thread_model& t) const {
-  if (t.fence_known == nullptr) return nullptr;
+knowledge_ptr model::fenced_by(const thread_model& t, space in) const {
+  const proxy_fenced& own = t.fenced[in];
+  if (own.known == nullptr) return nullptr;
   const int threads = blocks_[t.block].threads;
   auto v = boost::intrusive_ptr<view>(new view);
-  v->floor = t.fence_known->own->floor;
-  v->threads = t.fence_known->own->threads;
-  v->copies = t.fence_known->own->copies;
-  set_thread(*v, t, threads, t.fence_time);
-  if (t.copies.number != 0) raise(v->copies, static_cast<std::size_t>(t.copies.number - threads), t.fence_copies);
+  v->floor = own.known->own->floor;
+  v->threads = own.known->own->threads;
+  v->copies = own.known->own->copies;
+  set_thread(*v, t, threads, own.time);
+  if (t.copies.number != 0) raise(v->copies, static_cast<std::size_t>(t.copies.number - threads), own.copies);
   auto k = boost::intrusive_ptr<knowledge>(new knowledge);
   k->block = t.block;
   k->own = v;
-  k->others = t.fence_known->others;
+  k->others = own.known->others;
   return k;
 }
 
@@ -254,7 +276,9 @@ knowledge_ptr model::publish(thread_model& t) {
   k->block = t.block;
   k->own = v;
   k->others = t.known->others;
-  k->fenced = join(t.known->fenced, fenced_by(t), t.block);
+  for (const space s : all_spaces) k->fenced[s] = join(t.known->fenced[s], fenced_by(t, s), t.block);
+  k->passed = t.known->passed;
+  k->seen = t.known->seen;
   ++*t.time;  // what it does from now on is not part of this
   return k;
 }
@@ -275,11 +299,47 @@ void model::wait_for_launch(thread_model& t) {
   acquire(t, all_before);
 }
 
-void model::proxy_fence(thread_model& t) {
-  t.fence_known = t.known;
-  t.fence_time = (*t.time)++;
-  t.fence_copies = t.copies.waited;
+void model::proxy_fence(thread_model& t, std::initializer_list<space> of) {
+  for (const space s : of) t.fenced[s] = {t.known, *t.time, t.copies.waited};
+  ++*t.time;
 }
+// fence.mbarrier_init: of what this thread did, only that it has initialised barriers.
+void model::mbarrier_fence(thread_model& t) {
+  const block_record& r = record(t.block);
+  for (auto i = barriers_.lower_bound(r.lowest); i != barriers_.lower_bound(r.highest); ++i)
+    i->second.init_fenced |= i->second.initialised_by == t.index;
+}
+
+namespace {
+
+// What the proxy fences of threads of one block have passed on.
+knowledge_ptr fenced_together(std::span<thread_model* const> threads, space in, int count) {
+  knowledge_ptr fences;
+  const knowledge* last = nullptr;
+  const block_number block = threads.front()->block;
+  for (const thread_model* t : threads) {
+    const knowledge_ptr& known = t->fenced[in].known;
+    if (known != nullptr && known.get() != last) fences = join(fences, known, block);
+    if (known != nullptr) last = known.get();
+  }
+  auto v = boost::intrusive_ptr<view>(new view);
+  v->floor = fences->own->floor;
+  v->threads = fences->own->threads;
+  v->copies = fences->own->copies;
+  for (const thread_model* t : threads) {
+    const proxy_fenced& own = t->fenced[in];
+    if (own.known == nullptr) continue;
+    raise(v->threads, static_cast<std::size_t>(t->index), own.time);  // another's fence may reach further
+    if (t->copies.number != 0) raise(v->copies, static_cast<std::size_t>(t->copies.number - count), own.copies);
+  }
+  auto passed = boost::intrusive_ptr<knowledge>(new knowledge);
+  passed->block = block;
+  passed->own = v;
+  passed->others = fences->others;
+  return passed;
+}
+
+}  // namespace
 
 // What a thread did that has ended is not passed on by a barrier: CUDA promises visibility of the accesses of those that take part, and PTX
 // orders a barrier's participants only. So a word that a thread wrote just before it returned is a race for who reads it behind the
@@ -296,14 +356,13 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
     return;
   }
   const int count = record(block).threads;
-  knowledge_ptr known = threads.front()->known, fences;
+  knowledge_ptr known = threads.front()->known;
   const knowledge* last_known = known.get();
-  const knowledge* last_fence = nullptr;
-  bool fenced = false;
+  by_space<bool> fenced{};
   for (const thread_model* t : threads) {
     if (t->known.get() != last_known) known = joined(known, t->known, block);
     last_known = t->known.get();
-    fenced |= t->fence_known != nullptr;
+    for (const space s : all_spaces) fenced[s] |= t->fenced[s].known != nullptr;
   }
   const bool everybody = whole_block && static_cast<int>(threads.size()) == count;
   auto v = boost::intrusive_ptr<view>(new view);
@@ -324,31 +383,15 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
   k->own = v;
   k->others = known->others;
   k->fenced = known->fenced;
-  if (fenced) {
-    for (const thread_model* t : threads) {
-      if (t->fence_known != nullptr && t->fence_known.get() != last_fence) fences = join(fences, t->fence_known, block);
-      if (t->fence_known != nullptr) last_fence = t->fence_known.get();
-    }
-    auto fence_view = boost::intrusive_ptr<view>(new view);
-    fence_view->floor = fences->own->floor;
-    fence_view->threads = fences->own->threads;
-    fence_view->copies = fences->own->copies;
-    for (const thread_model* t : threads)
-      if (t->fence_known != nullptr) {
-        raise(fence_view->threads, static_cast<std::size_t>(t->index), t->fence_time);  // another's fence may reach further
-        if (t->copies.number != 0) raise(fence_view->copies, static_cast<std::size_t>(t->copies.number - count), t->fence_copies);
-      }
-    auto passed = boost::intrusive_ptr<knowledge>(new knowledge);
-    passed->block = block;
-    passed->own = fence_view;
-    passed->others = fences->others;
-    k->fenced = join(k->fenced, passed, block);
-  }
+  k->passed = known->passed;
+  k->seen = known->seen;
+  for (const space s : all_spaces)
+    if (fenced[s]) k->fenced[s] = join(k->fenced[s], fenced_together(threads, s, count), block);
   const knowledge_ptr shared = k;
   stamp* advanced = nullptr;
   for (thread_model* t : threads) {
     learn(*t, shared);
-    t->fence_known = nullptr;  // it is part of what all know now
+    t->fenced = {};  // it is part of what all know now
     t->barriers += whole_block;
     if (whole_block)
       *t->time = latest + 1;
@@ -454,11 +497,9 @@ void model::init_barrier(thread_model& t, const void* word, place_number at) {
   accessor w{.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)};
   visit(w, word, sizeof(std::uint64_t));
   mbarrier_model& b = barrier(word);
-  const actor loads = b.loads;
-  const stamp phase = b.phase;
-  b = {};
-  b.loads = loads;
-  b.phase = phase;
+  b.arrived = b.ended = nullptr;  // its copies and phases go on being counted
+  b.initialised_by = t.index;
+  b.init_fenced = false;
 }
 
 // The barrier's own word: initialised, and that is known to whoever uses it. Its users do not disturb each other.
@@ -485,7 +526,11 @@ void model::end_phase(block_model& block, const void* word) {
   b.ended = b.arrived;
 }
 
-void model::wait_barrier(thread_model& t, const void* word) { acquire(t, barrier(word).ended); }
+void model::wait_barrier(thread_model& t, const void* word) {
+  mbarrier_model& b = barrier(word);
+  b.waited = b.phase;
+  acquire(t, b.ended);
+}
 
 void model::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word, place_number at) {
   mbarrier_model& b = barrier(word);
@@ -497,8 +542,12 @@ void model::issue_load(thread_model& t, const void* to, std::size_t bytes, range
   }
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::loads, b.loads, b.phase + 1);
+  b.last_load = b.phase + 1;
+  b.last_place = at;
   w.what = "use of an mbarrier by the copy engine";
+  w.init_fenced = b.init_fenced;
   visit(w, word, sizeof(std::uint64_t));
+  w.init_fenced = false;
   w.what = {};
   for (const auto& r : from) visit(w, r.data(), r.size());
   w.kind = access_kind::write;
@@ -515,6 +564,12 @@ namespace {
 std::size_t circles_of(scope reach) { return std::min<std::size_t>(static_cast<std::size_t>(reach), 3); }
 }  // namespace
 
+// Whom a thread's atomic operation reaches: the threads of its block and, by its scope, those of its cluster and all.
+std::array<model::circle, 3> model::circles_around(const thread_model& t) const {
+  const std::uint32_t cluster = blocks_[t.block].cluster;
+  return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
+}
+
 void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
@@ -523,33 +578,48 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   if (!reachable(w, p, bytes)) return;
   p = followed(p);
 
-  // Whom it reaches: the threads of its block and, by its scope, those of its cluster and all.
-  const std::uint32_t cluster = record(t.block).cluster;
-  const std::array<std::pair<std::size_t, std::uint32_t>, 3> circles{{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
-  atomic_state& a = atomics_[reinterpret_cast<std::uintptr_t>(p)];
-  const cell& last = memory_.byte(reinterpret_cast<std::uintptr_t>(p) - memory_.lowest());
+  const auto circles = circles_around(t);
+  const bool acquires = how == order::acquire || how == order::both, releases = how == order::release || how == order::both;
+  const auto location = reinterpret_cast<std::uintptr_t>(p);
+  const auto begun_here = t.begun.find(location);
+  begun_patterns* begun = begun_here != t.begun.end() ? &begun_here->second : nullptr;
+  const auto begin = [&]() -> begun_patterns& { return *(begun != nullptr ? begun : begun = &t.begun[location]); };
+  atomic_state& a = atomics_[location];
+  const cell& last = memory_.byte(location - memory_.lowest());
   if (!reads || last.scope == 0)
     a.clear();  // a store ends the sequence that an earlier release headed; a read-modify-write goes on with it
   if (reads)
     for (std::size_t i = 0; i < circles_of(reach); ++i) {
       const auto seen = a.find(circles[i]);
+      if (acquires && begun != nullptr) acquire(t, std::exchange(begun->read[i], nullptr));
       if (seen == a.end()) continue;
-      if (how == order::acquire || how == order::both)
+      if (acquires) {
         acquire(t, seen->second);  // before the access itself, which comes after what it has seen
-      else
+      } else {
         t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
+        knowledge_ptr& read = begin().read[i];
+        read = join(read, seen->second, t.block);
+      }
     }
+  if (const auto seen = reads && reach >= scope::device ? a.find(before_fences) : a.end(); seen != a.end())
+    learn_also(t, &knowledge::seen, seen->second);
   if (reads) visit(w, p, bytes);
   if (!writes) return;
   w.kind = access_kind::write;
   visit(w, p, bytes);
   knowledge_ptr now;
-  if (how == order::release || how == order::both) {
+  if (releases) {
     if (reach > scope::block) record(t.block).published = true;
     now = publish(t);
+    std::fill_n(begin().released.begin(), circles_of(reach), now);
+  }
+  if (reach >= scope::device && t.known->passed != nullptr) {
+    knowledge_ptr& into = a[before_fences];
+    into = join(into, t.known->passed, into != nullptr ? into->block : t.block);
   }
   for (std::size_t i = 0; i < circles_of(reach); ++i) {
-    const knowledge_ptr& what = now != nullptr ? now : t.released[i];
+    const knowledge_ptr before = begun != nullptr ? join(t.released[i], begun->released[i], t.block) : t.released[i];
+    const knowledge_ptr& what = now != nullptr ? now : before;
     if (what == nullptr) continue;
     knowledge_ptr& into = a[circles[i]];
     into = join(into, what, into != nullptr ? into->block : what->block);
@@ -562,10 +632,16 @@ void model::fence(order how) {
   thread_model& t = *current_;
   if (how != order::release)
     for (std::size_t i = 0; i < circles_of(reach); ++i) acquire(t, std::exchange(t.acquirable[i], nullptr));
-  if (how != order::acquire) {
-    if (reach > scope::block) record(t.block).published = true;
-    std::fill_n(t.released.begin(), circles_of(reach), publish(t));
-  }
+  if (how == order::acquire) return;
+  const bool total = how == order::total && reach >= scope::device;
+  if (total) acquire(t, t.known->seen);
+  if (reach > scope::block) record(t.block).published = true;
+  const knowledge_ptr now = publish(t);
+  std::fill_n(t.released.begin(), circles_of(reach), now);
+  if (!total) return;
+  auto alone = boost::intrusive_ptr<knowledge>(new knowledge(*now));
+  alone->passed = alone->seen = nullptr;
+  learn_also(t, &knowledge::passed, alone);
 }
 
 }  // namespace antiphase::checker_detail

@@ -49,6 +49,19 @@ struct own_actor {
 
 using by_reach = std::array<knowledge_ptr, 3>;  // of block, cluster, and device scope or wider
 
+// What a thread's atomic operations on one location have begun: a release before a relaxed write there is a release pattern, a relaxed read
+// before an acquire there an acquire pattern (PTX ISA, memory consistency model).
+struct begun_patterns {
+  by_reach released, read;
+};
+
+// What a thread's last proxy fence has passed on.
+struct proxy_fenced {
+  knowledge_ptr known;  // what the thread knew; null: there was none
+  stamp time = 0;       // how far it was itself
+  stamp copies = 0;     // and its copies
+};
+
 struct thread_model {
   // What every access looks at comes first.
   block_number block = 0;
@@ -60,11 +73,10 @@ struct thread_model {
   int index = 0;
 
   knowledge_ptr known;
-  knowledge_ptr fence_known;  // what it knew at its last proxy fence; null: there was none
-  stamp fence_time = 0;       // and how far it was itself
-  stamp fence_copies = 0;     // and its copies
-  by_reach released;          // by fences, for relaxed stores to come
-  by_reach acquirable;        // read by relaxed loads, for a fence to come
+  by_space<proxy_fenced> fenced;
+  by_reach released;                                // by fences, for relaxed stores to come
+  by_reach acquirable;                              // read by relaxed loads, for a fence to come
+  std::map<std::uintptr_t, begun_patterns> begun;  // by location
   own_actor copies, stores_read, stores_written, matrix;
   int barriers = 0;  // of the block, passed
 };
@@ -78,7 +90,7 @@ struct block_model {
 using ranges = std::span<const std::span<const unsigned char>>;  // of memory
 
 enum class access_kind : std::uint8_t { read, write };
-enum class order : std::uint8_t { relaxed, acquire, release, both };
+enum class order : std::uint8_t { relaxed, acquire, release, both, total };  // as `ordering`; total: a fence of sequential consistency
 
 class model {
  public:
@@ -92,15 +104,6 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous = false);
   void end_launch();
   void synchronize(stream on);  // null: all
-  // What an event stands for that is recorded on a stream: the launches under way that whoever waits for it comes after.
-  struct past_launch {
-    block_number first, last;
-    stream on;
-  };
-  using launches = std::vector<past_launch>;
-  launches recorded(stream on) const;
-  void order_after(stream on, const launches& these);  // what comes on the stream from now on
-  void synchronize(const launches& these);             // the host
   // Blocks of one cluster, a number that no other has in the run and that is not 0, reach each other's shared memory.
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
@@ -114,24 +117,6 @@ class model {
   // False if there is no such memory to touch.
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
 
-  // Variables of the device that lie in the program's own image, in [low, high): known to all as they are.
-  void follow_as_written(const void* p, std::size_t bytes);  // allocated memory
-  void follow_variables(std::uintptr_t low, std::uintptr_t high);
-  // A block's shared memory is nobody's, but for the variables that it asks for (plain CUDA).
-  void follow_shared_variables() { shared_by_variables_ = true; }
-  void begin_shared_variable(const void* p, std::size_t bytes);
-  // The host's own access to memory that it shares with the device (managed): the launches it touches must have been waited for.
-  void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code);
-  // From here on, what nobody has written may have been left out: launches ran a part of their blocks only.
-  void forgive_unwritten() { forgiving_ = true; }
-  // A finding of the host's. `memory` and `missing` may be empty.
-  void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing);
-  // One of the current thread.
-  void note_here(finding_kind kind, place_number at, std::string action, std::string memory, std::string missing);
-  source host_place;  // of the host's copies, where it is known
-  // How a host's access to any memory is judged; null: not at all.
-  void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code) = nullptr;
-
   // accesses of the current thread; address of the instruction behind it
   void access(const void* p, std::size_t bytes, access_kind kind, const void* code);
   // An atomic operation: before it is performed (reads, writes or both) ...
@@ -143,7 +128,8 @@ class model {
   void meet(std::span<thread_model* const> threads, bool whole_block);
   void release(thread_model& t, knowledge_ptr& into);
   void acquire(thread_model& t, const knowledge_ptr& from);
-  void proxy_fence(thread_model& t);
+  void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
+  void mbarrier_fence(thread_model& t);  // for the barriers that it has initialised alone
   void wait_for_launch(thread_model& t);
 
   // a thread's asynchronous copies (cp.async)
@@ -189,6 +175,12 @@ class model {
   shadow& memory() { return memory_; }
   const std::string& kernel_name() const { return kernel_; }
 
+  bool follows(const void* p) const { return current_ != nullptr && is_followed(p); }
+  bool is_followed(const void* p, std::size_t bytes = 1) const {
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
+    return offset < memory_.size() && bytes <= memory_.size() - offset;
+  }
+
   // Host memory that the current thread may use: its stack; what else it may read, `host_allows` knows (null: nothing).
   std::uintptr_t stack_low = 0, stack_high = 0;
   bool (*host_allows)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;
@@ -196,13 +188,21 @@ class model {
   // What an atomic or volatile load of the current thread brings, or an update that changes nothing: it may be waiting for something else.
   // And that it has written, so it is not.
   void looked(const void* p, std::uint64_t value, const void* code) {
-    if (current_ != nullptr && on_look != nullptr && is_followed(p)) on_look(p, value, code);
+    if (on_look != nullptr && follows(p)) on_look(p, value, code);
   }
   void wrote(const void* p) {
-    if (current_ != nullptr && on_write != nullptr && is_followed(p)) on_write();
+    if (on_write != nullptr && follows(p)) on_write();
   }
   void (*on_look)(const void* p, std::uint64_t value, const void* code) = nullptr;
   void (*on_write)() = nullptr;
+  // The current thread comes to an atomic operation: another may go first. Called before anything of it has been looked at.
+  void comes_to_atomic(const void* p, bool only_reads, const void* code) {
+    if (give_way == nullptr || !follows(p)) return;
+    const scope reach = std::exchange(machine::next_scope, scope::device);  // others have theirs
+    give_way(only_reads, code);
+    machine::next_scope = reach;
+  }
+  void (*give_way)(bool only_reads, const void* code) = nullptr;
 
  private:
   friend struct hook_access;
@@ -214,22 +214,23 @@ class model {
     knowledge_ptr ended;    // as of the end of the last phase
     actor loads = 0;        // the actor of the copies it counts
     stamp phase = 0;        // phases ended
+    int initialised_by = -1;
+    bool init_fenced = false;       // the copy engine sees it initialised
+    stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
+    place_number last_place = 0;
   };
   // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
   using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
+  struct past_launch {
+    block_number first, last;
+    stream on;
+  };
   struct accessor;  // the thread or engine that is about to access memory
 
   block_record& record(block_number b) { return blocks_[b]; }
-  bool is_variable(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - variables_low_ < variables_high_ - variables_low_; }
-  // Where the cells of what lies at `p` are.
-  const void* followed(const void* p) const {
-    return is_variable(p) ? variables_ + (reinterpret_cast<std::uintptr_t>(p) - variables_low_) : p;
-  }
-  bool is_followed(const void* p) const { return reinterpret_cast<std::uintptr_t>(followed(p)) - memory_.lowest() < memory_.size(); }
-  bool unsynchronised(block_number b) const;
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
-  bool knows_fenced(const thread_model& t, block_number block, actor a, stamp time) const;
-  bool needs_fence(const accessor& w, const cell& c) const;
+  bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
+  bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;
   bool knows(const thread_model& t, const reader& r) const;
   // Cheap answers for what happens most; false: ask knows().
   [[gnu::always_inline]] bool surely_knows_writer(const thread_model& t, const cell& c) const {
@@ -251,7 +252,13 @@ class model {
   bool ordered_launch(block_number b) const;
   bool overlapped_launch(block_number b) const;
   knowledge_ptr publish(thread_model& t);
-  knowledge_ptr fenced_by(const thread_model& t) const;
+  knowledge_ptr fenced_by(const thread_model& t, space in) const;
+  static space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
+  using circle = std::pair<std::size_t, std::uint32_t>;  // threads that reach each other: of a block, of a cluster, all
+  std::array<circle, 3> circles_around(const thread_model& t) const;
+  static constexpr circle before_fences{3, 0};  // beside the circles: what passed the total fences before the writes
+  void learn_also(thread_model& t, knowledge_ptr knowledge::*what, const knowledge_ptr& more);
+  void left_behind(const thread_model& t, place_number at, const char* what, const char* missing);
   knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
   stamp open_group(thread_model& t, own_actor& a, actor_kind kind, place_number at);
   static void close_group(own_actor& a);
@@ -289,13 +296,8 @@ class model {
   block_number first_visible_ = 1;  // all before it are known to the whole launch
   block_number first_pending_ = 1;  // and all before this one to any launch to come
   stream launch_stream_ = nullptr;
-  launches unordered_, pending_;
-  launches unsynchronised_;                                   // that the host has not waited for
-  std::vector<std::pair<stream, block_number>> ordered_;      // streams and launches of others that they come after
-  std::uintptr_t variables_low_ = 0, variables_high_ = 0;     // in the program's image
-  const unsigned char* variables_ = nullptr;                  // and where their cells are
-  bool shared_by_variables_ = false, forgiving_ = false;
-  launches chain_;  // that a chained launch to come on their stream may overlap
+  std::vector<past_launch> unordered_, pending_;
+  std::vector<past_launch> chain_;  // that a chained launch to come on their stream may overlap
   block_number before_ = 0;         // of a chained launch: a block that stands for all before it; who knows of it knows of them
   std::string kernel_;
   std::uintptr_t params_low_ = 0, params_high_ = 0;
@@ -314,8 +316,8 @@ class model {
   } last_join_;
 };
 
-// Where the code of this binary starts, or of the program that it has loaded to check it: places of instrumented code are offsets from here.
-extern std::uintptr_t code_base;
+// Where the code of this binary starts: places of instrumented code are offsets from here.
+extern const std::uintptr_t code_base;
 
 // The model of the run on this OS thread; null: nothing is followed.
 extern thread_local constinit model* active;

@@ -30,6 +30,11 @@ struct probe {
 std::vector<probe> thread_probes();
 std::vector<probe> memory_probes();
 std::vector<probe> cluster_probes();
+std::vector<probe> update_probes();
+
+// Words of a kernel's results, and which threads of the kernels of votes stay.
+constexpr int update_results = 20, vote_results = 10;
+AP_FN constexpr bool votes_stay(int thread) { return thread % 7 != 3; }
 
 // The kernel threads-return: which of its threads stay, and a lane of each warp that does.
 AP_FN constexpr bool stays(int thread) { return thread % 3 != 1 && (thread < 64 || thread >= 80); }

@@ -74,24 +74,68 @@ struct no_fence_again : with_operands<> {
 };
 TEST(tensor_misuse, registers_touched_since_the_fence) { EXPECT_THAT(why<no_fence_again>(), HasSubstr("wgmma_fence comes before it")); }
 
-struct a_without_fence : with_operands<> {
-  void operator()(const params&) const {
-    storage& s = operands();
-    float sum[32] = {};
-    std::uint32_t a[4] = {};
+// Registers that nobody has touched since a wgmma gave them back need no fence, in the same shape.
+template <bool OtherShape> struct untouched : with_operands<> {
+  void operator()(const params& p) const {
+    operands();
+    float sum[64] = {};
+    float(&half)[32] = *reinterpret_cast<float(*)[32]>(sum);
     wgmma_fence();
-    step(sum);
+    step(half);
     wgmma_commit();
-    float other[32] = {};
-    wgmma_fence();
-    step(other);
+    wgmma_wait<0>();
+    if constexpr (OtherShape) {
+      storage& s = antiphase::shared<storage, shared_kind::fixed>();
+      wgmma<major::k, major::k>(sum, of(s.a), describe(s.b, 0, 128, swizzle::none), true);
+    } else {
+      step(half);
+    }
     wgmma_commit();
-    wgmma_wait<1>();
-    a[1] = 7;
-    wgmma<major::k>(other, a, of(s.b), true);
+    wgmma_wait<0>();
+    p.out[thread_index()] = half[5];
   }
 };
-TEST(tensor_misuse, fragment_written_since_the_fence) { EXPECT_THAT(why<a_without_fence>(), HasSubstr("a wgmma takes A from registers")); }
+TEST(tensor_misuse, untouched_registers_need_no_fence) {
+  float out[128];
+  launch<untouched<false>>(*late, {out, nullptr});
+  for (const float x : out) EXPECT_EQ(x, 32);
+  EXPECT_THAT(why<untouched<true>>(), HasSubstr("wgmma_fence comes before it"));
+}
+
+// A in registers, twice: as it was, written after the wait, or written while the first may still be reading it.
+enum class fragment { kept, written_after_wait, fenced_after_wait, written_before_wait, fenced_before_wait };
+template <fragment F> struct fragment_twice : with_operands<> {
+  void operator()(const params& p) const {
+    storage& s = operands();
+    float sum[32] = {};
+    std::uint32_t a[4] = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};
+    wgmma_fence();
+    wgmma<major::k>(sum, a, of(s.b), true);
+    wgmma_commit();
+    if constexpr (F == fragment::written_before_wait || F == fragment::fenced_before_wait) a[1] = 7;
+    if constexpr (F == fragment::fenced_before_wait) wgmma_fence();
+    if constexpr (F != fragment::fenced_before_wait) wgmma_wait<0>();
+    if constexpr (F == fragment::written_after_wait || F == fragment::fenced_after_wait) a[1] = 7;
+    if constexpr (F == fragment::fenced_after_wait) wgmma_fence();
+    wgmma<major::k>(sum, a, of(s.b), true);
+    wgmma_commit();
+    wgmma_wait<0>();
+    p.out[thread_index()] = sum[0];
+  }
+};
+TEST(tensor_misuse, fragment_written_since_the_fence) {
+  EXPECT_THAT(why<fragment_twice<fragment::written_after_wait>>(), HasSubstr("a wgmma takes A from registers"));
+  float out[128];
+  launch<fragment_twice<fragment::kept>>(*late, {out, nullptr});
+  EXPECT_EQ(out[77], 32);
+  launch<fragment_twice<fragment::fenced_after_wait>>(*late, {out, nullptr});
+}
+TEST(tensor_misuse, fragment_written_before_the_wait) {
+  for (const auto& on : {late, early}) {
+    EXPECT_THAT(why<fragment_twice<fragment::written_before_wait>>(*on), HasSubstr("registers of a wgmma's A were written before"));
+    EXPECT_THAT(why<fragment_twice<fragment::fenced_before_wait>>(*on), HasSubstr("registers of a wgmma's A were written before"));
+  }
+}
 
 struct writes_in_flight : with_operands<> {
   void operator()(const params&) const {

@@ -16,6 +16,7 @@ std::vector<kernel> memory_kernels();
 std::vector<kernel> copy_kernels();
 std::vector<kernel> bulk_kernels();
 std::vector<kernel> cluster_kernels();
+std::vector<kernel> update_kernels();
 }  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
@@ -24,6 +25,7 @@ std::vector<kernel> memory_kernels();
 std::vector<kernel> copy_kernels();
 std::vector<kernel> bulk_kernels();
 std::vector<kernel> cluster_kernels();
+std::vector<kernel> update_kernels();
 }  // namespace cuda
 #endif
 
@@ -59,6 +61,7 @@ std::vector<probe> all_probes() {
   auto all = thread_probes();
   for (auto& p : memory_probes()) all.push_back(p);
   for (auto& p : cluster_probes()) all.push_back(p);
+  for (auto& p : update_probes()) all.push_back(p);
   return all;
 }
 
@@ -72,8 +75,8 @@ std::string name_of(const testing::TestParamInfo<probe>& info) {
 
 using verb = testing::TestWithParam<probe>;
 TEST_P(verb, does_what_it_says_on_the_cpu_executor) {
-  const kernel k = find(GetParam().name,
-                        {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels(), cpu::cluster_kernels()});
+  const kernel k = find(GetParam().name, {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels(),
+                                          cpu::cluster_kernels(), cpu::update_kernels()});
   for (const landing copies : {landing::early, landing::late, landing::mixed})
     for (const int workers : {1, 2})
       for (const int resident : {0, 3})
@@ -96,8 +99,8 @@ TEST_P(verb_gpu, does_what_it_says) {
     GTEST_SKIP() << gpu.name << " has compute capability " << gpu.major << "." << gpu.minor << ", this test needs "
                  << GetParam().compute_capability / 10 << "." << GetParam().compute_capability % 10;
   run(context(make_cuda_executor()),
-      find(GetParam().name,
-           {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels(), cuda::cluster_kernels()}),
+      find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels(),
+                             cuda::cluster_kernels(), cuda::update_kernels()}),
       GetParam());
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";

@@ -41,7 +41,7 @@ template <class T> AP_DEV T* map_shared(T* mine, int rank) {
 AP_DEV int cluster_rank() { return machine::current->block->cluster_rank; }
 AP_DEV int cluster_extent() { return machine::current->block->cluster_extent; }
 AP_DEV void cluster_arrive(machine::place where = machine::place::current()) { machine::cluster_arrive(where); }
-AP_DEV void cluster_arrive_silent(machine::place where = machine::place::current()) { machine::cluster_arrive(where); }
+AP_DEV void cluster_arrive_silent(machine::place where = machine::place::current()) { machine::cluster_arrive_relaxed(where); }
 AP_DEV void cluster_wait(machine::place where = machine::place::current()) { machine::cluster_wait(where); }
 AP_DEV void cluster_barrier(machine::place where = machine::place::current()) {
   machine::cluster_arrive(where);

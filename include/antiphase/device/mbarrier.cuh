@@ -71,8 +71,8 @@ struct mbarrier {
 AP_DEV void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 #else
-AP_DEV void fence_mbarrier_init() { machine::proxy_fence(); }
-AP_DEV void fence_async() { machine::proxy_fence(); }
+AP_DEV void fence_mbarrier_init() { machine::mbarrier_fence(); }
+AP_DEV void fence_async() { machine::proxy_fence(machine::proxy::shared); }
 #endif
 
 }  // namespace AP_TARGET

@@ -37,8 +37,8 @@ AP_DEV matrix_descriptor describe(const void* start, int leading, int stride, sw
 // A is 64 x 16, B is 16 x N, N = 64, 128 or 256. A thread's share of the 64 x N sum is N / 2 registers: those of mma() for each 8 columns,
 // warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma(). All threads of the warpgroup call with the same arguments.
 //   wgmma          starts sum += A B, or sum = A B if not `accumulate`. The registers belong to the Tensor Core until wgmma_wait: those of
-//                  the sum are not to be read or written but by another wgmma of the same shape, those of A not to be written (which the
-//                  CPU executor does not notice).
+//                  the sum are not to be read or written but by another wgmma of the same shape, those of A not to be written; which
+//                  the CPU executor sees at the wait.
 //   wgmma_fence    before the first wgmma, and before one whose registers the thread has touched since
 //   wgmma_commit   closes the group of all wgmma since the last one
 //   wgmma_wait<N>  returns when all but the last N groups are done: their registers may be used, and their operands overwritten as far as

@@ -8,6 +8,24 @@
 
 #include "worker.hpp"
 
+namespace antiphase::cpu_detail {
+
+void meet_block(thread_state& self, bool yes, place where) {
+  meeting& m = self.home->barrier;
+  if (m.arrived > 0 && !same(m.where, where))
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+  m.where = where;
+  m.latest = std::max(m.latest, self.time.now());
+  m.waiting.push_back(&self);
+  m.yes += yes;
+  const bool last = ++m.arrived == self.home->running;
+  if (last) self.owner->complete(m);
+  self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
+}
+
+}  // namespace antiphase::cpu_detail
+
 namespace antiphase::machine {
 
 using namespace cpu_detail;
@@ -36,18 +54,11 @@ void capture(bulk_store_state& s) { s.captured.assign(s.from, s.from + s.bytes);
 
 }  // namespace
 
-void block_barrier(place where) {
+void block_barrier(place where) { meet_block(called_from(__builtin_return_address(0)), false, where); }
+vote_count block_vote(bool yes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  meeting& m = self.home->barrier;
-  if (m.arrived > 0 && !same(m.where, where))
-    fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
-  m.where = where;
-  m.latest = std::max(m.latest, self.time.now());
-  m.waiting.push_back(&self);
-  const bool last = ++m.arrived == self.home->running;
-  if (last) self.owner->complete(m);
-  self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
+  meet_block(self, yes, where);
+  return self.home->votes;  // the next barrier cannot end before this thread comes to it
 }
 
 namespace {
@@ -84,17 +95,21 @@ void named_barrier_arrive(int id, int threads, place where) {
   if (m.arrived == threads) self.owner->complete_named(m);
 }
 
-void cluster_arrive(place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+namespace {
+void arrive_in_cluster(thread_state& self, bool releases, place where) {
   cluster_state& c = *self.home->cluster;
   if (self.cluster_arrived)
     fail(self, fault::barrier_misuse, where, "a second arrival at the cluster barrier without a wait for the first");
   self.cluster_arrived = true;
   self.cluster_phase = c.phase;
   c.latest = std::max(c.latest, self.time.now());
-  if (observer* watch = self.owner->watch()) watch->cluster_arrived(self);
+  if (observer* watch = self.owner->watch(); watch != nullptr && releases) watch->cluster_arrived(self);
   self.owner->arrive(c);
 }
+}  // namespace
+
+void cluster_arrive(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), true, where); }
+void cluster_arrive_relaxed(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), false, where); }
 
 void cluster_wait(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -142,7 +157,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
     m->buffer ^= 1;
     m->bytes = bytes;
     m->where = where;
-  } else if (m->bytes != bytes || !same(m->where, where)) {
+  } else if (m->bytes != bytes || (bytes > 0 && !same(m->where, where))) {  // a sync is one wherever its lanes come to it
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
   }
@@ -252,9 +267,13 @@ void yield(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   self.owner->suspend(self, condition::polling, where);
 }
-void proxy_fence() {
+void proxy_fence(proxy of) {
   thread_state& self = called_from(__builtin_return_address(0));
-  if (observer* watch = self.owner->watch()) watch->proxy_fence(self);
+  if (observer* watch = self.owner->watch()) watch->proxy_fence(self, of);
+}
+void mbarrier_fence() {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->mbarrier_fence(self);
 }
 
 void wait_for_previous_grid() {

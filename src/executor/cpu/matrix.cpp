@@ -167,6 +167,23 @@ void require_poison(const thread_state& t, const sum_in_flight& s, place where) 
     fail(t, fault::barrier_misuse, where, "registers of a wgmma's sum were written before the wgmma_wait that covers it");
 }
 
+used_registers registers_at(const void* at, std::size_t bytes) {
+  const auto* first = static_cast<const unsigned char*>(at);
+  return {at, {first, first + bytes}};
+}
+bool are_as(const used_registers& r) { return std::memcmp(r.at, r.bytes.data(), r.bytes.size()) == 0; }
+void remember(thread_state& t, used_registers r) {
+  std::erase_if(t.used, [&](const used_registers& other) { return other.at == r.at; });
+  t.used.push_back(std::move(r));
+}
+// A wgmma is about to take them: either a fence has come since they were last touched, or they have not been touched since a wgmma.
+bool are_fenced(const thread_state& t, const void* at, std::size_t bytes) {
+  const auto last = std::ranges::find(t.used, at, &used_registers::at);
+  return t.registers_fenced && (last == t.used.end() || (last->bytes.size() == bytes && are_as(*last)));
+}
+std::size_t bytes_of_sum(int columns) { return sizeof(float) * static_cast<std::size_t>(columns / 2); }
+constexpr std::size_t bytes_of_a = 4 * sizeof(std::uint32_t);
+
 struct brought_step {  // by a thread
   float* sum;
   machine::warpgroup_step what;
@@ -188,7 +205,7 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
     return s;
   }
   for (const thread_state* t : lanes)
-    if (!t->registers_fenced)
+    if (!are_fenced(*t, step_of(t).sum, bytes_of_sum(first.what.columns)))
       fail(*t, fault::barrier_misuse, where, "a wgmma takes registers that the thread may still be using: wgmma_fence comes before it");
   auto s = std::make_shared<sum_in_flight>();
   s->columns = first.what.columns;
@@ -219,10 +236,12 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
     matrix_operation o{what, sum_of(m, lanes, where), {}, {}, first.tf32};
     if (first.a != nullptr) {
       o.a.resize(rows_of_warp * depth);
-      for (const thread_state* t : lanes) {
-        if (!t->registers_fenced)
+      for (thread_state* t : lanes) {
+        if (!are_fenced(*t, step_of(t).a, bytes_of_a))
           fail(*t, fault::barrier_misuse, where,
                "a wgmma takes A from registers the thread may still be writing: wgmma_fence comes before it");
+        o.a_registers.push_back(registers_at(step_of(t).a, bytes_of_a));
+        remember(*t, o.a_registers.back());
         (first.tf32 ? take_a_tf32 : take_a)(o.a.data(), t->index % warp, step_of(t).a);
       }
     }
@@ -245,6 +264,10 @@ void bring(thread_state& self, const brought_step& mine, place where) {
 void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> lanes, place where) {
   matrix_operation& o = m.operations.front();
   read_operands(*self.home, o, self.index / warp % warps_together);
+  for (const used_registers& r : o.a_registers)
+    if (!are_as(r))
+      fail(*lanes[static_cast<std::size_t>(&r - o.a_registers.data())], fault::barrier_misuse, where,
+           "registers of a wgmma's A were written before the wgmma_wait that covers it");
   sum_in_flight& s = *o.sum;
   if (!o.what.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
   if (o.tf32)
@@ -256,7 +279,7 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
       require_poison(*t, s, where);
       float* registers = s.registers[t->index % warp];
       each_sum(t->index % warp, s.columns, [&](int i, int at) { registers[i] = s.value[static_cast<std::size_t>(at)]; });
-      t->registers_fenced = false;
+      remember(*t, registers_at(registers, bytes_of_sum(s.columns)));
     }
     std::erase(m.sums, o.sum);
   }
@@ -347,7 +370,10 @@ void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std
   bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, true}, where);
 }
 
-void warpgroup_fence() { here().registers_fenced = true; }
+void warpgroup_fence() {
+  here().registers_fenced = true;
+  here().used.clear();
+}
 
 void warpgroup_commit(place where) {
   thread_state& self = called_from(__builtin_return_address(0));

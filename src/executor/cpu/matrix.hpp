@@ -16,6 +16,13 @@ struct collective {
   machine::place where{};
 };
 
+// What registers of a thread held when a wgmma last took or gave them, since the last wgmma_fence. Another may take them without one if
+// they have not been touched, those of a sum also only for the same shape (PTX ISA, wgmma.fence).
+struct used_registers {
+  const void* at;
+  std::vector<unsigned char> bytes;
+};
+
 // Registers of a warp that belong to the Tensor Core: 16 rows of a sum. The threads' own hold poison meanwhile.
 struct sum_in_flight {
   int columns;
@@ -29,6 +36,7 @@ struct matrix_operation {
   std::shared_ptr<sum_in_flight> sum;
   std::vector<std::uint16_t> a, b;  // 16 x 16 and 16 x columns; empty: not read yet. tf32: 16 x 8 and columns x 8 words
   bool tf32 = false;
+  std::vector<used_registers> a_registers = {};  // by lane, as they must stay until the wait; empty: A lies in shared memory
 };
 
 struct warp_matrices {

@@ -2,7 +2,7 @@
 // What the executor tells somebody who watches a launch. The checker is the only one so far.
 #pragma once
 #include <antiphase/core/error.hpp>
-#include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <span>
 #include <string>
 
@@ -62,7 +62,7 @@ class observer {
   virtual void arrived(thread_state& t, const void* barrier) = 0;
   virtual void passed(const void* barrier, std::span<thread_state* const> waiting) = 0;
 
-  // The barrier of a cluster: one arrival, the last one, and a thread that has waited and goes on.
+  // The barrier of a cluster: one arrival that releases, the last one, and a thread that has waited and goes on.
   virtual void cluster_arrived(thread_state& t) = 0;
   virtual void cluster_phase_ended(cluster_state& c) = 0;
   virtual void cluster_waited(thread_state& t) = 0;
@@ -80,7 +80,11 @@ class observer {
   virtual void bulk_store_issued(thread_state& t, void* to, const void* from, std::uint32_t bytes, place where) = 0;
   virtual void bulk_stores_committed(thread_state& t) = 0;
   virtual void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) = 0;
-  virtual void proxy_fence(thread_state& t) = 0;
+  virtual void proxy_fence(thread_state& t, machine::proxy of) = 0;
+  virtual void mbarrier_fence(thread_state& t) = 0;
+
+  // An atomic operation that is about to be performed.
+  virtual void atomic_begins(thread_state& t, const void* at, const machine::atomic_step& step, std::uint64_t expected, place where) = 0;
 
   virtual void read_by_verb(thread_state& t, const void* from, std::size_t bytes) = 0;
   // Tensor Core operations of all lanes of a warp, and what of shared memory they read.

@@ -48,7 +48,7 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
       script_(options.script.get()) {
   if (!tracks_) return;
   const std::size_t all = threads * resident;
-  candidates_ = vain_ = polling_ = number_set(all);
+  candidates_ = vain_ = polling_ = still_polling_ = number_set(all);
   if (script_ != nullptr) {
     place_.resize(all);
     std::iota(place_.begin(), place_.end(), 0);
@@ -73,10 +73,14 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
   }
 }
 
-void scheduler::stopped(std::size_t thread, bool polls, bool progressed) {
-  const bool in_vain = polls && last_polled_ && !progressed;
+void scheduler::stopped(std::size_t thread, stop why, bool progressed) {
+  if (why == stop::gives_way && !progressed) {
+    if (last_polled_) still_polling_.insert(thread);
+    return;
+  }
+  const bool in_vain = why == stop::polls && last_polled_ && !progressed;
   if (!in_vain) memory_changed();
-  if (!polls) return;
+  if (why != stop::polls) return;
   polling_.insert(thread);
   vain_.insert(thread);
 }
@@ -162,7 +166,8 @@ std::size_t scheduler::took(std::size_t thread) {
   if (candidates_.empty()) memory_changed();
   if (script_ != nullptr) thread = scripted(thread);
   last_ = thread;
-  last_polled_ = polling_.has(thread);
+  last_polled_ = polling_.has(thread) || still_polling_.has(thread);
+  still_polling_.erase(thread);
   candidates_.erase(thread);
   vain_.erase(thread);
   polling_.erase(thread);

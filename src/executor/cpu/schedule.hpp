@@ -53,6 +53,10 @@ class number_set {
   std::size_t count_ = 0;
 };
 
+// Why a thread no longer runs: it has done something, or it has looked for something in vain, or it lets others go first before it does
+// something.
+enum class stop { has_done_something, polls, gives_way };
+
 // A thread's number is its block's slot times the threads of a block plus its index. A thread that polls is a candidate again when
 // another thread has done something since, or when all poll in vain.
 class scheduler {
@@ -69,7 +73,7 @@ class scheduler {
   void made_ready(std::size_t thread) {
     if (!polling_.has(thread)) candidates_.insert(thread);
   }
-  void stopped(std::size_t thread, bool polls, bool progressed);  // the one taken last
+  void stopped(std::size_t thread, stop why, bool progressed);  // the one taken last
   void memory_changed() { candidates_.take_all(vain_); }
 
   // Threads. A random schedule says whom the worker has drawn; the others choose. First they make sure that there are candidates.
@@ -107,6 +111,7 @@ class scheduler {
   std::uint32_t skips_ = 0;
   number_set candidates_, vain_;  // vain: polled, and nothing has happened since
   number_set polling_;            // among both
+  number_set still_polling_;      // among the candidates: has not done anything since it polled
   std::uint64_t steps_ = 0;
   std::size_t last_ = 0;
   bool last_polled_ = false;

@@ -39,6 +39,7 @@ std::int64_t now() {
 void reset(meeting& m) {
   m.waiting.clear();
   m.arrived = 0;
+  m.yes = 0;
   m.latest = 0;
 }
 
@@ -223,6 +224,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->stores = {};
     t->cluster_arrived = false;
     t->registers_fenced = false;
+    t->used.clear();
     t->loads = {};
     make_ready(*t);
   }
@@ -247,9 +249,11 @@ void worker::finish_thread(thread_state& self) {
   if (!self.cluster_arrived || self.cluster_phase != cluster.phase) arrive(cluster);
   block.lanes[static_cast<std::size_t>(self.index / 32)] &= ~(1u << self.index % 32);
   if (--block.running > 0) return no_longer_missing(self);
-  if (!block.loads.empty())
+  if (watch() != nullptr)
+    watch()->block_ends(block);  // which reports loads in flight, by what was waited for
+  else if (!block.loads.empty())
     fail(self, fault::never_waited_for, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
-  if (watch() != nullptr) watch()->block_ends(block);
+  block.loads.clear();
   if (--cluster.unfinished == 0) begin_cluster(cluster);
 }
 
@@ -270,7 +274,9 @@ void worker::make_ready(thread_state& t) {
 }
 
 void worker::complete(meeting& m) {
-  if (watch() != nullptr) watch()->met(*m.waiting.front()->home, m.waiting);
+  block_state& block = *m.waiting.front()->home;
+  block.votes = {m.yes, m.arrived};
+  if (watch() != nullptr) watch()->met(block, m.waiting);
   let_go(m);
 }
 void worker::complete(warp_meeting& m) {
@@ -356,8 +362,11 @@ void worker::land_load(std::size_t which) {
 
 thread_state* worker::pick() {
   if (!schedule_.tracks()) return draw();
-  if (last_ != nullptr) schedule_.stopped(last_->number, last_->now == condition::polling, progressed_);
-  progressed_ = false;
+  if (last_ != nullptr) {
+    const stop why = last_->now == condition::polling ? stop::polls : gave_way_ && !wrote_ ? stop::gives_way : stop::has_done_something;
+    schedule_.stopped(last_->number, why, progressed_);
+  }
+  progressed_ = gave_way_ = wrote_ = false;
   track();
   last_ = schedule_.draws() ? draw() : choose();
   return last_;
@@ -456,6 +465,12 @@ void worker::loaded(thread_state& self, const void* at, std::uint64_t value, pla
     progress();
 }
 
+void worker::give_way(thread_state& self) {
+  gave_way_ = true;
+  make_ready(self);
+  suspend(self, condition::ready, self.where);
+}
+
 void worker::abandon(thread_state& self, std::exception_ptr why) {
   failure_ = std::move(why);
   abandoned_ = &self;
@@ -471,6 +486,7 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   idle_rounds_ = 0;
   picks_ = 0;
   last_ = nullptr;
+  progressed_ = gave_way_ = wrote_ = false;
   known_ = 0;
   prepare(resident);
   ready_.clear();

@@ -2,7 +2,7 @@
 // One OS thread's share of a launch: blocks of fibers, who may run, who waits for what.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>
-#include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -67,6 +67,7 @@ class load_history {
   bool waits(const void* code, const void* at, std::uint64_t value);
   // Whether the load just told brought something new to a thread that had waited.
   bool goes_on();
+  bool is_waiting() const { return in_vain_ > 0; }  // or about to: the last load brought what it had brought before
   void something_else() {
     seen_.clear();
     in_vain_ = 0;
@@ -101,7 +102,8 @@ struct thread_state : machine::thread_view {
   const void* brought = nullptr;                      // to the collective operation it waits in
   bool cluster_arrived = false;                       // at the cluster's barrier, and has not waited since
   unsigned cluster_phase = 0;                         // in which it arrived last
-  bool registers_fenced = false;                      // since a wgmma last gave registers back
+  bool registers_fenced = false;                      // there has been a wgmma_fence
+  std::vector<used_registers> used;                   // since the last one
   const void* code = nullptr;                         // where the kernel called the machine last: behind the call
   void* watched = nullptr;                            // the observer's
   load_history loads;
@@ -113,6 +115,7 @@ struct meeting {
   std::vector<thread_state*> waiting;
   int arrived = 0;
   int expected = 0;
+  int yes = 0;              // of those who have arrived and were asked
   std::int64_t latest = 0;  // arrival, by the clock
   place where{};
 };
@@ -149,6 +152,7 @@ struct block_state : machine::block_view {
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
+  machine::vote_count votes{};  // of the last block barrier
   meeting named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<unsigned> lanes;  // of each warp, that have not ended
@@ -222,6 +226,10 @@ class worker {
   // A load of what other threads may write, at the place self.code, has brought `value`. A thread that waits in a loop of its own, without
   // poll(), lets others go first.
   void loaded(thread_state& self, const void* at, std::uint64_t value, place where);
+  // The thread could go on, but another may go first: before an atomic operation of a kernel that is watched. Whether it has written since
+  // it was taken last, its watcher notes.
+  void give_way(thread_state& self);
+  void note_write() { wrote_ = true; }
   // Ends the launch from within a fiber that must not be unwound (the compiler takes the checker's hooks for functions that do not throw).
   void abandon(thread_state& self, std::exception_ptr why);
 
@@ -255,7 +263,7 @@ class worker {
   std::uint64_t idle_rounds_ = 0;
   std::uint64_t picks_ = 0;
   thread_state* last_ = nullptr;  // what the scheduler has to be told about: who ran, with what success, and ready_ from known_ on
-  bool progressed_ = false;
+  bool progressed_ = false, gave_way_ = false, wrote_ = false;
   std::size_t known_ = 0;
   std::int64_t idle_since_ = 0;
   switching switch_;
@@ -276,6 +284,8 @@ inline void meet_in_time(std::span<thread_state* const> all) {
 
 // The running thread's state.
 thread_state& here();
+// Comes to the block's barrier, and goes on when all are there.
+void meet_block(thread_state& self, bool yes, place where);
 inline thread_state& called_from(const void* code) {
   thread_state& self = here();
   self.code = code;

@@ -35,7 +35,7 @@ TEST(exhaustive, finds_what_one_order_shows) {
   EXPECT_EQ(f.kind, finding_kind::race);
   EXPECT_LT(f.times, static_cast<std::uint64_t>(report.runs));
   EXPECT_EQ(f.first.order, schedule::script);
-  EXPECT_EQ(f.first.script, "0:1") << "thread 1 first, then as it comes";
+  EXPECT_EQ(f.first.script, "1:1") << "thread 1 first, once thread 0 has come to its ticket; then as it comes";
 
   const check_report again = check(broken, {.replay = f.first});
   EXPECT_EQ(again.runs, 1);

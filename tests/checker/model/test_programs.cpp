@@ -5,6 +5,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <optional>
 
 #include "oracle.hpp"
@@ -59,6 +60,8 @@ struct agent {
   std::vector<std::vector<int>> copies{1}, stores{1}, multiplications{1};  // groups; the last is open
   std::vector<std::pair<int, scope>> releasing;
   std::vector<std::pair<head, scope>> seen_relaxed;
+  std::map<std::size_t, std::vector<head>> released;                  // at a location: what a relaxed write there goes on with
+  std::map<std::size_t, std::vector<std::pair<head, scope>>> read;  // what an acquire there goes on with
 };
 struct resident {
   block_model* b = nullptr;
@@ -146,7 +149,8 @@ template <class Do> bool program::act(const step& s, int node, const std::vector
   }
   for (const touch& t : touches) o_.remember(t);
   perform_it();
-  const seen_list found = s_.found();
+  seen_list found = s_.found();
+  std::erase_if(found, [](const seen& f) { return f.kind == finding_kind::never_waited_for; });  // of blocks that have ended
   if (conflicts.empty()) {
     RC_ASSERT(found == seen_list{});
     return true;
@@ -302,6 +306,9 @@ void program::atomic(const step& s) {
   const bool acquires = how == order::acquire || how == order::both;
   for (const head& h : seen_heads)
     if (acquires && o_.reach_each_other(h.reach, h.block, reach, r.number)) o_.follow(h.node);
+  if (reads && acquires)
+    for (const auto& [h, read_reach] : a.read[m.oracle_at])
+      if (o_.reach_each_other(h.reach, h.block, std::min(read_reach, reach), r.number)) o_.follow(h.node);
   std::vector<touch> touches;
   if (reads) touches.push_back({node, m.oracle_at, m.oracle_at + 4, false, reach, r.number});
   if (writes) touches.push_back({node, m.oracle_at, m.oracle_at + 4, true, reach, r.number});
@@ -314,10 +321,17 @@ void program::atomic(const step& s) {
     else
       t.store(node, m.at, how, reach);
     if (!acquires)
-      for (const head& h : seen_heads) a.seen_relaxed.emplace_back(h, reach);
+      for (const head& h : seen_heads) {
+        a.seen_relaxed.emplace_back(h, reach);
+        a.read[m.oracle_at].emplace_back(h, reach);
+      }
     if (!writes) return;
     flag_write w{false, reads, {}};
-    if (how == order::release || how == order::both) w.heads.push_back({node, reach, r.number});
+    for (const head& h : a.released[m.oracle_at]) w.heads.push_back({h.node, std::min(h.reach, reach), r.number});
+    if (how == order::release || how == order::both) {
+      w.heads.push_back({node, reach, r.number});
+      a.released[m.oracle_at].push_back(w.heads.back());
+    }
     for (const auto& [fence_node, fence_reach] : a.releasing) w.heads.push_back({fence_node, std::min(fence_reach, reach), r.number});
     flags_[m.oracle_at].push_back(w);
   });

@@ -61,6 +61,7 @@ void named_barrier_arrive(int id, int threads, place where);  // arrive, do not 
 
 // clusters ----------------------------------------------------------------------------------------------------------------------
 void cluster_arrive(place where);
+void cluster_arrive_relaxed(place where);  // what this thread did need not be seen
 void cluster_wait(place where);
 // From `mine`, in this block's shared memory, to the same place in that of another block of the cluster: a distance in bytes.
 std::ptrdiff_t to_shared_of(const void* mine, int rank, place where);
@@ -98,7 +99,11 @@ struct tensor_place {
 };
 void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, place where);
 
-void proxy_fence();  // this thread's ordinary accesses before it come before what the copy engine does after the next barrier
+// This thread's ordinary accesses before it come before what the copy engine does after the next barrier: those to shared memory, to global
+// memory, or both.
+enum class proxy { shared, global, both };
+void proxy_fence(proxy of);
+void mbarrier_fence();  // that for the barriers which this thread has initialised, and for nothing else
 
 // Tensor Cores ----------------------------------------------------------------------------------------------------------------------
 // Of a warp: its 32 lanes meet.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fences beside fence() of atomic.cuh and fence_async() of mbarrier.cuh.
+#pragma once
+#include <antiphase/core/scope.hpp>
+#include <antiphase/device/index.cuh>
+#if !AP_ON_GPU
+#include <atomic>
+#endif
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// fence_acquire_release   as fence(), which is one of sequential consistency, but without an order of all such fences among each other:
+//                         enough around a relaxed operation that another thread looks at. Costs less.
+// fence_async_global      as fence_async(), for global memory: ordinary writes to it come before what the copy engine reads and writes
+//                         there, once a barrier or a release has ordered the two threads (sm_90)
+// fence_async_all         both
+#if AP_ON_GPU
+template <scope S = scope::device> AP_DEV void fence_acquire_release() {
+  if constexpr (S == scope::block)
+    asm volatile("fence.acq_rel.cta;" ::: "memory");
+  else if constexpr (S == scope::system)
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+  else
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+AP_DEV void fence_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+AP_DEV void fence_async_all() { asm volatile("fence.proxy.async;" ::: "memory"); }
+#else
+template <scope S = scope::device> AP_DEV void fence_acquire_release() {
+  machine::next_scope = S;
+  std::atomic_thread_fence(std::memory_order_acq_rel);
+}
+AP_DEV void fence_async_global() { machine::proxy_fence(machine::proxy::global); }
+AP_DEV void fence_async_all() { machine::proxy_fence(machine::proxy::both); }
+#endif
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

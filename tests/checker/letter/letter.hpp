@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels in pairs: one that the PTX ISA or the CUDA guide allows, and one that differs by what they ask for.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "tests/support/mutant.hpp"
+
+namespace antiphase::letter {
+
+// `in` is written by the host, `out` and `flag` are zero.
+constexpr int words = 256, flags = 8;
+struct params {
+  const std::uint32_t* in;
+  std::uint32_t* out;
+  std::uint32_t* flag;
+};
+constexpr std::uint32_t input(int i) { return static_cast<std::uint32_t>(i) * 40503u + 77u; }
+
+struct use {
+  unsigned blocks = 1;
+  bool (*right)(const std::vector<std::uint32_t>& out) = nullptr;  // null: nothing is expected
+  bool in_every_schedule = false;                                  // the finding
+};
+using mutant = test::mutant<use>;
+
+}  // namespace antiphase::letter

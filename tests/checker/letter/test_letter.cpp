@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the PTX ISA and the CUDA guide allow is not accused, and what they ask for is missed.
+#include "tests/checker/letter/letter.hpp"
+#include "tests/support/mutant_runners.hpp"
+
+namespace antiphase::letter {
+namespace checked {
+std::vector<mutant> order();
+std::vector<mutant> engines();
+}  // namespace checked
+namespace {
+
+void run(const context& where, const mutant& m) {
+  std::vector<std::uint32_t> numbers;
+  for (int i = 0; i < words; ++i) numbers.push_back(input(i));
+  const std::vector<std::uint32_t> zeros(words);
+  const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(numbers));
+  device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(zeros));
+  device_array<std::uint32_t> flag(where, std::span<const std::uint32_t>(zeros).first(flags));
+  const params p{in.data(), out.data(), flag.data()};
+  where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
+  if (m.how.right != nullptr && !m.how.right(out.to_host())) throw device_error("wrong numbers");
+}
+
+constexpr int schedules = 20;
+class letter : public testing::TestWithParam<mutant> {};
+TEST_P(letter, is_followed) {
+  const mutant& m = GetParam();
+  test::expect_accused(m, [&](const context& where) { run(where, m); }, {.schedules = schedules});
+}
+TEST_P(letter, is_followed_in_every_schedule_where_that_is_possible) {
+  const mutant& m = GetParam();
+  if (!m.how.in_every_schedule) return;
+  const check_report report = check([&](const context& where) { run(where, m); }, {.schedules = schedules, .workers = 1, .shorten = false});
+  const auto found = std::ranges::find_if(report.findings, [&](const finding& f) { return test::is_the_one(m.found, f); });
+  ASSERT_NE(found, report.findings.end());
+  EXPECT_GE(found->times, static_cast<std::uint64_t>(schedules));
+  EXPECT_THAT(found->access.at.file, testing::EndsWith("kernels_engines.cuh"));
+}
+
+std::vector<mutant> all() {
+  std::vector<mutant> list = checked::order();
+  for (const mutant& m : checked::engines()) list.push_back(m);
+  return list;
+}
+INSTANTIATE_TEST_SUITE_P(all, letter, testing::ValuesIn(all()), test::name_of<use>);
+
+}  // namespace
+}  // namespace antiphase::letter
