@@ -2,6 +2,7 @@
 // What kernels call: indices, barriers, warps, atomic operations, mathematics. Plain CUDA under the checker.
 #pragma once
 #include <antiphase/core/scope.hpp>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -23,13 +24,15 @@ constexpr int warpSize = 32;
 // barriers and fences -------------------------------------------------------------------------------------------------------------
 AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }
 namespace antiphase::plain {
-int block_votes(int predicate, int how, place where);  // 0: count, 1: and, 2: or
 void fence(scope reach);
 unsigned vote(unsigned mask, bool predicate, place where);
 }  // namespace antiphase::plain
-AP_VERB int __syncthreads_count(int p, AP_AT) { return antiphase::plain::block_votes(p, 0, ap_at); }
-AP_VERB int __syncthreads_and(int p, AP_AT) { return antiphase::plain::block_votes(p, 1, ap_at); }
-AP_VERB int __syncthreads_or(int p, AP_AT) { return antiphase::plain::block_votes(p, 2, ap_at); }
+AP_VERB int __syncthreads_count(int p, AP_AT) { return antiphase::machine::block_vote(p != 0, ap_at).yes; }
+AP_VERB int __syncthreads_and(int p, AP_AT) {
+  const antiphase::machine::vote_count votes = antiphase::machine::block_vote(p != 0, ap_at);
+  return votes.yes == votes.all;
+}
+AP_VERB int __syncthreads_or(int p, AP_AT) { return antiphase::machine::block_vote(p != 0, ap_at).yes != 0; }
 AP_VERB void __syncwarp(unsigned mask = ~0u, AP_AT) { antiphase::machine::warp_exchange(mask, nullptr, 0, ap_at); }
 AP_VERB void __threadfence_block() { antiphase::plain::fence(antiphase::scope::block); }
 AP_VERB void __threadfence() { antiphase::plain::fence(antiphase::scope::device); }
@@ -106,44 +109,37 @@ AP_REDUCE(xor, a ^ b)
 // atomic operations -----------------------------------------------------------------------------------------------------------------
 // Each is a place where others may go on; one that changes nothing may be a loop's that waits.
 namespace antiphase::plain {
-template <class T> struct atomic_word {
-  using type = std::conditional_t<sizeof(T) == 8, unsigned long, std::conditional_t<sizeof(T) == 4, unsigned, std::conditional_t<sizeof(T) == 2, unsigned short, unsigned char>>>;
-};
-void before_atomic(scope reach, place where);
-void changed();
-template <class T, class Do> AP_VERB T update(scope reach, T* p, place where, Do op, int order = __ATOMIC_RELAXED) {
-  using word = typename atomic_word<T>::type;
-  static_assert(sizeof(word) == sizeof(T), "an atomic operation takes 1, 2, 4 or 8 bytes");
-  before_atomic(reach, where);
-  auto* const at = reinterpret_cast<volatile word*>(p);
-  // Nobody comes in between: the value is found without a trace, then exchanged for the new one.
-  word found;
-  __asm__("mov %1, %0" : "=r"(found) : "m"(*at));
-  const T was = std::bit_cast<T>(found);
-  const T next = op(was);
-  const word wanted = std::bit_cast<word>(next);
-  machine::next_scope = reach;
-  if (order == __ATOMIC_RELAXED)
-    __atomic_exchange_n(at, wanted, __ATOMIC_RELAXED);
-  else
-    __atomic_exchange_n(at, wanted, __ATOMIC_ACQ_REL);
-  if (wanted != found) changed();
-  return was;
+template <class T>
+using word_of = std::conditional_t<
+    sizeof(T) == 8, std::uint64_t,
+    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+// The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once more counts as written: not
+// so where a compare and swap fails.
+enum class unchanged { is_written, is_read };
+std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
+                     unchanged same, place where);
+template <class T> AP_VERB std::uint64_t to_word(T v) { return std::bit_cast<word_of<T>>(v); }
+template <class T> AP_VERB T from_word(std::uint64_t w) { return std::bit_cast<T>(static_cast<word_of<T>>(w)); }
+template <class T, class Do>
+AP_VERB T updated(T* p, scope reach, ordering how, place where, const Do& op, unchanged same = unchanged::is_written) {
+  static_assert(sizeof(word_of<T>) == sizeof(T), "an atomic operation takes 1, 2, 4 or 8 bytes");
+  const auto change = [](std::uint64_t w, const void* with) { return to_word<T>((*static_cast<const Do*>(with))(from_word<T>(w))); };
+  return from_word<T>(update(p, sizeof(T), reach, how, change, &op, same, where));
 }
 template <class T> using plain_type = std::type_identity_t<std::remove_volatile_t<T>>;
 }  // namespace antiphase::plain
 #define AP_ATOMIC(name, expression)                                                                                              \
   template <class T> AP_VERB std::remove_volatile_t<T> atomic##name(T* p, antiphase::plain::plain_type<T> v, AP_AT) {            \
     using U = std::remove_volatile_t<T>;                                                                                         \
-    return antiphase::plain::update(antiphase::scope::device, const_cast<U*>(p), ap_at, [&](U a) -> U { return expression; });   \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::device, antiphase::ordering::relaxed, ap_at, [&](U a) -> U { return expression; });   \
   }                                                                                                                              \
   template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_block(T* p, antiphase::plain::plain_type<T> v, AP_AT) {    \
     using U = std::remove_volatile_t<T>;                                                                                         \
-    return antiphase::plain::update(antiphase::scope::block, const_cast<U*>(p), ap_at, [&](U a) -> U { return expression; });    \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::block, antiphase::ordering::relaxed, ap_at, [&](U a) -> U { return expression; });    \
   }                                                                                                                              \
   template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_system(T* p, antiphase::plain::plain_type<T> v, AP_AT) {   \
     using U = std::remove_volatile_t<T>;                                                                                         \
-    return antiphase::plain::update(antiphase::scope::system, const_cast<U*>(p), ap_at, [&](U a) -> U { return expression; });   \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::system, antiphase::ordering::relaxed, ap_at, [&](U a) -> U { return expression; });   \
   }
 AP_ATOMIC(Add, static_cast<U>(a + v))
 AP_ATOMIC(Sub, static_cast<U>(a - v))
@@ -160,13 +156,9 @@ AP_ATOMIC(Dec, a == 0 || a > v ? v : static_cast<U>(a - 1))
   template <class T>                                                                                                              \
   AP_VERB std::remove_volatile_t<T> atomicCAS##suffix(T* p, antiphase::plain::plain_type<T> expected, antiphase::plain::plain_type<T> v, AP_AT) { \
     using U = std::remove_volatile_t<T>;                                                                                          \
-    using word = typename antiphase::plain::atomic_word<U>::type;                                                                 \
-    antiphase::plain::before_atomic(antiphase::scope::reach, ap_at);                                                              \
-    word was = std::bit_cast<word>(expected);                                                                                     \
-    antiphase::machine::next_scope = antiphase::scope::reach;                                                                     \
-    if (__atomic_compare_exchange_n(reinterpret_cast<volatile word*>(p), &was, std::bit_cast<word>(v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
-      antiphase::plain::changed();                                                                                                \
-    return std::bit_cast<U>(was);                                                                                                 \
+    return antiphase::plain::updated(                                                                                             \
+        const_cast<U*>(p), antiphase::scope::reach, antiphase::ordering::relaxed, ap_at,                                          \
+        [&](U a) -> U { return antiphase::plain::to_word(a) == antiphase::plain::to_word(expected) ? v : a; }, antiphase::plain::unchanged::is_read); \
   }
 AP_CAS(, device)
 AP_CAS(_block, block)

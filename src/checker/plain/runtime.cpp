@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <antiphase/plain/cooperative_groups.h>
 #include <csetjmp>
 #include <cstring>
@@ -200,7 +201,7 @@ void* dynamic_shared_memory(std::size_t) {
 
 void fence(scope reach) {
   machine::next_scope = reach;
-  now.m->fence(checker_detail::order::both);
+  now.m->fence(checker_detail::order::total);
 }
 unsigned vote(unsigned mask, bool predicate, place where) {
   const unsigned char mine = predicate;
@@ -219,17 +220,28 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
     std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
   }
 }
-int block_votes(int predicate, int how, place where) {
-  // Counted by the block: between two barriers everybody brings its own.
-  static std::map<const void*, std::pair<int, int>> counts;
-  auto& [yes, all] = counts[machine::current->block];
-  yes += predicate != 0;
-  ++all;
-  machine::block_barrier(where);
-  const int found = yes, of = all;
-  machine::block_barrier(where);
-  yes = all = 0;
-  return how == 0 ? found : how == 1 ? found == of : found != 0;
+std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
+                     unchanged same, place where) {
+  cpu_detail::thread_state& self = cpu_detail::here();
+  self.code = __builtin_return_address(0);
+  self.owner->give_way(self);  // others may go first, but nobody comes in between from here on
+  model& m = *now.m;
+  const auto size = static_cast<std::size_t>(bytes);
+  std::uint64_t before = 0;
+  const bool there = m.is_followed(p, size);
+  if (there) std::memcpy(&before, p, size);
+  const std::uint64_t after = there ? change(before, with) : 0;
+  machine::next_scope = reach;
+  m.atomic(p, size, true, same == unchanged::is_written || after != before, static_cast<checker_detail::order>(how), self.code);
+  if (!there) return 0;
+  std::memcpy(p, &after, size);
+  if (after == before) {
+    self.owner->loaded(self, p, before, where);  // it may be a loop's that waits
+  } else {
+    self.loads.something_else();
+    self.owner->note_write();
+  }
+  return before;
 }
 // Arrivals are counted in memory of the device, as a program of its own would do it.
 void grid_barrier(place where) {
@@ -258,8 +270,6 @@ void grid_barrier(place where) {
   }
   machine::block_barrier(where);
 }
-void before_atomic(scope, place where) { machine::yield(where); }
-void changed() { machine::polled(); }
 
 // launches ----------------------------------------------------------------------------------------------------------------------------
 
