@@ -102,6 +102,7 @@ struct check_report {
   std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
   std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global
   std::uint64_t checker_bytes = 0;  // what the checker kept about them
+  std::vector<std::string> notes;   // what was not looked at, such as blocks of a large launch
   bool clean() const { return findings.empty(); }
 };
 

@@ -120,6 +120,7 @@ outcome run_here(const std::function<void(const context&)>& program, const check
     result.findings.push_back(std::move(fault));
   }
   for (finding& f : result.findings) f.first = how;
+  result.notes = m.notes();
   result.accesses = m.accesses();
   result.tracked = m.memory().bytes_tracked();
   result.kept = m.memory().bytes_kept();
@@ -140,6 +141,8 @@ void add(check_report& report, outcome&& from) {
     else
       at->times += f.times;
   }
+  for (std::string& n : from.notes)
+    if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end()) report.notes.push_back(std::move(n));
   report.accesses += from.accesses;
   if (from.tracked > report.tracked_bytes) {
     report.tracked_bytes = from.tracked;

@@ -244,6 +244,7 @@ class checking_executor final : public executor {
   }
 
   model& followed() const { return m_; }
+  unsigned seed() const { return options_.seed; }
   void choose_blocks(std::vector<std::uint64_t> chosen) const { chosen_ = std::move(chosen); }
 
  private:
@@ -262,6 +263,7 @@ std::shared_ptr<const executor> make_checking_executor(const cpu_options& option
   return std::make_shared<const checking_executor>(options, m);
 }
 model& model_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).followed(); }
+unsigned seed_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).seed(); }
 void choose_blocks(const executor& on, std::vector<std::uint64_t> chosen) {
   dynamic_cast<const checking_executor&>(on).choose_blocks(std::move(chosen));
 }

@@ -30,6 +30,7 @@ void model::reset() {
   variables_low_ = variables_high_ = 0;
   shared_by_variables_ = forgiving_ = false;
   host_touches = nullptr;
+  notes_.clear();
   host_place = {};
   chain_.clear();
   barriers_.clear();

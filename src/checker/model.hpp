@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -138,6 +139,11 @@ class model {
   void forgive_unwritten() { forgiving_ = true; }
   // A finding of the host's. `memory` and `missing` may be empty.
   void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing);
+  // Something that the report should say beside the findings, once.
+  void say(std::string what) {
+    if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(std::move(what));
+  }
+  const std::vector<std::string>& notes() const { return notes_; }
   // One of the current thread.
   void note_here(finding_kind kind, place_number at, std::string action, std::string memory, std::string missing);
   source host_place;  // of the host's copies, where it is known
@@ -325,6 +331,7 @@ class model {
   block_number first_visible_ = 1;  // all before it are known to the whole launch
   block_number first_pending_ = 1;  // and all before this one to any launch to come
   stream launch_stream_ = nullptr;
+  std::vector<std::string> notes_;
   launches unordered_, pending_;
   launches unsynchronised_;                                   // that the host has not waited for
   std::vector<std::pair<stream, block_number>> ordered_;      // streams and launches of others that they come after

@@ -32,7 +32,7 @@ finding_side side_of(const json& j) {
   return s;
 }
 json to_json(const outcome& o, const schedule_script* script) {
-  json j{{"accesses", o.accesses}, {"tracked", o.tracked}, {"kept", o.kept}, {"findings", json::array()}};
+  json j{{"accesses", o.accesses}, {"tracked", o.tracked}, {"kept", o.kept}, {"findings", json::array()}, {"notes", o.notes}};
   for (const finding& f : o.findings)
     j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access), f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times});
   if (o.refused != nullptr) try {
@@ -47,7 +47,7 @@ json to_json(const outcome& o, const schedule_script* script) {
   return j;
 }
 outcome outcome_of(const json& j, schedule_script* script, const check_run& how) {
-  outcome o{.findings = {}, .accesses = j.at("accesses"), .tracked = j.at("tracked"), .kept = j.at("kept"), .refused = nullptr};
+  outcome o{.findings = {}, .notes = j.at("notes"), .accesses = j.at("accesses"), .tracked = j.at("tracked"), .kept = j.at("kept"), .refused = nullptr};
   for (const json& f : j.at("findings")) {
     finding& to = o.findings.emplace_back();
     to = {.kind = static_cast<finding_kind>(f.at(0).get<int>()), .kernel = f.at(1), .memory = f.at(2), .access = side_of(f.at(3)), .earlier = {}, .missing = f.at(5), .times = f.at(6), .first = how};
@@ -80,7 +80,7 @@ void silence(program_output shown) {
   try {
     said = to_json(run(), script).dump(-1, ' ', false, json::error_handler_t::replace);
   } catch (const std::exception& e) {
-    said = to_json({.findings = {}, .refused = std::make_exception_ptr(not_supported(e.what()))}, nullptr).dump();
+    said = to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(e.what()))}, nullptr).dump();
   }
   std::fflush(nullptr);
   for (std::size_t at = 0; at < said.size();) {

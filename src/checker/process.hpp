@@ -10,6 +10,7 @@ namespace antiphase::checker_detail {
 
 struct outcome {
   std::vector<finding> findings;
+  std::vector<std::string> notes;
   std::uint64_t accesses = 0, tracked = 0, kept = 0;
   std::exception_ptr refused;  // a request that no schedule changes
 };

@@ -94,6 +94,7 @@ std::string to_text(const check_report& report, const std::string& command, cons
     out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s", to_text(f.first));
     if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(command, f, behind));
   }
+  for (const std::string& n : report.notes) out += fmt::format("note: {}\n", n);
   return out + fmt::format("{}, {} accesses followed\n", summary(report), report.accesses);
 }
 
@@ -122,6 +123,7 @@ std::string to_json(const check_report& report, const std::string& command, cons
                         {"accesses", report.accesses},
                         {"tracked_bytes", report.tracked_bytes},
                         {"checker_bytes", report.checker_bytes},
+                        {"notes", report.notes},
                         {"findings", findings}}
       .dump(2);
 }

@@ -41,12 +41,16 @@ const std::vector<dialect_group>& plain_dialect() {
         {no, "__shfl __shfl_up __shfl_down __shfl_xor __ballot __any __all", "the form with _sync and a mask, such as __shfl_down_sync"}}},
       {"atomic operations",
        {{yes, "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd atomicOr atomicXor",
-         "and each with _block and _system; integers, float, double; relaxed, as on the device"}}},
+         "and each with _block and _system; integers, float, double; relaxed, as on the device"},
+        {yes, "cuda::atomic cuda::atomic_ref cuda::atomic_thread_fence", "of cuda/atomic, with scopes and orders"}}},
       {"cooperative groups",
        {{yes, "this_thread_block tiled_partition thread_block_tile coalesced_threads this_grid", "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},
         {no, "this_cluster this_multi_grid multi_grid_group", "this_grid()"}}},
       {"asynchronous copies",
-       {{yes, "__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior", ""}}},
+       {{yes, "__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior", ""},
+        {partly, "cuda::barrier cuda::memcpy_async", "barriers of a block in shared memory; a thread's copies have landed when it arrives"},
+        {partly, "cuda::pipeline cuda::make_pipeline", "of a thread, or of a whole block without producers and consumers of its own"},
+        {yes, "cooperative_groups::memcpy_async cooperative_groups::wait", ""}}},
       {"numbers",
        {{yes, "float2 float4 int2 int4 uchar4 double2 make_float4", "all vector types and make_ functions"},
         {yes, "__half __half2 __nv_bfloat16 __nv_bfloat162", "of cuda_fp16.h and cuda_bf16.h, computed in float and rounded"},
@@ -64,6 +68,7 @@ const std::vector<dialect_group>& plain_dialect() {
       {"libraries",
        {{no, "cublasCreate cublasHandle_t cublasSgemm", "a kernel of the program: calls of cuBLAS cannot be followed"},
         {no, "curand curandState curand_init curandGenerator_t", "numbers made by the host, or by a few lines of integer arithmetic"},
+        {no, "cub thrust", "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
         {no, "wmma nvcuda", "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain CUDA yet"}}}};
   return all;
 }

@@ -68,7 +68,7 @@ struct running {
   std::vector<waiting_copy> waiting;
   cudaError_t error = cudaSuccess;
   bool sampled = false;
-  std::uint64_t launches = 0;
+  std::uint64_t launches = 0, seed = 0;
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -156,7 +156,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
 // The first and the last block, and others that change from run to run.
 std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t most, unsigned seed) {
   std::set<std::uint64_t> some{0, blocks - 1};
-  std::mt19937_64 draw(seed);
+  std::mt19937_64 draw(seed + 977 * now.seed);
   while (some.size() < std::max<std::uint64_t>(most, 2)) some.insert(draw() % blocks);
   return {some.begin(), some.end()};
 }
@@ -295,6 +295,9 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   const std::uint64_t most = now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
   std::vector<std::uint64_t> chosen;
   if (blocks > most && !c.together) {
+    m.say(fmt::format("of the {} blocks of kernel {}, {} run: the first, the last, and others that differ from run to run; what the rest would "
+                      "have written is missing, so that results are not judged. --blocks all runs them all",
+                      blocks, name, most));
     chosen = chosen_blocks(blocks, most, static_cast<unsigned>(++now.launches));
     now.sampled = true;
     m.forgive_unwritten();
@@ -545,6 +548,7 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   now.m = &m;
   now.program = program;
   now.most_threads = of.most_threads;
+  now.seed = checker_detail::seed_of(where.runs_on());
   machine_allows = m.host_allows;
   m.host_allows = image_allows;
   m.host_touches = touched;

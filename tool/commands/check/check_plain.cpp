@@ -98,7 +98,7 @@ void run_check_plain(const check_request& r) {
     result["programs"] = entry_of(report, seconds());
     print_json(result);
   } else {
-    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(), report.clean() ? "" : to_text(report, command, behind)));
+    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(), report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
   }
   if (!report.clean()) throw verification_failed(fmt::format("the checker has found faults in {}", name));
 }

@@ -27,5 +27,5 @@ int main() {
   cudaMemcpy(&got, to, sizeof(int), cudaMemcpyDeviceToHost);
   cudaFree(d);
   cudaFree(to);
-  return got == 49 || got < 0 ? 0 : 0;
+  return 0;
 }
