@@ -30,9 +30,9 @@ enum class finding_kind {
   gave_up,              // the kernel trapped
   wrong_result,         // the program threw: its own check of the numbers failed
   // Of whole programs in plain CUDA:
-  misaligned,       // an access by a type that wants a larger alignment than the address has
-  bad_launch,       // a configuration that the device refuses
-  leak,             // device memory that nobody has given back
+  misaligned,  // an access by a type that wants a larger alignment than the address has
+  bad_launch,  // a configuration that the device refuses
+  leak,        // device memory that nobody has given back
 };
 const char* name(finding_kind kind);  // "race", "read before landing", ...
 

@@ -19,13 +19,13 @@ struct plain_program {
   std::vector<std::string> compiler_options;  // -I, -D and the like, as g++ takes them
   std::vector<std::string> arguments;         // of its main, behind the name
   std::string compiler;                       // empty: $CXX, or g++
-  std::string headers;                        // the folder include/ of antiphase; empty: beside the program that runs, or where it was built
+  std::string headers;  // the folder include/ of antiphase; empty: beside the program that runs, or where it was built
   // Of a launch with more threads than this, only some blocks run: the first, the last, and others that differ from run to run. 0: all run.
   std::uint64_t most_threads = 65'536;
 };
 
-// Compiles the program and runs its main once per schedule, each time in a process of its own; `options.process_seconds` bounds each (0: 60).
-// Throws bad_source; not_supported if there is no g++.
+// Compiles the program and runs its main once per schedule, each time in a process of its own; `options.process_seconds` bounds each (0:
+// 60). Throws bad_source; not_supported if there is no g++.
 check_report check_plain(const plain_program& program, check_options options);
 
 // What plain CUDA may use here.

@@ -465,6 +465,7 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
   if (offset == ~std::size_t{0}) return {};
   const block_record& own = blocks_[w.thread.block];
   if (offset < shadow::shared_bytes) {
+    if (shared_place != nullptr && offset >= own.lowest && offset < own.highest) return shared_place(offset - own.lowest);
     if (offset >= own.lowest && offset < own.highest) return fmt::format("shared memory, byte {}", offset - own.lowest);
     if (offset >= own.highest && offset - own.highest < 1024)
       return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
@@ -474,6 +475,11 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
   }
   const void* start = memory_.allocation_of(reinterpret_cast<const void*>(memory_.lowest() + offset));
   if (start == nullptr) return "global memory that nobody allocated";
+  if (start == variables_ && variable_name != nullptr) {
+    const void* image =
+        reinterpret_cast<const void*>(variables_low_ + (memory_.lowest() + offset - reinterpret_cast<std::uintptr_t>(start)));
+    return "the device's variable " + variable_name(image);
+  }
   const std::size_t from = memory_.lowest() + offset - reinterpret_cast<std::uintptr_t>(start), bytes = memory_.allocated(start);
   if (from < bytes) return fmt::format("global memory, byte {} of {} allocated", from, bytes);
   return fmt::format("global memory, {} bytes behind the end of {} allocated", from - bytes, bytes);

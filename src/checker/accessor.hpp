@@ -14,7 +14,7 @@ struct model::accessor {
   actor_kind by = actor_kind::thread;
   actor number = 0;  // of an asynchronous actor
   stamp group = 0;
-  std::string_view what{};  // instead of "read of 4 bytes"
+  std::string_view what{};   // instead of "read of 4 bytes"
   bool init_fenced = false;  // of an mbarrier that the engine sees
 
   void become(actor_kind k, actor n, stamp g) {

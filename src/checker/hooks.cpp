@@ -203,7 +203,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
 // The hook performs the operation.
 #define FETCH(bits, type, name, operation)                                         \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \
-    comes_to_atomic(p, false, CODE);                                                                              \
+    comes_to_atomic(p, false, CODE);                                               \
     atomic(p, sizeof(type), true, true, how, CODE);                                \
     return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }

@@ -23,7 +23,9 @@ void model::order_after(stream on, const launches& these) {
 }
 
 void model::synchronize(const launches& these) {
-  const auto waited = [&](const past_launch& p) { return std::any_of(these.begin(), these.end(), [&](const past_launch& q) { return p.first == q.first; }); };
+  const auto waited = [&](const past_launch& p) {
+    return std::any_of(these.begin(), these.end(), [&](const past_launch& q) { return p.first == q.first; });
+  };
   for (launches* of : {&pending_, &chain_, &unsynchronised_}) std::erase_if(*of, waited);
 }
 
@@ -65,13 +67,18 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
   static stamp time = 1;
   host.index = -1;
   host.time = &time;
-  const accessor w{.thread = host, .kind = kind, .place = number_of_code(code), .bytes = bytes, .what = kind == access_kind::read ? "read by the host" : "write by the host"};
+  const accessor w{.thread = host,
+                   .kind = kind,
+                   .place = number_of_code(code),
+                   .bytes = bytes,
+                   .what = kind == access_kind::read ? "read by the host" : "write by the host"};
   p = followed(p);
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
   constexpr const char* missing = "cudaDeviceSynchronize() between the launch and this: the kernel may still run";
   memory_.visit(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {
     if (c.state == cell_state::nobodys || c.state == cell_state::freed)
-      return report(w, finding_kind::outside_memory, at, nullptr, nullptr, c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it");
+      return report(w, finding_kind::outside_memory, at, nullptr, nullptr,
+                    c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it");
     if ((c.state == cell_state::written || c.state == cell_state::copied) && unsynchronised(c.block))
       report(w, finding_kind::race, at, &c, nullptr, missing);
     if (kind == access_kind::read) return;
@@ -87,7 +94,8 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
 
 // findings ----------------------------------------------------------------------------------------------------------------------------
 
-void model::note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing) {
+void model::note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory,
+                 std::string missing) {
   bool fresh = false;
   found& f = entry(kind, at, 0, false, fresh);
   if (!fresh) return;

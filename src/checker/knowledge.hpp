@@ -38,8 +38,8 @@ template <class T> struct by_space : std::array<T, 2> {
 
 struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_counter> {
   block_number block = 0;
-  view_ptr own;                                           // of the own block
-  std::vector<std::pair<block_number, view_ptr>> others;  // sorted
+  view_ptr own;                                            // of the own block
+  std::vector<std::pair<block_number, view_ptr>> others;   // sorted
   by_space<boost::intrusive_ptr<const knowledge>> fenced;  // how much of it a proxy fence has passed on to the copy engine; null: none
   // Fences of sequential consistency at device scope (PTX ISA: Fence-SC order). `passed`: what was known at those that come before; `seen`:
   // that of writes whose values were read before. A fence behind such a read comes after the fences before such a write.

@@ -31,6 +31,8 @@ void model::reset() {
   shared_by_variables_ = forgiving_ = false;
   host_touches = nullptr;
   notes_.clear();
+  shared_place = nullptr;
+  variable_name = nullptr;
   host_place = {};
   chain_.clear();
   barriers_.clear();
@@ -50,7 +52,8 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   first_pending_ = pending_.empty() ? launch_first_ : pending_.front().first;
   unordered_.clear();
   for (const past_launch& p : pending_)
-    if (on != nullptr && p.on != nullptr && p.on != on && std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
+    if (on != nullptr && p.on != nullptr && p.on != on &&
+        std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
     }
@@ -79,7 +82,8 @@ void model::end_launch() {
 }
 
 void model::synchronize(stream on) {
-  for (launches* of : {&pending_, &chain_, &unsynchronised_}) std::erase_if(*of, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+  for (launches* of : {&pending_, &chain_, &unsynchronised_})
+    std::erase_if(*of, [&](const past_launch& p) { return on == nullptr || p.on == on; });
 }
 
 bool model::ordered_launch(block_number b) const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The happens-before relation of a run, and what breaks it.
 #pragma once
+#include <algorithm>
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
-#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -75,8 +75,8 @@ struct thread_model {
 
   knowledge_ptr known;
   by_space<proxy_fenced> fenced;
-  by_reach released;                                // by fences, for relaxed stores to come
-  by_reach acquirable;                              // read by relaxed loads, for a fence to come
+  by_reach released;                               // by fences, for relaxed stores to come
+  by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
   own_actor copies, stores_read, stores_written, matrix;
   int barriers = 0;  // of the block, passed
@@ -146,6 +146,9 @@ class model {
   const std::vector<std::string>& notes() const { return notes_; }
   // One of the current thread.
   void note_here(finding_kind kind, place_number at, std::string action, std::string memory, std::string missing);
+  // What lies at an offset in the current block's shared memory, and in the program's image; null: nobody knows.
+  std::string (*shared_place)(std::size_t offset) = nullptr;
+  std::string (*variable_name)(const void* p) = nullptr;
   source host_place;  // of the host's copies, where it is known
   // How a host's access to any memory is judged; null: not at all.
   void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code) = nullptr;
@@ -248,7 +251,7 @@ class model {
     actor loads = 0;        // the actor of the copies it counts
     stamp phase = 0;        // phases ended
     int initialised_by = -1;
-    bool init_fenced = false;       // the copy engine sees it initialised
+    bool init_fenced = false;         // the copy engine sees it initialised
     stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
     place_number last_place = 0;
   };
@@ -333,13 +336,13 @@ class model {
   stream launch_stream_ = nullptr;
   std::vector<std::string> notes_;
   launches unordered_, pending_;
-  launches unsynchronised_;                                   // that the host has not waited for
-  std::vector<std::pair<stream, block_number>> ordered_;      // streams and launches of others that they come after
-  std::uintptr_t variables_low_ = 0, variables_high_ = 0;     // in the program's image
-  const unsigned char* variables_ = nullptr;                  // and where their cells are
+  launches unsynchronised_;                                // that the host has not waited for
+  std::vector<std::pair<stream, block_number>> ordered_;   // streams and launches of others that they come after
+  std::uintptr_t variables_low_ = 0, variables_high_ = 0;  // in the program's image
+  const unsigned char* variables_ = nullptr;               // and where their cells are
   bool shared_by_variables_ = false, forgiving_ = false;
-  launches chain_;  // that a chained launch to come on their stream may overlap
-  block_number before_ = 0;         // of a chained launch: a block that stands for all before it; who knows of it knows of them
+  launches chain_;           // that a chained launch to come on their stream may overlap
+  block_number before_ = 0;  // of a chained launch: a block that stands for all before it; who knows of it knows of them
   std::string kernel_;
   std::uintptr_t params_low_ = 0, params_high_ = 0;
   std::map<std::uint32_t, mbarrier_model> barriers_;  // by their place in shared memory
@@ -357,7 +360,8 @@ class model {
   } last_join_;
 };
 
-// Where the code of this binary starts, or of the program that it has loaded to check it: places of instrumented code are offsets from here.
+// Where the code of this binary starts, or of the program that it has loaded to check it: places of instrumented code are offsets from
+// here.
 extern std::uintptr_t code_base;
 
 // The model of the run on this OS thread; null: nothing is followed.

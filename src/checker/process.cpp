@@ -27,14 +27,16 @@ json to_json(const finding_side& s) {
   return {s.action, to_json(s.at), through, s.block.x, s.block.y, s.block.z, s.thread, s.when};
 }
 finding_side side_of(const json& j) {
-  finding_side s{.action = j.at(0), .at = place_of(j.at(1)), .through = {}, .block = {j.at(3), j.at(4), j.at(5)}, .thread = j.at(6), .when = j.at(7)};
+  finding_side s{
+      .action = j.at(0), .at = place_of(j.at(1)), .through = {}, .block = {j.at(3), j.at(4), j.at(5)}, .thread = j.at(6), .when = j.at(7)};
   for (const json& p : j.at(2)) s.through.push_back(place_of(p));
   return s;
 }
 json to_json(const outcome& o, const schedule_script* script) {
   json j{{"accesses", o.accesses}, {"tracked", o.tracked}, {"kept", o.kept}, {"findings", json::array()}, {"notes", o.notes}};
   for (const finding& f : o.findings)
-    j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access), f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times});
+    j["findings"].push_back(
+        {static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access), f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times});
   if (o.refused != nullptr) try {
       std::rethrow_exception(o.refused);
     } catch (const bad_request& e) {
@@ -47,10 +49,22 @@ json to_json(const outcome& o, const schedule_script* script) {
   return j;
 }
 outcome outcome_of(const json& j, schedule_script* script, const check_run& how) {
-  outcome o{.findings = {}, .notes = j.at("notes"), .accesses = j.at("accesses"), .tracked = j.at("tracked"), .kept = j.at("kept"), .refused = nullptr};
+  outcome o{.findings = {},
+            .notes = j.at("notes"),
+            .accesses = j.at("accesses"),
+            .tracked = j.at("tracked"),
+            .kept = j.at("kept"),
+            .refused = nullptr};
   for (const json& f : j.at("findings")) {
     finding& to = o.findings.emplace_back();
-    to = {.kind = static_cast<finding_kind>(f.at(0).get<int>()), .kernel = f.at(1), .memory = f.at(2), .access = side_of(f.at(3)), .earlier = {}, .missing = f.at(5), .times = f.at(6), .first = how};
+    to = {.kind = static_cast<finding_kind>(f.at(0).get<int>()),
+          .kernel = f.at(1),
+          .memory = f.at(2),
+          .access = side_of(f.at(3)),
+          .earlier = {},
+          .missing = f.at(5),
+          .times = f.at(6),
+          .first = how};
     if (!f.at(4).is_null()) to.earlier = side_of(f.at(4));
   }
   if (j.contains("bad_request")) o.refused = std::make_exception_ptr(bad_request(j["bad_request"]));
@@ -69,7 +83,8 @@ void silence(program_output shown) {
   if (shown != program_output::first_run) dup2(nothing, STDERR_FILENO);
 }
 
-[[noreturn]] void be_child(const std::function<outcome()>& run, const schedule_script* script, program_output shown, double seconds, int to) {
+[[noreturn]] void be_child(const std::function<outcome()>& run, const schedule_script* script, program_output shown, double seconds,
+                           int to) {
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE, SIGALRM}) std::signal(s, SIG_DFL);
   silence(shown);
   itimerval limit{};
@@ -104,7 +119,8 @@ std::string read_all(int from) {
 
 }  // namespace
 
-outcome run_in_child(const std::function<outcome()>& run, schedule_script* script, const check_run& how, program_output shown, double seconds) {
+outcome run_in_child(const std::function<outcome()>& run, schedule_script* script, const check_run& how, program_output shown,
+                     double seconds) {
   static std::mutex one_at_a_time;  // no other child may inherit the end that is written to
   int ends[2] = {};
   pid_t child = -1;
@@ -128,7 +144,14 @@ outcome run_in_child(const std::function<outcome()>& run, schedule_script* scrip
   if (!said.empty() && !WIFSIGNALED(status)) return outcome_of(json::parse(said), script, how);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const bool late = signal == SIGALRM;
-  finding f{.kind = late ? finding_kind::deadlock : finding_kind::wrong_result, .kernel = "", .memory = {}, .access = {}, .earlier = {}, .missing = {}, .times = 1, .first = how};
+  finding f{.kind = late ? finding_kind::deadlock : finding_kind::wrong_result,
+            .kernel = "",
+            .memory = {},
+            .access = {},
+            .earlier = {},
+            .missing = {},
+            .times = 1,
+            .first = how};
   f.access.action = late ? fmt::format("the program had not ended after {} seconds", seconds)
                          : fmt::format("the program's host code ended it ({})", signal != 0 ? strsignal(signal) : "_exit");
   outcome o;

@@ -16,7 +16,9 @@ struct outcome {
 };
 
 // What `run` returns, computed in a child of this process. `script`, if there is one, is brought up to date. Output of the program goes
-// to standard error where `shown` says so, else nowhere. A child that does not end within `seconds`, or crashes, has a finding that says so.
-outcome run_in_child(const std::function<outcome()>& run, schedule_script* script, const check_run& how, program_output shown, double seconds);
+// to standard error where `shown` says so, else nowhere. A child that does not end within `seconds`, or crashes, has a finding that says
+// so.
+outcome run_in_child(const std::function<outcome()>& run, schedule_script* script, const check_run& how, program_output shown,
+                     double seconds);
 
 }  // namespace antiphase::checker_detail

@@ -87,7 +87,8 @@ std::string to_text(const check_report& report, const std::string& command, cons
   std::string out;
   int number = 0;
   for (const finding& f : report.findings) {
-    out += fmt::format("{}. {}{}{}{}{}\n", ++number, name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel, f.memory.empty() ? "" : ", ", f.memory);
+    out += fmt::format("{}. {}{}{}{}{}\n", ++number, name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel,
+                       f.memory.empty() ? "" : ", ", f.memory);
     append(out, "now", f.access);
     if (f.earlier) append(out, "earlier", *f.earlier);
     if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", f.missing);

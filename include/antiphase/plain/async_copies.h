@@ -20,7 +20,9 @@ AP_VERB void copy_async_pieces(void* to, const void* from, std::size_t bytes, st
   for (std::size_t i = first * size; i < bytes; i += step * size)
     machine::copy_async(static_cast<char*>(to) + i, static_cast<const char*>(from) + i, piece, piece, where);
 }
-AP_VERB void copy_async_of_thread(void* to, const void* from, std::size_t bytes, place where) { copy_async_pieces(to, from, bytes, 0, 1, where); }
+AP_VERB void copy_async_of_thread(void* to, const void* from, std::size_t bytes, place where) {
+  copy_async_pieces(to, from, bytes, 0, 1, where);
+}
 template <class Group> AP_VERB void copy_async_of_group(const Group& g, void* to, const void* from, std::size_t bytes, place where) {
   copy_async_pieces(to, from, bytes, g.thread_rank(), g.size(), where);
 }

@@ -57,7 +57,9 @@ class lanes_of_warp {
   unsigned thread_rank() const { return static_cast<unsigned>(__popc(mask_ & ((1u << ap::lane()) - 1))); }
   unsigned size() const { return static_cast<unsigned>(__popc(mask_)); }
   unsigned num_threads() const { return size(); }
-  template <class T> AP_VERB T shfl(T v, int from, AP_CG_AT) const { return ap::moved(mask_, v, lane_of(from % static_cast<int>(size())), at); }
+  template <class T> AP_VERB T shfl(T v, int from, AP_CG_AT) const {
+    return ap::moved(mask_, v, lane_of(from % static_cast<int>(size())), at);
+  }
   template <class T> AP_VERB T shfl_down(T v, unsigned by, AP_CG_AT) const {
     const unsigned to = thread_rank() + by;
     return ap::moved(mask_, v, to < size() ? lane_of(static_cast<int>(to)) : ap::lane(), at);
@@ -99,7 +101,8 @@ template <unsigned Size, class Parent = thread_block> class thread_block_tile : 
   static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "antiphase check: tiles of 1, 2, 4, 8, 16 or 32 threads are supported");
 
  public:
-  thread_block_tile() : lanes_of_warp((Size == 32 ? ~0u : (1u << Size % 32) - 1) << ap::lane() / static_cast<int>(Size) * static_cast<int>(Size)) {}
+  thread_block_tile()
+      : lanes_of_warp((Size == 32 ? ~0u : (1u << Size % 32) - 1) << ap::lane() / static_cast<int>(Size) * static_cast<int>(Size)) {}
   static unsigned thread_rank() { return static_cast<unsigned>(ap::lane()) % Size; }
   static constexpr unsigned size() { return Size; }
   static constexpr unsigned num_threads() { return Size; }
@@ -129,7 +132,9 @@ template <class T> struct bit_or {
 template <class T> struct bit_xor {
   T operator()(T a, T b) const { return a ^ b; }
 };
-template <class Group, class T, class Op> AP_VERB T reduce(const Group& g, T v, Op op, AP_CG_AT) { return ap::warp_reduced(g.mask(), v, op, at); }
+template <class Group, class T, class Op> AP_VERB T reduce(const Group& g, T v, Op op, AP_CG_AT) {
+  return ap::warp_reduced(g.mask(), v, op, at);
+}
 template <class Group, class T, class Op> AP_VERB T inclusive_scan(const Group& g, T v, Op op, AP_CG_AT) {
   for (unsigned by = 1; by < g.size(); by *= 2) {
     const T other = g.shfl_up(v, by, at);

@@ -58,7 +58,8 @@ template <class T> AP_VERB T __shfl_up_sync(unsigned mask, T value, unsigned by,
 }
 template <class T> AP_VERB T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32, AP_AT) {
   const int lane = antiphase::plain::lane();
-  return antiphase::plain::moved(mask, value, (lane & (width - 1)) + static_cast<int>(by) < width ? lane + static_cast<int>(by) : lane, ap_at);
+  return antiphase::plain::moved(mask, value, (lane & (width - 1)) + static_cast<int>(by) < width ? lane + static_cast<int>(by) : lane,
+                                 ap_at);
 }
 template <class T> AP_VERB T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32, AP_AT) {
   const int lane = antiphase::plain::lane(), other = lane ^ by;
@@ -94,9 +95,10 @@ template <class T, class Do> AP_VERB T warp_reduced(unsigned mask, T value, Do o
   return all;
 }
 }  // namespace antiphase::plain
-#define AP_REDUCE(name, expression)                                                              \
-  template <class T> AP_VERB T __reduce_##name##_sync(unsigned mask, T value, AP_AT) {           \
-    return antiphase::plain::warp_reduced(mask, value, [](T a, T b) -> T { return expression; }, ap_at); \
+#define AP_REDUCE(name, expression)                                                    \
+  template <class T> AP_VERB T __reduce_##name##_sync(unsigned mask, T value, AP_AT) { \
+    return antiphase::plain::warp_reduced(                                             \
+        mask, value, [](T a, T b) -> T { return expression; }, ap_at);                 \
   }
 AP_REDUCE(add, a + b)
 AP_REDUCE(min, a < b ? a : b)
@@ -109,10 +111,9 @@ AP_REDUCE(xor, a ^ b)
 // atomic operations -----------------------------------------------------------------------------------------------------------------
 // Each is a place where others may go on; one that changes nothing may be a loop's that waits.
 namespace antiphase::plain {
-template <class T>
-using word_of = std::conditional_t<
-    sizeof(T) == 8, std::uint64_t,
-    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+template <class T> using word_of =
+    std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
 // The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once more counts as written: not
 // so where a compare and swap fails.
 enum class unchanged { is_written, is_read };
@@ -128,18 +129,21 @@ AP_VERB T updated(T* p, scope reach, ordering how, place where, const Do& op, un
 }
 template <class T> using plain_type = std::type_identity_t<std::remove_volatile_t<T>>;
 }  // namespace antiphase::plain
-#define AP_ATOMIC(name, expression)                                                                                              \
-  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name(T* p, antiphase::plain::plain_type<T> v, AP_AT) {            \
-    using U = std::remove_volatile_t<T>;                                                                                         \
-    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::device, antiphase::ordering::relaxed, ap_at, [&](U a) -> U { return expression; });   \
-  }                                                                                                                              \
-  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_block(T* p, antiphase::plain::plain_type<T> v, AP_AT) {    \
-    using U = std::remove_volatile_t<T>;                                                                                         \
-    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::block, antiphase::ordering::relaxed, ap_at, [&](U a) -> U { return expression; });    \
-  }                                                                                                                              \
-  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_system(T* p, antiphase::plain::plain_type<T> v, AP_AT) {   \
-    using U = std::remove_volatile_t<T>;                                                                                         \
-    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::system, antiphase::ordering::relaxed, ap_at, [&](U a) -> U { return expression; });   \
+#define AP_ATOMIC(name, expression)                                                                                            \
+  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name(T* p, antiphase::plain::plain_type<T> v, AP_AT) {          \
+    using U = std::remove_volatile_t<T>;                                                                                       \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::device, antiphase::ordering::relaxed, ap_at,         \
+                                     [&](U a) -> U { return expression; });                                                    \
+  }                                                                                                                            \
+  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_block(T* p, antiphase::plain::plain_type<T> v, AP_AT) {  \
+    using U = std::remove_volatile_t<T>;                                                                                       \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::block, antiphase::ordering::relaxed, ap_at,          \
+                                     [&](U a) -> U { return expression; });                                                    \
+  }                                                                                                                            \
+  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_system(T* p, antiphase::plain::plain_type<T> v, AP_AT) { \
+    using U = std::remove_volatile_t<T>;                                                                                       \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::system, antiphase::ordering::relaxed, ap_at,         \
+                                     [&](U a) -> U { return expression; });                                                    \
   }
 AP_ATOMIC(Add, static_cast<U>(a + v))
 AP_ATOMIC(Sub, static_cast<U>(a - v))
@@ -152,13 +156,14 @@ AP_ATOMIC(Xor, a ^ v)
 AP_ATOMIC(Inc, a >= v ? U(0) : static_cast<U>(a + 1))
 AP_ATOMIC(Dec, a == 0 || a > v ? v : static_cast<U>(a - 1))
 #undef AP_ATOMIC
-#define AP_CAS(suffix, reach)                                                                                                     \
-  template <class T>                                                                                                              \
-  AP_VERB std::remove_volatile_t<T> atomicCAS##suffix(T* p, antiphase::plain::plain_type<T> expected, antiphase::plain::plain_type<T> v, AP_AT) { \
-    using U = std::remove_volatile_t<T>;                                                                                          \
-    return antiphase::plain::updated(                                                                                             \
-        const_cast<U*>(p), antiphase::scope::reach, antiphase::ordering::relaxed, ap_at,                                          \
-        [&](U a) -> U { return antiphase::plain::to_word(a) == antiphase::plain::to_word(expected) ? v : a; }, antiphase::plain::unchanged::is_read); \
+#define AP_CAS(suffix, reach)                                                                                            \
+  template <class T> AP_VERB std::remove_volatile_t<T> atomicCAS##suffix(T* p, antiphase::plain::plain_type<T> expected, \
+                                                                         antiphase::plain::plain_type<T> v, AP_AT) {     \
+    using U = std::remove_volatile_t<T>;                                                                                 \
+    return antiphase::plain::updated(                                                                                    \
+        const_cast<U*>(p), antiphase::scope::reach, antiphase::ordering::relaxed, ap_at,                                 \
+        [&](U a) -> U { return antiphase::plain::to_word(a) == antiphase::plain::to_word(expected) ? v : a; },           \
+        antiphase::plain::unchanged::is_read);                                                                           \
   }
 AP_CAS(, device)
 AP_CAS(_block, block)
@@ -168,15 +173,16 @@ AP_CAS(_system, system)
 // loads and stores with hints: ordinary ones here --------------------------------------------------------------------------------------
 #define AP_LOAD(name) \
   template <class T> AP_VERB T name(const T* p) { return *p; }
-AP_LOAD(__ldg) AP_LOAD(__ldca) AP_LOAD(__ldcg) AP_LOAD(__ldcs) AP_LOAD(__ldlu) AP_LOAD(__ldcv)
+AP_LOAD(__ldg)
+AP_LOAD(__ldca) AP_LOAD(__ldcg) AP_LOAD(__ldcs) AP_LOAD(__ldlu) AP_LOAD(__ldcv)
 #undef AP_LOAD
 #define AP_STORE(name) \
   template <class T> AP_VERB void name(T* p, std::type_identity_t<T> v) { *p = v; }
-AP_STORE(__stwb) AP_STORE(__stcg) AP_STORE(__stcs) AP_STORE(__stwt)
+    AP_STORE(__stwb) AP_STORE(__stcg) AP_STORE(__stcs) AP_STORE(__stwt)
 #undef AP_STORE
 
-// asynchronous copies of a thread -----------------------------------------------------------------------------------------------------
-AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0, AP_AT) {
+    // asynchronous copies of a thread -----------------------------------------------------------------------------------------------------
+    AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0, AP_AT) {
   antiphase::machine::copy_async(to, from, static_cast<int>(bytes), static_cast<int>(bytes - zeros), ap_at);
 }
 AP_VERB void __pipeline_commit() { antiphase::machine::copy_async_commit(); }

@@ -30,13 +30,26 @@ enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFun
 enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
 enum cudaMemoryAdvise {
-  cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly, cudaMemAdviseSetPreferredLocation, cudaMemAdviseUnsetPreferredLocation,
-  cudaMemAdviseSetAccessedBy, cudaMemAdviseUnsetAccessedBy
+  cudaMemAdviseSetReadMostly = 1,
+  cudaMemAdviseUnsetReadMostly,
+  cudaMemAdviseSetPreferredLocation,
+  cudaMemAdviseUnsetPreferredLocation,
+  cudaMemAdviseSetAccessedBy,
+  cudaMemAdviseUnsetAccessedBy
 };
 enum cudaDeviceAttr {
-  cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxSharedMemoryPerBlock = 8, cudaDevAttrWarpSize = 10, cudaDevAttrClockRate = 13,
-  cudaDevAttrMultiProcessorCount = 16, cudaDevAttrConcurrentKernels = 31, cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76,
-  cudaDevAttrManagedMemory = 83, cudaDevAttrConcurrentManagedAccess = 89, cudaDevAttrCooperativeLaunch = 95, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+  cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxSharedMemoryPerBlock = 8,
+  cudaDevAttrWarpSize = 10,
+  cudaDevAttrClockRate = 13,
+  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrConcurrentKernels = 31,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrManagedMemory = 83,
+  cudaDevAttrConcurrentManagedAccess = 89,
+  cudaDevAttrCooperativeLaunch = 95,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
 struct cudaDeviceProp {
   char name[256];
@@ -47,8 +60,9 @@ struct cudaDeviceProp {
   std::size_t totalConstMem;
   int major, minor, multiProcessorCount, concurrentKernels, memoryClockRate, memoryBusWidth, l2CacheSize, maxThreadsPerMultiProcessor;
   std::size_t sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
-  int regsPerMultiprocessor, managedMemory, concurrentManagedAccess, cooperativeLaunch, unifiedAddressing, canMapHostMemory, asyncEngineCount, deviceOverlap,
-      integrated, ECCEnabled, pciBusID, pciDeviceID, computeMode, kernelExecTimeoutEnabled, pageableMemoryAccess;
+  int regsPerMultiprocessor, managedMemory, concurrentManagedAccess, cooperativeLaunch, unifiedAddressing, canMapHostMemory,
+      asyncEngineCount, deviceOverlap, integrated, ECCEnabled, pciBusID, pciDeviceID, computeMode, kernelExecTimeoutEnabled,
+      pageableMemoryAccess;
 };
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
@@ -101,9 +115,15 @@ cudaError_t launch_by_addresses(void (*entry)(P...), config c, void** a, place w
 #define AP_CALL inline cudaError_t
 #define AP_HERE ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
 namespace ap_plain = antiphase::plain;
-template <class T> AP_CALL cudaMalloc(T** p, std::size_t n, AP_HERE) { return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at); }
-template <class T> AP_CALL cudaMallocManaged(T** p, std::size_t n, unsigned = 1, AP_HERE) { return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::managed, ap_at); }
-template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t, AP_HERE) { return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at); }
+template <class T> AP_CALL cudaMalloc(T** p, std::size_t n, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
+}
+template <class T> AP_CALL cudaMallocManaged(T** p, std::size_t n, unsigned = 1, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::managed, ap_at);
+}
+template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
+}
 template <class T> AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_t width, std::size_t height, AP_HERE) {
   *pitch = (width + 511) / 512 * 512;
   return ap_plain::allocate((void**)p, *pitch * height, ap_plain::memory_kind::device, ap_at);
@@ -115,34 +135,44 @@ AP_CALL cudaFreeAsync(void* p, cudaStream_t, AP_HERE) { return ap_plain::release
 AP_CALL cudaFreeHost(void* p) { return ap_plain::host_release(p); }
 AP_CALL cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
 AP_CALL cudaHostUnregister(void*) { return cudaSuccess; }
-AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) { return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at); }
+AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {
+  return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
+}
 AP_CALL cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy(to, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind k, AP_HERE) {
   return ap_plain::copy_rows(to, tp, from, fp, w, h, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
-AP_CALL cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind k,
+                          cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy_rows(to, tp, from, fp, w, h, k, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemset(void* p, int v, std::size_t n, AP_HERE) { return ap_plain::set(p, v, n, nullptr, ap_plain::returns::when_done, ap_at); }
-AP_CALL cudaMemsetAsync(void* p, int v, std::size_t n, cudaStream_t s = nullptr, AP_HERE) { return ap_plain::set(p, v, n, s, ap_plain::returns::at_once, ap_at); }
+AP_CALL cudaMemsetAsync(void* p, int v, std::size_t n, cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::set(p, v, n, s, ap_plain::returns::at_once, ap_at);
+}
 AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h, AP_HERE) {
   for (std::size_t i = 0; i < h; ++i) ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, nullptr, ap_plain::returns::when_done, ap_at);
   return cudaSuccess;
 }
-template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n, std::size_t offset = 0, cudaMemcpyKind k = cudaMemcpyHostToDevice, AP_HERE) {
+template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n, std::size_t offset = 0,
+                                              cudaMemcpyKind k = cudaMemcpyHostToDevice, AP_HERE) {
   return ap_plain::copy((char*)&symbol + offset, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
-template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t n, std::size_t offset = 0, cudaMemcpyKind k = cudaMemcpyDeviceToHost, AP_HERE) {
+template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t n, std::size_t offset = 0,
+                                                cudaMemcpyKind k = cudaMemcpyDeviceToHost, AP_HERE) {
   return ap_plain::copy(to, (const char*)&symbol + offset, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
-template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n, std::size_t offset, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
+template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n, std::size_t offset, cudaMemcpyKind k,
+                                                   cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy((char*)&symbol + offset, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
 template <class P, class T> AP_CALL cudaGetSymbolAddress(P** p, const T& symbol) { return *p = (P*)&symbol, cudaSuccess; }
 template <class T> AP_CALL cudaGetSymbolSize(std::size_t* n, const T&) { return *n = sizeof(T), cudaSuccess; }
-AP_CALL cudaMemGetInfo(std::size_t* left, std::size_t* all) { return *left = std::size_t{1} << 30, *all = std::size_t{1} << 30, cudaSuccess; }
+AP_CALL cudaMemGetInfo(std::size_t* left, std::size_t* all) {
+  return *left = std::size_t{1} << 30, *all = std::size_t{1} << 30, cudaSuccess;
+}
 AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
 AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
 
@@ -186,14 +216,24 @@ template <class F> AP_CALL cudaFuncSetCacheConfig(F, cudaFuncCache) { return cud
 template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttribute a, int v) {
   return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(reinterpret_cast<const void*>(f), v) : cudaSuccess;
 }
-AP_CALL cudaFuncSetAttribute(const void* f, cudaFuncAttribute a, int v) { return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(f, v) : cudaSuccess; }
-template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void (*)(P...)) { return *a = {0, 0, 0, 1024, 32, 90, 90, 49152}, cudaSuccess; }
-template <class F> AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) { return *blocks = threads > 0 ? 2048 / threads < 32 ? 2048 / threads : 32 : 0, cudaSuccess; }
-template <class F> AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t = 0, int = 0) { return *grid = 8, *block = 256, cudaSuccess; }
-template <class... P> AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaFuncSetAttribute(const void* f, cudaFuncAttribute a, int v) {
+  return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(f, v) : cudaSuccess;
+}
+template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void (*)(P...)) {
+  return *a = {0, 0, 0, 1024, 32, 90, 90, 49152}, cudaSuccess;
+}
+template <class F> AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {
+  return *blocks = threads > 0 ? 2048 / threads < 32 ? 2048 / threads : 32 : 0, cudaSuccess;
+}
+template <class F> AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t = 0, int = 0) {
+  return *grid = 8, *block = 256, cudaSuccess;
+}
+template <class... P>
+AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::launch_by_addresses(f, {g, b, n, s}, a, ap_at, std::index_sequence_for<P...>());
 }
-template <class... P> AP_CALL cudaLaunchCooperativeKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
+template <class... P>
+AP_CALL cudaLaunchCooperativeKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
   ap_plain::config c(g, b, n, s);
   c.together = true;
   return ap_plain::launch_by_addresses(f, c, a, ap_at, std::index_sequence_for<P...>());

@@ -25,14 +25,14 @@ using machine::place;
 [[gnu::const]] bool on_device() noexcept;  // whether a kernel runs
 
 void* dynamic_shared_memory(std::size_t align);
-int register_shared(std::size_t bytes, std::size_t align);  // before main
-[[gnu::const]] void* shared_memory(const int* number) noexcept;  // of the running block; read there, where nobody watches
+int register_shared(std::size_t bytes, std::size_t align);          // before main
+void* shared_memory(const int* number, const char* name) noexcept;  // of the running block; read there, where nobody watches
 
 template <class T, std::size_t Align, int Number> struct shared_variable {
   static inline const int number = register_shared(sizeof(T), Align > alignof(T) ? Align : alignof(T));
 };
-template <class T, std::size_t Align, int Number> [[gnu::always_inline]] inline T& shared() {
-  return *static_cast<T*>(shared_memory(&shared_variable<T, Align, Number>::number));
+template <class T, std::size_t Align, int Number> [[gnu::always_inline]] inline T& shared(const char* name) {
+  return *static_cast<T*>(shared_memory(&shared_variable<T, Align, Number>::number, name));
 }
 template <class T> [[gnu::always_inline]] inline T* dynamic_shared() { return static_cast<T*>(dynamic_shared_memory(alignof(T))); }
 
@@ -44,7 +44,8 @@ struct config {
   config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr) : grid(g), block(b), shared(s), stream(on) {}
 };
 // `entry` is the kernel's address, where it has one.
-void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*), const void* params);
+void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
+            const void* params);
 
 template <class... P> struct call {
   using function = void (*)(P...);
@@ -72,9 +73,7 @@ template <class F> struct any_call {
   const char* name;
   config how;
   place where;
-  template <class... A> struct bound {
-    std::tuple<A...> arguments;
-  };
+  template <class... A> struct bound { std::tuple<A...> arguments; };
   template <class... A> static void body(const void* p) {
     auto b = *static_cast<const bound<A...>*>(p);
     std::apply([](auto&... a) { F{}(a...); }, b.arguments);

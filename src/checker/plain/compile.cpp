@@ -44,7 +44,8 @@ int run(const words& command, const fs::path& said) {
   const int failed = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0)
-    throw not_supported(fmt::format("checking plain CUDA needs a g++ to compile it with, and '{}' does not start: {}", command[0], std::strerror(failed)));
+    throw not_supported(
+        fmt::format("checking plain CUDA needs a g++ to compile it with, and '{}' does not start: {}", command[0], std::strerror(failed)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -60,14 +61,29 @@ fs::path headers_of(const plain_program& p) {
   candidates.emplace_back(ANTIPHASE_SOURCE_INCLUDE);
   for (const fs::path& c : candidates)
     if (fs::exists(c / "antiphase/plain/cuda_runtime.h", ignored)) return c;
-  throw not_supported(fmt::format("the stand-in headers for plain CUDA are not where they should be: {} has no antiphase/plain", candidates.front().string()));
+  throw not_supported(fmt::format("the stand-in headers for plain CUDA are not where they should be: {} has no antiphase/plain",
+                                  candidates.front().string()));
 }
 
 // What the compiler is to do with every access; the reasons stand in cmake/AntiphaseChecked.cmake. Alignment and the bounds of arrays are
 // checked by UndefinedBehaviorSanitizer's calls, which the runtime answers.
-const words instrumented{"-O1", "-fno-tree-loop-optimize", "-g1", "-fPIC", "-fno-semantic-interposition", "-fsanitize=thread", "-fsanitize=alignment,bounds",
-                         "-fsanitize-recover=alignment,bounds", "-fno-builtin", "-fno-optimize-sibling-calls", "-fno-weak", "-fpermissive", "-w",
-                         "--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1"};
+const words instrumented{"-O1",
+                         "-fno-tree-loop-optimize",
+                         "-g1",
+                         "-fPIC",
+                         "-fno-semantic-interposition",
+                         "-fsanitize=thread",
+                         "-fsanitize=alignment,bounds",
+                         "-fsanitize-recover=alignment,bounds",
+                         "-fno-builtin",
+                         "-fno-optimize-sibling-calls",
+                         "-fno-weak",
+                         "-fpermissive",
+                         "-w",
+                         "--param",
+                         "tsan-instrument-func-entry-exit=0",
+                         "--param",
+                         "tsan-distinguish-volatile=1"};
 
 // Tells the runtime where the device's variables are. Each section has something in it, so that its bounds exist.
 constexpr const char* sections = R"(
@@ -100,7 +116,8 @@ compiled::compiled(const plain_program& p) {
   const char* named = std::getenv("CXX");
   const std::string compiler = !p.compiler.empty() ? p.compiler : named != nullptr && *named != '\0' ? named : "g++";
   std::string pattern = fs::temp_directory_path() / "antiphase-check-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr) throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(), std::strerror(errno)));
+  if (mkdtemp(pattern.data()) == nullptr)
+    throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(), std::strerror(errno)));
   folder_ = pattern;
 
   words common{compiler};
@@ -122,7 +139,10 @@ compiled::compiled(const plain_program& p) {
       const std::string& source = p.sources[i];
       const fs::path stem = folder_ / std::to_string(i), said = stem.string() + ".said", read_by = stem.string() + ".ii";
       words command = common;
-      for (const char* w : {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include", "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"}) command.emplace_back(w);
+      for (const char* w : {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
+                            "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include",
+                            "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
+        command.emplace_back(w);
       if (is_cuda(source)) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
       command.insert(command.end(), {"-isystem", include / "antiphase/plain", "-isystem", include, "-o", read_by, source});
       if (run(command, said) != 0) fail(said);

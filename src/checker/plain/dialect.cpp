@@ -13,10 +13,12 @@ const std::vector<dialect_group>& plain_dialect() {
   using enum supported;
   static const std::vector<dialect_group> all{
       {"kernels and launches",
-       {{yes, "<<<>>> __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ __grid_constant__ dim3", "launches, templates and overloads included"},
+       {{yes, "<<<>>> __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ __grid_constant__ dim3",
+         "launches, templates and overloads included"},
         {yes, "threadIdx blockIdx blockDim gridDim warpSize", "x, y and z"},
         {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel", "with the kernel itself, or a cast of it to void*, as the first argument"},
-        {no, "cudaLaunchKernelEx cudaLaunchKernelExC __cluster_dims__", "kernel<<<grid, block, bytes, stream>>>(arguments), without clusters"},
+        {no, "cudaLaunchKernelEx cudaLaunchKernelExC __cluster_dims__",
+         "kernel<<<grid, block, bytes, stream>>>(arguments), without clusters"},
         {no, "cudaGraphCreate cudaGraph_t cudaGraphExec_t cudaGraphInstantiate cudaGraphLaunch cudaStreamBeginCapture cudaStreamEndCapture",
          "the launches themselves, on a stream"}}},
       {"memory",
@@ -25,17 +27,23 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "cudaMalloc cudaMallocPitch cudaMallocAsync cudaFree cudaFreeAsync", "what is never freed is reported"},
         {yes, "cudaMallocManaged", "the host may touch it when the launches that use it have been waited for"},
         {yes, "cudaMallocHost cudaHostAlloc cudaFreeHost cudaHostRegister", "memory of the host, which kernels may not touch"},
-        {yes, "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaGetSymbolAddress", ""},
+        {yes,
+         "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaGetSymbolAddress",
+         ""},
         {yes, "cudaMemPrefetchAsync cudaMemAdvise", "do nothing here"},
         {no, "cudaMalloc3D cudaMallocArray cudaMemcpy3D cudaMemcpyToArray cudaArray_t", "cudaMalloc or cudaMallocPitch, and cudaMemcpy2D"},
         {no, "tex1D tex2D tex3D tex1Dfetch texture cudaTextureObject_t cudaCreateTextureObject surf2Dread surf2Dwrite cudaSurfaceObject_t",
          "a pointer to global memory, with __ldg for loads"},
-        {no, "cuMemAlloc cuMemcpyHtoD cuLaunchKernel cuModuleLoad cuInit CUdeviceptr", "the runtime's calls: cudaMalloc, cudaMemcpy, kernel<<<>>>()"}}},
+        {no, "cuMemAlloc cuMemcpyHtoD cuLaunchKernel cuModuleLoad cuInit CUdeviceptr",
+         "the runtime's calls: cudaMalloc, cudaMemcpy, kernel<<<>>>()"}}},
       {"barriers and fences",
        {{yes, "__syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp", ""},
         {yes, "__threadfence __threadfence_block __threadfence_system", ""}}},
       {"warps",
-       {{yes, "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __match_any_sync __match_all_sync", ""},
+       {{yes,
+         "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __match_any_sync "
+         "__match_all_sync",
+         ""},
         {yes, "__reduce_add_sync __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync __reduce_xor_sync", ""},
         {partly, "__activemask", "the calling lane alone, which is all that a program may count on"},
         {no, "__shfl __shfl_up __shfl_down __shfl_xor __ballot __any __all", "the form with _sync and a mask, such as __shfl_down_sync"}}},
@@ -44,7 +52,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "and each with _block and _system; integers, float, double; relaxed, as on the device"},
         {yes, "cuda::atomic cuda::atomic_ref cuda::atomic_thread_fence", "of cuda/atomic, with scopes and orders"}}},
       {"cooperative groups",
-       {{yes, "this_thread_block tiled_partition thread_block_tile coalesced_threads this_grid", "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},
+       {{yes, "this_thread_block tiled_partition thread_block_tile coalesced_threads this_grid",
+         "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},
         {no, "this_cluster this_multi_grid multi_grid_group", "this_grid()"}}},
       {"asynchronous copies",
        {{yes, "__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior", ""},
@@ -57,7 +66,8 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "__ldg __ldcg __ldcs __stcg __stcs", "ordinary loads and stores here"},
         {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf", "and the like; fast forms are as exact as the others"}}},
       {"streams, events, errors",
-       {{yes, "cudaStreamCreate cudaStreamSynchronize cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize cudaDeviceSynchronize", "who is ordered behind whom is judged"},
+       {{yes, "cudaStreamCreate cudaStreamSynchronize cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize cudaDeviceSynchronize",
+         "who is ordered behind whom is judged"},
         {partly, "cudaEventElapsedTime clock clock64", "nothing is measured: always 1 ms, and the simulation's ticks"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute", "one simulated device of compute capability 9.0"}}},
@@ -69,7 +79,8 @@ const std::vector<dialect_group>& plain_dialect() {
        {{no, "cublasCreate cublasHandle_t cublasSgemm", "a kernel of the program: calls of cuBLAS cannot be followed"},
         {no, "curand curandState curand_init curandGenerator_t", "numbers made by the host, or by a few lines of integer arithmetic"},
         {no, "cub thrust", "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
-        {no, "wmma nvcuda", "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain CUDA yet"}}}};
+        {no, "wmma nvcuda",
+         "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain CUDA yet"}}}};
   return all;
 }
 
@@ -105,7 +116,8 @@ std::string dialect_table() {
     for (const dialect_entry& e : g.entries) {
       std::string names;
       each_name(e.names, [&](std::string_view n) { names += fmt::format("{}`{}`", names.empty() ? "" : " ", n); });
-      out += fmt::format("| {} | {} | {}{} |\n", text(e.how), names, e.how == supported::no ? "instead: " : "", e.about.empty() ? "as on the device" : e.about);
+      out += fmt::format("| {} | {} | {}{} |\n", text(e.how), names, e.how == supported::no ? "instead: " : "",
+                         e.about.empty() ? "as on the device" : e.about);
     }
   return out;
 }
@@ -118,7 +130,9 @@ const unsupported_name* unsupported(std::string_view name) {
     for (const dialect_group& g : plain_dialect())
       for (const dialect_entry& e : g.entries)
         if (e.how == supported::no)
-          each_name(e.names, [&](std::string_view n) { all[std::string(n)] = {n == "asm" ? "inline PTX (asm)" : std::string(n), "use " + std::string(e.about)}; });
+          each_name(e.names, [&](std::string_view n) {
+            all[std::string(n)] = {n == "asm" ? "inline PTX (asm)" : std::string(n), "use " + std::string(e.about)};
+          });
     all["__asm__"] = all["asm"];
     return all;
   }();

@@ -90,13 +90,16 @@ class pass {
   void follow_scopes(index i) {
     if (is(i, "{")) {
       bool names = false;
-      for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
+      for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");)
+        names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
       scopes_.push_back(names);
     } else if (is(i, "}") && !scopes_.empty()) {
       scopes_.pop_back();
     }
   }
-  bool in_namespace() const { return std::all_of(scopes_.begin(), scopes_.end(), [](bool names) { return names; }); }
+  bool in_namespace() const {
+    return std::all_of(scopes_.begin(), scopes_.end(), [](bool names) { return names; });
+  }
 
   // kernels -------------------------------------------------------------------------------------------------------------------------
   void find_kernels() {
@@ -142,7 +145,8 @@ class pass {
       }
       if (first > 0) --first;
     }
-    if (end == none || t_[first].kind != token_kind::name) return refuse(open, "this form of a launch", "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
+    if (end == none || t_[first].kind != token_kind::name)
+      return refuse(open, "this form of a launch", "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
     const std::string_view name = t_[first].is;
     while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
     if (first >= 1 && is(first - 1, "::")) --first;
@@ -176,7 +180,8 @@ class pass {
     const std::string_view w = t_[i].is;
     if (w == "__shared__") return shared(i);
     if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
-    if ((w == "cudaLaunchKernel" || w == "cudaLaunchCooperativeKernel" || w == "cudaFuncSetAttribute" || w == "cudaFuncGetAttributes") && is(i + 1, "(")) {
+    if ((w == "cudaLaunchKernel" || w == "cudaLaunchCooperativeKernel" || w == "cudaFuncSetAttribute" || w == "cudaFuncGetAttributes") &&
+        is(i + 1, "(")) {
       keep_type(i + 2);
     } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
       drop(i, i + 1);
@@ -203,7 +208,8 @@ class pass {
     for (; i < t_.size(); ++i) {
       if (is(i, "<")) i = matching_angle(i);
       if (is(i, "(") || is(i, "{")) i = matching(i);
-      if (i + 1 < t_.size() && t_[i].kind == token_kind::name && (is(i + 1, "[") || is(i + 1, ",") || is(i + 1, ";") || is(i + 1, "="))) return i;
+      if (i + 1 < t_.size() && t_[i].kind == token_kind::name && (is(i + 1, "[") || is(i + 1, ",") || is(i + 1, ";") || is(i + 1, "=")))
+        return i;
       if (is(i, ";")) break;
     }
     return none;
@@ -213,7 +219,8 @@ class pass {
   index shared(index at) {
     index first = at;
     bool external = false;
-    while (first > 0 && (is(first - 1, "extern") || is(first - 1, "static") || is(first - 1, "volatile") || is(first - 1, "__device__"))) external |= is(--first, "extern");
+    while (first > 0 && (is(first - 1, "extern") || is(first - 1, "static") || is(first - 1, "volatile") || is(first - 1, "__device__")))
+      external |= is(--first, "extern");
     index type = at + 1;
     std::string alignment = "1";
     const auto take_alignment = [&](index i) {
@@ -253,7 +260,8 @@ class pass {
       if (external)
         declare_dynamic(n, of + more, out);
       else
-        out += fmt::format("{}auto& {} = {}shared<{} {}, {}, {}>();", out.empty() ? "" : " ", n, ours, of, sizes, alignment, numbers_++);
+        out += fmt::format("{}auto& {} = {}shared<{} {}, {}, {}>(\"{}\");", out.empty() ? "" : " ", n, ours, of, sizes, alignment,
+                           numbers_++, n);
       end = k;
       if (!is(k, ",")) break;
       i = k + 1;
@@ -334,7 +342,7 @@ class pass {
   std::map<std::string_view, bool> generic_;  // kernels by name: templates, overloaded, or with default arguments
   std::set<std::string_view> overloaded_;
   std::map<std::string, std::string, std::less<>> file_wide_;  // extern __shared__ outside of functions
-  std::vector<bool> scopes_;                      // whether each brace around is a namespace's
+  std::vector<bool> scopes_;                                   // whether each brace around is a namespace's
   std::vector<edit> edits_;
   std::vector<refusal> refused_;
 };

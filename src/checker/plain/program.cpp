@@ -24,7 +24,8 @@ check_report check_plain(const plain_program& program, check_options options) {
   if (options.process_seconds == 0) options.process_seconds = default_seconds;
   const plain::compiled built(program);
   const std::unique_ptr<void, unload> library(dlopen(built.object().c_str(), RTLD_NOW | RTLD_LOCAL));
-  if (library == nullptr) throw bad_source(fmt::format("the program uses what is not supported here: {}; antiphase check --dialect lists what is", dlerror()));
+  if (library == nullptr)
+    throw bad_source(fmt::format("the program uses what is not supported here: {}; antiphase check --dialect lists what is", dlerror()));
   plain::loaded loaded;
   const auto symbol = [&](const char* name) { return dlsym(library.get(), name); };
   loaded.main = reinterpret_cast<int (*)(int, char**, char**)>(symbol("main"));

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <antiphase/plain/cooperative_groups.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
-#include <antiphase/plain/cooperative_groups.h>
 #include <csetjmp>
 #include <cstring>
 #include <map>
@@ -30,12 +30,13 @@ namespace {
 using checker_detail::access_kind;
 using checker_detail::model;
 
-constexpr std::size_t gap = 1024;                   // between shared variables: nobody's
-constexpr std::size_t static_shared = 48 * 1024;    // of a kernel without asking for more
+constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
+constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
 constexpr std::size_t most_shared = 227 * 1024;
 
 struct shared_size {
   std::size_t bytes, align;
+  const char* name = "";
 };
 std::vector<shared_size>& shared_sizes() {
   static std::vector<shared_size> all;
@@ -58,7 +59,7 @@ struct running {
   model* m = nullptr;
   loaded program;
   std::uint64_t most_threads = 0;
-  dim3 grid, block;                  // of the launch under way
+  dim3 grid, block;  // of the launch under way
   bool together = false;
   std::size_t dynamic = 0, placed = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
@@ -84,7 +85,9 @@ running now;
 [[noreturn]] void end_run(const std::string& why) { end_run(std::make_exception_ptr(std::runtime_error(why))); }
 
 bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
-bool is_variable(const void* p) { return within(p, now.program.sections) || within(p, now.program.sections + 2) || within(p, now.program.sections + 4); }
+bool is_variable(const void* p) {
+  return within(p, now.program.sections) || within(p, now.program.sections + 2) || within(p, now.program.sections + 4);
+}
 bool of_device(const void* p) {
   return reinterpret_cast<std::uintptr_t>(p) - now.m->memory().lowest() < now.m->memory().size() || is_variable(p);
 }
@@ -97,12 +100,31 @@ bool is_managed(const void* p) {
 }
 std::string variable_name(const void* p) {
   Dl_info info{};
-  return dladdr(p, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "a variable";
+  return dladdr(p, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "without a name";
+}
+
+// Which variable of a block lies at an offset in its shared memory, or just before it.
+std::string shared_place(std::size_t offset) {
+  const auto text = [&](std::string_view name, std::size_t start, std::size_t bytes) {
+    return offset - start < bytes
+               ? fmt::format("{}, byte {} of {} in shared memory", name, offset - start, bytes)
+               : fmt::format("{} bytes behind the end of {}, {} bytes of shared memory", offset - start - bytes, name, bytes);
+  };
+  std::string found = text("the launch's dynamic memory", 0, now.dynamic);
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < now.offsets.size(); ++i) {
+    const std::size_t start = now.offsets[i];
+    const shared_size& s = shared_sizes()[i];
+    if (start == 0) continue;
+    if (start <= offset && start >= best) found = text(s.name, best = start, s.bytes);
+    if (offset < start && start - offset <= gap / 2 && offset >= now.dynamic)
+      return fmt::format("{} bytes before {} in shared memory", start - offset, s.name);
+  }
+  return found;
 }
 
 // What kernels may read of the program's image: constants, tables of virtual functions.
 bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind);
-
 bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 
 void touched(const void* p, std::size_t bytes, access_kind kind, const void* code) {
@@ -110,17 +132,21 @@ void touched(const void* p, std::size_t bytes, access_kind kind, const void* cod
   if (!of_device(p)) {
     if (now.waiting.empty()) return;
     const auto low = reinterpret_cast<std::uintptr_t>(p);
-    const auto copy = std::find_if(now.waiting.begin(), now.waiting.end(), [&](const waiting_copy& w) { return low < w.high && low + bytes > w.low; });
+    const auto copy =
+        std::find_if(now.waiting.begin(), now.waiting.end(), [&](const waiting_copy& w) { return low < w.high && low + bytes > w.low; });
     if (copy == now.waiting.end()) return;
-    m.note(finding_kind::race, "", m.number_of_code(code), fmt::format("{} by the host of memory that cudaMemcpyAsync fills", kind == access_kind::read ? "read" : "write"), "host memory",
+    m.note(finding_kind::race, "", m.number_of_code(code),
+           fmt::format("{} by the host of memory that cudaMemcpyAsync fills", kind == access_kind::read ? "read" : "write"), "host memory",
            fmt::format("cudaStreamSynchronize() or cudaDeviceSynchronize() behind the copy in line {}", copy->where.line()));
     now.waiting.erase(copy);
     return;
   }
   if (is_managed(p)) return m.host_touch(p, bytes, kind, code);
-  m.note(finding_kind::outside_memory, "", m.number_of_code(code), fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
+  m.note(finding_kind::outside_memory, "", m.number_of_code(code),
+         fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
          is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
-         is_variable(p) ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it" : "cudaMemcpy(): the host has no access to it");
+         is_variable(p) ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it"
+                        : "cudaMemcpy(): the host has no access to it");
   end_run(std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
 }
 
@@ -141,15 +167,23 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   };
   const std::uint64_t threads = std::uint64_t{c.block.x} * c.block.y * c.block.z, blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   if (threads == 0 || blocks == 0)
-    return refuse(fmt::format("a launch of {} x {} x {} blocks of {} x {} x {} threads", c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z), "at least one block, of at least one thread");
+    return refuse(fmt::format("a launch of {} x {} x {} blocks of {} x {} x {} threads", c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y,
+                              c.block.z),
+                  "at least one block, of at least one thread");
   if (threads > 1024 || c.block.z > 64)
-    return refuse(fmt::format("a launch of {} x {} x {} threads a block", c.block.x, c.block.y, c.block.z), "at most 1024 threads a block, 64 of them along z");
+    return refuse(fmt::format("a launch of {} x {} x {} threads a block", c.block.x, c.block.y, c.block.z),
+                  "at most 1024 threads a block, 64 of them along z");
   if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z), "at most 65535 blocks along y and z");
   const auto allowed = now.allowed.find(entry);
-  const std::size_t most = allowed != now.allowed.end() ? std::max<std::size_t>(static_cast<std::size_t>(allowed->second), static_shared) : entry == nullptr && !now.allowed.empty() ? most_shared : static_shared;
+  const std::size_t most = allowed != now.allowed.end() ? std::max<std::size_t>(static_cast<std::size_t>(allowed->second), static_shared)
+                           : entry == nullptr && !now.allowed.empty() ? most_shared
+                                                                      : static_shared;
   if (c.shared > most)
-    return refuse(fmt::format("a launch with {} bytes of dynamic shared memory", c.shared), fmt::format("at most {}; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to {}", most, most_shared));
+    return refuse(
+        fmt::format("a launch with {} bytes of dynamic shared memory", c.shared),
+        fmt::format("at most {}; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to {}", most,
+                    most_shared));
   return true;
 }
 
@@ -179,13 +213,14 @@ dim3 grid_dim() noexcept { return now.grid; }
 int lane() noexcept { return machine::current->index % 32; }
 
 int register_shared(std::size_t bytes, std::size_t align) {
-  shared_sizes().push_back({bytes, align});
+  shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;
 }
-void* shared_memory(const int* number) noexcept {
+void* shared_memory(const int* number, const char* name) noexcept {
   std::size_t& offset = now.offsets[static_cast<std::size_t>(*number)];
-  const shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
+  shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
   if (offset == 0) {
+    s.name = name;
     offset = (now.placed + gap + s.align - 1) / s.align * s.align;
     now.placed = offset + s.bytes;
   }
@@ -273,7 +308,8 @@ void grid_barrier(place where) {
 
 // launches ----------------------------------------------------------------------------------------------------------------------------
 
-void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*), const void* params) {
+void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
+            const void* params) {
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
   now.grid = c.grid;
@@ -292,12 +328,14 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                  .params_bytes = bytes,
                  .body = body};
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
-  const std::uint64_t most = now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
+  const std::uint64_t most =
+      now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
   std::vector<std::uint64_t> chosen;
   if (blocks > most && !c.together) {
-    m.say(fmt::format("of the {} blocks of kernel {}, {} run: the first, the last, and others that differ from run to run; what the rest would "
-                      "have written is missing, so that results are not judged. --blocks all runs them all",
-                      blocks, name, most));
+    m.say(fmt::format(
+        "of the {} blocks of kernel {}, {} run: the first, the last, and others that differ from run to run; what the rest would "
+        "have written is missing, so that results are not judged. --blocks all runs them all",
+        blocks, name, most));
     chosen = chosen_blocks(blocks, most, static_cast<unsigned>(++now.launches));
     now.sampled = true;
     m.forgive_unwritten();
@@ -312,7 +350,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     std::size_t variables = 0;
     for (std::size_t i = 0; i < now.offsets.size(); ++i) variables += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
     if (variables > static_shared)
-      refuse_launch(name, where, fmt::format("{} bytes of __shared__ variables", variables), fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
+      refuse_launch(name, where, fmt::format("{} bytes of __shared__ variables", variables),
+                    fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
   }
 }
 
@@ -332,7 +371,8 @@ cudaError_t release(void* p, place where) {
   if (p == nullptr) return cudaSuccess;
   synchronize(nullptr, true);
   if (now.allocations.erase(p) == 0) {
-    now.m->note(finding_kind::outside_memory, "", now.m->number_of(where), "cudaFree() of what is not allocated", "", "a pointer that cudaMalloc() returned, once");
+    now.m->note(finding_kind::outside_memory, "", now.m->number_of(where), "cudaFree() of what is not allocated", "",
+                "a pointer that cudaMalloc() returned, once");
     return fails(cudaErrorInvalidValue);
   }
   now.on->deallocate(p);
@@ -350,12 +390,14 @@ cudaError_t host_release(void* p) {
 
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
   const bool to_device = of_device(to), from_device = of_device(from);
-  const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice, wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
+             wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const auto wrong = [&](bool is, bool wanted, const void* p) { return kind != cudaMemcpyDefault && is != wanted && !is_managed(p); };
   model& m = *now.m;
   if (bytes > 0 && (wrong(to_device, wanted_to, to) || wrong(from_device, wanted_from, from))) {
     m.note(finding_kind::bad_copy, "", m.number_of(where), "a copy whose kind does not fit its pointers",
-           fmt::format("to {}, from {}", to_device ? "device memory" : "host memory", from_device ? "device memory" : "host memory"), "the cudaMemcpyKind of what the pointers are");
+           fmt::format("to {}, from {}", to_device ? "device memory" : "host memory", from_device ? "device memory" : "host memory"),
+           "the cudaMemcpyKind of what the pointers are");
     return fails(cudaErrorInvalidValue);
   }
   m.host_place = where;
@@ -375,10 +417,13 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   }
   return cudaSuccess;
 }
-cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
-                      returns when, place where) {
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
+                      cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
   for (std::size_t i = 0; i < height; ++i)
-    if (const cudaError_t e = copy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width, kind, on, when, where); e != cudaSuccess) return e;
+    if (const cudaError_t e =
+            copy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width, kind, on, when, where);
+        e != cudaSuccess)
+      return e;
   return cudaSuccess;
 }
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns, place where) {
@@ -425,7 +470,9 @@ cudaError_t wait_for(cudaStream_t on, cudaEvent_t e) {
 cudaError_t synchronize(cudaEvent_t e) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
   now.m->synchronize(e->after);
-  std::erase_if(now.waiting, [&](const waiting_copy& w) { return std::any_of(e->after.begin(), e->after.end(), [&](const auto& p) { return p.on == w.on; }); });
+  std::erase_if(now.waiting, [&](const waiting_copy& w) {
+    return std::any_of(e->after.begin(), e->after.end(), [&](const auto& p) { return p.on == w.on; });
+  });
   return cudaSuccess;
 }
 
@@ -452,7 +499,8 @@ cudaError_t properties(cudaDeviceProp* p) {
   p->totalConstMem = 65536;
   std::tie(p->major, p->minor) = std::pair(9, 0);
   p->multiProcessorCount = 4;
-  p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch = p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = 1;
+  p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch = p->unifiedAddressing = p->canMapHostMemory =
+      p->deviceOverlap = 1;
   p->asyncEngineCount = 2;
   p->memoryClockRate = 1'000'000;
   p->memoryBusWidth = 1024;
@@ -529,15 +577,19 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
         &all);
     return all;
   }();
-  if (kind == access_kind::read && std::any_of(constant.begin(), constant.end(), [&](const range& r) { return address >= r.low && address + bytes <= r.high; })) return true;
+  if (kind == access_kind::read &&
+      std::any_of(constant.begin(), constant.end(), [&](const range& r) { return address >= r.low && address + bytes <= r.high; }))
+    return true;
   Dl_info info{};
-  const bool of_program = dladdr(reinterpret_cast<void*>(address), &info) != 0 && reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
+  const bool of_program =
+      dladdr(reinterpret_cast<void*>(address), &info) != 0 && reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
   return !of_program && machine_allows(address, bytes, kind);
 }
 
 void report_leaks() {
   for (const auto& [p, a] : now.allocations)
-    now.m->note(finding_kind::leak, "", now.m->number_of(a.where), fmt::format("{} bytes of device memory were never given back", a.bytes), "", "cudaFree() before the program ends");
+    now.m->note(finding_kind::leak, "", now.m->number_of(a.where), fmt::format("{} bytes of device memory were never given back", a.bytes),
+                "", "cudaFree() before the program ends");
 }
 
 }  // namespace
@@ -552,8 +604,11 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   machine_allows = m.host_allows;
   m.host_allows = image_allows;
   m.host_touches = touched;
+  m.shared_place = shared_place;
+  m.variable_name = variable_name;
   m.follow_shared_variables();
-  const auto all = std::minmax({program.sections[0], program.sections[1], program.sections[2], program.sections[3], program.sections[4], program.sections[5]});
+  const auto all = std::minmax(
+      {program.sections[0], program.sections[1], program.sections[2], program.sections[3], program.sections[4], program.sections[5]});
   m.follow_variables(reinterpret_cast<std::uintptr_t>(all.first), reinterpret_cast<std::uintptr_t>(all.second));
   static std::vector<std::string> words;
   static std::vector<char*> argv;
@@ -568,7 +623,8 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   if (now.thrown) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
-    throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code, now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
+    throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
+                                         now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
   report_leaks();
 }
@@ -617,13 +673,15 @@ void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
   if (m.current() == nullptr || p == 0) return;
   const unsigned alignment = 1u << data->log_alignment;
   m.note_here(finding_kind::misaligned, m.number_of_code(__builtin_return_address(0)), fmt::format("access of type {}", data->type->name),
-              fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment), fmt::format("an address that is a multiple of {}", alignment));
+              fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment),
+              fmt::format("an address that is a multiple of {}", alignment));
   m.stop("a misaligned access");
 }
 void __ubsan_handle_out_of_bounds(ubsan_bounds* data, std::uintptr_t index) {
   auto& m = *plain::now.m;
   if (m.current() == nullptr) return;
-  m.note_here(finding_kind::outside_memory, m.number_of_code(__builtin_return_address(0)), fmt::format("index {} of {}", static_cast<long>(static_cast<int>(index)), data->array->name), "",
+  m.note_here(finding_kind::outside_memory, m.number_of_code(__builtin_return_address(0)),
+              fmt::format("index {} of {}", static_cast<long>(static_cast<int>(index)), data->array->name), "",
               "an index within the array");
 }
 

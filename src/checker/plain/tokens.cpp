@@ -53,7 +53,8 @@ class reader {
     at_ = end;
     const std::size_t digits = line.find_first_not_of(' ');
     int number = 0;
-    if (digits == std::string_view::npos || std::from_chars(line.data() + digits, line.data() + line.size(), number).ec != std::errc{}) return;
+    if (digits == std::string_view::npos || std::from_chars(line.data() + digits, line.data() + line.size(), number).ec != std::errc{})
+      return;
     const std::size_t open = line.find('"'), close = line.rfind('"');
     if (open == close) return;
     line_ = number - 1;  // the end of this line counts
@@ -97,7 +98,8 @@ class reader {
     const std::size_t stop = close == std::string_view::npos ? text_.size() : close + end.size();
     at_ = stop;
     add(token_kind::text, start);
-    line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(start), text_.begin() + static_cast<std::ptrdiff_t>(stop), '\n'));
+    line_ += static_cast<int>(
+        std::count(text_.begin() + static_cast<std::ptrdiff_t>(start), text_.begin() + static_cast<std::ptrdiff_t>(stop), '\n'));
   }
   void sign() {
     const std::size_t start = at_;

@@ -14,7 +14,7 @@ enum class token_kind { name, number, text, sign };  // text: strings and charac
 struct token {
   token_kind kind{};
   std::string_view is;
-  std::size_t at = 0;    // offset in the source
+  std::size_t at = 0;      // offset in the source
   int file = 0, line = 0;  // of the user's source, as the line markers say
   bool operator==(std::string_view other) const { return is == other; }
 };

@@ -36,8 +36,8 @@ int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, u
 
 }  // namespace
 
-launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on,
-                                  observer* watch, std::span<const std::uint64_t> chosen) {
+launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on, observer* watch,
+                                  std::span<const std::uint64_t> chosen) {
   if (k.body == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
   if (const auto why = refusal(options.limits, k)) throw not_supported(*why);
   if (const auto why = misfit(k, grid)) throw bad_request(*why);

@@ -60,7 +60,7 @@ struct agent {
   std::vector<std::vector<int>> copies{1}, stores{1}, multiplications{1};  // groups; the last is open
   std::vector<std::pair<int, scope>> releasing;
   std::vector<std::pair<head, scope>> seen_relaxed;
-  std::map<std::size_t, std::vector<head>> released;                  // at a location: what a relaxed write there goes on with
+  std::map<std::size_t, std::vector<head>> released;                // at a location: what a relaxed write there goes on with
   std::map<std::size_t, std::vector<std::pair<head, scope>>> read;  // what an acquire there goes on with
 };
 struct resident {

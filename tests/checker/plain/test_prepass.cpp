@@ -59,7 +59,8 @@ TEST(prepass, default_arguments_and_overloads_too) {
 }
 
 TEST(prepass, shifts_and_comparisons_are_left_alone) {
-  for (const char* same : {"int x = a << b >> c;", "std::cout << a << \"<<<\" << b;", "bool b = x < y && y > z;", "auto t = f<g<h<int>>>(1);"})
+  for (const char* same :
+       {"int x = a << b >> c;", "std::cout << a << \"<<<\" << b;", "bool b = x < y && y > z;", "auto t = f<g<h<int>>>(1);"})
     EXPECT_EQ(text(same), same);
 }
 
@@ -71,8 +72,10 @@ TEST(prepass, strings_and_characters_stay) {
 
 TEST(prepass, shared_variables_are_references) {
   EXPECT_EQ(squeezed(text("void f() { __shared__ float a[8][9], b; }")),
-            "void f() { auto& a = ::antiphase::plain::shared<float [ 8 ] [ 9 ], 1, 0>(); auto& b = ::antiphase::plain::shared<float , 1, 1>(); }");
-  EXPECT_THAT(text("void f() { __shared__ __align__(16) std::array<int, 4> a[N]; }"), HasSubstr("shared<std :: array < int , 4 > [ N ], 16, 0>"));
+            "void f() { auto& a = ::antiphase::plain::shared<float [ 8 ] [ 9 ], 1, 0>(\"a\"); auto& b = ::antiphase::plain::shared<float , "
+            "1, 1>(\"b\"); }");
+  EXPECT_THAT(text("void f() { __shared__ __align__(16) std::array<int, 4> a[N]; }"),
+              HasSubstr("shared<std :: array < int , 4 > [ N ], 16, 0>"));
   EXPECT_THAT(text("void f() { static volatile __shared__ int x; }"), HasSubstr("shared<volatile int , 1, 0>"));
 }
 
@@ -97,16 +100,20 @@ TEST(prepass, variables_of_the_device_go_to_their_sections) {
 
 TEST(prepass, lines_stay) {
   const std::string source =
-      "# 1 \"a.cu\"\n__global__\nvoid\nk(int);\nvoid f() {\n  k<<<1,\n      2>>>\n      (3);\n  __shared__ int\n    a[2],\n    b;\n  int here;\n}\n";
+      "# 1 \"a.cu\"\n__global__\nvoid\nk(int);\nvoid f() {\n  k<<<1,\n      2>>>\n      (3);\n  __shared__ int\n    a[2],\n    b;\n  int "
+      "here;\n}\n";
   const std::string out = text(source);
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), std::count(source.begin(), source.end(), '\n'));
-  const auto line_of = [](const std::string& s, const char* what) { return std::count(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(s.find(what)), '\n'); };
+  const auto line_of = [](const std::string& s, const char* what) {
+    return std::count(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(s.find(what)), '\n');
+  };
   EXPECT_EQ(line_of(out, "int here"), line_of(source, "int here"));
   EXPECT_EQ(line_of(out, "(3)"), line_of(source, "(3)"));
 }
 
 TEST(prepass, headers_of_the_system_are_not_looked_at) {
-  const std::string source = "# 1 \"/usr/include/x.h\" 1 3 4\nvoid f() { __attribute__((__noinline__)) asm(\"nop\"); }\n# 2 \"a.cu\" 2\n__global__ void k();\n";
+  const std::string source =
+      "# 1 \"/usr/include/x.h\" 1 3 4\nvoid f() { __attribute__((__noinline__)) asm(\"nop\"); }\n# 2 \"a.cu\" 2\n__global__ void k();\n";
   const translation t = translated(source);
   EXPECT_THAT(t.text, HasSubstr("asm(\"nop\")"));
   EXPECT_THAT(t.text, Not(HasSubstr("__global__")));
@@ -114,15 +121,18 @@ TEST(prepass, headers_of_the_system_are_not_looked_at) {
 }
 
 TEST(prepass, what_is_not_supported_is_named_with_its_place) {
-  const translation t = translated("# 7 \"my.cu\"\nint x;\nvoid f() { asm volatile(\"bar.sync 0;\"); }\nvoid g() { v = __shfl_down(v, 1); o.asm_ = 1; }\n");
+  const translation t =
+      translated("# 7 \"my.cu\"\nint x;\nvoid f() { asm volatile(\"bar.sync 0;\"); }\nvoid g() { v = __shfl_down(v, 1); o.asm_ = 1; }\n");
   ASSERT_EQ(t.refused.size(), 2u);
   EXPECT_EQ(to_text(t.refused[0]).substr(0, 40), "my.cu:8: inline PTX (asm) is not support");
   EXPECT_THAT(to_text(t.refused[1]), HasSubstr("my.cu:9: __shfl_down is not supported here: use the form with _sync"));
 }
 
 TEST(prepass, a_cast_of_a_kernel_keeps_its_type) {
-  EXPECT_THAT(squeezed(text("void f() { cudaLaunchCooperativeKernel((void*)k, g, b, a); }")), HasSubstr("cudaLaunchCooperativeKernel( k, g, b, a)"));
-  EXPECT_THAT(squeezed(text("void f() { cudaFuncSetAttribute(reinterpret_cast<const void*>(k), x, 1); }")), HasSubstr("cudaFuncSetAttribute( (k), x, 1)"));
+  EXPECT_THAT(squeezed(text("void f() { cudaLaunchCooperativeKernel((void*)k, g, b, a); }")),
+              HasSubstr("cudaLaunchCooperativeKernel( k, g, b, a)"));
+  EXPECT_THAT(squeezed(text("void f() { cudaFuncSetAttribute(reinterpret_cast<const void*>(k), x, 1); }")),
+              HasSubstr("cudaFuncSetAttribute( (k), x, 1)"));
 }
 
 TEST(dialect, stands_in_the_docs) {

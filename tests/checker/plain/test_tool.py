@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import unittest
 
 TOOL = sys.argv.pop(1)
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUICK = ("--schedules", "2", "--workers", "1")
 KERNEL = "__global__ void k(int* x, int n) { if (n > 0) x[threadIdx.x] = n; }\n"
 
@@ -43,8 +45,9 @@ class Plain(unittest.TestCase):
         done = self.check(str(PROGRAMS / "reduction.cu"), "-DBROKEN", "--json", "--schedules", "5")
         self.assertEqual(done.returncode, 5)
         program = json.loads(done.stdout)["programs"][0]
-        finding = program["findings"][0]
-        self.assertEqual((finding["kind"], finding["kernel"], program["schedules"]), ("race", "sum", 5))
+        finding = next(f for f in program["findings"] if f["kind"] == "race")
+        self.assertEqual((finding["kernel"], program["schedules"]), ("sum", 5))
+        self.assertRegex(finding["memory"], r"^the launch's dynamic memory, byte \d+ of 512 in shared memory$")
         words = shlex.split(finding["replay"])
         self.assertEqual(words[:3], ["antiphase", "check", str(PROGRAMS / "reduction.cu")])
         again = json.loads(self.check(*words[2:], "--json").stdout)["programs"][0]
@@ -126,6 +129,12 @@ class Plain(unittest.TestCase):
         result = json.loads(out)
         self.assertTrue(result["partial"])
         self.assertEqual(result["programs"][0]["findings"][0]["kind"], "access outside memory")
+
+    def test_the_example_of_the_docs(self):
+        done = subprocess.run([TOOL, "check", "examples/plain_cuda/sum.cu", "--quiet"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 5)
+        places = re.compile(r"^(?:\d+\. [^,]*|  missing .*| +at .*)", re.MULTILINE)  # what does not depend on the compiler
+        self.assertEqual(places.findall(done.stdout), places.findall((ROOT / "examples/plain_cuda/output.txt").read_text()))
 
     def test_dialect(self):
         text = self.check("--dialect").stdout

@@ -8,7 +8,8 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Runs plain CUDA programs, or the library's kernels, thread by thread, without a GPU, under many schedules, and reports every race, missing wait, access outside "
+    "Runs plain CUDA programs, or the library's kernels, thread by thread, without a GPU, under many schedules, and reports every race, "
+    "missing wait, access outside "
     "memory, deadlock and misused barrier, with the lines of the kernel on both sides.\n"
     "A program is compiled with g++, unchanged, and its main runs once per schedule; no CUDA toolkit is needed. What it prints in the "
     "first run goes to standard error. Of the library's kernels, shapes are small and odd, and results are verified.\n"
@@ -40,7 +41,11 @@ bool is_source(const std::string& name) {
 void add_check(arguments program) {
   arguments command = program.add_subcommand("check", "Search the kernels for races, missing waits and bad accesses; needs no GPU");
   const auto r = std::make_shared<check_request>();
-  command.add_option("kernel", r->kernels, "A program (.cu files, then its arguments), or kernels of the library: all (default), gemm, scan, or as --list gives them").type_name("PROGRAM|KERNEL");
+  command
+      .add_option(
+          "kernel", r->kernels,
+          "A program (.cu files, then its arguments), or kernels of the library: all (default), gemm, scan, or as --list gives them")
+      .type_name("PROGRAM|KERNEL");
   struct setting {
     const char* name;
     const char* about;
@@ -62,10 +67,18 @@ void add_check(arguments program) {
         .type_name(s.type)
         .otherwise(s.otherwise);
   for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
-    command.add_option(
-        letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); }, "For the compiler of a program, as g++ takes it").type_name("...");
-  command.add_option("--blocks", r->blocks, "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run").type_name("all|N");
-  command.add_option("--seconds", r->seconds, "A program's run that takes longer counts as one that does not end (default: 60)").type_name("S");
+    command
+        .add_option(
+            letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
+            "For the compiler of a program, as g++ takes it")
+        .type_name("...");
+  command.takes_rest(r->arguments);
+  command
+      .add_option("--blocks", r->blocks,
+                  "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run")
+      .type_name("all|N");
+  command.add_option("--seconds", r->seconds, "A program's run that takes longer counts as one that does not end (default: 60)")
+      .type_name("S");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
   add_common_options(command, r->common);

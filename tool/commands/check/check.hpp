@@ -12,6 +12,7 @@ namespace antiphase::tool {
 struct check_request {
   std::vector<std::string> kernels;                           // all, a family, or single ones
   std::vector<std::pair<std::string, std::string>> settings;  // options of the check and their values
+  std::vector<std::string> arguments;                         // of a program, behind --
   std::vector<std::string> compiler_options;                  // of plain CUDA
   std::string blocks;                                         // all, or threads of a launch that are enough
   int seconds = 60;                                           // of a run of a program

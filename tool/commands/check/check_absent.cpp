@@ -8,7 +8,9 @@ namespace antiphase::tool {
 
 namespace {
 
-[[noreturn]] void refuse() { throw not_supported("this build has no checker: it needs g++, libdw (libdw-dev), and a build without other sanitizers"); }
+[[noreturn]] void refuse() {
+  throw not_supported("this build has no checker: it needs g++, libdw (libdw-dev), and a build without other sanitizers");
+}
 
 }  // namespace
 

@@ -20,7 +20,8 @@ namespace {
 
 // A word as a shell takes it.
 std::string quoted_for_shell(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:@%") == std::string::npos;
+  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:@%") ==
+                                          std::string::npos;
   if (plain) return word;
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -32,6 +33,7 @@ plain_program program_of(const check_request& r) {
   const auto end = std::find_if_not(r.kernels.begin(), r.kernels.end(), is_source);
   p.sources.assign(r.kernels.begin(), end);
   p.arguments.assign(end, r.kernels.end());
+  p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
   if (r.blocks == "all") {
     p.most_threads = 0;
@@ -81,7 +83,8 @@ void run_check_plain(const check_request& r) {
   double told = 0;
   options.progress = [&](const check_report& report) {
     so_far.show(
-        static_cast<std::size_t>(report.runs), [&] { return entry_of(report, seconds()); }, [&] { return to_text(report, command, behind); });
+        static_cast<std::size_t>(report.runs), [&] { return entry_of(report, seconds()); },
+        [&] { return to_text(report, command, behind); });
     if (!watched || seconds() - told < 2) return;
     told = seconds();
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
@@ -98,7 +101,8 @@ void run_check_plain(const check_request& r) {
     result["programs"] = entry_of(report, seconds());
     print_json(result);
   } else {
-    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(), report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
+    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
+                      report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
   }
   if (!report.clean()) throw verification_failed(fmt::format("the checker has found faults in {}", name));
 }
@@ -109,7 +113,11 @@ void show_dialect(const check_request& r) {
   for (const dialect_group& g : plain_dialect()) {
     json entries = json::array();
     for (const dialect_entry& e : g.entries)
-      entries.push_back({{"supported", e.how == supported::yes ? "yes" : e.how == supported::partly ? "partly" : "no"}, {"names", e.names}, {"about", e.about}});
+      entries.push_back({{"supported", e.how == supported::yes      ? "yes"
+                                       : e.how == supported::partly ? "partly"
+                                                                    : "no"},
+                         {"names", e.names},
+                         {"about", e.about}});
     groups.push_back({{"name", g.name}, {"entries", entries}});
   }
   print_json({{"schema", 1}, {"command", "check"}, {"dialect", groups}});

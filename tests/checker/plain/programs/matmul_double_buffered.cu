@@ -17,8 +17,7 @@ __global__ void multiply(const float* A, const float* B, float* C, int n) {
       a[1 - now][y][x] = A[row * n + (t + 1) * TILE + x];
       b[1 - now][y][x] = B[((t + 1) * TILE + y) * n + column];
     }
-    for (int i = 0; i < TILE; ++i)
-      sum += a[now][y][i] * b[now][i][x];  // FOUND: race
+    for (int i = 0; i < TILE; ++i) sum += a[now][y][i] * b[now][i][x];  // FOUND: race
 #ifndef BROKEN
     __syncthreads();
 #endif

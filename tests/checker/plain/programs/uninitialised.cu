@@ -11,8 +11,7 @@ __global__ void largest(const int* x, int n, int* to) {
   __syncthreads();
   if (t == 0) {
     int most = -1;
-    for (int i = 0; i < 64; ++i)
-      most = max(most, s[i]);  // FOUND: uninitialised memory read
+    for (int i = 0; i < 64; ++i) most = max(most, s[i]);  // FOUND: uninitialised memory read
     *to = most;
   }
 }
