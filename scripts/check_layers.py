@@ -7,7 +7,7 @@ for its compute capability.
 
 A file includes its own room and lower ones only. A room is a folder; rooms of one layer do not include each other.
 
-    core < device, executor < channel < gemm, scan < public headers (include/antiphase/*) < src < tool, bench
+    core < device, executor < channel < gemm, scan, plain < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
     for C       include/antiphase.h, which includes nothing of ours; src/c_api, beside the checker
     in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
@@ -29,7 +29,7 @@ import re
 import sys
 
 LIBRARY = "include/antiphase/"
-LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "public": 4,
+LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "plain": 3, "public": 4,
           "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7,
           "src/gemm/finish": 7, "src/gemm/group": 7, "src/gemm/dots": 7, "src/gemm/stream": 7, "src/gemm/narrow": 7,
           "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/checker": 9, "c": 5, "src/c_api": 9, "src/cublas": 10,
@@ -38,7 +38,7 @@ LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan"
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
                       LIBRARY + "executor/cpu/machine_verbs.hpp",
                       LIBRARY + "executor/kernel.hpp"}}
-WITH_FOLDERS = ("executor", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
+WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
                    {"gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short", "finish", "dots", "group"),
                     "scan": ("passes", "ring", "wave", "columns")}.items() for room in rooms]
@@ -49,7 +49,7 @@ USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm",
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
 # Where .major and .minor may stand.
 CAPABILITIES = {LIBRARY + "executor/features.hpp", LIBRARY + "executor/limits.hpp", "src/executor/cpu/cpu_executor.cpp",
-                "src/executor/cuda/cuda_executor.cpp", "src/executor/published.cpp", "tool/measure/kernel_code.cpp"}
+                "src/executor/cuda/cuda_executor.cpp", "src/checker/plain/runtime.cpp", "src/executor/published.cpp", "tool/measure/kernel_code.cpp"}
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
 LONGEST = 10  # files of a chain, the first included
 NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")

@@ -29,6 +29,10 @@ enum class finding_kind {
   bad_copy,             // misaligned, of a bad size, or not between global and shared memory
   gave_up,              // the kernel trapped
   wrong_result,         // the program threw: its own check of the numbers failed
+  // Of whole programs in plain CUDA:
+  misaligned,  // an access by a type that wants a larger alignment than the address has
+  bad_launch,  // a configuration that the device refuses
+  leak,        // device memory that nobody has given back
 };
 const char* name(finding_kind kind);  // "race", "read before landing", ...
 
@@ -69,6 +73,10 @@ struct finding {
   check_run first;          // the first run that showed it, shortened where that was asked for
 };
 
+// Runs in processes of their own: whose output is shown, on standard error.
+enum class program_output { none, first_run };
+
+struct check_report;
 struct check_options {
   unsigned seed = 1;   // of the first run; the others count on from it
   int schedules = 20;  // runs
@@ -82,6 +90,10 @@ struct check_options {
   bool shorten = true;           // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
   std::optional<check_run> replay = {};  // exactly this run and no other
   device_limits limits = simulated_device();
+  // Not 0: each run is a process of its own, so that a program may keep state, exit or crash, and ends after so many seconds.
+  double process_seconds = 0;
+  program_output output = program_output::none;                   // of such processes
+  std::function<void(const check_report& so_far)> progress = {};  // called after each run, by one thread at a time
 };
 
 struct check_report {
@@ -91,6 +103,7 @@ struct check_report {
   std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
   std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global
   std::uint64_t checker_bytes = 0;  // what the checker kept about them
+  std::vector<std::string> notes;   // what was not looked at, such as blocks of a large launch
   bool clean() const { return findings.empty(); }
 };
 
@@ -105,9 +118,10 @@ void set_option(check_options& options, std::string_view name, std::string_view 
 check_options options_of(std::span<const char* const> arguments);
 
 // The report for a terminal. `command`, if given, is what a user types to run the check; the text adds the options that replay a run.
-std::string to_text(const check_report& report, const std::string& command = {});
+// `behind` stands at the end of it: arguments of the program itself.
+std::string to_text(const check_report& report, const std::string& command = {}, const std::string& behind = {});
 std::string summary(const check_report& report);  // "no finding in 20 schedules"
-std::string to_json(const check_report& report, const std::string& command = {});
+std::string to_json(const check_report& report, const std::string& command = {}, const std::string& behind = {});
 
 // "--seed 7 --order priority --landing early --resident 2"
 std::string to_text(const check_run& run);

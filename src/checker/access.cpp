@@ -25,7 +25,7 @@ const char* proxy_fence_missing(space in) {
 
 }  // namespace
 
-const std::uintptr_t code_base = find_code_base();
+std::uintptr_t code_base = find_code_base();
 
 // places ------------------------------------------------------------------------------------------------------------------------------
 
@@ -66,7 +66,11 @@ const void* model::code_of(place_number p) const {
 // accesses ----------------------------------------------------------------------------------------------------------------------------
 
 void model::access(const void* p, std::size_t bytes, access_kind kind, const void* code) {
-  if (current_ == nullptr || bytes == 0) return;
+  if (bytes == 0) return;
+  if (current_ == nullptr) {
+    if (host_touches != nullptr) host_touches(p, bytes, kind, code);
+    return;
+  }
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   if (address >= stack_low && address < stack_high) return;
   if (kind == access_kind::write) {
@@ -83,6 +87,7 @@ bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   if (address - memory_.lowest() < memory_.size() && bytes <= memory_.size() - (address - memory_.lowest())) return true;
   if (address >= stack_low && address < stack_high) return false;
+  if (is_variable(p) && address + bytes <= variables_high_) return true;
   if (w.kind == access_kind::read && address >= params_low_ && address + bytes <= params_high_) return false;
   if (host_allows != nullptr && host_allows(address, bytes, w.kind)) return false;
   report(w, finding_kind::outside_memory, ~std::size_t{0}, nullptr, nullptr,
@@ -92,6 +97,7 @@ bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
 }
 
 void model::visit(const accessor& w, const void* p, std::size_t bytes) {
+  p = followed(p);
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
   if (offset >= memory_.size() || bytes > memory_.size() - offset) {  // an asynchronous copy's, or a barrier's
     reachable(w, p, bytes);
@@ -118,24 +124,6 @@ void model::visit(const accessor& w, const void* p, std::size_t bytes) {
       write_cell(w, c, at);
     }
   });
-}
-
-// A reader for each warp or actor of the cell's groups.
-template <class Do> void model::each_reader(const cell& c, Do f) {
-  for (std::uint32_t number = c.more; number != 0; number = memory_.group(number).next) {
-    reader r = memory_.group(number).of;
-    if (r.by_copy()) {
-      r.lanes = memory_.group(number).lanes[0];
-      f(r);
-      continue;
-    }
-    const auto warps = static_cast<std::size_t>((blocks_[r.block].threads + 31) / 32);
-    for (std::size_t warp = 0; warp < warps; ++warp) {
-      r.unit = static_cast<std::uint16_t>(warp);
-      r.lanes = memory_.group(number).lanes[warp];
-      if (r.lanes != 0) f(r);
-    }
-  }
 }
 
 // The block of the same cluster, still running, whose shared memory that is; null: none.
@@ -167,7 +155,7 @@ bool model::needs_fence(const accessor& w, const cell& c, std::size_t offset) co
 void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
   if (c.state == cell_state::uninitialised) {
-    report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
+    if (!forgiving_ || offset < shadow::shared_bytes) report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
   } else if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
@@ -331,6 +319,7 @@ void model::free(void* p) {
 // A copy by the host's order is a launch of its own, of one thread.
 bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
   if (bytes == 0) return true;
+  p = followed(p);
   std::string launched = kernel_;
   begin_launch(what, nullptr, 0, on);
   blocks_.emplace_back().threads = 1;
@@ -342,7 +331,7 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
   t.lane = 1;
   t.time = &time;
   learn(t, start);
-  accessor w{.thread = t, .kind = kind, .place = number_of(source::current()), .bytes = bytes};
+  accessor w{.thread = t, .kind = kind, .place = number_of(host_place.line() != 0 ? host_place : source::current()), .bytes = bytes};
   w.what = what;
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
   const bool exists = offset < memory_.size() && bytes <= memory_.size() - offset;
@@ -485,6 +474,7 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
   if (offset == ~std::size_t{0}) return {};
   const block_record& own = blocks_[w.thread.block];
   if (offset < shadow::shared_bytes) {
+    if (shared_place != nullptr && offset >= own.lowest && offset < own.highest) return shared_place(offset - own.lowest);
     if (offset >= own.lowest && offset < own.highest) return fmt::format("shared memory, byte {}", offset - own.lowest);
     if (offset >= own.highest && offset - own.highest < 1024)
       return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
@@ -494,6 +484,11 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
   }
   const void* start = memory_.allocation_of(reinterpret_cast<const void*>(memory_.lowest() + offset));
   if (start == nullptr) return "global memory that nobody allocated";
+  if (start == variables_ && variable_name != nullptr) {
+    const void* image =
+        reinterpret_cast<const void*>(variables_low_ + (memory_.lowest() + offset - reinterpret_cast<std::uintptr_t>(start)));
+    return "the device's variable " + variable_name(image);
+  }
   const std::size_t from = memory_.lowest() + offset - reinterpret_cast<std::uintptr_t>(start), bytes = memory_.allocated(start);
   if (from < bytes) return fmt::format("global memory, byte {} of {} allocated", from, bytes);
   return fmt::format("global memory, {} bytes behind the end of {} allocated", from - bytes, bytes);

@@ -12,6 +12,7 @@
 #include "executor.hpp"
 #include "lists.hpp"
 #include "places.hpp"
+#include "process.hpp"
 #include "src/executor/cpu/observer.hpp"
 #include "src/executor/cpu/script.hpp"
 
@@ -46,7 +47,7 @@ std::vector<check_run> plan_of(const check_options& options) {
 
 // The library's own headers are where a verb is carried out, not where it was asked for.
 bool is_machinery(const code_place& p) {
-  for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/", "antiphase/executor/"})
+  for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/", "antiphase/executor/", "antiphase/plain/"})
     if (p.file.starts_with(folder)) return true;
   return p.file.starts_with("/usr/include/") || p.file.starts_with("/usr/lib/");
 }
@@ -79,13 +80,9 @@ bool same(const finding& a, const finding& b) {
          (!a.earlier || a.earlier->at == b.earlier->at);
 }
 
-struct outcome {
-  std::vector<finding> findings;
-  std::uint64_t accesses = 0, tracked = 0, kept = 0;
-  std::exception_ptr refused;  // a request that no schedule changes
-};
+using checker_detail::outcome;
 
-outcome run_once(const std::function<void(const context&)>& program, const check_options& options, const check_run& how,
+outcome run_here(const std::function<void(const context&)>& program, const check_options& options, const check_run& how,
                  std::shared_ptr<schedule_script> script, model& m) {
   outcome result;
   m.reset();
@@ -128,10 +125,17 @@ outcome run_once(const std::function<void(const context&)>& program, const check
     result.findings.push_back(std::move(fault));
   }
   for (finding& f : result.findings) f.first = how;
+  result.notes = m.notes();
   result.accesses = m.accesses();
   result.tracked = m.memory().bytes_tracked();
   result.kept = m.memory().bytes_kept();
   return result;
+}
+
+outcome run_once(const std::function<void(const context&)>& program, const check_options& options, const check_run& how,
+                 std::shared_ptr<schedule_script> script, model& m, program_output shown = program_output::none) {
+  const auto run = [&] { return run_here(program, options, how, script, m); };
+  return options.process_seconds > 0 ? checker_detail::run_in_child(run, script.get(), how, shown, options.process_seconds) : run();
 }
 
 void add(check_report& report, outcome&& from) {
@@ -142,6 +146,8 @@ void add(check_report& report, outcome&& from) {
     else
       at->times += f.times;
   }
+  for (std::string& n : from.notes)
+    if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end()) report.notes.push_back(std::move(n));
   report.accesses += from.accesses;
   if (from.tracked > report.tracked_bytes) {
     report.tracked_bytes = from.tracked;
@@ -194,17 +200,32 @@ void shorten(finding& f, const std::function<void(const context&)>& program, con
 // The runs of the plan, several at a time. The report does not depend on how many.
 check_report run_plan(const std::function<void(const context&)>& program, const check_options& options) {
   const std::vector<check_run> plan = plan_of(options);
-  std::vector<outcome> outcomes(plan.size());
+  std::vector<std::optional<outcome>> outcomes(plan.size());
   std::atomic<std::size_t> next{0};
   std::exception_ptr broken;
-  std::mutex broken_mutex;
+  std::mutex mutex;
+  check_report report;
+  std::size_t added = 0;
+  const auto add_next = [&] {  // in the plan's order, whoever comes first
+    for (; added < plan.size() && outcomes[added]; outcomes[added++].reset()) {
+      if (outcomes[added]->refused) std::rethrow_exception(outcomes[added]->refused);
+      add(report, std::move(*outcomes[added]));
+      if (options.progress) options.progress(report);
+    }
+  };
   const auto work = [&] {
     try {
       model m;
-      for (std::size_t i = next++; i < plan.size(); i = next++) outcomes[i] = run_once(program, options, plan[i], nullptr, m);
+      for (std::size_t i = next++; i < plan.size(); i = next++) {
+        outcome o = run_once(program, options, plan[i], nullptr, m, i == 0 ? options.output : program_output::none);
+        const std::lock_guard lock(mutex);
+        outcomes[i] = std::move(o);
+        add_next();
+      }
     } catch (...) {
-      const std::lock_guard lock(broken_mutex);
-      broken = std::current_exception();
+      const std::lock_guard lock(mutex);
+      if (!broken) broken = std::current_exception();
+      next = plan.size();
     }
   };
   const auto cores = static_cast<std::size_t>(options.workers > 0 ? static_cast<unsigned>(options.workers)
@@ -214,12 +235,6 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   work();
   for (auto& t : others) t.join();
   if (broken) std::rethrow_exception(broken);
-
-  check_report report;
-  for (outcome& o : outcomes) {
-    if (o.refused) std::rethrow_exception(o.refused);
-    add(report, std::move(o));
-  }
   return report;
 }
 

@@ -236,15 +236,21 @@ class checking_executor final : public executor {
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     struct following {
-      explicit following(model& m) { active = &m; }
-      ~following() { active = nullptr; }
+      explicit following(model& m) : before(std::exchange(active, &m)) {}
+      ~following() { active = before; }
+      model* before;
     } now(m_);
-    return workers_.launch(options_, k, grid, params, on, &watch_);
+    return workers_.launch(options_, k, grid, params, on, &watch_, chosen_);
   }
+
+  model& followed() const { return m_; }
+  unsigned seed() const { return options_.seed; }
+  void choose_blocks(std::vector<std::uint64_t> chosen) const { chosen_ = std::move(chosen); }
 
  private:
   cpu_options options_;
   model& m_;
+  mutable std::vector<std::uint64_t> chosen_;
   mutable model_observer watch_;
   mutable cpu_detail::worker_pool workers_;
   mutable stream_locks streams_;
@@ -255,6 +261,11 @@ class checking_executor final : public executor {
 
 std::shared_ptr<const executor> make_checking_executor(const cpu_options& options, model& m) {
   return std::make_shared<const checking_executor>(options, m);
+}
+model& model_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).followed(); }
+unsigned seed_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).seed(); }
+void choose_blocks(const executor& on, std::vector<std::uint64_t> chosen) {
+  dynamic_cast<const checking_executor&>(on).choose_blocks(std::move(chosen));
 }
 
 }  // namespace antiphase::checker_detail

@@ -70,8 +70,8 @@ namespace {
 
 template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void* p, const void* code) {
   model* m = active;
-  if (m == nullptr || m->current() == nullptr) return;
-  if (Bytes >= 4 && hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
+  if (m == nullptr) return;
+  if (Bytes >= 4 && m->current() != nullptr && hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
   m->access(p, Bytes, access_kind::read, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
@@ -105,9 +105,9 @@ void write_volatile(const void* p, std::size_t bytes, const void* code) {
 
 void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
   model* m = active;
-  if (m == nullptr || m->current() == nullptr) return;
+  if (m == nullptr) return;
   m->wrote(to);
-  const bool whole = bytes % 4 == 0;
+  const bool whole = bytes % 4 == 0 && m->current() != nullptr;
   if (!whole || !hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(from), bytes / 4, code))
     m->access(from, bytes, access_kind::read, code);
   if (!whole || !hook_access::quick_write(*m, reinterpret_cast<std::uintptr_t>(to), bytes / 4, code))

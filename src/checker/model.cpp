@@ -25,6 +25,15 @@ void model::reset() {
   launch_stream_ = nullptr;
   unordered_.clear();
   pending_.clear();
+  unsynchronised_.clear();
+  ordered_.clear();
+  variables_low_ = variables_high_ = 0;
+  shared_by_variables_ = forgiving_ = false;
+  host_touches = nullptr;
+  notes_.clear();
+  shared_place = nullptr;
+  variable_name = nullptr;
+  host_place = {};
   chain_.clear();
   barriers_.clear();
   atomics_.clear();
@@ -43,7 +52,8 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   first_pending_ = pending_.empty() ? launch_first_ : pending_.front().first;
   unordered_.clear();
   for (const past_launch& p : pending_)
-    if (on != nullptr && p.on != nullptr && p.on != on) {
+    if (on != nullptr && p.on != nullptr && p.on != on &&
+        std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
     }
@@ -64,6 +74,7 @@ void model::end_launch() {
     pending_.clear();  // whatever comes next comes after this, and this came after all of them
   else
     pending_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
+  unsynchronised_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
   chain_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
   for (auto& b : alive_) idle_.push_back(std::move(b));  // of a launch that failed
   alive_.clear();
@@ -71,7 +82,8 @@ void model::end_launch() {
 }
 
 void model::synchronize(stream on) {
-  for (auto* launches : {&pending_, &chain_}) std::erase_if(*launches, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+  for (launches* of : {&pending_, &chain_, &unsynchronised_})
+    std::erase_if(*of, [&](const past_launch& p) { return on == nullptr || p.on == on; });
 }
 
 bool model::ordered_launch(block_number b) const {
@@ -100,7 +112,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
   r.lowest = low;
   r.highest = low + static_cast<std::uint32_t>(shared_bytes);
   cell fresh;
-  fresh.state = cell_state::uninitialised;
+  fresh.state = shared_by_variables_ ? cell_state::nobodys : cell_state::uninitialised;
   if (shared_bytes > 0) memory_.set(shared, shared_bytes, fresh);
   b->times.assign(static_cast<std::size_t>((threads + 31) / 32), 1);
   b->threads.clear();
@@ -569,6 +581,7 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   thread_model& t = *current_;
   accessor w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
   if (!reachable(w, p, bytes)) return;
+  p = followed(p);
 
   const auto circles = circles_around(t);
   const bool acquires = how == order::acquire || how == order::both, releases = how == order::release || how == order::both;

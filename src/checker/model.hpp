@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The happens-before relation of a run, and what breaks it.
 #pragma once
+#include <algorithm>
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <array>
@@ -105,6 +106,15 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous = false);
   void end_launch();
   void synchronize(stream on);  // null: all
+  // What an event stands for that is recorded on a stream: the launches under way that whoever waits for it comes after.
+  struct past_launch {
+    block_number first, last;
+    stream on;
+  };
+  using launches = std::vector<past_launch>;
+  launches recorded(stream on) const;
+  void order_after(stream on, const launches& these);  // what comes on the stream from now on
+  void synchronize(const launches& these);             // the host
   // Blocks of one cluster, a number that no other has in the run and that is not 0, reach each other's shared memory.
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
@@ -120,6 +130,32 @@ class model {
   void free(void* p);
   // False if there is no such memory to touch.
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
+
+  // Variables of the device that lie in the program's own image, in [low, high): known to all as they are.
+  void follow_as_written(const void* p, std::size_t bytes);  // allocated memory
+  void follow_variables(std::uintptr_t low, std::uintptr_t high);
+  // A block's shared memory is nobody's, but for the variables that it asks for (plain CUDA).
+  void follow_shared_variables() { shared_by_variables_ = true; }
+  void begin_shared_variable(const void* p, std::size_t bytes);
+  // The host's own access to memory that it shares with the device (managed): the launches it touches must have been waited for.
+  void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code);
+  // From here on, what nobody has written may have been left out: launches ran a part of their blocks only.
+  void forgive_unwritten() { forgiving_ = true; }
+  // A finding of the host's. `memory` and `missing` may be empty.
+  void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing);
+  // Something that the report should say beside the findings, once.
+  void say(std::string what) {
+    if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(std::move(what));
+  }
+  const std::vector<std::string>& notes() const { return notes_; }
+  // One of the current thread.
+  void note_here(finding_kind kind, place_number at, std::string action, std::string memory, std::string missing);
+  // What lies at an offset in the current block's shared memory, and in the program's image; null: nobody knows.
+  std::string (*shared_place)(std::size_t offset) = nullptr;
+  std::string (*variable_name)(const void* p) = nullptr;
+  source host_place;  // of the host's copies, where it is known
+  // How a host's access to any memory is judged; null: not at all.
+  void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code) = nullptr;
 
   // accesses of the current thread; address of the instruction behind it
   void access(const void* p, std::size_t bytes, access_kind kind, const void* code);
@@ -183,7 +219,7 @@ class model {
 
   bool follows(const void* p) const { return current_ != nullptr && is_followed(p); }
   bool is_followed(const void* p, std::size_t bytes = 1) const {
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(followed(p)) - memory_.lowest();
     return offset < memory_.size() && bytes <= memory_.size() - offset;
   }
 
@@ -235,13 +271,15 @@ class model {
   };
   // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
   using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
-  struct past_launch {
-    block_number first, last;
-    stream on;
-  };
   struct accessor;  // the thread or engine that is about to access memory
 
   block_record& record(block_number b) { return blocks_[b]; }
+  bool is_variable(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - variables_low_ < variables_high_ - variables_low_; }
+  // Where the cells of what lies at `p` are.
+  const void* followed(const void* p) const {
+    return is_variable(p) ? variables_ + (reinterpret_cast<std::uintptr_t>(p) - variables_low_) : p;
+  }
+  bool unsynchronised(block_number b) const;
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
   bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;
@@ -310,9 +348,15 @@ class model {
   block_number first_visible_ = 1;  // all before it are known to the whole launch
   block_number first_pending_ = 1;  // and all before this one to any launch to come
   stream launch_stream_ = nullptr;
-  std::vector<past_launch> unordered_, pending_;
-  std::vector<past_launch> chain_;  // that a chained launch to come on their stream may overlap
-  block_number before_ = 0;         // of a chained launch: a block that stands for all before it; who knows of it knows of them
+  std::vector<std::string> notes_;
+  launches unordered_, pending_;
+  launches unsynchronised_;                                // that the host has not waited for
+  std::vector<std::pair<stream, block_number>> ordered_;   // streams and launches of others that they come after
+  std::uintptr_t variables_low_ = 0, variables_high_ = 0;  // in the program's image
+  const unsigned char* variables_ = nullptr;               // and where their cells are
+  bool shared_by_variables_ = false, forgiving_ = false;
+  launches chain_;           // that a chained launch to come on their stream may overlap
+  block_number before_ = 0;  // of a chained launch: a block that stands for all before it; who knows of it knows of them
   std::string kernel_;
   std::uintptr_t params_low_ = 0, params_high_ = 0;
   std::map<std::uint32_t, mbarrier_model> barriers_;  // by their place in shared memory
@@ -332,8 +376,9 @@ class model {
   } last_join_;
 };
 
-// Where the code of this binary starts: places of instrumented code are offsets from here.
-extern const std::uintptr_t code_base;
+// Where the code of this binary starts, or of the program that it has loaded to check it: places of instrumented code are offsets from
+// here.
+extern std::uintptr_t code_base;
 
 // The model of the run on this OS thread; null: nothing is followed.
 extern thread_local constinit model* active;

@@ -21,6 +21,9 @@ const char* name(finding_kind kind) {
     case finding_kind::barrier_misuse: return "barrier misuse";
     case finding_kind::bad_copy: return "bad copy";
     case finding_kind::gave_up: return "kernel gave up";
+    case finding_kind::misaligned: return "misaligned access";
+    case finding_kind::bad_launch: return "bad launch";
+    case finding_kind::leak: return "memory leak";
     case finding_kind::wrong_result: break;
   }
   return "wrong result";
@@ -63,8 +66,8 @@ void append(std::string& out, const char* label, const finding_side& side) {
   }
 }
 
-std::string replay_command(const std::string& command, const finding& f) {
-  return fmt::format("{} {} --schedules 1", command, to_text(f.first));
+std::string replay_command(const std::string& command, const finding& f, const std::string& behind) {
+  return fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind);
 }
 
 nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.line}}; }
@@ -90,21 +93,23 @@ std::string summary(const check_report& report) {
                      report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "");
 }
 
-std::string to_text(const check_report& report, const std::string& command) {
+std::string to_text(const check_report& report, const std::string& command, const std::string& behind) {
   std::string out;
   int number = 0;
   for (const finding& f : report.findings) {
-    out += fmt::format("{}. {}: kernel {}{}{}\n", ++number, name(f.kind), f.kernel, f.memory.empty() ? "" : ", ", f.memory);
+    out += fmt::format("{}. {}{}{}{}{}\n", ++number, name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel,
+                       f.memory.empty() ? "" : ", ", f.memory);
     append(out, "now", f.access);
     if (f.earlier) append(out, "earlier", *f.earlier);
     if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", f.missing);
     out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s", to_text(f.first));
-    if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(command, f));
+    if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(command, f, behind));
   }
+  for (const std::string& n : report.notes) out += fmt::format("note: {}\n", n);
   return out + fmt::format("{}, {} accesses followed\n", summary(report), report.accesses);
 }
 
-std::string to_json(const check_report& report, const std::string& command) {
+std::string to_json(const check_report& report, const std::string& command, const std::string& behind) {
   nlohmann::json findings = nlohmann::json::array();
   for (const finding& f : report.findings) {
     nlohmann::json j{{"kind", name(f.kind)},
@@ -120,7 +125,7 @@ std::string to_json(const check_report& report, const std::string& command) {
                        {"resident", f.first.resident_blocks},
                        {"script", f.first.script}}}};
     j["earlier"] = f.earlier ? json(*f.earlier) : nlohmann::json();
-    if (!command.empty()) j["replay"] = replay_command(command, f);
+    if (!command.empty()) j["replay"] = replay_command(command, f, behind);
     findings.push_back(std::move(j));
   }
   return nlohmann::json{{"schema", 1},
@@ -129,6 +134,7 @@ std::string to_json(const check_report& report, const std::string& command) {
                         {"accesses", report.accesses},
                         {"tracked_bytes", report.tracked_bytes},
                         {"checker_bytes", report.checker_bytes},
+                        {"notes", report.notes},
                         {"findings", findings}}
       .dump(2);
 }

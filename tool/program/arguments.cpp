@@ -27,6 +27,7 @@ namespace antiphase::tool {
 struct program_state {
   std::function<void()> chosen;                                                // by the user
   std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;  // of options, and how they are called
+  std::map<std::string, std::vector<std::string>*> rest;                       // of commands that take what stands behind --
 };
 
 namespace {
@@ -235,6 +236,7 @@ option arguments::add_option(const char* name, const std::function<void(const st
 
 void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }
 
+void arguments::takes_rest(std::vector<std::string>& words) { state_->rest[app_->get_name()] = &words; }
 void arguments::footer(const char* text) { app_->footer(text); }
 
 void arguments::runs(std::function<void()> action) {
@@ -260,6 +262,12 @@ void program::run(int argc, char** argv) {
   help->add_option("COMMAND", words, "The command, or none for all of them");
   help->footer("Examples:\n  antiphase help\n  antiphase help bench gemm");
   help->callback([&] { state_->chosen = [&] { print(help_of(*app_, words)); }; });
+  const char* command = argc > 1 ? argv[1] : "";
+  if (const auto rest = state_->rest.find(command); rest != state_->rest.end()) {
+    char** const end = std::find(argv, argv + argc, std::string_view("--"));
+    if (end != argv + argc) rest->second->assign(end + 1, argv + argc);
+    argc = static_cast<int>(end - argv);
+  }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForVersion& asked) {

@@ -36,14 +36,14 @@ int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, u
 
 }  // namespace
 
-launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on,
-                                  observer* watch) {
+launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on, observer* watch,
+                                  std::span<const std::uint64_t> chosen) {
   if (k.body == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
   if (const auto why = refusal(options.limits, k)) throw not_supported(*why);
   if (const auto why = misfit(k, grid)) throw bad_request(*why);
   if (grid.count() == 0) return {};
   const auto cluster = static_cast<unsigned>(k.cluster);
-  launch_state launch{.what = k, .grid = grid, .params = params, .options = options, .watch = watch};
+  launch_state launch{.what = k, .grid = grid, .params = params, .options = options, .watch = watch, .chosen = chosen};
   const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count() / cluster));
   launch.options.workers = static_cast<int>(count);
   const int resident = resident_blocks(options, k, grid, count);

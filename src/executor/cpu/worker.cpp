@@ -194,11 +194,14 @@ void worker::enter_fiber(thread_state& self) {
 // The blocks of a cluster are neighbours along x, where the grid is a multiple of it.
 bool worker::begin_cluster(cluster_state& cluster) {
   const std::uint64_t first = launch_->next_block.fetch_add(cluster.blocks.size(), std::memory_order_relaxed);
-  if (first >= launch_->grid.count() || launch_->failed.load(std::memory_order_relaxed)) return false;
+  if (first >= launch_->blocks() || launch_->failed.load(std::memory_order_relaxed)) return false;
   cluster.number = first / cluster.blocks.size();
   cluster.unfinished = static_cast<int>(cluster.blocks.size());
   cluster.running = cluster.missing = cluster.unfinished * launch_->what.threads;
-  for (const auto& block : cluster.blocks) begin_block(*block, first + static_cast<unsigned>(block->cluster_rank));
+  for (const auto& block : cluster.blocks) {
+    const std::uint64_t number = first + static_cast<unsigned>(block->cluster_rank);
+    begin_block(*block, launch_->chosen.empty() ? number : launch_->chosen[number]);
+  }
   return true;
 }
 

@@ -194,6 +194,8 @@ struct launch_state {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
   observer* watch = nullptr;
+  std::span<const std::uint64_t> chosen = {};  // the blocks that run, if not all do; of kernels without clusters
+  std::uint64_t blocks() const { return chosen.empty() ? grid.count() : chosen.size(); }
 };
 
 // Keeps its fibers and stacks from launch to launch.

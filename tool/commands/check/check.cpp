@@ -8,16 +8,21 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Runs kernels thread by thread, without a GPU, under many schedules, and reports every race, missing wait, access outside "
-    "memory, deadlock and misused barrier, with the lines of the kernel on both sides. Shapes are small and odd; results are "
-    "verified too.\n"
+    "Runs plain CUDA programs, or the library's kernels, thread by thread, without a GPU, under many schedules, and reports every race, "
+    "missing wait, access outside "
+    "memory, deadlock and misused barrier, with the lines of the kernel on both sides.\n"
+    "A program is compiled with g++, unchanged, and its main runs once per schedule; no CUDA toolkit is needed. What it prints in the "
+    "first run goes to standard error. Of the library's kernels, shapes are small and odd, and results are verified.\n"
     "A schedule is --order (who runs next: random, forward, reversed, starved: one warp waits, priority: few changes at drawn "
     "moments), --landing (when asynchronous copies land: early, late or mixed) and --resident (how many blocks run at a time; of a "
     "kernel with residency::together always all). Each may be a list with commas; what is left away alternates. The report gives, "
     "for each finding, a command that runs its schedule again.\n"
-    "Exit code 5: something was found. How to check a kernel of one's own: docs/checking.md.\n"
+    "Exit code 5: something was found; 3: the program does not compile, or uses what --dialect does not list. docs/checking.md tells "
+    "more.\n"
     "\n"
     "Examples:\n"
+    "  antiphase check my.cu -I include -D N=1000 -- input.txt\n"
+    "      a program, with options for the compiler and an argument of its own\n"
     "  antiphase check\n"
     "      every kernel of the library, 20 schedules each\n"
     "  antiphase check gemm --schedules 200\n"
@@ -27,10 +32,20 @@ constexpr const char* examples =
 
 }  // namespace
 
+bool is_source(const std::string& name) {
+  for (const char* end : {".cu", ".cpp", ".cc", ".cxx"})
+    if (name.ends_with(end)) return true;
+  return false;
+}
+
 void add_check(arguments program) {
   arguments command = program.add_subcommand("check", "Search the kernels for races, missing waits and bad accesses; needs no GPU");
   const auto r = std::make_shared<check_request>();
-  command.add_option("kernel", r->kernels, "all (default), gemm, scan, or names as --list gives them").type_name("KERNEL");
+  command
+      .add_option(
+          "kernel", r->kernels,
+          "A program (.cu files, then its arguments), or kernels of the library: all (default), gemm, scan, or as --list gives them")
+      .type_name("PROGRAM|KERNEL");
   struct setting {
     const char* name;
     const char* about;
@@ -51,10 +66,27 @@ void add_check(arguments program) {
             s.name, [r, name = s.name](const std::string& value) { r->settings.emplace_back(name, value); }, s.about)
         .type_name(s.type)
         .otherwise(s.otherwise);
+  for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
+    command
+        .add_option(
+            letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
+            "For the compiler of a program, as g++ takes it")
+        .type_name("...");
+  command.takes_rest(r->arguments);
+  command
+      .add_option("--blocks", r->blocks,
+                  "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run")
+      .type_name("all|N");
+  command.add_option("--seconds", r->seconds, "A program's run that takes longer counts as one that does not end (default: 60)")
+      .type_name("S");
+  command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
   add_common_options(command, r->common);
   command.footer(examples);
-  command.runs([r] { run_check(*r); });
+  command.runs([r] {
+    if (r->dialect) return show_dialect(*r);
+    !r->kernels.empty() && is_source(r->kernels.front()) ? run_check_plain(*r) : run_check(*r);
+  });
 }
 
 }  // namespace antiphase::tool

@@ -12,10 +12,19 @@ namespace antiphase::tool {
 struct check_request {
   std::vector<std::string> kernels;                           // all, a family, or single ones
   std::vector<std::pair<std::string, std::string>> settings;  // options of the check and their values
-  bool list = false;
+  std::vector<std::string> arguments;                         // of a program, behind --
+  std::vector<std::string> compiler_options;                  // of plain CUDA
+  std::string blocks;                                         // all, or threads of a launch that are enough
+  int seconds = 60;                                           // of a run of a program
+  bool list = false, dialect = false;
   common_options common;
 };
+// Whether a name is a source in plain CUDA, or belongs to one, and no kernel of the library.
+bool is_source(const std::string& name);
 // Throws not_supported where this build has no checker.
 void run_check(const check_request& r);
+// The sources among r.kernels, up to the first that is none; what follows are the program's arguments.
+void run_check_plain(const check_request& r);
+void show_dialect(const check_request& r);
 
 }  // namespace antiphase::tool

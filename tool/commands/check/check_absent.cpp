@@ -6,8 +6,16 @@
 
 namespace antiphase::tool {
 
-void run_check(const check_request&) {
+namespace {
+
+[[noreturn]] void refuse() {
   throw not_supported("this build has no checker: it needs g++, libdw (libdw-dev), and a build without other sanitizers");
 }
+
+}  // namespace
+
+void run_check(const check_request&) { refuse(); }
+void run_check_plain(const check_request&) { refuse(); }
+void show_dialect(const check_request&) { refuse(); }
 
 }  // namespace antiphase::tool

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cooperative groups: the block, tiles of a warp, coalesced threads, the grid. Plain CUDA under the checker.
+#pragma once
+#include "cuda_runtime.h"
+
+namespace antiphase::plain {
+void grid_barrier(place where);
+// The block's threads in one row.
+inline unsigned rank_in_block() { return static_cast<unsigned>(machine::current->index); }
+inline unsigned threads_of_block() { return static_cast<unsigned>(machine::current->block->threads); }
+}  // namespace antiphase::plain
+
+namespace cooperative_groups {
+namespace ap = antiphase::plain;
+#define AP_CG_AT ap::place at = ap::place::current()
+
+class thread_block {
+ public:
+  AP_VERB void sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
+  AP_VERB void barrier_sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
+  static unsigned thread_rank() { return ap::rank_in_block(); }
+  static unsigned size() { return ap::threads_of_block(); }
+  static unsigned num_threads() { return ap::threads_of_block(); }
+  static dim3 group_index() { return ap::block_idx(); }
+  static dim3 thread_index() { return ap::thread_idx(); }
+  static dim3 group_dim() { return ap::block_dim(); }
+  static dim3 dim_threads() { return ap::block_dim(); }
+};
+inline thread_block this_thread_block() { return {}; }
+
+class grid_group {
+ public:
+  AP_VERB void sync(AP_CG_AT) const { ap::grid_barrier(at); }
+  bool is_valid() const { return true; }
+  static unsigned long long thread_rank() { return block_rank() * ap::threads_of_block() + ap::rank_in_block(); }
+  static unsigned long long block_rank() {
+    const uint3 b = ap::block_idx();
+    const dim3 g = ap::grid_dim();
+    return (static_cast<unsigned long long>(b.z) * g.y + b.y) * g.x + b.x;
+  }
+  static unsigned long long num_blocks() {
+    const dim3 g = ap::grid_dim();
+    return static_cast<unsigned long long>(g.x) * g.y * g.z;
+  }
+  static unsigned long long size() { return num_blocks() * ap::threads_of_block(); }
+  static unsigned long long num_threads() { return size(); }
+  static dim3 group_dim() { return ap::grid_dim(); }
+  static dim3 dim_blocks() { return ap::grid_dim(); }
+};
+inline grid_group this_grid() { return {}; }
+
+// Some lanes of the warp, by a mask.
+class lanes_of_warp {
+ public:
+  explicit lanes_of_warp(unsigned mask) : mask_(mask) {}
+  AP_VERB void sync(AP_CG_AT) const { __syncwarp(mask_, at); }
+  unsigned thread_rank() const { return static_cast<unsigned>(__popc(mask_ & ((1u << ap::lane()) - 1))); }
+  unsigned size() const { return static_cast<unsigned>(__popc(mask_)); }
+  unsigned num_threads() const { return size(); }
+  template <class T> AP_VERB T shfl(T v, int from, AP_CG_AT) const {
+    return ap::moved(mask_, v, lane_of(from % static_cast<int>(size())), at);
+  }
+  template <class T> AP_VERB T shfl_down(T v, unsigned by, AP_CG_AT) const {
+    const unsigned to = thread_rank() + by;
+    return ap::moved(mask_, v, to < size() ? lane_of(static_cast<int>(to)) : ap::lane(), at);
+  }
+  template <class T> AP_VERB T shfl_up(T v, unsigned by, AP_CG_AT) const {
+    const unsigned rank = thread_rank();
+    return ap::moved(mask_, v, rank >= by ? lane_of(static_cast<int>(rank - by)) : ap::lane(), at);
+  }
+  template <class T> AP_VERB T shfl_xor(T v, unsigned by, AP_CG_AT) const {
+    const unsigned to = thread_rank() ^ by;
+    return ap::moved(mask_, v, to < size() ? lane_of(static_cast<int>(to)) : ap::lane(), at);
+  }
+  AP_VERB unsigned ballot(int p, AP_CG_AT) const {
+    const unsigned votes = ap::vote(mask_, p != 0, at);
+    unsigned ranks = 0;
+    for (int r = 0; r < static_cast<int>(size()); ++r) ranks |= (votes >> lane_of(r) & 1u) << r;
+    return ranks;
+  }
+  AP_VERB int any(int p, AP_CG_AT) const { return ap::vote(mask_, p != 0, at) != 0; }
+  AP_VERB int all(int p, AP_CG_AT) const { return ap::vote(mask_, p == 0, at) == 0; }
+  unsigned mask() const { return mask_; }
+
+ protected:
+  int lane_of(int rank) const {
+    unsigned left = mask_;
+    while (rank-- > 0) left &= left - 1;
+    return __ffs(static_cast<int>(left)) - 1;
+  }
+  unsigned mask_;
+};
+
+class coalesced_group : public lanes_of_warp {
+ public:
+  using lanes_of_warp::lanes_of_warp;
+};
+inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+template <unsigned Size, class Parent = thread_block> class thread_block_tile : public lanes_of_warp {
+  static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "antiphase check: tiles of 1, 2, 4, 8, 16 or 32 threads are supported");
+
+ public:
+  thread_block_tile()
+      : lanes_of_warp((Size == 32 ? ~0u : (1u << Size % 32) - 1) << ap::lane() / static_cast<int>(Size) * static_cast<int>(Size)) {}
+  static unsigned thread_rank() { return static_cast<unsigned>(ap::lane()) % Size; }
+  static constexpr unsigned size() { return Size; }
+  static constexpr unsigned num_threads() { return Size; }
+  static unsigned meta_group_rank() { return ap::rank_in_block() / Size; }
+  static unsigned meta_group_size() { return (ap::threads_of_block() + Size - 1) / Size; }
+};
+template <unsigned Size, class Parent> thread_block_tile<Size, Parent> tiled_partition(const Parent&) { return {}; }
+
+template <class Group> AP_VERB void sync(const Group& g, AP_CG_AT) { g.sync(at); }
+template <class Group> auto thread_rank(const Group& g) { return g.thread_rank(); }
+
+template <class T> struct plus {
+  T operator()(T a, T b) const { return a + b; }
+};
+template <class T> struct less {
+  T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T> struct greater {
+  T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <class T> struct bit_and {
+  T operator()(T a, T b) const { return a & b; }
+};
+template <class T> struct bit_or {
+  T operator()(T a, T b) const { return a | b; }
+};
+template <class T> struct bit_xor {
+  T operator()(T a, T b) const { return a ^ b; }
+};
+template <class Group, class T, class Op> AP_VERB T reduce(const Group& g, T v, Op op, AP_CG_AT) {
+  return ap::warp_reduced(g.mask(), v, op, at);
+}
+template <class Group, class T, class Op> AP_VERB T inclusive_scan(const Group& g, T v, Op op, AP_CG_AT) {
+  for (unsigned by = 1; by < g.size(); by *= 2) {
+    const T other = g.shfl_up(v, by, at);
+    if (g.thread_rank() >= by) v = op(other, v);
+  }
+  return v;
+}
+template <class Group, class T> AP_VERB T inclusive_scan(const Group& g, T v, AP_CG_AT) { return inclusive_scan(g, v, plus<T>(), at); }
+template <class Group, class T> AP_VERB T exclusive_scan(const Group& g, T v, AP_CG_AT) {
+  const T all = g.shfl_up(inclusive_scan(g, v, plus<T>(), at), 1, at);
+  return g.thread_rank() == 0 ? T() : all;
+}
+#undef AP_CG_AT
+
+}  // namespace cooperative_groups

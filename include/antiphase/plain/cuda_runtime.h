@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for the toolkit's header of this name, for plain CUDA under the checker.
+#pragma once
+#include "device.h"
+#include "host.h"
+#include "mathematics.h"

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program's host side calls: memory, copies, streams, events, errors. Plain CUDA under the checker.
+#pragma once
+#include "launch.h"
+
+// kinds -------------------------------------------------------------------------------------------------------------------------------
+enum cudaError {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidSymbol = 13,
+  cudaErrorInvalidDevicePointer = 17,
+  cudaErrorInvalidMemcpyDirection = 21,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchFailure = 719,
+  cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorNotSupported = 801,
+  cudaErrorUnknown = 999
+};
+typedef cudaError cudaError_t;
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+struct antiphase_plain_event;
+typedef antiphase_plain_event* cudaEvent_t;
+enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum cudaMemoryAdvise {
+  cudaMemAdviseSetReadMostly = 1,
+  cudaMemAdviseUnsetReadMostly,
+  cudaMemAdviseSetPreferredLocation,
+  cudaMemAdviseUnsetPreferredLocation,
+  cudaMemAdviseSetAccessedBy,
+  cudaMemAdviseUnsetAccessedBy
+};
+enum cudaDeviceAttr {
+  cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxSharedMemoryPerBlock = 8,
+  cudaDevAttrWarpSize = 10,
+  cudaDevAttrClockRate = 13,
+  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrConcurrentKernels = 31,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrManagedMemory = 83,
+  cudaDevAttrConcurrentManagedAccess = 89,
+  cudaDevAttrCooperativeLaunch = 95,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+struct cudaDeviceProp {
+  char name[256];
+  std::size_t totalGlobalMem, sharedMemPerBlock;
+  int regsPerBlock, warpSize;
+  std::size_t memPitch;
+  int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
+  std::size_t totalConstMem;
+  int major, minor, multiProcessorCount, concurrentKernels, memoryClockRate, memoryBusWidth, l2CacheSize, maxThreadsPerMultiProcessor;
+  std::size_t sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
+  int regsPerMultiprocessor, managedMemory, concurrentManagedAccess, cooperativeLaunch, unifiedAddressing, canMapHostMemory,
+      asyncEngineCount, deviceOverlap, integrated, ECCEnabled, pciBusID, pciDeviceID, computeMode, kernelExecTimeoutEnabled,
+      pageableMemoryAccess;
+};
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+};
+constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
+constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
+constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
+constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
+constexpr int cudaCpuDeviceId = -1;
+#define cudaStreamLegacy (static_cast<cudaStream_t>(nullptr))
+
+// the runtime -------------------------------------------------------------------------------------------------------------------------
+namespace antiphase::plain {
+enum class memory_kind { device, managed };
+cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
+cudaError_t release(void* p, place where);
+cudaError_t host_allocate(void** to, std::size_t bytes);
+cudaError_t host_release(void* p);
+// `waits`: whether the call returns when it is done.
+enum class returns { at_once, when_done };
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
+                      cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
+cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where);
+cudaError_t synchronize(cudaStream_t on, bool all);
+cudaError_t create_stream(cudaStream_t* s);
+cudaError_t create_event(cudaEvent_t* e);
+cudaError_t destroy_event(cudaEvent_t e);
+cudaError_t record(cudaEvent_t e, cudaStream_t on);
+cudaError_t wait_for(cudaStream_t on, cudaEvent_t e);
+cudaError_t synchronize(cudaEvent_t e);
+cudaError_t last_error(bool forget);
+cudaError_t reset_device();
+cudaError_t properties(cudaDeviceProp* p);
+cudaError_t attribute(int* value, cudaDeviceAttr a);
+cudaError_t allow_shared(const void* entry, int bytes);
+const char* error_name(cudaError_t e);
+const char* error_text(cudaError_t e);
+
+// cudaLaunchKernel and its like take the addresses of the arguments; a kernel's type says what they are.
+template <class... P, std::size_t... I>
+cudaError_t launch_by_addresses(void (*entry)(P...), config c, void** a, place where, std::index_sequence<I...>) {
+  call<P...>{"kernel", c, where, entry}(*static_cast<std::decay_t<P>*>(a[I])...);
+  return last_error(false);
+}
+}  // namespace antiphase::plain
+
+// CUDA's names ------------------------------------------------------------------------------------------------------------------------
+#define AP_CALL inline cudaError_t
+#define AP_HERE ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
+namespace ap_plain = antiphase::plain;
+template <class T> AP_CALL cudaMalloc(T** p, std::size_t n, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
+}
+template <class T> AP_CALL cudaMallocManaged(T** p, std::size_t n, unsigned = 1, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::managed, ap_at);
+}
+template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
+}
+template <class T> AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_t width, std::size_t height, AP_HERE) {
+  *pitch = (width + 511) / 512 * 512;
+  return ap_plain::allocate((void**)p, *pitch * height, ap_plain::memory_kind::device, ap_at);
+}
+template <class T> AP_CALL cudaMallocHost(T** p, std::size_t n, unsigned = 0) { return ap_plain::host_allocate((void**)p, n); }
+template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned) { return ap_plain::host_allocate((void**)p, n); }
+AP_CALL cudaFree(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
+AP_CALL cudaFreeAsync(void* p, cudaStream_t, AP_HERE) { return ap_plain::release(p, ap_at); }
+AP_CALL cudaFreeHost(void* p) { return ap_plain::host_release(p); }
+AP_CALL cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
+AP_CALL cudaHostUnregister(void*) { return cudaSuccess; }
+AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {
+  return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
+}
+AP_CALL cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::copy(to, from, n, k, s, ap_plain::returns::at_once, ap_at);
+}
+AP_CALL cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind k, AP_HERE) {
+  return ap_plain::copy_rows(to, tp, from, fp, w, h, k, nullptr, ap_plain::returns::when_done, ap_at);
+}
+AP_CALL cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind k,
+                          cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::copy_rows(to, tp, from, fp, w, h, k, s, ap_plain::returns::at_once, ap_at);
+}
+AP_CALL cudaMemset(void* p, int v, std::size_t n, AP_HERE) { return ap_plain::set(p, v, n, nullptr, ap_plain::returns::when_done, ap_at); }
+AP_CALL cudaMemsetAsync(void* p, int v, std::size_t n, cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::set(p, v, n, s, ap_plain::returns::at_once, ap_at);
+}
+AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h, AP_HERE) {
+  for (std::size_t i = 0; i < h; ++i) ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, nullptr, ap_plain::returns::when_done, ap_at);
+  return cudaSuccess;
+}
+template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n, std::size_t offset = 0,
+                                              cudaMemcpyKind k = cudaMemcpyHostToDevice, AP_HERE) {
+  return ap_plain::copy((char*)&symbol + offset, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
+}
+template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t n, std::size_t offset = 0,
+                                                cudaMemcpyKind k = cudaMemcpyDeviceToHost, AP_HERE) {
+  return ap_plain::copy(to, (const char*)&symbol + offset, n, k, nullptr, ap_plain::returns::when_done, ap_at);
+}
+template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n, std::size_t offset, cudaMemcpyKind k,
+                                                   cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::copy((char*)&symbol + offset, from, n, k, s, ap_plain::returns::at_once, ap_at);
+}
+template <class P, class T> AP_CALL cudaGetSymbolAddress(P** p, const T& symbol) { return *p = (P*)&symbol, cudaSuccess; }
+template <class T> AP_CALL cudaGetSymbolSize(std::size_t* n, const T&) { return *n = sizeof(T), cudaSuccess; }
+AP_CALL cudaMemGetInfo(std::size_t* left, std::size_t* all) {
+  return *left = std::size_t{1} << 30, *all = std::size_t{1} << 30, cudaSuccess;
+}
+AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
+AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
+
+AP_CALL cudaDeviceSynchronize() { return ap_plain::synchronize(nullptr, true); }
+AP_CALL cudaThreadSynchronize() { return ap_plain::synchronize(nullptr, true); }
+AP_CALL cudaStreamSynchronize(cudaStream_t s) { return ap_plain::synchronize(s, false); }
+AP_CALL cudaStreamQuery(cudaStream_t s) { return ap_plain::synchronize(s, false); }
+AP_CALL cudaStreamCreate(cudaStream_t* s) { return ap_plain::create_stream(s); }
+AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return ap_plain::create_stream(s); }
+AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) { return ap_plain::create_stream(s); }
+AP_CALL cudaDeviceGetStreamPriorityRange(int* least, int* most) { return *least = *most = 0, cudaSuccess; }
+AP_CALL cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0) { return ap_plain::wait_for(s, e); }
+AP_CALL cudaEventCreate(cudaEvent_t* e) { return ap_plain::create_event(e); }
+AP_CALL cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return ap_plain::create_event(e); }
+AP_CALL cudaEventDestroy(cudaEvent_t e) { return ap_plain::destroy_event(e); }
+AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) { return ap_plain::record(e, s); }
+AP_CALL cudaEventSynchronize(cudaEvent_t e) { return ap_plain::synchronize(e); }
+AP_CALL cudaEventQuery(cudaEvent_t e) { return ap_plain::synchronize(e); }
+AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 1, cudaSuccess; }  // nothing is measured
+
+AP_CALL cudaGetLastError() { return ap_plain::last_error(true); }
+AP_CALL cudaPeekAtLastError() { return ap_plain::last_error(false); }
+inline const char* cudaGetErrorString(cudaError_t e) { return ap_plain::error_text(e); }
+inline const char* cudaGetErrorName(cudaError_t e) { return ap_plain::error_name(e); }
+
+AP_CALL cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
+AP_CALL cudaGetDevice(int* d) { return *d = 0, cudaSuccess; }
+AP_CALL cudaSetDevice(int d) { return d == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+AP_CALL cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+AP_CALL cudaDeviceReset() { return ap_plain::reset_device(); }
+AP_CALL cudaGetDeviceProperties(cudaDeviceProp* p, int) { return ap_plain::properties(p); }
+AP_CALL cudaDeviceGetAttribute(int* v, cudaDeviceAttr a, int) { return ap_plain::attribute(v, a); }
+AP_CALL cudaDriverGetVersion(int* v) { return *v = 12000, cudaSuccess; }
+AP_CALL cudaRuntimeGetVersion(int* v) { return *v = 12000, cudaSuccess; }
+AP_CALL cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+AP_CALL cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
+AP_CALL cudaProfilerStart() { return cudaSuccess; }
+AP_CALL cudaProfilerStop() { return cudaSuccess; }
+template <class F> AP_CALL cudaFuncSetCacheConfig(F, cudaFuncCache) { return cudaSuccess; }
+template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttribute a, int v) {
+  return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(reinterpret_cast<const void*>(f), v) : cudaSuccess;
+}
+AP_CALL cudaFuncSetAttribute(const void* f, cudaFuncAttribute a, int v) {
+  return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(f, v) : cudaSuccess;
+}
+template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void (*)(P...)) {
+  return *a = {0, 0, 0, 1024, 32, 90, 90, 49152}, cudaSuccess;
+}
+template <class F> AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {
+  return *blocks = threads > 0 ? 2048 / threads < 32 ? 2048 / threads : 32 : 0, cudaSuccess;
+}
+template <class F> AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t = 0, int = 0) {
+  return *grid = 8, *block = 256, cudaSuccess;
+}
+template <class... P>
+AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::launch_by_addresses(f, {g, b, n, s}, a, ap_at, std::index_sequence_for<P...>());
+}
+template <class... P>
+AP_CALL cudaLaunchCooperativeKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
+  ap_plain::config c(g, b, n, s);
+  c.together = true;
+  return ap_plain::launch_by_addresses(f, c, a, ap_at, std::index_sequence_for<P...>());
+}
+#undef AP_CALL

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pre-pass of `antiphase check` turns launches and shared variables of plain CUDA into.
+#pragma once
+#include <antiphase/executor/cpu/machine.hpp>
+#include <cstddef>
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "vector_types.h"
+
+typedef antiphase::stream cudaStream_t;
+
+namespace antiphase::plain {
+
+using machine::place;
+
+// Where the running thread is. A function runs as one thread, so that the compiler may ask once.
+[[gnu::const]] uint3 thread_idx() noexcept;
+[[gnu::const]] uint3 block_idx() noexcept;
+[[gnu::const]] dim3 block_dim() noexcept;
+[[gnu::const]] dim3 grid_dim() noexcept;
+[[gnu::const]] int lane() noexcept;
+[[gnu::const]] bool on_device() noexcept;  // whether a kernel runs
+
+void* dynamic_shared_memory(std::size_t align);
+int register_shared(std::size_t bytes, std::size_t align);          // before main
+void* shared_memory(const int* number, const char* name) noexcept;  // of the running block; read there, where nobody watches
+
+template <class T, std::size_t Align, int Number> struct shared_variable {
+  static inline const int number = register_shared(sizeof(T), Align > alignof(T) ? Align : alignof(T));
+};
+template <class T, std::size_t Align, int Number> [[gnu::always_inline]] inline T& shared(const char* name) {
+  return *static_cast<T*>(shared_memory(&shared_variable<T, Align, Number>::number, name));
+}
+template <class T> [[gnu::always_inline]] inline T* dynamic_shared() { return static_cast<T*>(dynamic_shared_memory(alignof(T))); }
+
+struct config {
+  dim3 grid, block;
+  std::size_t shared = 0;
+  cudaStream_t stream = nullptr;
+  bool together = false;  // a cooperative launch
+  config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr) : grid(g), block(b), shared(s), stream(on) {}
+};
+// `entry` is the kernel's address, where it has one.
+void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
+            const void* params);
+
+template <class... P> struct call {
+  using function = void (*)(P...);
+  const char* name;
+  config how;
+  place where;
+  function entry;
+  struct bound {
+    function entry;
+    std::tuple<std::decay_t<P>...> arguments;
+  };
+  static void body(const void* p) {
+    auto b = *static_cast<const bound*>(p);  // each thread has its own
+    std::apply([&](auto&... a) { b.entry(static_cast<P>(a)...); }, b.arguments);
+  }
+  void operator()(P... a) const {
+    const bound b{entry, {a...}};
+    launch(name, how, where, reinterpret_cast<const void*>(entry), sizeof b, &body, &b);
+  }
+};
+template <class... P> call<P...> go(void (*entry)(P...), const char* name, config how, place where) { return {name, how, where, entry}; }
+
+// Of a template, or another kernel without a single address: `F` calls it.
+template <class F> struct any_call {
+  const char* name;
+  config how;
+  place where;
+  template <class... A> struct bound { std::tuple<A...> arguments; };
+  template <class... A> static void body(const void* p) {
+    auto b = *static_cast<const bound<A...>*>(p);
+    std::apply([](auto&... a) { F{}(a...); }, b.arguments);
+  }
+  template <class... A> void operator()(A... a) const {
+    const bound<A...> b{{a...}};
+    launch(name, how, where, nullptr, sizeof b, &body<A...>, &b);
+  }
+};
+template <class F> any_call<F> go_any(F, const char* name, config how, place where) { return {name, how, where}; }
+
+}  // namespace antiphase::plain

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mathematics of CUDA that C++ does not have under the same name. Plain CUDA under the checker.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+inline int min(int a, int b) { return a < b ? a : b; }
+inline int max(int a, int b) { return a < b ? b : a; }
+#define AP_LEAST(type)                                      \
+  inline type min(type a, type b) { return a < b ? a : b; } \
+  inline type max(type a, type b) { return a < b ? b : a; }
+AP_LEAST(unsigned)
+AP_LEAST(long) AP_LEAST(unsigned long) AP_LEAST(long long) AP_LEAST(unsigned long long)
+#undef AP_LEAST
+    inline unsigned min(unsigned a, int b) {
+  return min(a, static_cast<unsigned>(b));
+}
+inline unsigned min(int a, unsigned b) { return min(static_cast<unsigned>(a), b); }
+inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
+inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
+inline float min(float a, float b) { return std::fmin(a, b); }
+inline float max(float a, float b) { return std::fmax(a, b); }
+inline double min(double a, double b) { return std::fmin(a, b); }
+inline double max(double a, double b) { return std::fmax(a, b); }
+inline double min(float a, double b) { return std::fmin(static_cast<double>(a), b); }
+inline double min(double a, float b) { return std::fmin(a, static_cast<double>(b)); }
+inline double max(float a, double b) { return std::fmax(static_cast<double>(a), b); }
+inline double max(double a, float b) { return std::fmax(a, static_cast<double>(b)); }
+
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline double rsqrt(double x) { return 1 / std::sqrt(x); }
+inline float rsqrt(float x) { return 1 / std::sqrt(x); }
+inline void sincospif(float x, float* s, float* c) { *s = std::sin(x * 3.14159265f), *c = std::cos(x * 3.14159265f); }
+inline float normcdff(float x) { return 0.5f * std::erfc(-x * 0.70710678f); }
+inline double normcdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752); }
+inline float __saturatef(float x) { return x < 0 || std::isnan(x) ? 0 : x > 1 ? 1 : x; }
+#define AP_FAST(name, of) \
+  inline float name(float x) { return of(x); }
+AP_FAST(__expf, std::exp)
+AP_FAST(__logf, std::log) AP_FAST(__log2f, std::log2) AP_FAST(__log10f, std::log10) AP_FAST(__sinf, std::sin) AP_FAST(__cosf, std::cos)
+    AP_FAST(__tanf, std::tan) AP_FAST(__fsqrt_rn, std::sqrt) AP_FAST(__frsqrt_rn, rsqrtf)
+        AP_FAST(__frcp_rn, 1 /) inline float __exp10f(float x) {
+  return std::pow(10.0f, x);
+}
+inline float exp10f(float x) { return std::pow(10.0f, x); }
+inline double exp10(double x) { return std::pow(10.0, x); }
+#undef AP_FAST
+inline void __sincosf(float x, float* s, float* c) { *s = std::sin(x), *c = std::cos(x); }
+inline float __powf(float x, float y) { return std::pow(x, y); }
+inline float __fdividef(float x, float y) { return x / y; }
+inline float fdividef(float x, float y) { return x / y; }
+inline float __fadd_rn(float x, float y) { return x + y; }
+inline float __fsub_rn(float x, float y) { return x - y; }
+inline float __fmul_rn(float x, float y) { return x * y; }
+inline float __fdiv_rn(float x, float y) { return x / y; }
+inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
+inline double __dadd_rn(double x, double y) { return x + y; }
+inline double __dmul_rn(double x, double y) { return x * y; }
+inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z); }
+
+inline int __float2int_rn(float x) { return static_cast<int>(std::nearbyint(x)); }
+inline int __float2int_rz(float x) { return static_cast<int>(x); }
+inline int __float2int_rd(float x) { return static_cast<int>(std::floor(x)); }
+inline int __float2int_ru(float x) { return static_cast<int>(std::ceil(x)); }
+inline unsigned __float2uint_rn(float x) { return static_cast<unsigned>(std::nearbyint(x)); }
+inline unsigned __float2uint_rz(float x) { return static_cast<unsigned>(x); }
+inline float __int2float_rn(int x) { return static_cast<float>(x); }
+inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
+inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
+inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
+inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
+inline int __double2int_rn(double x) { return static_cast<int>(std::nearbyint(x)); }
+inline int __double2hiint(double x) { return static_cast<int>(std::bit_cast<long long>(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(std::bit_cast<long long>(x)); }
+
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __popcll(unsigned long long x) { return std::popcount(x); }
+inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
+inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
+inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
+inline int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1; }
+inline unsigned __brev(unsigned x) {
+  unsigned r = 0;
+  for (int i = 0; i < 32; ++i) r |= (x >> i & 1u) << (31 - i);
+  return r;
+}
+inline int __mul24(int x, int y) { return (x << 8 >> 8) * (y << 8 >> 8); }
+inline unsigned __umul24(unsigned x, unsigned y) { return (x & 0xFFFFFF) * (y & 0xFFFFFF); }
+inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
+inline unsigned __umulhi(unsigned x, unsigned y) { return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32); }
+inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  __extension__ using wide = unsigned __int128;
+  return static_cast<unsigned long long>(static_cast<wide>(x) * y >> 64);
+}
+inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned by) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(hi) << 32 | lo) << (by & 31) >> 32);
+}
+inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned by) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(hi) << 32 | lo) >> (by & 31));
+}
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
+  const unsigned long long all = static_cast<unsigned long long>(y) << 32 | x;
+  unsigned r = 0;
+  for (int i = 0; i < 4; ++i) r |= static_cast<unsigned>(all >> ((s >> 4 * i & 7) * 8) & 0xFF) << 8 * i;
+  return r;
+}
+inline int __sad(int x, int y, unsigned z) { return static_cast<int>(z + static_cast<unsigned>(x > y ? x - y : y - x)); }

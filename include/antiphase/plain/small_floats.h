@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What __half and __nv_bfloat16 have in common: numbers of 16 bits, computed in float and rounded to the nearest, ties to even.
+#pragma once
+#include "cuda_runtime.h"
+
+namespace antiphase::plain {
+
+inline unsigned short to_half(float x) {
+  const unsigned bits = std::bit_cast<unsigned>(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7FFFFFFFu;
+  if (rest > 0x7F800000u) return static_cast<unsigned short>(sign | 0x7E00u);
+  if (rest >= 0x477FF000u) return static_cast<unsigned short>(sign | 0x7C00u);
+  if (rest < 0x38800000u) {  // subnormal: a multiple of 2^-24
+    const float scaled = std::nearbyint(std::bit_cast<float>(rest) * 16777216.0f);
+    return static_cast<unsigned short>(sign | static_cast<unsigned>(scaled));
+  }
+  return static_cast<unsigned short>(sign | ((rest + 0xFFFu + (rest >> 13 & 1u)) >> 13) - (112u << 10));
+}
+inline float from_half(unsigned short h) {
+  const unsigned sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3FFu;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | fraction << 13);
+  if (exponent == 0) return std::bit_cast<float>(std::bit_cast<unsigned>(static_cast<float>(fraction) / 16777216.0f) | sign);
+  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+}
+inline unsigned short to_bfloat(float x) {
+  const unsigned bits = std::bit_cast<unsigned>(x);
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<unsigned short>(bits >> 16 | 0x40u);
+  return static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+inline float from_bfloat(unsigned short b) { return std::bit_cast<float>(static_cast<unsigned>(b) << 16); }
+
+}  // namespace antiphase::plain
+
+// One type, its pair, and the functions of both. `two` names the pair, `s` stands at the end of conversions.
+#define AP_SMALL_FLOAT(type, two, s, to, from)                                                       \
+  struct alignas(2) type {                                                                           \
+    unsigned short bits;                                                                             \
+    type() = default;                                                                                \
+    type(float x) : bits(antiphase::plain::to(x)) {}                                                 \
+    type(double x) : type(static_cast<float>(x)) {}                                                  \
+    type(int x) : type(static_cast<float>(x)) {}                                                     \
+    type(unsigned x) : type(static_cast<float>(x)) {}                                                \
+    operator float() const { return antiphase::plain::from(bits); }                                  \
+    type& operator+=(type b) { return *this = type(float(*this) + float(b)); }                       \
+    type& operator-=(type b) { return *this = type(float(*this) - float(b)); }                       \
+    type& operator*=(type b) { return *this = type(float(*this) * float(b)); }                       \
+    type& operator/=(type b) { return *this = type(float(*this) / float(b)); }                       \
+  };                                                                                                 \
+  struct alignas(4) two {                                                                            \
+    type x, y;                                                                                       \
+    two() = default;                                                                                 \
+    two(type a, type b) : x(a), y(b) {}                                                              \
+  };                                                                                                 \
+  inline type operator+(type a, type b) { return float(a) + float(b); }                              \
+  inline type operator-(type a, type b) { return float(a) - float(b); }                              \
+  inline type operator*(type a, type b) { return float(a) * float(b); }                              \
+  inline type operator/(type a, type b) { return float(a) / float(b); }                              \
+  inline type operator-(type a) { return -float(a); }                                                \
+  inline bool operator<(type a, type b) { return float(a) < float(b); }                              \
+  inline bool operator>(type a, type b) { return float(a) > float(b); }                              \
+  inline bool operator<=(type a, type b) { return float(a) <= float(b); }                            \
+  inline bool operator>=(type a, type b) { return float(a) >= float(b); }                            \
+  inline bool operator==(type a, type b) { return float(a) == float(b); }                            \
+  inline two operator+(two a, two b) { return {a.x + b.x, a.y + b.y}; }                              \
+  inline two operator-(two a, two b) { return {a.x - b.x, a.y - b.y}; }                              \
+  inline two operator*(two a, two b) { return {a.x * b.x, a.y * b.y}; }                              \
+  inline type __float2##s(float x) { return x; }                                                     \
+  inline type __float2##s##_rn(float x) { return x; }                                                \
+  inline type __double2##s(double x) { return x; }                                                   \
+  inline type __int2##s##_rn(int x) { return x; }                                                    \
+  inline float __##s##2float(type x) { return x; }                                                   \
+  inline two __floats2##s##2_rn(float a, float b) { return {a, b}; }                                 \
+  inline two __float2##s##2_rn(float a) { return {a, a}; }                                           \
+  inline float2 __##s##22float2(two a) { return {a.x, a.y}; }                                        \
+  inline two __float22##s##2_rn(float2 a) { return {a.x, a.y}; }                                     \
+  inline two __##s##2##s##2(type a) { return {a, a}; }                                               \
+  inline int __##s##2int_rn(type x) { return static_cast<int>(std::nearbyint(float(x))); }           \
+  inline type __hadd(type a, type b) { return a + b; }                                               \
+  inline type __hsub(type a, type b) { return a - b; }                                               \
+  inline type __hmul(type a, type b) { return a * b; }                                               \
+  inline type __hdiv(type a, type b) { return a / b; }                                               \
+  inline type __hneg(type a) { return -a; }                                                          \
+  inline type __habs(type a) { return std::fabs(float(a)); }                                         \
+  inline type __hmax(type a, type b) { return std::fmax(float(a), float(b)); }                       \
+  inline type __hmin(type a, type b) { return std::fmin(float(a), float(b)); }                       \
+  inline type __hfma(type a, type b, type c) { return std::fma(float(a), float(b), float(c)); }      \
+  inline bool __hlt(type a, type b) { return a < b; }                                                \
+  inline bool __hgt(type a, type b) { return a > b; }                                                \
+  inline bool __hle(type a, type b) { return a <= b; }                                               \
+  inline bool __hge(type a, type b) { return a >= b; }                                               \
+  inline bool __heq(type a, type b) { return a == b; }                                               \
+  inline bool __hisnan(type a) { return std::isnan(float(a)); }                                      \
+  inline type hexp(type a) { return std::exp(float(a)); }                                            \
+  inline type hlog(type a) { return std::log(float(a)); }                                            \
+  inline type hsqrt(type a) { return std::sqrt(float(a)); }                                          \
+  inline type hrsqrt(type a) { return rsqrtf(a); }                                                   \
+  inline two __hadd2(two a, two b) { return a + b; }                                                 \
+  inline two __hsub2(two a, two b) { return a - b; }                                                 \
+  inline two __hmul2(two a, two b) { return a * b; }                                                 \
+  inline two __hfma2(two a, two b, two c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; } \
+  inline two __hmax2(two a, two b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                  \
+  inline type __low2##s(two a) { return a.x; }                                                       \
+  inline type __high2##s(two a) { return a.y; }                                                      \
+  inline float __low2float(two a) { return a.x; }                                                    \
+  inline float __high2float(two a) { return a.y; }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <future>
+#include <sstream>
+
+#include "prepass.hpp"
+
+extern char** environ;
+
+namespace antiphase::plain {
+namespace {
+
+namespace fs = std::filesystem;
+using words = std::vector<std::string>;
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream all;
+  all << in.rdbuf();
+  return std::move(all).str();
+}
+
+// The exit status; what the program says on standard error goes to the file.
+int run(const words& command, const fs::path& said) {
+  std::vector<char*> argv;
+  for (const std::string& w : command) argv.push_back(const_cast<char*>(w.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (failed != 0)
+    throw not_supported(
+        fmt::format("checking plain CUDA needs a g++ to compile it with, and '{}' does not start: {}", command[0], std::strerror(failed)));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+fs::path headers_of(const plain_program& p) {
+  std::vector<fs::path> candidates;
+  if (!p.headers.empty()) candidates.emplace_back(p.headers);
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
+  candidates.push_back(self.parent_path().parent_path() / "include");
+  candidates.emplace_back(ANTIPHASE_SOURCE_INCLUDE);
+  for (const fs::path& c : candidates)
+    if (fs::exists(c / "antiphase/plain/cuda_runtime.h", ignored)) return c;
+  throw not_supported(fmt::format("the stand-in headers for plain CUDA are not where they should be: {} has no antiphase/plain",
+                                  candidates.front().string()));
+}
+
+// What the compiler is to do with every access; the reasons stand in cmake/AntiphaseChecked.cmake. Alignment and the bounds of arrays are
+// checked by UndefinedBehaviorSanitizer's calls, which the runtime answers.
+const words instrumented{"-O1",
+                         "-fno-tree-loop-optimize",
+                         "-g1",
+                         "-fPIC",
+                         "-fno-semantic-interposition",
+                         "-fsanitize=thread",
+                         "-fsanitize=alignment,bounds",
+                         "-fsanitize-recover=alignment,bounds",
+                         "-fno-builtin",
+                         "-fno-optimize-sibling-calls",
+                         "-fno-weak",
+                         "-fpermissive",
+                         "-w",
+                         "--param",
+                         "tsan-instrument-func-entry-exit=0",
+                         "--param",
+                         "tsan-distinguish-volatile=1"};
+
+// Tells the runtime where the device's variables are. Each section has something in it, so that its bounds exist.
+constexpr const char* sections = R"(
+# 1 "antiphase/plain/sections"
+extern "C" {
+__attribute__((section("ap_device"), used)) static char antiphase_plain_some_device[16];
+__attribute__((section("ap_constant"), used)) static char antiphase_plain_some_constant[16];
+__attribute__((section("ap_managed"), used)) static char antiphase_plain_some_managed[16];
+extern char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[], __start_ap_managed[], __stop_ap_managed[];
+void antiphase_plain_sections(char** to) {
+  to[0] = __start_ap_device; to[1] = __stop_ap_device; to[2] = __start_ap_constant; to[3] = __stop_ap_constant;
+  to[4] = __start_ap_managed; to[5] = __stop_ap_managed;
+}
+}
+)";
+
+bool is_cuda(const std::string& source) { return source.ends_with(".cu"); }
+bool has_standard(const words& options) {
+  return std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.starts_with("-std="); });
+}
+bool is_for_linker(const std::string& option) { return option.starts_with("-l") || option.starts_with("-L") || option.starts_with("-Wl,"); }
+
+}  // namespace
+
+compiled::compiled(const plain_program& p) {
+  if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
+  for (const std::string& s : p.sources)
+    if (std::error_code ignored; !fs::is_regular_file(s, ignored)) throw bad_source(fmt::format("there is no file '{}'", s));
+  const fs::path include = headers_of(p);
+  const char* named = std::getenv("CXX");
+  const std::string compiler = !p.compiler.empty() ? p.compiler : named != nullptr && *named != '\0' ? named : "g++";
+  std::string pattern = fs::temp_directory_path() / "antiphase-check-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr)
+    throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(), std::strerror(errno)));
+  folder_ = pattern;
+
+  words common{compiler};
+  if (!has_standard(p.compiler_options)) common.emplace_back("-std=gnu++20");
+  for (const std::string& o : p.compiler_options)
+    if (!is_for_linker(o)) common.push_back(o);
+  const auto fail = [&](const fs::path& said) {
+    std::string text = read(said);
+    while (text.ends_with('\n')) text.pop_back();
+    throw bad_source("the program does not compile:\n" + text);
+  };
+  try {
+    int numbers = 0;
+    std::vector<std::future<int>> compilations;
+    words objects;
+    std::string refused;
+    std::vector<fs::path> inputs;
+    for (std::size_t i = 0; i < p.sources.size(); ++i) {
+      const std::string& source = p.sources[i];
+      const fs::path stem = folder_ / std::to_string(i), said = stem.string() + ".said", read_by = stem.string() + ".ii";
+      words command = common;
+      for (const char* w : {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
+                            "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include",
+                            "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
+        command.emplace_back(w);
+      if (is_cuda(source)) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
+      command.insert(command.end(), {"-isystem", include / "antiphase/plain", "-isystem", include, "-o", read_by, source});
+      if (run(command, said) != 0) fail(said);
+      translation t = translate(read(read_by), numbers);
+      for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
+      const fs::path& input = inputs.emplace_back(stem.string() + ".plain.ii");
+      std::ofstream(input, std::ios::binary) << t.text << (i == 0 ? sections : "");
+    }
+    if (!refused.empty()) throw bad_source(refused);
+    for (const fs::path& input : inputs) {
+      const std::string object = input.string() + ".o";
+      words command = common;
+      command.insert(command.end(), instrumented.begin(), instrumented.end());
+      command.insert(command.end(), {"-x", "c++-cpp-output", "-c", input, "-o", object});
+      objects.push_back(object);
+      compilations.push_back(std::async(std::launch::async, [command, input] { return run(command, input.string() + ".said"); }));
+    }
+    for (auto& c : compilations) c.wait();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (compilations[i].get() != 0) fail(inputs[i].string() + ".said");
+    words link{compiler, "-shared", "-Wl,-Bsymbolic", "-o", object()};
+    link.insert(link.end(), objects.begin(), objects.end());
+    std::copy_if(p.compiler_options.begin(), p.compiler_options.end(), std::back_inserter(link), is_for_linker);
+    if (run(link, folder_ / "link.said") != 0) fail(folder_ / "link.said");
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+    throw;
+  }
+}
+
+compiled::~compiled() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace antiphase::plain

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that the pre-pass refuses.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace antiphase::plain {
+
+struct unsupported_name {
+  std::string what, instead;
+};
+const unsupported_name* unsupported(std::string_view name);  // null: there is nothing to say against it
+
+}  // namespace antiphase::plain

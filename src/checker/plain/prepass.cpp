@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepass.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "dialect.hpp"
+#include "tokens.hpp"
+
+namespace antiphase::plain {
+namespace {
+
+using index = std::size_t;
+constexpr index none = ~index{0};
+constexpr const char* ours = "::antiphase::plain::";
+
+class pass {
+ public:
+  pass(std::string_view source, int& numbers) : source_(source), list_(tokens_of(source)), t_(list_.tokens), numbers_(numbers) {}
+
+  translation run() {
+    find_kernels();
+    for (index i = 0; i < t_.size(); ++i) {
+      follow_scopes(i);
+      if (t_[i].kind == token_kind::name)
+        i = word(i);
+      else if (is(i, "<") && launch_at(i))
+        launch(i);
+    }
+    return {assembled(), std::move(refused_)};
+  }
+
+ private:
+  struct edit {
+    std::size_t at, length;
+    std::string text;
+  };
+
+  bool is(index i, std::string_view what) const { return i < t_.size() && t_[i] == what; }
+  bool touching(index i) const { return i + 1 < t_.size() && t_[i].at + t_[i].is.size() == t_[i + 1].at; }
+  std::string_view text(index first, index last) const {  // [first, last)
+    return first >= last ? std::string_view() : source_.substr(t_[first].at, t_[last - 1].at + t_[last - 1].is.size() - t_[first].at);
+  }
+  std::string flat(index first, index last) const {  // on one line
+    std::string s;
+    for (index i = first; i < last; ++i) (s += s.empty() ? "" : " ") += t_[i].is;
+    return s;
+  }
+
+  // Replaces tokens [first, last); the line breaks between them follow the new text.
+  void replace(index first, index last, std::string with) {
+    const std::string_view old = text(first, last);
+    with.append(static_cast<std::size_t>(std::count(old.begin(), old.end(), '\n')), '\n');
+    edits_.push_back({t_[first].at, old.size(), std::move(with)});
+  }
+  void insert_before(index i, std::string what) { edits_.push_back({t_[i].at, 0, std::move(what)}); }
+  void drop(index first, index last) { replace(first, last, " "); }
+  void refuse(index i, std::string_view what, std::string_view instead) {
+    const std::string& file = list_.files[static_cast<std::size_t>(t_[i].file)];
+    for (const refusal& r : refused_)
+      if (r.file == file && r.what == what) return;
+    refused_.push_back({file, t_[i].line, std::string(what), std::string(instead)});
+  }
+
+  index matching(index open) const {  // of ( [ {: the index of the closing sign, or the end
+    int depth = 0;
+    for (index i = open; i < t_.size(); ++i) {
+      if (t_[i].kind != token_kind::sign) continue;
+      const char c = t_[i].is[0];
+      if (c == '(' || c == '[' || c == '{') ++depth;
+      if ((c == ')' || c == ']' || c == '}') && --depth == 0) return i;
+    }
+    return t_.size();
+  }
+  index matching_angle(index open) const {  // of a template's <
+    int depth = 0;
+    for (index i = open; i < t_.size(); ++i) {
+      if (is(i, "(") || is(i, "[") || is(i, "{")) i = matching(i);
+      if (is(i, ";")) return t_.size();
+      if (is(i, "<")) ++depth;
+      if (is(i, ">") && --depth == 0) return i;
+    }
+    return t_.size();
+  }
+
+  // scopes --------------------------------------------------------------------------------------------------------------------------
+  void follow_scopes(index i) {
+    if (is(i, "{")) {
+      bool names = false;
+      for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");)
+        names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
+      scopes_.push_back(names);
+    } else if (is(i, "}") && !scopes_.empty()) {
+      scopes_.pop_back();
+    }
+  }
+  bool in_namespace() const {
+    return std::all_of(scopes_.begin(), scopes_.end(), [](bool names) { return names; });
+  }
+
+  // kernels -------------------------------------------------------------------------------------------------------------------------
+  void find_kernels() {
+    for (index i = 0; i < t_.size(); ++i) {
+      if (!is(i, "__global__")) continue;
+      bool generic = false;
+      for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) generic |= is(k, "template");
+      for (index k = i + 1; k < t_.size() && !is(k, ";") && !is(k, "{"); ++k)
+        if (is(k, "(") && t_[k - 1].kind == token_kind::name) {
+          if (is(k - 1, "__launch_bounds__") || is(k - 1, "__attribute__") || is(k - 1, "__align__")) {
+            k = matching(k);
+            continue;
+          }
+          bool& known = generic_[t_[k - 1].is];
+          known = known || generic || overloaded_.contains(t_[k - 1].is);
+          const index end = matching(k);
+          if (is(end + 1, "{")) known |= !overloaded_.insert(t_[k - 1].is).second;
+          for (index a = k; a < end; ++a) known |= is(a, "=");  // a call may leave away arguments
+          break;
+        }
+    }
+  }
+
+  bool launch_at(index i) const { return is(i + 1, "<") && is(i + 2, "<") && touching(i) && touching(i + 1) && i > 0; }
+
+  // kernel<types><<<grid, block>>>(arguments): go(kernel<types>, "kernel", config(grid, block), place)(arguments)
+  void launch(index open) {
+    index end = none;
+    for (index i = open + 3; i + 1 < t_.size() && !is(i, ";") && !is(i, "{"); ++i) {
+      if (is(i, "(") || is(i, "[")) {
+        i = matching(i);
+      } else if (is(i, ">") && is(i + 1, "(") && is(i - 1, ">") && is(i - 2, ">")) {
+        end = i - 2;
+        break;
+      }
+    }
+    index first = open - 1;
+    if (is(first, ">")) {
+      int depth = 0;
+      for (;; --first) {
+        depth += is(first, ">") - is(first, "<");
+        if (depth == 0 || first == 0) break;
+      }
+      if (first > 0) --first;
+    }
+    if (end == none || t_[first].kind != token_kind::name)
+      return refuse(open, "this form of a launch", "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
+    const std::string_view name = t_[first].is;
+    while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
+    if (first >= 1 && is(first - 1, "::")) --first;
+    const bool generic = generic_.contains(name) && generic_.at(name);
+    if (generic) {
+      insert_before(first, fmt::format("{}go_any([](auto... ap_a) {{ ", ours));
+      replace(open, open + 3, fmt::format("(ap_a...); }}, \"{}\", {}config(", name, ours));
+    } else {
+      insert_before(first, fmt::format("{}go(", ours));
+      replace(open, open + 3, fmt::format(", \"{}\", {}config(", name, ours));
+    }
+    replace(end, end + 3, fmt::format("), {}place::current())", ours));
+    if (const index args = end + 3; generic)
+      for (index i = args; i < matching(args); ++i)
+        if (is(i, "__null") && (is(i + 1, ",") || is(i + 1, ")"))) replace(i, i + 1, "nullptr");
+  }
+
+  // A kernel that is cast to const void* keeps its type: (void*)kernel, reinterpret_cast<void*>(kernel).
+  void keep_type(index i) {
+    if (is(i, "(")) {
+      const index end = matching(i);
+      if (is(end - 1, "*") && is(end - 2, "void")) drop(i, end + 1);
+    } else if ((is(i, "reinterpret_cast") || is(i, "static_cast")) && is(i + 1, "<")) {
+      const index end = matching_angle(i + 1);
+      if (is(end - 1, "*")) drop(i, end + 1);
+    }
+  }
+
+  // words ---------------------------------------------------------------------------------------------------------------------------
+  index word(index i) {
+    const std::string_view w = t_[i].is;
+    if (w == "__shared__") return shared(i);
+    if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
+    if ((w == "cudaLaunchKernel" || w == "cudaLaunchCooperativeKernel" || w == "cudaFuncSetAttribute" || w == "cudaFuncGetAttributes") &&
+        is(i + 1, "(")) {
+      keep_type(i + 2);
+    } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
+      drop(i, i + 1);
+    } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
+      const index end = matching(i + 1);
+      drop(i, end + 1);
+      return end;
+    } else if (w == "__align__") {
+      replace(i, i + 1, "alignas");
+    } else if (w == "__forceinline__") {
+      replace(i, i + 1, "inline __attribute__((always_inline))");
+    } else if (w == "__noinline__" && !is(i + 1, ")")) {
+      replace(i, i + 1, "__attribute__((noinline))");
+    } else if (const auto s = file_wide_.find(w); s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
+      replace(i, i + 1, s->second);
+    } else if (const unsupported_name* u = unsupported(w); u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
+      refuse(i, u->what, u->instead);
+    }
+    return i;
+  }
+
+  // The declared name behind a type: before [ , ; = at the outermost level.
+  index declared_name(index i) const {
+    for (; i < t_.size(); ++i) {
+      if (is(i, "<")) i = matching_angle(i);
+      if (is(i, "(") || is(i, "{")) i = matching(i);
+      if (i + 1 < t_.size() && t_[i].kind == token_kind::name && (is(i + 1, "[") || is(i + 1, ",") || is(i + 1, ";") || is(i + 1, "=")))
+        return i;
+      if (is(i, ";")) break;
+    }
+    return none;
+  }
+
+  // [extern] __shared__ [__align__(n)] type name[size], other; what comes before it (extern, static) has been found behind us.
+  index shared(index at) {
+    index first = at;
+    bool external = false;
+    while (first > 0 && (is(first - 1, "extern") || is(first - 1, "static") || is(first - 1, "volatile") || is(first - 1, "__device__")))
+      external |= is(--first, "extern");
+    index type = at + 1;
+    std::string alignment = "1";
+    const auto take_alignment = [&](index i) {
+      const index end = matching(i + 1);
+      alignment = flat(i + 2, end);
+      return end + 1;
+    };
+    while (is(type, "__align__") || is(type, "alignas") || is(type, "extern") || is(type, "static")) {
+      external |= is(type, "extern");
+      type = is(type, "__align__") || is(type, "alignas") ? take_alignment(type) : type + 1;
+    }
+    const index name = declared_name(type);
+    if (name == none || name == type) {
+      refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
+      return at;
+    }
+    std::string of;
+    for (index i = type; i < name; ++i) {
+      if (is(i, "__align__") || is(i, "alignas"))
+        i = take_alignment(i) - 1;
+      else
+        (of += of.empty() ? "" : " ") += t_[i].is;
+    }
+    if (first < at && is(at - 1, "volatile")) of = "volatile " + of;
+    index end = name;
+    std::string out;
+    for (index i = name; i < t_.size();) {  // declarators
+      const std::string_view n = t_[i].is;
+      index k = i + 1;
+      while (is(k, "[")) k = matching(k) + 1;
+      const std::string sizes = flat(i + 1, k);
+      if (is(k, "=")) {
+        refuse(at, "a __shared__ variable with an initial value", "an assignment by one thread, and __syncthreads() behind it");
+        return at;
+      }
+      const std::string more = external && k > i + 4 ? flat(matching(i + 1) + 1, k) : "";
+      if (external)
+        declare_dynamic(n, of + more, out);
+      else
+        out += fmt::format("{}auto& {} = {}shared<{} {}, {}, {}>(\"{}\");", out.empty() ? "" : " ", n, ours, of, sizes, alignment,
+                           numbers_++, n);
+      end = k;
+      if (!is(k, ",")) break;
+      i = k + 1;
+    }
+    if (external && in_namespace()) out = ";";
+    if (!external && in_namespace()) {
+      refuse(at, "a __shared__ variable outside of a function", "the declaration inside of the kernel");
+      return at;
+    }
+    for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[first].at ? edits_.erase(e) : e + 1;
+    replace(first, end + 1, out);
+    return end;
+  }
+  void declare_dynamic(std::string_view name, const std::string& type, std::string& out) {
+    const std::string place = fmt::format("{}dynamic_shared<{}>()", ours, type);
+    if (in_namespace())
+      file_wide_[std::string(name)] = "(" + place + ")";
+    else
+      out += fmt::format("auto* const {} = {};", name, place);
+  }
+
+  // Functions lose the word; variables go to a section that tells the checker where they are.
+  index device(index at) {
+    bool constant = is(at, "__constant__"), managed = is(at, "__managed__"), variable = constant || managed, done = false, fixed = false;
+    for (index k = at; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}") && !is(k, ">");) {
+      fixed |= is(k, "const") || is(k, "constexpr");
+      if (is(k, "__device__") || is(k, "__constant__") || is(k, "__managed__")) {
+        drop(at, at + 1);  // the first of them has said it all
+        return at;
+      }
+    }
+    bool function = at > 0 && is(at - 1, "]");  // of a lambda
+    for (index k = at + 1; k < t_.size() && !done && !function; ++k) {
+      if (is(k, "__align__") || is(k, "alignas") || is(k, "__attribute__") || is(k, "decltype") || is(k, "__launch_bounds__"))
+        k = matching(k + 1);
+      else if (is(k, "__constant__"))
+        constant = variable = true;
+      else if (is(k, "__managed__"))
+        managed = variable = true;
+      else if (is(k, "__shared__"))
+        function = true;  // its own word does the work
+      else if (is(k, "const") || is(k, "constexpr"))
+        fixed |= !is(k + 1, "char") || !is(k + 2, "*");
+      else if (is(k, "operator") || is(k, "__global__"))
+        function = true;
+      else if (is(k, "<"))
+        k = matching_angle(k);
+      else if (is(k, "(") || is(k, ";") || is(k, "=") || is(k, "[") || is(k, "{") || is(k, ",")) {
+        function = is(k, "(") && !variable;
+        variable = !function;
+        done = true;
+      }
+    }
+    if (function || !variable || (fixed && !constant) || (fixed && constant))
+      drop(at, at + 1);
+    else
+      replace(at, at + 1, fmt::format("__attribute__((section(\"ap_{}\")))", managed ? "managed" : constant ? "constant" : "device"));
+    return at;
+  }
+
+  std::string assembled() {
+    std::stable_sort(edits_.begin(), edits_.end(), [](const edit& a, const edit& b) { return a.at < b.at; });
+    std::string out;
+    std::size_t at = 0;
+    for (const edit& e : edits_) {
+      if (e.at < at) continue;  // inside of one that replaced it
+      out += source_.substr(at, e.at - at);
+      out += e.text;
+      at = e.at + e.length;
+    }
+    return out += source_.substr(at);
+  }
+
+  std::string_view source_;
+  token_list list_;
+  const std::vector<token>& t_;
+  int& numbers_;
+  std::map<std::string_view, bool> generic_;  // kernels by name: templates, overloaded, or with default arguments
+  std::set<std::string_view> overloaded_;
+  std::map<std::string, std::string, std::less<>> file_wide_;  // extern __shared__ outside of functions
+  std::vector<bool> scopes_;                                   // whether each brace around is a namespace's
+  std::vector<edit> edits_;
+  std::vector<refusal> refused_;
+};
+
+}  // namespace
+
+std::string to_text(const refusal& r) { return fmt::format("{}:{}: {} is not supported here: {}", r.file, r.line, r.what, r.instead); }
+
+translation translate(std::string_view preprocessed, int& numbers) { return pass(preprocessed, numbers).run(); }
+
+}  // namespace antiphase::plain

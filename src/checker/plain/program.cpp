@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <memory>
+
+#include "compile.hpp"
+#include "runtime.hpp"
+#include "src/checker/model.hpp"
+
+namespace antiphase {
+namespace {
+
+constexpr double default_seconds = 60;
+
+struct unload {
+  void operator()(void* library) const { dlclose(library); }
+};
+
+}  // namespace
+
+check_report check_plain(const plain_program& program, check_options options) {
+  if (options.process_seconds == 0) options.process_seconds = default_seconds;
+  const plain::compiled built(program);
+  const std::unique_ptr<void, unload> library(dlopen(built.object().c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (library == nullptr)
+    throw bad_source(fmt::format("the program uses what is not supported here: {}; antiphase check --dialect lists what is", dlerror()));
+  plain::loaded loaded;
+  const auto symbol = [&](const char* name) { return dlsym(library.get(), name); };
+  loaded.main = reinterpret_cast<int (*)(int, char**, char**)>(symbol("main"));
+  Dl_info info{};
+  if (loaded.main == nullptr || dladdr(reinterpret_cast<void*>(loaded.main), &info) == 0 || info.dli_fname != built.object())
+    throw bad_source("the sources have no main(): a program is checked by running it");
+  const auto sections = reinterpret_cast<void (*)(char**)>(symbol("antiphase_plain_sections"));
+  sections(loaded.sections);
+  checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  return check([&](const context& where) { plain::run_main(loaded, program, where); }, options);
+}
+
+}  // namespace antiphase

@@ -1,0 +1,688 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stand-in headers call: CUDA's runtime on the checker's executor. There is one program per process, and one host thread of it.
+#include "runtime.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <antiphase/plain/cooperative_groups.h>
+#include <algorithm>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
+#include <csetjmp>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+
+#include "src/checker/executor.hpp"
+#include "src/checker/places.hpp"
+#include "src/executor/cpu/worker.hpp"
+
+struct antiphase_plain_event {
+  antiphase::checker_detail::model::launches after;
+  bool recorded = false;
+};
+
+namespace antiphase::plain {
+namespace {
+
+using checker_detail::access_kind;
+using checker_detail::model;
+
+constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
+constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
+constexpr std::size_t most_shared = 227 * 1024;
+
+struct shared_size {
+  std::size_t bytes, align;
+  const char* name = "";
+};
+std::vector<shared_size>& shared_sizes() {
+  static std::vector<shared_size> all;
+  return all;
+}
+
+struct allocation {
+  std::size_t bytes = 0;
+  memory_kind kind = memory_kind::device;
+  place where;
+};
+struct waiting_copy {  // to the host's memory, not waited for
+  std::uintptr_t low = 0, high = 0;
+  cudaStream_t on = nullptr;
+  place where;
+};
+
+struct running {
+  const executor* on = nullptr;
+  model* m = nullptr;
+  loaded program;
+  std::uint64_t most_threads = 0;
+  dim3 grid, block;  // of the launch under way
+  bool together = false;
+  std::size_t dynamic = 0, placed = 0;
+  std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
+  std::map<void*, allocation> allocations;
+  std::set<void*> host_memory;
+  std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
+  std::vector<waiting_copy> waiting;
+  cudaError_t error = cudaSuccess;
+  bool sampled = false;
+  std::uint64_t launches = 0, seed = 0;
+  std::uintptr_t streams = 0;
+  std::jmp_buf end;
+  std::exception_ptr thrown;
+  int exit_code = 0;
+};
+running now;
+
+// Leaves the program's main for good.
+[[noreturn]] void end_run(std::exception_ptr why) {
+  now.thrown = std::move(why);
+  std::longjmp(now.end, 1);
+}
+[[noreturn]] void end_run(const std::string& why) { end_run(std::make_exception_ptr(std::runtime_error(why))); }
+
+bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
+bool is_variable(const void* p) {
+  return within(p, now.program.sections) || within(p, now.program.sections + 2) || within(p, now.program.sections + 4);
+}
+bool of_device(const void* p) {
+  return reinterpret_cast<std::uintptr_t>(p) - now.m->memory().lowest() < now.m->memory().size() || is_variable(p);
+}
+bool is_managed(const void* p) {
+  if (within(p, now.program.sections + 4)) return true;
+  const auto after = now.allocations.upper_bound(const_cast<void*>(p));
+  if (after == now.allocations.begin()) return false;
+  const auto& [start, a] = *std::prev(after);
+  return a.kind == memory_kind::managed && p < static_cast<char*>(start) + a.bytes + 256;
+}
+std::string variable_name(const void* p) {
+  Dl_info info{};
+  return dladdr(p, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "without a name";
+}
+
+// Which variable of a block lies at an offset in its shared memory, or just before it.
+std::string shared_place(std::size_t offset) {
+  const auto text = [&](std::string_view name, std::size_t start, std::size_t bytes) {
+    return offset - start < bytes
+               ? fmt::format("{}, byte {} of {} in shared memory", name, offset - start, bytes)
+               : fmt::format("{} bytes behind the end of {}, {} bytes of shared memory", offset - start - bytes, name, bytes);
+  };
+  std::string found = text("the launch's dynamic memory", 0, now.dynamic);
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < now.offsets.size(); ++i) {
+    const std::size_t start = now.offsets[i];
+    const shared_size& s = shared_sizes()[i];
+    if (start == 0) continue;
+    if (start <= offset && start >= best) found = text(s.name, best = start, s.bytes);
+    if (offset < start && start - offset <= gap / 2 && offset >= now.dynamic)
+      return fmt::format("{} bytes before {} in shared memory", start - offset, s.name);
+  }
+  return found;
+}
+
+// What kernels may read of the program's image: constants, tables of virtual functions.
+bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind);
+bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
+
+void touched(const void* p, std::size_t bytes, access_kind kind, const void* code) {
+  model& m = *now.m;
+  if (!of_device(p)) {
+    if (now.waiting.empty()) return;
+    const auto low = reinterpret_cast<std::uintptr_t>(p);
+    const auto copy =
+        std::find_if(now.waiting.begin(), now.waiting.end(), [&](const waiting_copy& w) { return low < w.high && low + bytes > w.low; });
+    if (copy == now.waiting.end()) return;
+    m.note(finding_kind::race, "", m.number_of_code(code),
+           fmt::format("{} by the host of memory that cudaMemcpyAsync fills", kind == access_kind::read ? "read" : "write"), "host memory",
+           fmt::format("cudaStreamSynchronize() or cudaDeviceSynchronize() behind the copy in line {}", copy->where.line()));
+    now.waiting.erase(copy);
+    return;
+  }
+  if (is_managed(p)) return m.host_touch(p, bytes, kind, code);
+  m.note(finding_kind::outside_memory, "", m.number_of_code(code),
+         fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
+         is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
+         is_variable(p) ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it"
+                        : "cudaMemcpy(): the host has no access to it");
+  end_run(std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
+}
+
+cudaError_t fails(cudaError_t e) {
+  if (e != cudaSuccess) now.error = e;
+  return e;
+}
+
+void refuse_launch(const char* name, place where, std::string what, std::string instead, cudaError_t e) {
+  now.m->note(finding_kind::bad_launch, name, now.m->number_of(where), std::move(what), "", std::move(instead));
+  fails(e);
+}
+
+bool fits(const char* name, const config& c, const void* entry, place where) {
+  const auto refuse = [&](const std::string& what, const std::string& instead) {
+    refuse_launch(name, where, what, instead, cudaErrorInvalidConfiguration);
+    return false;
+  };
+  const std::uint64_t threads = std::uint64_t{c.block.x} * c.block.y * c.block.z, blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
+  if (threads == 0 || blocks == 0)
+    return refuse(fmt::format("a launch of {} x {} x {} blocks of {} x {} x {} threads", c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y,
+                              c.block.z),
+                  "at least one block, of at least one thread");
+  if (threads > 1024 || c.block.z > 64)
+    return refuse(fmt::format("a launch of {} x {} x {} threads a block", c.block.x, c.block.y, c.block.z),
+                  "at most 1024 threads a block, 64 of them along z");
+  if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
+    return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z), "at most 65535 blocks along y and z");
+  const auto allowed = now.allowed.find(entry);
+  const std::size_t most = allowed != now.allowed.end() ? std::max<std::size_t>(static_cast<std::size_t>(allowed->second), static_shared)
+                           : entry == nullptr && !now.allowed.empty() ? most_shared
+                                                                      : static_shared;
+  if (c.shared > most)
+    return refuse(
+        fmt::format("a launch with {} bytes of dynamic shared memory", c.shared),
+        fmt::format("at most {}; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to {}", most,
+                    most_shared));
+  return true;
+}
+
+// The first and the last block, and others that change from run to run.
+std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t most, unsigned seed) {
+  std::set<std::uint64_t> some{0, blocks - 1};
+  std::mt19937_64 draw(seed + 977 * now.seed);
+  while (some.size() < std::max<std::uint64_t>(most, 2)) some.insert(draw() % blocks);
+  return {some.begin(), some.end()};
+}
+
+}  // namespace
+
+// device ------------------------------------------------------------------------------------------------------------------------------
+
+bool on_device() noexcept { return now.m != nullptr && now.m->current() != nullptr; }
+uint3 thread_idx() noexcept {
+  const auto i = static_cast<unsigned>(machine::current->index);
+  return {i % now.block.x, i / now.block.x % now.block.y, i / now.block.x / now.block.y};
+}
+uint3 block_idx() noexcept {
+  const extent3 b = machine::current->block->index;
+  return {b.x, b.y, b.z};
+}
+dim3 block_dim() noexcept { return now.block; }
+dim3 grid_dim() noexcept { return now.grid; }
+int lane() noexcept { return machine::current->index % 32; }
+
+int register_shared(std::size_t bytes, std::size_t align) {
+  shared_sizes().push_back({bytes, align, ""});
+  return static_cast<int>(shared_sizes().size()) - 1;
+}
+void* shared_memory(const int* number, const char* name) noexcept {
+  std::size_t& offset = now.offsets[static_cast<std::size_t>(*number)];
+  shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
+  if (offset == 0) {
+    s.name = name;
+    offset = (now.placed + gap + s.align - 1) / s.align * s.align;
+    now.placed = offset + s.bytes;
+  }
+  unsigned char* const p = machine::current->block->shared + offset;
+  now.m->begin_shared_variable(p, s.bytes);
+  return p;
+}
+void* dynamic_shared_memory(std::size_t) {
+  unsigned char* const p = machine::current->block->shared;
+  now.m->begin_shared_variable(p, now.dynamic);
+  return p;
+}
+
+void fence(scope reach) {
+  machine::next_scope = reach;
+  now.m->fence(checker_detail::order::total);
+}
+unsigned vote(unsigned mask, bool predicate, place where) {
+  const unsigned char mine = predicate;
+  const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
+  const unsigned there = cpu_detail::here().home->lanes[static_cast<std::size_t>(machine::current->index / 32)];
+  unsigned votes = 0;
+  for (int lane = 0; lane < 32; ++lane)
+    if ((mask & there & 1u << lane) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
+  return votes;
+}
+void exchange(unsigned mask, void* value, int bytes, int from, place where) {
+  auto* const at = static_cast<unsigned char*>(value);
+  for (int done = 0; done < bytes; done += machine::exchange_bytes) {
+    const int some = std::min(bytes - done, machine::exchange_bytes);
+    const machine::exchange_slot* all = machine::warp_exchange(mask, at + done, some, where);
+    std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
+  }
+}
+std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
+                     unchanged same, place where) {
+  cpu_detail::thread_state& self = cpu_detail::here();
+  self.code = __builtin_return_address(0);
+  self.owner->give_way(self);  // others may go first, but nobody comes in between from here on
+  model& m = *now.m;
+  const auto size = static_cast<std::size_t>(bytes);
+  std::uint64_t before = 0;
+  const bool there = m.is_followed(p, size);
+  if (there) std::memcpy(&before, p, size);
+  const std::uint64_t after = there ? change(before, with) : 0;
+  machine::next_scope = reach;
+  m.atomic(p, size, true, same == unchanged::is_written || after != before, static_cast<checker_detail::order>(how), self.code);
+  if (!there) return 0;
+  std::memcpy(p, &after, size);
+  if (after == before) {
+    self.owner->loaded(self, p, before, where);  // it may be a loop's that waits
+  } else {
+    self.loads.something_else();
+    self.owner->note_write();
+  }
+  return before;
+}
+// Arrivals are counted in memory of the device, as a program of its own would do it.
+void grid_barrier(place where) {
+  if (!now.together) machine::trap("this_grid().sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel()", where);
+  static unsigned* words = nullptr;  // arrived, phase
+  model& m = *now.m;
+  if (words == nullptr) {
+    const unsigned zeros[2] = {};
+    words = static_cast<unsigned*>(now.on->allocate(sizeof zeros));
+    m.follow_as_written(words, sizeof zeros);
+  }
+  machine::block_barrier(where);
+  if (machine::current->index == 0) {
+    const void* code = __builtin_return_address(0);
+    const auto blocks = static_cast<unsigned>(machine::current->block->grid.count());
+    m.atomic(&words[0], sizeof words[0], true, true, checker_detail::order::both, code);
+    if (const unsigned phase = words[1]; ++words[0] == blocks) {
+      m.atomic(&words[1], sizeof words[1], true, true, checker_detail::order::both, code);
+      words[0] = 0;
+      ++words[1];
+    } else {
+      while (words[1] == phase) machine::yield(where);
+      m.atomic(&words[1], sizeof words[1], true, false, checker_detail::order::acquire, code);
+    }
+    machine::polled();
+  }
+  machine::block_barrier(where);
+}
+
+// launches ----------------------------------------------------------------------------------------------------------------------------
+
+void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
+            const void* params) {
+  if (!fits(name, c, entry, where)) return;
+  model& m = *now.m;
+  now.grid = c.grid;
+  now.block = c.block;
+  now.together = c.together;
+  now.dynamic = c.shared;
+  now.placed = (c.shared + 15) / 16 * 16;
+  now.offsets.assign(shared_sizes().size(), 0);
+  std::size_t room = now.placed + gap;
+  for (const shared_size& s : shared_sizes()) room += s.bytes + s.align + gap;
+  const kernel k{.name = name,
+                 .threads = static_cast<int>(c.block.x * c.block.y * c.block.z),
+                 .shared_bytes = room,
+                 .shared = shared_kind::dynamic,
+                 .blocks = c.together ? residency::together : residency::any,
+                 .params_bytes = bytes,
+                 .body = body};
+  const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
+  const std::uint64_t most =
+      now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
+  std::vector<std::uint64_t> chosen;
+  if (blocks > most && !c.together) {
+    m.say(fmt::format(
+        "of the {} blocks of kernel {}, {} run: the first, the last, and others that differ from run to run; what the rest would "
+        "have written is missing, so that results are not judged. --blocks all runs them all",
+        blocks, name, most));
+    chosen = chosen_blocks(blocks, most, static_cast<unsigned>(++now.launches));
+    now.sampled = true;
+    m.forgive_unwritten();
+  }
+  checker_detail::choose_blocks(*now.on, std::move(chosen));
+  try {
+    now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
+  } catch (...) {
+    end_run(std::current_exception());
+  }
+  if (const std::size_t used = now.placed - (c.shared + 15) / 16 * 16; used > 0) {
+    std::size_t variables = 0;
+    for (std::size_t i = 0; i < now.offsets.size(); ++i) variables += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
+    if (variables > static_shared)
+      refuse_launch(name, where, fmt::format("{} bytes of __shared__ variables", variables),
+                    fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
+  }
+}
+
+// host --------------------------------------------------------------------------------------------------------------------------------
+
+cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where) {
+  try {
+    *to = now.on->allocate(bytes);
+  } catch (const device_error&) {
+    *to = nullptr;
+    return fails(cudaErrorMemoryAllocation);
+  }
+  now.allocations[*to] = {bytes, kind, where};
+  return cudaSuccess;
+}
+cudaError_t release(void* p, place where) {
+  if (p == nullptr) return cudaSuccess;
+  synchronize(nullptr, true);
+  if (now.allocations.erase(p) == 0) {
+    now.m->note(finding_kind::outside_memory, "", now.m->number_of(where), "cudaFree() of what is not allocated", "",
+                "a pointer that cudaMalloc() returned, once");
+    return fails(cudaErrorInvalidValue);
+  }
+  now.on->deallocate(p);
+  return cudaSuccess;
+}
+cudaError_t host_allocate(void** to, std::size_t bytes) {
+  *to = std::malloc(bytes > 0 ? bytes : 1);
+  now.host_memory.insert(*to);
+  return cudaSuccess;
+}
+cudaError_t host_release(void* p) {
+  if (now.host_memory.erase(p) > 0) std::free(p);
+  return cudaSuccess;
+}
+
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
+  const bool to_device = of_device(to), from_device = of_device(from);
+  const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
+             wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const auto wrong = [&](bool is, bool wanted, const void* p) { return kind != cudaMemcpyDefault && is != wanted && !is_managed(p); };
+  model& m = *now.m;
+  if (bytes > 0 && (wrong(to_device, wanted_to, to) || wrong(from_device, wanted_from, from))) {
+    m.note(finding_kind::bad_copy, "", m.number_of(where), "a copy whose kind does not fit its pointers",
+           fmt::format("to {}, from {}", to_device ? "device memory" : "host memory", from_device ? "device memory" : "host memory"),
+           "the cudaMemcpyKind of what the pointers are");
+    return fails(cudaErrorInvalidValue);
+  }
+  m.host_place = where;
+  if (to_device && from_device)
+    now.on->copy(to, from, bytes, on);
+  else if (to_device)
+    now.on->copy_in(to, from, bytes, on);
+  else if (from_device)
+    now.on->copy_out(to, from, bytes, on);
+  else
+    std::memmove(to, from, bytes);
+  m.host_place = {};
+  if (when == returns::when_done && !(to_device && from_device)) synchronize(on, false);
+  if (when == returns::at_once && from_device && !to_device && now.host_memory.contains(to)) {
+    const auto low = reinterpret_cast<std::uintptr_t>(to);
+    now.waiting.push_back({low, low + bytes, on, where});
+  }
+  return cudaSuccess;
+}
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
+                      cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
+  for (std::size_t i = 0; i < height; ++i)
+    if (const cudaError_t e =
+            copy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width, kind, on, when, where);
+        e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
+cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns, place where) {
+  if (bytes == 0) return cudaSuccess;
+  if (!of_device(p)) {
+    now.m->note(finding_kind::bad_copy, "", now.m->number_of(where), "cudaMemset() of host memory", "", "a pointer to device memory");
+    return fails(cudaErrorInvalidValue);
+  }
+  const std::vector<char> all(bytes, static_cast<char>(value));
+  now.m->host_place = where;
+  now.on->copy_in(p, all.data(), bytes, on);
+  now.m->host_place = {};
+  return cudaSuccess;
+}
+cudaError_t synchronize(cudaStream_t on, bool all) {
+  now.m->synchronize(on);
+  std::erase_if(now.waiting, [&](const waiting_copy& w) { return all || on == nullptr || w.on == on; });
+  return cudaSuccess;
+}
+
+cudaError_t create_stream(cudaStream_t* s) {
+  *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
+  return cudaSuccess;
+}
+cudaError_t create_event(cudaEvent_t* e) {
+  *e = new antiphase_plain_event;
+  return cudaSuccess;
+}
+cudaError_t destroy_event(cudaEvent_t e) {
+  delete e;
+  return cudaSuccess;
+}
+cudaError_t record(cudaEvent_t e, cudaStream_t on) {
+  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  e->after = now.m->recorded(on);
+  e->recorded = true;
+  return cudaSuccess;
+}
+cudaError_t wait_for(cudaStream_t on, cudaEvent_t e) {
+  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  now.m->order_after(on, e->after);
+  return cudaSuccess;
+}
+cudaError_t synchronize(cudaEvent_t e) {
+  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  now.m->synchronize(e->after);
+  std::erase_if(now.waiting, [&](const waiting_copy& w) {
+    return std::any_of(e->after.begin(), e->after.end(), [&](const auto& p) { return p.on == w.on; });
+  });
+  return cudaSuccess;
+}
+
+cudaError_t last_error(bool forget) { return forget ? std::exchange(now.error, cudaSuccess) : now.error; }
+cudaError_t reset_device() {
+  synchronize(nullptr, true);
+  for (const auto& [p, a] : now.allocations) now.on->deallocate(p);
+  now.allocations.clear();
+  return cudaSuccess;
+}
+cudaError_t properties(cudaDeviceProp* p) {
+  *p = {};
+  std::strcpy(p->name, "antiphase's simulated device");
+  p->totalGlobalMem = checker_detail::shadow::global_bytes;
+  p->sharedMemPerBlock = static_shared;
+  p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+  p->warpSize = 32;
+  p->memPitch = 0x7FFFFFFF;
+  p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
+  p->maxThreadsDim[2] = 64;
+  p->maxGridSize[0] = 0x7FFFFFFF;
+  p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+  p->clockRate = 1'000'000;
+  p->totalConstMem = 65536;
+  std::tie(p->major, p->minor) = std::pair(9, 0);
+  p->multiProcessorCount = 4;
+  p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch = p->unifiedAddressing = p->canMapHostMemory =
+      p->deviceOverlap = 1;
+  p->asyncEngineCount = 2;
+  p->memoryClockRate = 1'000'000;
+  p->memoryBusWidth = 1024;
+  p->l2CacheSize = 1 << 22;
+  p->maxThreadsPerMultiProcessor = 2048;
+  p->sharedMemPerMultiprocessor = most_shared + 1024;
+  p->sharedMemPerBlockOptin = most_shared;
+  return cudaSuccess;
+}
+cudaError_t attribute(int* value, cudaDeviceAttr a) {
+  cudaDeviceProp p;
+  properties(&p);
+  switch (a) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
+    case cudaDevAttrWarpSize: *value = 32; break;
+    case cudaDevAttrClockRate: *value = p.clockRate; break;
+    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(most_shared); break;
+    default: *value = 1;
+  }
+  return cudaSuccess;
+}
+cudaError_t allow_shared(const void* entry, int bytes) {
+  if (bytes < 0 || bytes > static_cast<int>(most_shared)) return fails(cudaErrorInvalidValue);
+  now.allowed[entry] = bytes;
+  return cudaSuccess;
+}
+
+namespace {
+struct error_row {
+  cudaError_t e;
+  const char *name, *text;
+};
+constexpr error_row errors[] = {{cudaSuccess, "cudaSuccess", "no error"},
+                                {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+                                {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+                                {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+                                {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+                                {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"}};
+}  // namespace
+const char* error_name(cudaError_t e) {
+  for (const error_row& r : errors)
+    if (r.e == e) return r.name;
+  return "cudaErrorUnknown";
+}
+const char* error_text(cudaError_t e) {
+  for (const error_row& r : errors)
+    if (r.e == e) return r.text;
+  return "unknown error";
+}
+
+// runs --------------------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
+  struct range {
+    std::uintptr_t low, high;
+  };
+  static const std::vector<range> constant = [] {
+    std::vector<range> all;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* to) {
+          for (int i = 0; i < info->dlpi_phnum; ++i) {
+            const auto& h = info->dlpi_phdr[i];
+            if ((h.p_type == PT_LOAD && (h.p_flags & PF_W) == 0) || h.p_type == PT_GNU_RELRO)
+              static_cast<std::vector<range>*>(to)->push_back({info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz});
+          }
+          return 0;
+        },
+        &all);
+    return all;
+  }();
+  if (kind == access_kind::read &&
+      std::any_of(constant.begin(), constant.end(), [&](const range& r) { return address >= r.low && address + bytes <= r.high; }))
+    return true;
+  Dl_info info{};
+  const bool of_program =
+      dladdr(reinterpret_cast<void*>(address), &info) != 0 && reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
+  return !of_program && machine_allows(address, bytes, kind);
+}
+
+void report_leaks() {
+  for (const auto& [p, a] : now.allocations)
+    now.m->note(finding_kind::leak, "", now.m->number_of(a.where), fmt::format("{} bytes of device memory were never given back", a.bytes),
+                "", "cudaFree() before the program ends");
+}
+
+}  // namespace
+
+void run_main(const loaded& program, const plain_program& of, const context& where) {
+  model& m = checker_detail::model_of(where.runs_on());
+  now.on = &where.runs_on();
+  now.m = &m;
+  now.program = program;
+  now.most_threads = of.most_threads;
+  now.seed = checker_detail::seed_of(where.runs_on());
+  machine_allows = m.host_allows;
+  m.host_allows = image_allows;
+  m.host_touches = touched;
+  m.shared_place = shared_place;
+  m.variable_name = variable_name;
+  m.follow_shared_variables();
+  const auto all = std::minmax(
+      {program.sections[0], program.sections[1], program.sections[2], program.sections[3], program.sections[4], program.sections[5]});
+  m.follow_variables(reinterpret_cast<std::uintptr_t>(all.first), reinterpret_cast<std::uintptr_t>(all.second));
+  static std::vector<std::string> words;
+  static std::vector<char*> argv;
+  words.assign(1, of.sources.front());
+  words.insert(words.end(), of.arguments.begin(), of.arguments.end());
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  checker_detail::active = &m;
+  if (setjmp(now.end) == 0) now.exit_code = program.main(static_cast<int>(words.size()), argv.data(), environ);
+  checker_detail::active = nullptr;
+  m.host_touches = nullptr;
+  if (now.thrown) std::rethrow_exception(now.thrown);
+  if (now.exit_code != 0) {
+    if (now.sampled) return;  // it has missed the blocks that did not run
+    throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
+                                         now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
+  }
+  report_leaks();
+}
+
+}  // namespace antiphase::plain
+
+// What the compiler and the prelude lead here -----------------------------------------------------------------------------------------
+
+using namespace antiphase;
+
+extern "C" {
+
+[[noreturn]] void antiphase_plain_exit(int code) {
+  plain::now.exit_code = code;
+  std::longjmp(plain::now.end, 1);
+}
+[[noreturn]] void antiphase_plain_abort() { plain::end_run("the program called abort()"); }
+[[noreturn]] void antiphase_plain_assert(const char* what, const char* file, unsigned line, const char*) {
+  const std::string said = fmt::format("assertion failed: {}", what);
+  auto& m = *plain::now.m;
+  if (m.current() == nullptr) plain::end_run(fmt::format("{}:{}: {}", checker_detail::shown(file), line, said));
+  m.note_here(finding_kind::gave_up, m.number_of_code(__builtin_return_address(0)), said, "", "");
+  m.stop("an assertion failed");
+  __builtin_unreachable();
+}
+
+struct ubsan_place {
+  const char* file;
+  unsigned line, column;
+};
+struct ubsan_type {
+  unsigned short kind, info;
+  char name[1];
+};
+struct ubsan_mismatch {
+  ubsan_place at;
+  const ubsan_type* type;
+  unsigned char log_alignment, access;
+};
+struct ubsan_bounds {
+  ubsan_place at;
+  const ubsan_type *array, *index;
+};
+void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
+  auto& m = *plain::now.m;
+  if (m.current() == nullptr || p == 0) return;
+  const unsigned alignment = 1u << data->log_alignment;
+  m.note_here(finding_kind::misaligned, m.number_of_code(__builtin_return_address(0)), fmt::format("access of type {}", data->type->name),
+              fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment),
+              fmt::format("an address that is a multiple of {}", alignment));
+  m.stop("a misaligned access");
+}
+void __ubsan_handle_out_of_bounds(ubsan_bounds* data, std::uintptr_t index) {
+  auto& m = *plain::now.m;
+  if (m.current() == nullptr) return;
+  m.note_here(finding_kind::outside_memory, m.number_of_code(__builtin_return_address(0)),
+              fmt::format("index {} of {}", static_cast<long>(static_cast<int>(index)), data->array->name), "",
+              "an index within the array");
+}
+
+}  // extern "C"

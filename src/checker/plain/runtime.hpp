@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of a plain CUDA program: its main on the checker's executor.
+#pragma once
+#include <antiphase/context.hpp>
+#include <antiphase/plain_cuda.hpp>
+
+namespace antiphase::plain {
+
+struct loaded {
+  int (*main)(int, char**, char**) = nullptr;
+  char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
+};
+
+// In a process of its own. Throws what the program did wrong.
+void run_main(const loaded& program, const plain_program& of, const context& where);
+
+}  // namespace antiphase::plain

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks programs in plain CUDA, each as it is and with -D BROKEN.
+
+    run_programs.py TOOL FOLDER [NAME ...]
+
+As it is, a program is clean. Broken, one of the findings is of the kind and in the line that a comment in it says:
+// FOUND: race, or // FOUND: race or overwritten in use. Exit status: 0 all are so, 1 not.
+"""
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+SCHEDULES = "6"
+MARK = re.compile(r"// FOUND: (.*)$")
+
+
+def check(tool, program, *options):
+    command = [tool, "check", program.name, *options, "--schedules", SCHEDULES, "--workers", "1", "--json"]
+    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=120)
+    if done.returncode not in (0, 5):
+        return done.returncode, done.stderr
+    return done.returncode, json.loads(done.stdout)["programs"][0]["findings"]
+
+
+def told(findings):
+    return "; ".join(f"{f['kind']} in line {f['access']['at']['line']} ({f['access']['action']}, {f['memory']})" for f in findings) if isinstance(findings, list) else findings
+
+
+def faults_of(tool, program):
+    status, findings = check(tool, program)
+    if status != 0:
+        yield f"{program.name} as it is: exit code {status}: {told(findings)}"
+    marks = [(number, match.group(1).split(" or ")) for number, line in enumerate(program.read_text().splitlines(), 1) if (match := MARK.search(line))]
+    status, findings = check(tool, program, "-D", "BROKEN")
+    if status != 5:
+        yield f"{program.name} broken: exit code {status}: {told(findings)}"
+        return
+    for number, kinds in marks:
+        if not any(f["kind"] in kinds and (f["access"]["at"]["line"] == number and f["access"]["at"]["file"] == program.name) for f in findings):
+            yield f"{program.name} broken: expected {' or '.join(kinds)} in line {number}: {told(findings)}"
+
+
+def main():
+    tool, folder, names = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+    programs = sorted(folder.glob("*.cu")) if not names else [folder / f"{name}.cu" for name in names]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        faults = [fault for faults in pool.map(lambda p: list(faults_of(tool, p)), programs) for fault in faults]
+    for fault in faults:
+        print(fault)
+    print(f"{len(programs)} programs, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+sys.exit(main())

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase check my.cu as a process: what it says, its exit codes, replays."""
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOL = sys.argv.pop(1)
+PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+QUICK = ("--schedules", "2", "--workers", "1")
+KERNEL = "__global__ void k(int* x, int n) { if (n > 0) x[threadIdx.x] = n; }\n"
+
+
+class Plain(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def check(self, *arguments, **others):
+        return subprocess.run([TOOL, "check", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120, **others)
+
+    def source(self, text, name="my.cu"):
+        (self.folder / name).write_text(text)
+        return name
+
+    def test_arguments_and_output(self):
+        name = self.source('#include <cstdio>\nint main(int argc, char** argv) { std::printf("%d %s\\n", argc, argv[2]); return argc == 3 ? 0 : 7; }\n')
+        done = self.check(name, *QUICK, "--", "one", "--two")
+        self.assertEqual((done.returncode, done.stderr), (0, "3 --two\n"))
+        self.assertRegex(done.stdout, r"^my\.cu +no finding in 2 schedules")
+        done = self.check(name, *QUICK, "--quiet")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("wrong result", done.stdout)
+
+    def test_json_and_replay(self):
+        done = self.check(str(PROGRAMS / "reduction.cu"), "-DBROKEN", "--json", "--schedules", "5")
+        self.assertEqual(done.returncode, 5)
+        program = json.loads(done.stdout)["programs"][0]
+        finding = next(f for f in program["findings"] if f["kind"] == "race")
+        self.assertEqual((finding["kernel"], program["schedules"]), ("sum", 5))
+        self.assertRegex(finding["memory"], r"^the launch's dynamic memory, byte \d+ of 512 in shared memory$")
+        words = shlex.split(finding["replay"])
+        self.assertEqual(words[:3], ["antiphase", "check", str(PROGRAMS / "reduction.cu")])
+        again = json.loads(self.check(*words[2:], "--json").stdout)["programs"][0]
+        self.assertEqual(again["schedules"], 1)
+        self.assertIn((finding["kind"], finding["access"]["at"]), [(f["kind"], f["access"]["at"]) for f in again["findings"]])
+
+    def test_options_of_the_compiler_and_several_sources(self):
+        (self.folder / "inc").mkdir()
+        self.source("#pragma once\nvoid run(int);\n", "inc/run.h")
+        one = self.source('#include "run.h"\n' + KERNEL + "void run(int n) { int* x; cudaMalloc(&x, 128); k<<<1, 32>>>(x, n); cudaDeviceSynchronize(); cudaFree(x); }\n")
+        two = self.source('#include <run.h>\nint main() { run(N); }\n', "main.cpp")
+        done = self.check(one, two, "-I", "inc", "-DN=4", *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_faulty_source(self):
+        done = self.check(self.source("int main() {\n  return nothing;\n}\n"))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("my.cu:2:10: error:", done.stderr)
+        self.assertIn("return nothing;", done.stderr)
+        done = self.check("none.cu")
+        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cu'\n"))
+        done = self.check(self.source("int f();\n"))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("no main()", done.stderr)
+
+    def test_what_is_not_supported(self):
+        done = self.check(self.source('__global__ void k() {\n  asm volatile("bar.sync 0;");\n}\ntexture<float> t;\nint main() {}\n'))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("my.cu:2: inline PTX (asm) is not supported here: use ", done.stderr)
+        self.assertIn("my.cu:4: texture is not supported here: use a pointer", done.stderr)
+        done = self.check(self.source("#include <cublas_v2.h>\nint main() {}\n"))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("my.cu:1", done.stderr)
+        self.assertIn("cuBLAS", done.stderr)
+
+    def test_no_compiler(self):
+        done = self.check(self.source("int main() {}\n"), env={**os.environ, "CXX": "no-such-compiler"})
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("'no-such-compiler' does not start", done.stderr)
+
+    def test_each_run_begins_anew(self):
+        name = self.source("static int runs;\n__device__ int count;\n__global__ void k() { atomicAdd(&count, 1); }\n"
+                           "int main() { int n; k<<<1, 32>>>(); cudaMemcpyFromSymbol(&n, count, 4); return ++runs == 1 && n == 32 ? 0 : 1; }\n")
+        done = self.check(name, "--schedules", "4")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_ends_of_programs(self):
+        for body, said in (("exit(3);", "the program ended with 3"), ("abort();", "abort()"), ("int* p = nullptr; *(volatile int*)p = 1;", "Segmentation fault"),
+                           ("for (;;) sleep(1);", "had not ended after 1 seconds")):
+            with self.subTest(body):
+                done = self.check(self.source("#include <cstdlib>\n#include <unistd.h>\nint main() { " + body + " }\n"), "--schedules", "1", "--seconds", "1", "--quiet")
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertIn(said, done.stdout)
+
+    def test_large_launches_are_sampled(self):
+        text = KERNEL.replace("x[threadIdx.x]", "x[blockIdx.x * 32 + threadIdx.x]") + """int main() {
+  int *x, h, n = 500;
+  cudaMalloc(&x, 128 * n), k<<<n, 32>>>(x, 1), cudaMemcpy(&h, x + 32 * 250, 4, cudaMemcpyDeviceToHost), cudaFree(x);
+  return h != 1;
+}
+"""
+        name = self.source(text)
+        done = self.check(name, *QUICK, "--blocks", "320")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("note: of the 500 blocks of kernel k, 10 run", done.stdout)
+        done = self.check(name, *QUICK, "--blocks", "all")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("note", done.stdout)
+        self.assertEqual(self.check(name, "--blocks", "few").returncode, 2)
+
+    def test_interrupted(self):
+        name = self.source("#include <unistd.h>\n" + KERNEL + "int main() { int* x; cudaMalloc(&x, 100); k<<<1, 32>>>(x, 1); cudaFree(x); }\n")
+        tool = subprocess.Popen([TOOL, "check", name, "--schedules", "100000", "--workers", "1", "--json"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(4)
+        tool.send_signal(signal.SIGINT)
+        out, _ = tool.communicate(timeout=30)
+        self.assertEqual(tool.returncode, 130)
+        result = json.loads(out)
+        self.assertTrue(result["partial"])
+        self.assertEqual(result["programs"][0]["findings"][0]["kind"], "access outside memory")
+
+    def test_the_example_of_the_docs(self):
+        done = subprocess.run([TOOL, "check", "examples/plain_cuda/sum.cu", "--quiet"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 5)
+        places = re.compile(r"^(?:\d+\. [^,]*|  missing .*| +at .*)", re.MULTILINE)  # what does not depend on the compiler
+        self.assertEqual(places.findall(done.stdout), places.findall((ROOT / "examples/plain_cuda/output.txt").read_text()))
+
+    def test_dialect(self):
+        text = self.check("--dialect").stdout
+        groups = json.loads(self.check("--dialect", "--json").stdout)["dialect"]
+        for group in groups:
+            self.assertIn(group["name"], text)
+            for entry in group["entries"]:
+                self.assertIn(entry["names"], text)
+
+
+unittest.main()

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommand check on programs in plain CUDA.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/plain_cuda.hpp>
+#include <charconv>
+#include <chrono>
+
+#include "tool/base/errors.hpp"
+#include "tool/commands/check/check.hpp"
+#include "tool/files/file_handle.hpp"
+#include "tool/measure/provenance.hpp"
+#include "tool/program/console.hpp"
+#include "tool/program/unfinished.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+// A word as a shell takes it.
+std::string quoted_for_shell(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:@%") ==
+                                          std::string::npos;
+  if (plain) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+plain_program program_of(const check_request& r) {
+  plain_program p;
+  const auto end = std::find_if_not(r.kernels.begin(), r.kernels.end(), is_source);
+  p.sources.assign(r.kernels.begin(), end);
+  p.arguments.assign(end, r.kernels.end());
+  p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
+  p.compiler_options = r.compiler_options;
+  if (r.blocks == "all") {
+    p.most_threads = 0;
+  } else if (!r.blocks.empty()) {
+    const auto [stop, failed] = std::from_chars(r.blocks.data(), r.blocks.data() + r.blocks.size(), p.most_threads);
+    if (failed != std::errc{} || stop != r.blocks.data() + r.blocks.size() || p.most_threads == 0)
+      throw bad_request(fmt::format("--blocks '{}': expected all, or a number of threads from 1 on", r.blocks));
+  }
+  return p;
+}
+
+// What a replay needs again, beside the schedule, which is put behind it.
+std::string command_of(const check_request& r, const plain_program& p) {
+  std::string command = "antiphase check";
+  for (const std::string& s : p.sources) command += " " + quoted_for_shell(s);
+  for (const std::string& o : p.compiler_options) command += " " + quoted_for_shell(o);
+  if (!r.blocks.empty()) command += " --blocks " + r.blocks;
+  return command;
+}
+
+}  // namespace
+
+void run_check_plain(const check_request& r) {
+  const plain_program program = program_of(r);
+  check_options options;
+  for (const auto& [name, value] : r.settings) set_option(options, name, value);
+  options.process_seconds = r.seconds;
+  options.output = r.common.quiet || r.common.json ? program_output::none : program_output::first_run;
+  const std::string command = command_of(r, program), name = program.sources.front();
+  std::string behind;
+  for (const std::string& a : program.arguments) behind += " " + quoted_for_shell(a);
+  if (!behind.empty()) behind = " --" + behind;
+
+  const auto entry_of = [&](const check_report& report, double seconds) {
+    json entry{{"program", name}, {"seconds", seconds}};
+    entry.update(json::parse(to_json(report, command, behind)));
+    entry.erase("schema");
+    return json::array({entry});
+  };
+  const json document{{"schema", 1}, {"command", "check"}, {"commit", built_from()}};
+  const int planned = options.exhaustive > 0 ? 0 : options.schedules;
+  unfinished_results so_far(r.common, document, "programs", static_cast<std::size_t>(std::max(planned, 1)), "runs");
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const bool watched = who_watches(r.common) == audience::person;
+  if (watched) complain("compiling " + name);
+  double told = 0;
+  options.progress = [&](const check_report& report) {
+    so_far.show(
+        static_cast<std::size_t>(report.runs), [&] { return entry_of(report, seconds()); },
+        [&] { return to_text(report, command, behind); });
+    if (!watched || seconds() - told < 2) return;
+    told = seconds();
+    complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
+  };
+  check_report report;
+  try {
+    report = check_plain(program, options);
+  } catch (const bad_source& e) {
+    throw bad_input(e.what());
+  }
+  so_far.finish();
+  if (r.common.json) {
+    json result = document;
+    result["programs"] = entry_of(report, seconds());
+    print_json(result);
+  } else {
+    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
+                      report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
+  }
+  if (!report.clean()) throw verification_failed(fmt::format("the checker has found faults in {}", name));
+}
+
+void show_dialect(const check_request& r) {
+  if (!r.common.json) return print(dialect_text());
+  json groups = json::array();
+  for (const dialect_group& g : plain_dialect()) {
+    json entries = json::array();
+    for (const dialect_entry& e : g.entries)
+      entries.push_back({{"supported", e.how == supported::yes      ? "yes"
+                                       : e.how == supported::partly ? "partly"
+                                                                    : "no"},
+                         {"names", e.names},
+                         {"about", e.about}});
+    groups.push_back({{"name", g.name}, {"entries", entries}});
+  }
+  print_json({{"schema", 1}, {"command", "check"}, {"dialect", groups}});
+}
+
+}  // namespace antiphase::tool
