@@ -94,9 +94,14 @@ template <fault F> struct relaxed_then_acquire : two_warps {
     if (t == 0) {
       p.out[0] = p.in[0];
       store_release(p.flag, 1u);
+    } else if (t == 8) {
+      poll([&] { return load_relaxed(p.flag + 1) == 1; });
+      store_relaxed(p.flag, 2u);  // so that the acquire does not find what was released
     } else if (t == 40) {
       poll([&] { return load_relaxed(p.flag) == 1; });
-      p.out[2] = load_acquire(F == fault::none ? p.flag : p.flag + 1);
+      store_relaxed(p.flag + 1, 1u);
+      poll([&] { return load_relaxed(p.flag) == 2; });
+      p.out[2] = load_acquire(F == fault::none ? p.flag : p.flag + 2);
       p.out[1] = p.out[0];
     }
   }
