@@ -26,7 +26,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "__constant__ __managed__", "variables, fresh in each run; so are __device__ variables"},
         {yes, "cudaMalloc cudaMallocPitch cudaMallocAsync cudaFree cudaFreeAsync", "what is never freed is reported"},
         {yes, "cudaMallocManaged", "the host may touch it when the launches that use it have been waited for"},
-        {yes, "cudaMallocHost cudaHostAlloc cudaFreeHost cudaHostRegister", "memory of the host, which kernels may not touch"},
+        {yes, "cudaMallocHost cudaHostAlloc cudaFreeHost cudaHostRegister", "the host may touch it when what uses it has been waited for; so may kernels"},
         {yes,
          "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaGetSymbolAddress",
          ""},
