@@ -368,7 +368,9 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   const bool to_device = of_device(to), from_device = of_device(from);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  const auto wrong = [&](bool is, bool wanted, const void* p) { return kind != cudaMemcpyDefault && is != wanted && !is_shared_with_host(p); };
+  const auto wrong = [&](bool is, bool wanted, const void* p) {
+    return kind != cudaMemcpyDefault && is != wanted && !is_shared_with_host(p);
+  };
   model& m = *now.m;
   if (bytes > 0 && (wrong(to_device, wanted_to, to) || wrong(from_device, wanted_from, from))) {
     m.note(finding_kind::bad_copy, "", m.number_of(where), "a copy whose kind does not fit its pointers",
@@ -557,8 +559,9 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
 
 void report_leaks() {
   for (const auto& [p, a] : now.allocations)
-    if (a.kind != memory_kind::host) now.m->note(finding_kind::leak, "", now.m->number_of(a.where), fmt::format("{} bytes of device memory were never given back", a.bytes),
-                "", "cudaFree() before the program ends");
+    if (a.kind != memory_kind::host)
+      now.m->note(finding_kind::leak, "", now.m->number_of(a.where),
+                  fmt::format("{} bytes of device memory were never given back", a.bytes), "", "cudaFree() before the program ends");
 }
 
 }  // namespace
