@@ -111,6 +111,29 @@ template <unsigned Size, class Parent = thread_block> class thread_block_tile : 
 };
 template <unsigned Size, class Parent> thread_block_tile<Size, Parent> tiled_partition(const Parent&) { return {}; }
 
+// Any of a block's groups, known when it runs: the block, or a tile of it.
+class thread_group {
+ public:
+  thread_group(const thread_block&) {}
+  thread_group(const lanes_of_warp& lanes) : mask_(lanes.mask()) {}
+  AP_VERB void sync(AP_CG_AT) const {
+    if (mask_ != 0)
+      __syncwarp(mask_, at);
+    else
+      antiphase::machine::block_barrier(at);
+  }
+  unsigned thread_rank() const { return mask_ != 0 ? lanes_of_warp(mask_).thread_rank() : thread_block::thread_rank(); }
+  unsigned size() const { return mask_ != 0 ? lanes_of_warp(mask_).size() : thread_block::size(); }
+  unsigned num_threads() const { return size(); }
+
+ private:
+  unsigned mask_ = 0;  // 0: the block
+};
+inline lanes_of_warp tile_of(unsigned size) {
+  return lanes_of_warp((size == 32 ? ~0u : (1u << size % 32) - 1) << static_cast<unsigned>(ap::lane()) / size * size);
+}
+inline thread_group tiled_partition(const thread_group&, unsigned size) { return tile_of(size); }
+
 template <class Group> AP_VERB void sync(const Group& g, AP_CG_AT) { g.sync(at); }
 template <class Group> auto thread_rank(const Group& g) { return g.thread_rank(); }
 

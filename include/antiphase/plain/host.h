@@ -17,6 +17,8 @@ enum cudaError {
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
+  cudaErrorPeerAccessUnsupported = 217,
+  cudaErrorAssert = 710,
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
@@ -39,18 +41,43 @@ enum cudaMemoryAdvise {
 };
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
-  cudaDevAttrMaxSharedMemoryPerBlock = 8,
-  cudaDevAttrWarpSize = 10,
-  cudaDevAttrClockRate = 13,
-  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrMaxBlockDimX,
+  cudaDevAttrMaxBlockDimY,
+  cudaDevAttrMaxBlockDimZ,
+  cudaDevAttrMaxGridDimX,
+  cudaDevAttrMaxGridDimY,
+  cudaDevAttrMaxGridDimZ,
+  cudaDevAttrMaxSharedMemoryPerBlock,
+  cudaDevAttrTotalConstantMemory,
+  cudaDevAttrWarpSize,
+  cudaDevAttrMaxPitch,
+  cudaDevAttrMaxRegistersPerBlock,
+  cudaDevAttrClockRate,
+  cudaDevAttrTextureAlignment,
+  cudaDevAttrGpuOverlap,
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrKernelExecTimeout,
+  cudaDevAttrIntegrated,
+  cudaDevAttrCanMapHostMemory,
+  cudaDevAttrComputeMode,
   cudaDevAttrConcurrentKernels = 31,
+  cudaDevAttrMemoryClockRate = 36,
+  cudaDevAttrGlobalMemoryBusWidth,
+  cudaDevAttrL2CacheSize,
+  cudaDevAttrMaxThreadsPerMultiProcessor,
+  cudaDevAttrUnifiedAddressing = 41,
   cudaDevAttrComputeCapabilityMajor = 75,
-  cudaDevAttrComputeCapabilityMinor = 76,
-  cudaDevAttrManagedMemory = 83,
-  cudaDevAttrConcurrentManagedAccess = 89,
+  cudaDevAttrComputeCapabilityMinor,
+  cudaDevAttrStreamPrioritiesSupported = 78,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxRegistersPerMultiprocessor,
+  cudaDevAttrManagedMemory,
+  cudaDevAttrPageableMemoryAccess = 88,
+  cudaDevAttrConcurrentManagedAccess,
   cudaDevAttrCooperativeLaunch = 95,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
+enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
 struct cudaDeviceProp {
   char name[256];
   std::size_t totalGlobalMem, sharedMemPerBlock;
@@ -71,17 +98,18 @@ struct cudaFuncAttributes {
 constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
 constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
+constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2;
+constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4, cudaDeviceBlockingSync = 4,
+                   cudaDeviceMapHost = 8;
 constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
 constexpr int cudaCpuDeviceId = -1;
 #define cudaStreamLegacy (static_cast<cudaStream_t>(nullptr))
 
 // the runtime -------------------------------------------------------------------------------------------------------------------------
 namespace antiphase::plain {
-enum class memory_kind { device, managed };
+enum class memory_kind { device, managed, host };  // host: pinned, which kernels reach too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
 cudaError_t release(void* p, place where);
-cudaError_t host_allocate(void** to, std::size_t bytes);
-cudaError_t host_release(void* p);
 // `waits`: whether the call returns when it is done.
 enum class returns { at_once, when_done };
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
@@ -128,11 +156,13 @@ template <class T> AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_
   *pitch = (width + 511) / 512 * 512;
   return ap_plain::allocate((void**)p, *pitch * height, ap_plain::memory_kind::device, ap_at);
 }
-template <class T> AP_CALL cudaMallocHost(T** p, std::size_t n, unsigned = 0) { return ap_plain::host_allocate((void**)p, n); }
-template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned) { return ap_plain::host_allocate((void**)p, n); }
+template <class T> AP_CALL cudaMallocHost(T** p, std::size_t n, unsigned = 0, AP_HERE) { return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at); }
+template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_HERE) { return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at); }
 AP_CALL cudaFree(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 AP_CALL cudaFreeAsync(void* p, cudaStream_t, AP_HERE) { return ap_plain::release(p, ap_at); }
-AP_CALL cudaFreeHost(void* p) { return ap_plain::host_release(p); }
+AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
+template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) { return *p = static_cast<T*>(of), cudaSuccess; }
+AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
 AP_CALL cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
 AP_CALL cudaHostUnregister(void*) { return cudaSuccess; }
 AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {

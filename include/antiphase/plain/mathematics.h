@@ -32,6 +32,8 @@ inline double min(double a, float b) { return std::fmin(a, static_cast<double>(b
 inline double max(float a, double b) { return std::fmax(static_cast<double>(a), b); }
 inline double max(double a, float b) { return std::fmax(a, static_cast<double>(b)); }
 
+inline unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+inline unsigned umax(unsigned a, unsigned b) { return max(a, b); }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 inline float rsqrt(float x) { return 1 / std::sqrt(x); }

@@ -48,12 +48,6 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   place where;
 };
-struct waiting_copy {  // to the host's memory, not waited for
-  std::uintptr_t low = 0, high = 0;
-  cudaStream_t on = nullptr;
-  place where;
-};
-
 struct running {
   const executor* on = nullptr;
   model* m = nullptr;
@@ -64,9 +58,7 @@ struct running {
   std::size_t dynamic = 0, placed = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
   std::map<void*, allocation> allocations;
-  std::set<void*> host_memory;
   std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
-  std::vector<waiting_copy> waiting;
   cudaError_t error = cudaSuccess;
   bool sampled = false;
   std::uint64_t launches = 0, seed = 0;
@@ -91,13 +83,15 @@ bool is_variable(const void* p) {
 bool of_device(const void* p) {
   return reinterpret_cast<std::uintptr_t>(p) - now.m->memory().lowest() < now.m->memory().size() || is_variable(p);
 }
-bool is_managed(const void* p) {
+// Memory that host and kernels reach: managed, or pinned.
+bool is_shared_with_host(const void* p) {
   if (within(p, now.program.sections + 4)) return true;
   const auto after = now.allocations.upper_bound(const_cast<void*>(p));
   if (after == now.allocations.begin()) return false;
   const auto& [start, a] = *std::prev(after);
-  return a.kind == memory_kind::managed && p < static_cast<char*>(start) + a.bytes + 256;
+  return a.kind != memory_kind::device && p < static_cast<char*>(start) + a.bytes + 256;
 }
+bool only_device(const void* p) { return of_device(p) && !is_shared_with_host(p); }
 std::string variable_name(const void* p) {
   Dl_info info{};
   return dladdr(p, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "without a name";
@@ -130,18 +124,9 @@ bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 void touched(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   model& m = *now.m;
   if (!of_device(p)) {
-    if (now.waiting.empty()) return;
-    const auto low = reinterpret_cast<std::uintptr_t>(p);
-    const auto copy =
-        std::find_if(now.waiting.begin(), now.waiting.end(), [&](const waiting_copy& w) { return low < w.high && low + bytes > w.low; });
-    if (copy == now.waiting.end()) return;
-    m.note(finding_kind::race, "", m.number_of_code(code),
-           fmt::format("{} by the host of memory that cudaMemcpyAsync fills", kind == access_kind::read ? "read" : "write"), "host memory",
-           fmt::format("cudaStreamSynchronize() or cudaDeviceSynchronize() behind the copy in line {}", copy->where.line()));
-    now.waiting.erase(copy);
     return;
   }
-  if (is_managed(p)) return m.host_touch(p, bytes, kind, code);
+  if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code);
   m.note(finding_kind::outside_memory, "", m.number_of_code(code),
          fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
          is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
@@ -378,21 +363,14 @@ cudaError_t release(void* p, place where) {
   now.on->deallocate(p);
   return cudaSuccess;
 }
-cudaError_t host_allocate(void** to, std::size_t bytes) {
-  *to = std::malloc(bytes > 0 ? bytes : 1);
-  now.host_memory.insert(*to);
-  return cudaSuccess;
-}
-cudaError_t host_release(void* p) {
-  if (now.host_memory.erase(p) > 0) std::free(p);
-  return cudaSuccess;
-}
 
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
   const bool to_device = of_device(to), from_device = of_device(from);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  const auto wrong = [&](bool is, bool wanted, const void* p) { return kind != cudaMemcpyDefault && is != wanted && !is_managed(p); };
+  const auto wrong = [&](bool is, bool wanted, const void* p) {
+    return kind != cudaMemcpyDefault && is != wanted && !is_shared_with_host(p);
+  };
   model& m = *now.m;
   if (bytes > 0 && (wrong(to_device, wanted_to, to) || wrong(from_device, wanted_from, from))) {
     m.note(finding_kind::bad_copy, "", m.number_of(where), "a copy whose kind does not fit its pointers",
@@ -410,11 +388,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   else
     std::memmove(to, from, bytes);
   m.host_place = {};
-  if (when == returns::when_done && !(to_device && from_device)) synchronize(on, false);
-  if (when == returns::at_once && from_device && !to_device && now.host_memory.contains(to)) {
-    const auto low = reinterpret_cast<std::uintptr_t>(to);
-    now.waiting.push_back({low, low + bytes, on, where});
-  }
+  if (when == returns::when_done && !(only_device(to) && only_device(from))) synchronize(on, false);
   return cudaSuccess;
 }
 cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
@@ -438,9 +412,8 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns,
   now.m->host_place = {};
   return cudaSuccess;
 }
-cudaError_t synchronize(cudaStream_t on, bool all) {
+cudaError_t synchronize(cudaStream_t on, bool) {
   now.m->synchronize(on);
-  std::erase_if(now.waiting, [&](const waiting_copy& w) { return all || on == nullptr || w.on == on; });
   return cudaSuccess;
 }
 
@@ -470,9 +443,6 @@ cudaError_t wait_for(cudaStream_t on, cudaEvent_t e) {
 cudaError_t synchronize(cudaEvent_t e) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
   now.m->synchronize(e->after);
-  std::erase_if(now.waiting, [&](const waiting_copy& w) {
-    return std::any_of(e->after.begin(), e->after.end(), [&](const auto& p) { return p.on == w.on; });
-  });
   return cudaSuccess;
 }
 
@@ -520,6 +490,7 @@ cudaError_t attribute(int* value, cudaDeviceAttr a) {
     case cudaDevAttrClockRate: *value = p.clockRate; break;
     case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
     case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
+    case cudaDevAttrComputeMode:
     case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(most_shared); break;
     default: *value = 1;
@@ -588,8 +559,9 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
 
 void report_leaks() {
   for (const auto& [p, a] : now.allocations)
-    now.m->note(finding_kind::leak, "", now.m->number_of(a.where), fmt::format("{} bytes of device memory were never given back", a.bytes),
-                "", "cudaFree() before the program ends");
+    if (a.kind != memory_kind::host)
+      now.m->note(finding_kind::leak, "", now.m->number_of(a.where),
+                  fmt::format("{} bytes of device memory were never given back", a.bytes), "", "cudaFree() before the program ends");
 }
 
 }  // namespace
