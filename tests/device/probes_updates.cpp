@@ -9,8 +9,6 @@
 namespace antiphase::probe {
 namespace {
 
-std::uint32_t u32(std::size_t value) { return static_cast<std::uint32_t>(value); }
-
 // Words of `out` as the kernel leaves them, from what each operation is defined to do.
 template <class T> std::vector<std::uint32_t> alone() {
   std::vector<T> out;
@@ -122,7 +120,7 @@ probe block_votes() {
 probe tail(const char* name, std::size_t count, std::size_t bytes) {
   return {name, {}, count, count, [=](std::size_t i) {
             constexpr std::uint32_t weights[5] = {3, 1, 4, 1, 5};
-            return in_at(count - 1 - i) * weights[i % 5] + in_at(0) + u32(bytes);
+            return in_at(count - 1 - i) * weights[i % 5] + in_at(0) + static_cast<std::uint32_t>(bytes);
           }};
 }
 
