@@ -59,7 +59,7 @@ for word; do
 done
 case $object in
   */antiphase.dir/kernels/*)
-    echo "$object:" >"$dependencies"
+    echo "$object: @KERNELS@/${object##*/}" >"$dependencies"
     exec cp "@KERNELS@/${object##*/}" "$object" ;;
 esac
 exec @LAUNCHER@ "$@"

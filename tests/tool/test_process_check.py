@@ -65,7 +65,7 @@ class Check(ToolTest):
         self.assertEqual((result["schema"], result["command"]), (1, "check"))
         self.assertEqual(set(result), {"schema", "command", "commit", "kernels"})
         self.assertEqual(set(result["kernels"][0]),
-                         {"kernel", "seconds", "schedules", "complete", "accesses", "tracked_bytes", "checker_bytes", "findings"})
+                         {"kernel", "seconds", "schedules", "complete", "accesses", "tracked_bytes", "checker_bytes", "findings", "notes"})
         self.assertFalse(result["kernels"][0]["complete"])
 
     def test_one_schedule(self):
@@ -146,7 +146,7 @@ class Findings(ToolTest):
         self.assertEqual(finding["kind"], "race")
         self.assertTrue(finding["replay"].startswith("antiphase check ticket/broken --seed "))
         for side in ("access", "earlier"):
-            self.assertEqual(set(finding[side]), {"action", "at", "through", "block", "thread", "when"})
+            self.assertEqual(set(finding[side]), {"action", "at", "through", "callers", "block", "thread", "when"})
             self.assertTrue(finding[side]["at"]["file"].endswith("tests/checker/api/kernels_ticket.cuh"))
             self.assertGreater(finding[side]["at"]["line"], 10)
         self.assertEqual(finding["run"]["order"], "script")

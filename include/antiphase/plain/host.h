@@ -99,8 +99,8 @@ constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
 constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
 constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2;
-constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4, cudaDeviceBlockingSync = 4,
-                   cudaDeviceMapHost = 8;
+constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4,
+                   cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8;
 constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
 constexpr int cudaCpuDeviceId = -1;
 #define cudaStreamLegacy (static_cast<cudaStream_t>(nullptr))
@@ -156,8 +156,12 @@ template <class T> AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_
   *pitch = (width + 511) / 512 * 512;
   return ap_plain::allocate((void**)p, *pitch * height, ap_plain::memory_kind::device, ap_at);
 }
-template <class T> AP_CALL cudaMallocHost(T** p, std::size_t n, unsigned = 0, AP_HERE) { return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at); }
-template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_HERE) { return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at); }
+template <class T> AP_CALL cudaMallocHost(T** p, std::size_t n, unsigned = 0, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at);
+}
+template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_HERE) {
+  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at);
+}
 AP_CALL cudaFree(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 AP_CALL cudaFreeAsync(void* p, cudaStream_t, AP_HERE) { return ap_plain::release(p, ap_at); }
 AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
