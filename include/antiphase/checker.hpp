@@ -99,6 +99,7 @@ struct check_options {
 struct check_report {
   std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
   int runs = 0;
+  int unfinished = 0;               // of them: stopped after process_seconds, so that nothing is known of what they did
   bool complete = false;            // there are no other schedules; known of exhaustive checks only
   std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
   std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global

@@ -154,6 +154,7 @@ void add(check_report& report, outcome&& from) {
     report.checker_bytes = from.kept;
   }
   ++report.runs;
+  report.unfinished += from.unfinished ? 1 : 0;
 }
 
 constexpr std::size_t longest_script = 200;  // characters; a seed says the rest better

@@ -22,14 +22,16 @@ using nlohmann::json;
 json to_json(const code_place& p) { return {p.file, p.line}; }
 code_place place_of(const json& j) { return {j.at(0), j.at(1)}; }
 json to_json(const finding_side& s) {
-  json through = json::array();
+  json through = json::array(), callers = json::array();
   for (const code_place& p : s.through) through.push_back(to_json(p));
-  return {s.action, to_json(s.at), through, s.block.x, s.block.y, s.block.z, s.thread, s.when};
+  for (const code_place& p : s.callers) callers.push_back(to_json(p));
+  return {s.action, to_json(s.at), through, s.block.x, s.block.y, s.block.z, s.thread, s.when, callers};
 }
 finding_side side_of(const json& j) {
   finding_side s{
-      .action = j.at(0), .at = place_of(j.at(1)), .through = {}, .block = {j.at(3), j.at(4), j.at(5)}, .thread = j.at(6), .when = j.at(7)};
+      .action = j.at(0), .at = place_of(j.at(1)), .through = {}, .callers = {}, .block = {j.at(3), j.at(4), j.at(5)}, .thread = j.at(6), .when = j.at(7)};
   for (const json& p : j.at(2)) s.through.push_back(place_of(p));
+  for (const json& p : j.at(8)) s.callers.push_back(place_of(p));
   return s;
 }
 json to_json(const outcome& o, const schedule_script* script) {
@@ -143,8 +145,15 @@ outcome run_in_child(const std::function<outcome()>& run, schedule_script* scrip
   }
   if (!said.empty() && !WIFSIGNALED(status)) return outcome_of(json::parse(said), script, how);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  const bool late = signal == SIGALRM;
-  finding f{.kind = late ? finding_kind::deadlock : finding_kind::wrong_result,
+  outcome o;
+  if (signal == SIGALRM) {
+    o.unfinished = true;
+    o.notes.push_back(fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what nobody does. Nothing "
+                                  "is known of it. Smaller input, --blocks or --seconds let it end",
+                                  seconds));
+    return o;
+  }
+  finding f{.kind = finding_kind::wrong_result,
             .kernel = "",
             .memory = {},
             .access = {},
@@ -152,9 +161,7 @@ outcome run_in_child(const std::function<outcome()>& run, schedule_script* scrip
             .missing = {},
             .times = 1,
             .first = how};
-  f.access.action = late ? fmt::format("the program had not ended after {} seconds", seconds)
-                         : fmt::format("the program's host code ended it ({})", signal != 0 ? strsignal(signal) : "_exit");
-  outcome o;
+  f.access.action = fmt::format("the program's host code ended it ({})", signal != 0 ? strsignal(signal) : "_exit");
   o.findings.push_back(std::move(f));
   return o;
 }

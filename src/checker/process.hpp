@@ -13,11 +13,12 @@ struct outcome {
   std::vector<std::string> notes;
   std::uint64_t accesses = 0, tracked = 0, kept = 0;
   std::exception_ptr refused;  // a request that no schedule changes
+  bool unfinished = false;     // stopped when its time was over
 };
 
 // What `run` returns, computed in a child of this process. `script`, if there is one, is brought up to date. Output of the program goes
-// to standard error where `shown` says so, else nowhere. A child that does not end within `seconds`, or crashes, has a finding that says
-// so.
+// to standard error where `shown` says so, else nowhere. A child that crashes has a finding that says so; one that does not end within
+// `seconds` is unfinished, with a note.
 outcome run_in_child(const std::function<outcome()>& run, schedule_script* script, const check_run& how, program_output shown,
                      double seconds);
 

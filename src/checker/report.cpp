@@ -89,8 +89,9 @@ nlohmann::json json(const finding_side& side) {
 
 std::string summary(const check_report& report) {
   const std::size_t n = report.findings.size();
-  return fmt::format("{} finding{} in {} schedule{}{}", n == 0 ? "no" : fmt::format("{}", n), n <= 1 ? "" : "s", report.runs,
-                     report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "");
+  return fmt::format("{} finding{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n), n <= 1 ? "" : "s", report.runs,
+                     report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "",
+                     report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
 }
 
 std::string to_text(const check_report& report, const std::string& command, const std::string& behind) {

@@ -226,10 +226,9 @@ void fence(scope reach) {
 unsigned vote(unsigned mask, bool predicate, place where) {
   const unsigned char mine = predicate;
   const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
-  const unsigned there = cpu_detail::here().home->lanes[static_cast<std::size_t>(machine::current->index / 32)];
   unsigned votes = 0;
   for (int lane = 0; lane < 32; ++lane)
-    if ((mask & there & 1u << lane) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
+    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;  // another byte of lanes that did not come
   return votes;
 }
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {

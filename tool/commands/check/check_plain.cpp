@@ -105,6 +105,9 @@ void run_check_plain(const check_request& r) {
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
   }
   if (!report.clean()) throw verification_failed(fmt::format("the checker has found faults in {}", name));
+  if (report.unfinished > 0)
+    throw not_supported(fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right", report.unfinished,
+                                    report.runs, name, r.seconds));
 }
 
 void show_dialect(const check_request& r) {
