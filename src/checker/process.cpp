@@ -28,8 +28,13 @@ json to_json(const finding_side& s) {
   return {s.action, to_json(s.at), through, s.block.x, s.block.y, s.block.z, s.thread, s.when, callers};
 }
 finding_side side_of(const json& j) {
-  finding_side s{
-      .action = j.at(0), .at = place_of(j.at(1)), .through = {}, .callers = {}, .block = {j.at(3), j.at(4), j.at(5)}, .thread = j.at(6), .when = j.at(7)};
+  finding_side s{.action = j.at(0),
+                 .at = place_of(j.at(1)),
+                 .through = {},
+                 .callers = {},
+                 .block = {j.at(3), j.at(4), j.at(5)},
+                 .thread = j.at(6),
+                 .when = j.at(7)};
   for (const json& p : j.at(2)) s.through.push_back(place_of(p));
   for (const json& p : j.at(8)) s.callers.push_back(place_of(p));
   return s;
@@ -148,19 +153,14 @@ outcome run_in_child(const std::function<outcome()>& run, schedule_script* scrip
   outcome o;
   if (signal == SIGALRM) {
     o.unfinished = true;
-    o.notes.push_back(fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what nobody does. Nothing "
-                                  "is known of it. Smaller input, --blocks or --seconds let it end",
-                                  seconds));
+    o.notes.push_back(
+        fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what nobody does. Nothing "
+                    "is known of it. Smaller input, --blocks or --seconds let it end",
+                    seconds));
     return o;
   }
-  finding f{.kind = finding_kind::wrong_result,
-            .kernel = "",
-            .memory = {},
-            .access = {},
-            .earlier = {},
-            .missing = {},
-            .times = 1,
-            .first = how};
+  finding f{
+      .kind = finding_kind::wrong_result, .kernel = "", .memory = {}, .access = {}, .earlier = {}, .missing = {}, .times = 1, .first = how};
   f.access.action = fmt::format("the program's host code ended it ({})", signal != 0 ? strsignal(signal) : "_exit");
   o.findings.push_back(std::move(f));
   return o;

@@ -175,7 +175,8 @@ AP_CAS(_system, system)
   template <class T> AP_VERB T name(const T* p) { return *p; }
 AP_LOAD(__ldg)
 AP_LOAD(__ldca)
-AP_LOAD(__ldcg) AP_LOAD(__ldcs) AP_LOAD(__ldlu) AP_LOAD(__ldcv)
+AP_LOAD(__ldcg)
+AP_LOAD(__ldcs) AP_LOAD(__ldlu) AP_LOAD(__ldcv)
 #undef AP_LOAD
 #define AP_STORE(name) \
   template <class T> AP_VERB void name(T* p, std::type_identity_t<T> v) { *p = v; }

@@ -16,7 +16,8 @@ inline int max(int a, int b) { return a < b ? b : a; }
   inline type max(type a, type b) { return a < b ? b : a; }
 AP_LEAST(unsigned)
 AP_LEAST(long)
-AP_LEAST(unsigned long) AP_LEAST(long long) AP_LEAST(unsigned long long)
+AP_LEAST(unsigned long)
+AP_LEAST(long long) AP_LEAST(unsigned long long)
 #undef AP_LEAST
     inline unsigned min(unsigned a, int b) {
   return min(a, static_cast<unsigned>(b));
@@ -46,8 +47,9 @@ inline float __saturatef(float x) { return x < 0 || std::isnan(x) ? 0 : x > 1 ? 
   inline float name(float x) { return of(x); }
 AP_FAST(__expf, std::exp)
 AP_FAST(__logf, std::log)
-AP_FAST(__log2f, std::log2) AP_FAST(__log10f, std::log10) AP_FAST(__sinf, std::sin) AP_FAST(__cosf, std::cos) AP_FAST(__tanf, std::tan)
-    AP_FAST(__fsqrt_rn, std::sqrt) AP_FAST(__frsqrt_rn, rsqrtf) AP_FAST(__frcp_rn, 1 /) inline float __exp10f(float x) {
+AP_FAST(__log2f, std::log2)
+AP_FAST(__log10f, std::log10) AP_FAST(__sinf, std::sin) AP_FAST(__cosf, std::cos) AP_FAST(__tanf, std::tan) AP_FAST(__fsqrt_rn, std::sqrt)
+    AP_FAST(__frsqrt_rn, rsqrtf) AP_FAST(__frcp_rn, 1 /) inline float __exp10f(float x) {
   return std::pow(10.0f, x);
 }
 inline float exp10f(float x) { return std::pow(10.0f, x); }

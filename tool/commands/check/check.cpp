@@ -77,8 +77,7 @@ void add_check(arguments program) {
       .add_option("--blocks", r->blocks,
                   "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run")
       .type_name("all|N");
-  command.add_option("--seconds", r->seconds, "A program's run that takes longer is stopped, and not judged (default: 60)")
-      .type_name("S");
+  command.add_option("--seconds", r->seconds, "A program's run that takes longer is stopped, and not judged (default: 60)").type_name("S");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
   add_common_options(command, r->common);
