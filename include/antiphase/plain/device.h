@@ -176,15 +176,20 @@ AP_CAS(_system, system)
 AP_LOAD(__ldg)
 AP_LOAD(__ldca)
 AP_LOAD(__ldcg)
-AP_LOAD(__ldcs) AP_LOAD(__ldlu) AP_LOAD(__ldcv)
+AP_LOAD(__ldcs)
+AP_LOAD(__ldlu)
+AP_LOAD(__ldcv)
 #undef AP_LOAD
 #define AP_STORE(name) \
   template <class T> AP_VERB void name(T* p, std::type_identity_t<T> v) { *p = v; }
-    AP_STORE(__stwb) AP_STORE(__stcg) AP_STORE(__stcs) AP_STORE(__stwt)
+AP_STORE(__stwb)
+AP_STORE(__stcg)
+AP_STORE(__stcs)
+AP_STORE(__stwt)
 #undef AP_STORE
 
-    // asynchronous copies of a thread -----------------------------------------------------------------------------------------------------
-    AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0, AP_AT) {
+// asynchronous copies of a thread -----------------------------------------------------------------------------------------------------
+AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0, AP_AT) {
   antiphase::machine::copy_async(to, from, static_cast<int>(bytes), static_cast<int>(bytes - zeros), ap_at);
 }
 AP_VERB void __pipeline_commit() { antiphase::machine::copy_async_commit(); }

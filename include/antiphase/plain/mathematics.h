@@ -17,11 +17,10 @@ inline int max(int a, int b) { return a < b ? b : a; }
 AP_LEAST(unsigned)
 AP_LEAST(long)
 AP_LEAST(unsigned long)
-AP_LEAST(long long) AP_LEAST(unsigned long long)
+AP_LEAST(long long)
+AP_LEAST(unsigned long long)
 #undef AP_LEAST
-    inline unsigned min(unsigned a, int b) {
-  return min(a, static_cast<unsigned>(b));
-}
+inline unsigned min(unsigned a, int b) { return min(a, static_cast<unsigned>(b)); }
 inline unsigned min(int a, unsigned b) { return min(static_cast<unsigned>(a), b); }
 inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
 inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
@@ -48,13 +47,17 @@ inline float __saturatef(float x) { return x < 0 || std::isnan(x) ? 0 : x > 1 ? 
 AP_FAST(__expf, std::exp)
 AP_FAST(__logf, std::log)
 AP_FAST(__log2f, std::log2)
-AP_FAST(__log10f, std::log10) AP_FAST(__sinf, std::sin) AP_FAST(__cosf, std::cos) AP_FAST(__tanf, std::tan) AP_FAST(__fsqrt_rn, std::sqrt)
-    AP_FAST(__frsqrt_rn, rsqrtf) AP_FAST(__frcp_rn, 1 /) inline float __exp10f(float x) {
-  return std::pow(10.0f, x);
-}
+AP_FAST(__log10f, std::log10)
+AP_FAST(__sinf, std::sin)
+AP_FAST(__cosf, std::cos)
+AP_FAST(__tanf, std::tan)
+AP_FAST(__fsqrt_rn, std::sqrt)
+AP_FAST(__frsqrt_rn, rsqrtf)
+#undef AP_FAST
+inline float __frcp_rn(float x) { return 1 / x; }
+inline float __exp10f(float x) { return std::pow(10.0f, x); }
 inline float exp10f(float x) { return std::pow(10.0f, x); }
 inline double exp10(double x) { return std::pow(10.0, x); }
-#undef AP_FAST
 inline void __sincosf(float x, float* s, float* c) { *s = std::sin(x), *c = std::cos(x); }
 inline float __powf(float x, float y) { return std::pow(x, y); }
 inline float __fdividef(float x, float y) { return x / y; }
