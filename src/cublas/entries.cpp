@@ -24,61 +24,39 @@ template <class Function> struct next {
 
 constexpr bool all_f32(int a, int b, int c) { return a == type_f32 && b == type_f32 && c == type_f32; }
 
+// What all entries say of a product, in the order of their arguments.
+product one_product(int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const void* a, std::int64_t lda,
+                    const void* b, std::int64_t ldb, const void* beta, void* c, std::int64_t ldc) {
+  product p;
+  p.op_a = ta, p.op_b = tb, p.m = m, p.n = n, p.k = k;
+  p.alpha = alpha, p.a = a, p.b = b, p.beta = beta, p.c = c;
+  p.lda = lda, p.ldb = ldb, p.ldc = ldc;
+  return p;
+}
+product in_batch(product p, std::int64_t step_a, std::int64_t step_b, std::int64_t step_c, std::int64_t count) {
+  p.count = count, p.a_stride = step_a, p.b_stride = step_b, p.c_stride = step_c;
+  return p;
+}
+
 template <class Int> int sgemm(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const float* alpha,
                                const float* a, Int lda, const float* b, Int ldb, const float* beta, float* c, Int ldc) {
-  const product p{.op_a = ta,
-                  .op_b = tb,
-                  .m = m,
-                  .n = n,
-                  .k = k,
-                  .alpha = alpha,
-                  .a = a,
-                  .b = b,
-                  .beta = beta,
-                  .c = c,
-                  .lda = lda,
-                  .ldb = ldb,
-                  .ldc = ldc};
+  const product p = one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   return next<sgemm_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 template <class Int> int sgemm_ex(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const float* alpha,
                                   const void* a, int type_a, Int lda, const void* b, int type_b, Int ldb, const float* beta, void* c,
                                   int type_c, Int ldc) {
-  const product p{.op_a = ta,
-                  .op_b = tb,
-                  .m = m,
-                  .n = n,
-                  .k = k,
-                  .alpha = alpha,
-                  .a = a,
-                  .b = b,
-                  .beta = beta,
-                  .c = c,
-                  .lda = lda,
-                  .ldb = ldb,
-                  .ldc = ldc,
-                  .is_fp32 = all_f32(type_a, type_b, type_c)};
+  product p = one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  p.is_fp32 = all_f32(type_a, type_b, type_c);
   return next<sgemm_ex_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc);
 }
 
 template <class Int> int gemm_ex(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const void* alpha,
                                  const void* a, int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c,
                                  int type_c, Int ldc, int compute, int algorithm) {
-  const product p{.op_a = ta,
-                  .op_b = tb,
-                  .m = m,
-                  .n = n,
-                  .k = k,
-                  .alpha = alpha,
-                  .a = a,
-                  .b = b,
-                  .beta = beta,
-                  .c = c,
-                  .lda = lda,
-                  .ldb = ldb,
-                  .ldc = ldc,
-                  .is_fp32 = all_f32(type_a, type_b, type_c) && compute == compute_32f};
+  product p = one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  p.is_fp32 = all_f32(type_a, type_b, type_c) && compute == compute_32f;
   return next<gemm_ex_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                                                   compute, algorithm);
 }
@@ -86,23 +64,7 @@ template <class Int> int gemm_ex(function which, const void* from, handle on, in
 template <class Int> int sgemm_strided(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const float* alpha,
                                        const float* a, Int lda, long long step_a, const float* b, Int ldb, long long step_b,
                                        const float* beta, float* c, Int ldc, long long step_c, Int count) {
-  const product p{.op_a = ta,
-                  .op_b = tb,
-                  .m = m,
-                  .n = n,
-                  .k = k,
-                  .alpha = alpha,
-                  .a = a,
-                  .b = b,
-                  .beta = beta,
-                  .c = c,
-                  .lda = lda,
-                  .ldb = ldb,
-                  .ldc = ldc,
-                  .count = count,
-                  .a_stride = step_a,
-                  .b_stride = step_b,
-                  .c_stride = step_c};
+  const product p = in_batch(one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), step_a, step_b, step_c, count);
   return next<sgemm_strided_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, lda, step_a, b, ldb, step_b, beta, c, ldc, step_c,
                                                         count);
 }
@@ -111,24 +73,8 @@ template <class Int> int gemm_strided_ex(function which, const void* from, handl
                                          const void* alpha, const void* a, int type_a, Int lda, long long step_a, const void* b, int type_b,
                                          Int ldb, long long step_b, const void* beta, void* c, int type_c, Int ldc, long long step_c,
                                          Int count, int compute, int algorithm) {
-  const product p{.op_a = ta,
-                  .op_b = tb,
-                  .m = m,
-                  .n = n,
-                  .k = k,
-                  .alpha = alpha,
-                  .a = a,
-                  .b = b,
-                  .beta = beta,
-                  .c = c,
-                  .lda = lda,
-                  .ldb = ldb,
-                  .ldc = ldc,
-                  .count = count,
-                  .a_stride = step_a,
-                  .b_stride = step_b,
-                  .c_stride = step_c,
-                  .is_fp32 = all_f32(type_a, type_b, type_c) && compute == compute_32f};
+  product p = in_batch(one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), step_a, step_b, step_c, count);
+  p.is_fp32 = all_f32(type_a, type_b, type_c) && compute == compute_32f;
   return next<gemm_strided_ex_function<Int>>(which, from)(p, on, ta, tb, m, n, k, alpha, a, type_a, lda, step_a, b, type_b, ldb, step_b,
                                                           beta, c, type_c, ldc, step_c, count, compute, algorithm);
 }

@@ -56,9 +56,9 @@ def program(options, work):
     include = f"-I{options.root / 'include'}"
     major, minor, patch = map(int, options.version.split("."))
     run(compiler, "-std=c11", "-O1", *STRICT[:3], "-Werror", f"-DANTIPHASE_EXPECTED_VERSION={10000 * major + 100 * minor + patch}", include,
-        options.root / "tests/c_api/test_c_api.c", "-o", work / "test", *linked_with(options.library), "-lm", "-pthread")
+        options.root / "tests/c_api/test_c_api.c", "-o", work / "test", *linked_with(options.built), "-lm", "-pthread")
     print(run(work / "test"), end="")
-    run(compiler, "-std=c99", *STRICT, include, options.root / "examples/gemm.c", "-o", work / "example", *linked_with(options.library))
+    run(compiler, "-std=c99", *STRICT, include, options.root / "examples/gemm.c", "-o", work / "example", *linked_with(options.built))
     expect(run(work / "example"), "600\n", "the example's output")
 
 
@@ -79,7 +79,7 @@ def headers(options, work):
 
 
 def symbols(options, _):
-    dynamic = run(need("readelf", "binutils"), "--dynamic", "--wide", options.library)
+    dynamic = run(need("readelf", "binutils"), "--dynamic", "--wide", options.built)
     expect(re.findall(r"SONAME.*\[(.*)\]", dynamic), ["libantiphase.so.0"], "the library's name")
     needed = re.findall(r"NEEDED.*\[(.*)\]", dynamic)
     expect([name for name in needed if not OF_THE_SYSTEM.fullmatch(name)], [], "libraries that it asks for")
@@ -87,7 +87,7 @@ def symbols(options, _):
         sys.exit("its code has to be changed to be loaded: some object is not position independent")
     if re.search(r"FLAGS.*STATIC_TLS", dynamic):
         sys.exit("it asks for thread-local storage at a fixed place, which a program that runs may not have left")
-    shown = sorted(line.split()[-1] for line in run("nm", "--dynamic", "--defined-only", options.library).splitlines())
+    shown = sorted(line.split()[-1] for line in run("nm", "--dynamic", "--defined-only", options.built).splitlines())
     listed = [line for line in (options.root / "tests/c_api/symbols.txt").read_text().splitlines() if not line.startswith("#")]
     expect(shown, ["ANTIPHASE_0", *listed], "symbols that it shows")
     declared = sorted(re.findall(r"^ANTIPHASE_API [^;(]*?(\w+)\(", (options.root / "include/antiphase.h").read_text(), re.MULTILINE))
@@ -119,7 +119,7 @@ def fortran(options, work):
     module = options.root / "bindings/fortran/antiphase.f90"
     for source, output in (("tests/c_api/test_fortran.f90", "0 faults\n"), ("examples/gemm.f90", "600.0\n")):
         run(compiler, "-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Wno-compare-reals", "-Werror", module, options.root / source, "-o", work / "program",
-            *linked_with(options.library), cwd=work)
+            *linked_with(options.built), cwd=work)
         expect(run(work / "program"), output, f"the output of {source}")
 
 
@@ -162,14 +162,14 @@ def loaded_behind(options, work):
             break  # no fixed storage is left
     else:
         expect(options.count, 200, "libraries that the C library has loaded")
-    expect_a_product(ctypes.CDLL(str(options.library)))
+    expect_a_product(ctypes.CDLL(str(options.built)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what")
     parser.add_argument("--root", type=pathlib.Path, required=True)
-    parser.add_argument("--library", type=pathlib.Path)
+    parser.add_argument("--library", dest="built", type=pathlib.Path)
     parser.add_argument("--version")
     parser.add_argument("--compiler")
     parser.add_argument("--neighbour", type=pathlib.Path)
