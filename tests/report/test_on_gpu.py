@@ -118,7 +118,7 @@ class OnGpu(unittest.TestCase):
         self.assertIn("test_good --gtest_filter=*Cuda*\n", self.calls.read_text())
 
     def test_the_public_calls(self):
-        self.run_script("--steps", "bench", self.build, self.output)
+        self.run_script("--steps", "products,scans", self.build, self.output)
         self.assertEqual(self.results(), sorted(BENCHES))
         calls = [line for line in self.calls.read_text().splitlines() if line.startswith("bench ")]
         self.assertEqual([call.split()[1] for call in calls], ["gemm"] * 12 + ["scan"] * 9)
@@ -126,7 +126,7 @@ class OnGpu(unittest.TestCase):
             self.assertRegex(call, r"^bench (gemm|scan) --\S+( .*)? --on cuda --protocol (rested|hot) --json$")
         self.assertIn("--size 512,1024,2048,4096,8192,16384", calls[0])
         self.assertEqual([call for call in calls if "--data all" in call], calls[5:6])
-        self.run_script("--steps", "bench", self.build, self.output, code=1, RIVAL="memcpy")
+        self.run_script("--steps", "products,scans", self.build, self.output, code=1, RIVAL="memcpy")
         self.assertIn("without the rival cublas_fp32", self.line("bench bench-data rested"))
 
     def test_a_failing_test_does_not_stop_the_rest(self):

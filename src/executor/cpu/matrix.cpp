@@ -22,19 +22,19 @@ template <class Finish> void together(thread_state& self, collective& m, int par
   if (self.index / parties * parties + parties > self.block->threads)
     fail(self, fault::barrier_misuse, where,
          fmt::format("a Tensor Core operation of {} threads: the block's {} are not a multiple", parties, self.block->threads));
-  if (!m.waiting.empty() && !same(m.where, where))
+  if (m.arrived > 0 && !same(m.where, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent Tensor Core operation: other threads of the {} are at the one in {}",
                      parties == warp ? "warp" : "warpgroup", text(m.where)));
   m.where = where;
-  m.waiting.push_back(&self);
-  const bool last = static_cast<int>(m.waiting.size()) == parties;
+  m.threads.resize(static_cast<std::size_t>(parties));
+  m.threads[static_cast<std::size_t>(self.index % parties)] = &self;
+  const bool last = ++m.arrived == parties;
   if (last) {
-    std::sort(m.waiting.begin(), m.waiting.end(), [](const thread_state* a, const thread_state* b) { return a->index < b->index; });
-    finish(std::span<thread_state* const>(m.waiting));
-    meet_in_time(m.waiting);
-    for (thread_state* t : m.waiting) self.owner->make_ready(*t);
-    m.waiting.clear();
+    finish(std::span<thread_state* const>(m.threads));
+    meet_in_time(m.threads);
+    for (thread_state* t : m.threads) self.owner->make_ready(*t);
+    m.arrived = 0;
     ++self.owner->counts.warp_operations;
     self.owner->progress();
   }
@@ -352,14 +352,19 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
   } mine{sum, a, b};
   self.brought = &mine;
   together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
-    const auto of = [&](int row_or_column, int k) -> const brought& {
-      return *static_cast<const brought*>(lanes[static_cast<std::size_t>(row_or_column % 8 * 4 + k)]->brought);
-    };
-    for (int i = 0; i < rows_of_warp; ++i)
-      for (int j = 0; j < 8; ++j) {
-        double& s = of(i, j / 2).sum[i / 8 * 2 + j % 2];
-        for (int k = 0; k < 4; ++k) s = std::fma(of(i, k).a[i / 8], of(j, k).b, s);
-      }
+    constexpr int columns = 8, k_of_step = 4;
+    double all_a[rows_of_warp][k_of_step], all_b[k_of_step][columns];
+    for (int i = 0; i < warp; ++i) {
+      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+      for (int half = 0; half < 2; ++half) all_a[i / 4 + 8 * half][i % 4] = of.a[half];
+      all_b[i % 4][i / 4] = of.b;
+    }
+    for (int i = 0; i < warp; ++i) {
+      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+      for (int r = 0; r < 4; ++r)
+        for (int k = 0; k < k_of_step; ++k)
+          of.sum[r] = std::fma(all_a[i / 4 + r / 2 * 8][k], all_b[k][i % 4 * 2 + r % 2], of.sum[r]);
+    }
   });
 }
 

@@ -12,7 +12,8 @@ struct thread_state;
 
 // Threads that carry out one operation together: the last to come does it for all.
 struct collective {
-  std::vector<thread_state*> waiting;
+  std::vector<thread_state*> threads;  // that have come, each in the place of its lane
+  int arrived = 0;
   machine::place where{};
 };
 
@@ -47,7 +48,7 @@ struct warp_matrices {
   std::vector<std::shared_ptr<sum_in_flight>> sums;
 
   void clear() {
-    lanes.waiting.clear();
+    lanes.arrived = 0;
     operations.clear();
     groups.clear();
     open = 0;

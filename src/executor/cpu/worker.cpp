@@ -229,7 +229,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
   block.bulk_copies = {};
   block.mbarriers.clear();
   for (auto& m : block.matrices) m.clear();
-  for (auto& m : block.warpgroup) m.waiting.clear();
+  for (auto& m : block.warpgroup) m.arrived = 0;
   for (auto& t : block.thread) {
     t->time = thread_clock(block.threads);
     t->copies.clear();
