@@ -20,19 +20,23 @@ const std::vector<dots_instance>& dots_instances(target where) { return instance
 
 bool dots_tiles_fit(const problem& p, const batch& of) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() / 8;
-  return ceil_div<std::int64_t>(std::max(p.m(), p.n()), dots_threads / dots_most_slots * dots_rows(dots_lines)) <= most / of.count;
+  return std::max(p.m(), p.n()) <= most / of.count;  // a block has a line at least
 }
 
-// A thread gets 16 values of k at least, if there are so many. Blocks share lines as long as there are multiprocessors without work.
+// A thread gets 16 values of k at least, if there are so many; 4 as long as there are multiprocessors without work. These share lines
+// within a block, which keeps 16 of them, as what lies along lines is read in pieces of so many, and after that as clusters.
 dots_division divide_dots(const context& where, const problem& p, const batch& of) {
-  constexpr int most_cluster = 8;
+  constexpr int most_cluster = 8, among_a_warp = 32, least_lines = 16;
+  const int few = few_of(p), most_slots = dots_most_slots(few), processors = multiprocessors_of(where.limits());
   dots_division d{dots_least_slots, 1};
-  while (d.slots < dots_most_slots && p.k() > std::int64_t{16} * d.slots) d.slots *= 2;
-  const std::int64_t blocks = ceil_div<std::int64_t>(std::max(p.m(), p.n()), d.lines(few_of(p))) * of.count;
+  const std::int64_t lines = std::max(p.m(), p.n());
+  const auto blocks = [&] { return ceil_div<std::int64_t>(lines, d.lines(few)) * of.count; };
+  while (d.slots < among_a_warp && p.k() > std::int64_t{16} * d.slots) d.slots *= 2;
+  while (d.slots < most_slots && p.k() > std::int64_t{dots_step} * d.slots && 2 * blocks() <= processors &&
+         d.lines(few) / 2 >= std::min<std::int64_t>(lines, least_lines))
+    d.slots *= 2;
   if (features_of(where.limits()).clusters)
-    while (d.cluster < most_cluster && blocks * d.cluster < multiprocessors_of(where.limits()) &&
-           p.k() >= std::int64_t{8} * d.slots * d.cluster)
-      d.cluster *= 2;
+    while (d.cluster < most_cluster && blocks() * d.cluster < processors && p.k() >= std::int64_t{8} * d.slots * d.cluster) d.cluster *= 2;
   return d;
 }
 
@@ -60,6 +64,7 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
     if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
   }
   if (plan.with == nullptr) return std::nullopt;
+  plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));  // the one that knows epilogues is made for eight lines
   plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);
   return plan;

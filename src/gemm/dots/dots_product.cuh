@@ -30,13 +30,13 @@ template <int Short, bool Finishes> struct dots_product {
   using params = dots_problem;
 
   static constexpr int rows = dots_rows(Short), step = dots_step;  // of a thread: lines of the long operand, values of k
-  static constexpr int most_lines = dots_threads / dots_least_slots * rows;
+  static constexpr int most_lines = dots_threads / dots_least_slots * rows, most_slots = dots_most_slots(Short);
   static constexpr int outputs_of_thread = ceil_div(most_lines * Short, threads);
-  static constexpr int steps_of_stage = 4, most_staged = steps_of_stage * step * dots_most_slots;
+  static constexpr int steps_of_stage = 4, most_staged = steps_of_stage * step * most_slots;
   struct storage {
     alignas(16) float staged[Short][most_staged + step];
-    double part[threads * rows * Short + dots_most_slots];  // by slot, output of the block: a slot's begin an odd number apart
-    double total[most_lines * Short];                       // of the block
+    double part[threads * rows * Short + most_slots];  // by slot, output of the block: a slot's begin an odd number apart
+    double total[most_lines * Short];                  // of the block
     line_register<most_lines + Short> lines;
     std::int32_t any_sparse;
   };
@@ -145,24 +145,27 @@ template <int Short, bool Finishes> struct dots_product {
       }
     }
   }
-  AP_DEV static void take(float (&now)[rows][step], const float (&next)[rows][step]) {
+  template <int Lines> AP_DEV static void take(float (&now)[Lines][step], const float (&next)[Lines][step]) {
     AP_UNROLL
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < Lines; ++i) {
       AP_UNROLL
       for (int e = 0; e < step; ++e) now[i][e] = next[i][e];
     }
   }
   template <bool Wide, bool AlongK, bool WideShort> AP_DEV static void compute(const params& p, const work& w, const seat& t, sums& sum) {
     const std::int64_t apart = std::int64_t{step} * p.slots;
-    float now[rows][step], next[rows][step], y[Short][step];
+    constexpr bool both_ahead = Short == 1;  // more lines take registers that are not there
+    float now[rows][step], next[rows][step], y[Short][step], next_y[Short][step];
     std::int64_t k = w.k + t.slot * step;
     load_long<Wide, AlongK>(now, p, w, t, k);
+    if constexpr (both_ahead) load_short<WideShort>(y, p, w, k);
     AP_ROLLED
     for (; k < w.k_end; k += apart) {
       load_long<Wide, AlongK>(next, p, w, t, k + apart);
-      load_short<WideShort>(y, p, w, k);
+      load_short<WideShort>(both_ahead ? next_y : y, p, w, both_ahead ? k + apart : k);
       multiply(now, y, sum);
       take(now, next);
+      if constexpr (both_ahead) take(y, next_y);
     }
   }
   template <bool Wide, bool AlongK>
@@ -173,8 +176,9 @@ template <int Short, bool Finishes> struct dots_product {
     load_long<Wide, AlongK>(now, p, w, t, w.k + mine);
     AP_ROLLED
     for (std::int64_t first = w.k; first < w.k_end; first += steps_of_stage * apart) {
-      if (first > w.k) block_barrier();  // nobody needs what was staged before
-      stage(p, s, w, first, steps_of_stage * apart);
+      if (first > w.k) block_barrier();                                                  // nobody needs what was staged before
+      const std::int64_t left = ceil_div<std::int64_t>(w.k_end - first, apart) * apart;  // to the end of the last step
+      stage(p, s, w, first, below(left, steps_of_stage * apart));
       block_barrier();
       AP_ROLLED
       for (int n = 0; n < steps_of_stage && first + n * apart < w.k_end; ++n) {
@@ -196,6 +200,7 @@ template <int Short, bool Finishes> struct dots_product {
     }
     if (wide && is_wide(p.of_short, w.of_short, p.k))
       return along_k ? compute<true, true, true>(p, w, t, sum) : compute<true, false, true>(p, w, t, sum);
+    if (wide) return along_k ? compute<true, true, false>(p, w, t, sum) : compute<true, false, false>(p, w, t, sum);
     return along_k ? compute<false, true, false>(p, w, t, sum) : compute<false, false, false>(p, w, t, sum);
   }
 
@@ -216,11 +221,21 @@ template <int Short, bool Finishes> struct dots_product {
           atomic_add<scope::block>(&s.lines.nonzeros[most_lines + j], below(sum.nonzeros_of_short[j], dense_line));
     }
     block_barrier();
-    for (int o = thread_index(); o < outputs; o += threads) {
-      double total = 0;
-      for (int slot = 0; slot < p.slots; ++slot) total += s.part[slot * apart + o];
-      s.total[o] = total;
+    if (most_slots <= warp_size || p.slots <= warp_size) {
+      for (int o = thread_index(); o < outputs; o += threads) s.total[o] = sum_of_slots(s, o, apart, 0, 1, p.slots);
+    } else {  // few outputs: a warp for each
+      for (int o = warp_index(); o < outputs; o += threads / warp_size) {
+        double total = sum_of_slots(s, o, apart, lane_index(), warp_size, p.slots);
+        AP_UNROLL
+        for (int by = warp_size / 2; by > 0; by /= 2) total += shuffle_down(total, by);
+        if (lane_index() == 0) s.total[o] = total;
+      }
     }
+  }
+  AP_DEV static double sum_of_slots(const storage& s, int output, int apart, int first, int by, int slots) {
+    double total = 0;
+    for (int slot = first; slot < slots; slot += by) total += s.part[slot * apart + output];
+    return total;
   }
   // Of all blocks of the cluster.
   AP_DEV static int nonzeros_of(storage& s, int line, int cluster) {

@@ -14,10 +14,14 @@ constexpr int dots_threads = 256;  // of a block
 constexpr int dots_step = 4;       // neighbouring values of k that a thread takes at a time
 // Lines of the long operand that a thread has, with so many lines of the short one: as many sums as registers take.
 constexpr int dots_rows(int few) { return few > 2 ? 2 : 4; }
-constexpr int dots_least_slots = 4, dots_most_slots = 32;
+constexpr int dots_least_slots = 4;
+// With one line a whole block may share the sums of a few of the long operand's; with more that was no gain, and what is staged of the
+// short operand grows with both.
+constexpr int dots_most_slots(int few) { return few > 1 ? 32 : dots_threads; }
 
 // How a sum over k is divided. Of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th; blocks of a
-// cluster have consecutive shares of k. The order of additions follows from that alone, however operands lie.
+// cluster have consecutive shares of k. The order of additions follows from that alone, however operands lie: the threads' sums are added
+// in their order, those of more than a warp's first in 32 parts and these in pairs.
 struct dots_division {
   int slots = 1, cluster = 1;
   constexpr bool operator==(const dots_division&) const = default;

@@ -9,7 +9,7 @@ namespace {
 using gemms::dots_division;
 using gemms::dots_plan;
 
-constexpr dots_division divisions[] = {{4, 1}, {8, 2}, {16, 1}, {32, 4}, {4, 8}};
+constexpr dots_division divisions[] = {{4, 1}, {8, 2}, {16, 1}, {32, 4}, {4, 8}, {64, 2}, {256, 1}};  // more than 32: of one line
 
 class gemm_dots : public on_device {
  protected:
@@ -31,7 +31,8 @@ void expect_kept(const dense& c, const product& p) {
 TEST_P(gemm_dots, layouts_alignments_and_divisions) {
   const context where = any();
   unsigned seed = 1;
-  for (const auto& [m, n, k] : {std::array{1, 300, 45}, {270, 2, 291}, {3, 70, 130}, {131, 5, 37}, {8, 133, 1060}, {1, 1, 2000}, {7, 7, 1}})
+  for (const auto& [m, n, k] :
+       {std::array{1, 300, 45}, {270, 2, 291}, {3, 70, 130}, {131, 5, 37}, {8, 133, 1060}, {1, 1, 2000}, {2, 9, 1500}, {7, 7, 1}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column}) {
         seed += 2;
@@ -58,18 +59,19 @@ TEST_P(gemm_dots, general_strides) {
 // The order of additions shows in FP64: each product comes a second time with the other sign, so that nothing but roundings is left.
 TEST_P(gemm_dots, bits_follow_from_the_division_alone) {
   const context where = any();
-  const std::int64_t m = 70, n = 3, k = 260;
-  product p = product_of_halves_that_cancel(m, n, k);
-  for (const dots_division& how : divisions) {
-    std::vector<dense> results;
-    for (const major by_a : {major::row, major::column})
-      for (const major by_b : {major::row, major::column})
-        for (const int odd : {0, 1}) {
-          p.place_a = placed(by_a, p.a, 4 * odd + odd, odd), p.place_b = placed(by_b, p.b, odd, odd);
-          results.push_back(divided(where, p, how));
-          EXPECT_TRUE(same_bits(results.back(), results.front())) << how.slots << " slots, cluster of " << how.cluster;
-        }
-    EXPECT_TRUE(std::ranges::any_of(results.front().value, [](float x) { return x != 0; })) << "nothing is left that could differ";
+  for (const auto& [m, n, k] : {std::array{70, 3, 260}, {35, 1, 1300}}) {
+    product p = product_of_halves_that_cancel(m, n, k);
+    for (const dots_division& how : divisions) {
+      std::vector<dense> results;
+      for (const major by_a : {major::row, major::column})
+        for (const major by_b : {major::row, major::column})
+          for (const int odd : {0, 1}) {
+            p.place_a = placed(by_a, p.a, 4 * odd + odd, odd), p.place_b = placed(by_b, p.b, odd, odd);
+            results.push_back(divided(where, p, how));
+            EXPECT_TRUE(same_bits(results.back(), results.front())) << how.slots << " slots, cluster of " << how.cluster;
+          }
+      EXPECT_TRUE(std::ranges::any_of(results.front().value, [](float x) { return x != 0; })) << "nothing is left that could differ";
+    }
   }
 }
 // x + y - x + z: FP64 alone would lose y and z behind an x of 2^60. Nonzeros lie in one block's part of K, or in several.
@@ -83,6 +85,8 @@ TEST_P(gemm_dots, lines_of_few_nonzeros_are_exact) {
     product few = product_of(made(m, k, [](auto i, auto) { return std::ldexp(1.f, static_cast<int>(i % 9)); }), dense{k, n});
     for (std::int64_t l = 0; l < k; ++l)
       for (std::int64_t j = 0; j < n; ++j) few.b(l, j) = p.a(j, l);
+    const product one = product_of(made(19, k, [](auto i, auto) { return std::ldexp(1.f, static_cast<int>(i % 9)); }),
+                                   made(k, 1, [&](auto l, auto) { return p.a(3, l); }));
     const auto rest = sum_of_few_nonzeros;
     for (const dots_division& how : divisions) {
       SCOPED_TRACE(testing::Message() << "K = " << k << ", " << how.slots << " slots, cluster of " << how.cluster);
@@ -91,6 +95,8 @@ TEST_P(gemm_dots, lines_of_few_nonzeros_are_exact) {
                        })));
       EXPECT_TRUE(same(divided(where, few, how),
                        made(m, n, [&](auto i, auto j) { return static_cast<float>(std::ldexp(rest(j), static_cast<int>(i % 9))); })));
+      EXPECT_TRUE(same(divided(where, one, how),
+                       made(19, 1, [&](auto i, auto) { return static_cast<float>(std::ldexp(rest(3), static_cast<int>(i % 9))); })));
     }
   }
 }
