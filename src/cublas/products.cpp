@@ -3,128 +3,177 @@
 
 #include <antiphase.h>
 
-#include <array>
-#include <atomic>
-#include <cmath>
-#include <cstdio>
-#include <map>
-
-#include "src/cublas/abi.hpp"
+#include "src/cublas/decision.hpp"
 #include "src/cublas/settings.hpp"
+#include "src/cublas/timer.hpp"
+#include "src/cublas/verify.hpp"
 
 namespace antiphase::cublas {
 namespace {
-
-struct counts {
-  std::atomic<std::uint64_t> taken = 0, passed_on = 0, failed = 0;
-  ~counts() {
-    if (said().reports && taken + passed_on > 0)
-      std::fprintf(stderr, "antiphase: %llu products computed, %llu passed on to cuBLAS, %llu of them refused\n",
-                   static_cast<unsigned long long>(taken.load()), static_cast<unsigned long long>(passed_on.load()),
-                   static_cast<unsigned long long>(failed.load()));
-  }
-};
-counts all;
 
 thread_local int originals_under_way = 0;
 
 bool is_sensible(const product& p) {
   const auto known = [](int op) { return op == as_it_is || op == is_transposed || op == is_conjugate; };
-  if (!p.is_fp32 || !known(p.op_a) || !known(p.op_b)) return false;
+  if (!known(p.op_a) || !known(p.op_b)) return false;
   if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.count <= 0 || p.alpha == nullptr || p.beta == nullptr) return false;
+  if (p.by_pointers && (p.a == nullptr || p.b == nullptr || p.c == nullptr)) return false;
   return p.lda >= (p.op_a == as_it_is ? p.m : p.k) && p.ldb >= (p.op_b == as_it_is ? p.k : p.n) && p.ldc >= p.m;
 }
 
-// Whether the handle asks for FP32 with factors in memory of the host. `on`: its stream.
-bool asks_for_fp32(const original& of, handle of_caller, antiphase_stream& on) {
+// What keeps a handle's products from being taken; computed: nothing. `on`: its stream.
+outcome asked_of(const original& of, handle of_caller, antiphase_stream& on) {
   int pointers = -1, math = -1;
-  return of.pointer_mode(of_caller, &pointers) == status_success && pointers == pointers_of_host &&
-         of.math_mode(of_caller, &math) == status_success && (math & ~math_without_reduced_sums) == math_default &&
-         of.stream(of_caller, &on) == status_success;
+  if (of.math_mode(of_caller, &math) != status_success) return outcome::unusual;
+  math &= ~math_without_reduced_sums;
+  if (math != math_default && !(math == math_tf32 && said().takes_tf32)) return outcome::not_fp32;
+  if (of.pointer_mode(of_caller, &pointers) != status_success) return outcome::unusual;
+  if (pointers != pointers_of_host) return outcome::factors;
+  return of.stream(of_caller, &on) == status_success ? outcome::computed : outcome::unusual;
 }
 
 antiphase_sgemm_args arguments_of(const product& p) {
-  antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
+  antiphase_sgemm_args x = arguments_as_said();
   x.m = p.m, x.n = p.n, x.k = p.k;
   const auto place = [](std::int64_t& row_stride, std::int64_t& column_stride, std::int64_t ld, bool transposed) {
     row_stride = transposed ? ld : 1, column_stride = transposed ? 1 : ld;
   };
-  x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.c);
+  if (p.by_pointers) {
+    x.a_members = static_cast<const float* const*>(p.a), x.b_members = static_cast<const float* const*>(p.b);
+    x.c_members = static_cast<float* const*>(p.c);
+  } else {
+    x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.c);
+  }
   place(x.a_row_stride, x.a_column_stride, p.lda, p.op_a != as_it_is);
   place(x.b_row_stride, x.b_column_stride, p.ldb, p.op_b != as_it_is);
   place(x.c_row_stride, x.c_column_stride, p.ldc, false);
-  x.alpha = *static_cast<const float*>(p.alpha), x.beta = *static_cast<const float*>(p.beta);
   x.batch = p.count, x.a_batch_stride = p.a_stride, x.b_batch_stride = p.b_stride, x.c_batch_stride = p.c_stride;
   return x;
 }
 
-// Whether it is predicted to be faster than cuBLAS by more than the interposer costs; small ones take a few microseconds wherever they run,
-// and are passed on. A thread remembers what it has asked.
-bool pays(const antiphase_sgemm_args& x) {
-  constexpr double least = 256, gain = 1.1;
-  const double size = std::cbrt(static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k));
-  if (said().least) return size >= *said().least;
-  if (size * std::cbrt(static_cast<double>(x.batch)) < least) return false;
-  constexpr std::size_t most = 4096;
-  const auto low_bits = [](const void* at) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 256); };
-  const std::array<std::int64_t, 19> key{x.m,
-                                         x.n,
-                                         x.k,
-                                         x.batch,
-                                         x.a_row_stride,
-                                         x.a_column_stride,
-                                         x.b_row_stride,
-                                         x.b_column_stride,
-                                         x.c_column_stride,
-                                         x.a_batch_stride,
-                                         x.b_batch_stride,
-                                         x.c_batch_stride,
-                                         low_bits(x.a),
-                                         low_bits(x.b),
-                                         low_bits(x.c),
-                                         x.beta != 0,
-                                         x.c_row_stride,
-                                         x.function,
-                                         x.row_bias != nullptr};
-  static thread_local std::map<std::array<std::int64_t, 19>, bool> known;
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  double times = 0;
-  const bool yes = antiphase_sgemm_gain(&x, &times) == ANTIPHASE_OK && times > gain;
-  if (known.size() == most) known.clear();
-  return known[key] = yes;
+// With its factors, which are of the host.
+void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
+  x.alpha = *static_cast<const float*>(alpha), x.beta = *static_cast<const float*>(beta);
+}
+
+// Whether it may be worth it, as far as can be told before the handle has been asked where its factors are: with or without C added.
+bool may_pay(antiphase_sgemm_args x, refusal& otherwise) {
+  for (const float beta : {0.f, 1.f}) {
+    x.beta = beta;
+    const decision& d = decision_of(x);
+    if (d.what == outcome::computed) return true;
+    otherwise.why = d.what, otherwise.predicted = d.predicted;
+  }
+  return false;
+}
+
+// What becomes of a request that is worth it. C may be written by then if it failed.
+outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
+  switch (antiphase_sgemm(&x, on)) {
+    case ANTIPHASE_OK: return outcome::computed;
+    case ANTIPHASE_NOT_SUPPORTED: return d.what = outcome::refused;  // nor will it be another time
+    case ANTIPHASE_OUT_OF_MEMORY: return outcome::no_memory;
+    case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // matrices that overlap
+    default: return outcome::failed;
+  }
+}
+
+struct original_call {
+  int (*call)(void*, void*);
+  void* context;
+  int operator()(void* in_place_of_c = nullptr) const { return call(context, in_place_of_c); }
+};
+
+int passed_on(const original_call& original, const listed_product& as, outcome why, const prediction& predicted) {
+  count(why);
+  if (said().lists()) list(as, why, predicted);
+  return original();
+}
+
+// With how long it takes, of which the books say what would have become.
+int profiled(const original_call& original, const listed_product& as, outcome what, const prediction& predicted, antiphase_stream on) {
+  count(what, predicted);
+  list(as, what, predicted);
+  timing time(on);
+  const int status = original();
+  time.ends_with(as, what);
+  return status;
+}
+
+int computed_twice(const original_call& original, const request& r, const antiphase_sgemm_args& x, decision& d) {
+  const verification both(x, r.on);
+  const outcome what = compute(x, r.on, d);
+  count(what, d.predicted);
+  if (what != outcome::computed) return what == outcome::failed ? status_execution_failed : original();
+  const double difference = both.is_possible() && original(both.in_place_of_c()) == status_success ? both.difference() : -1;
+  if (difference < 0)
+    count_not_verified();
+  else
+    count_verified(r.as, difference);
+  return status_success;
+}
+
+int carried_out_now(const reading& all, const original_call& original) {
+  if (const auto* const no = std::get_if<refusal>(&all)) return passed_on(original, no->as, no->why, no->predicted);
+  const request& r = std::get<request>(all);
+  const antiphase_sgemm_args& x = r.what;
+  decision& d = decision_of(x);
+  if (said().profiles) return profiled(original, r.as, d.what, d.predicted, r.on);
+  if (d.what != outcome::computed) return passed_on(original, r.as, d.what, d.predicted);
+  if (is_to_be_verified()) return computed_twice(original, r, x, d);
+  const outcome what = compute(x, r.on, d);
+  if (what == outcome::failed) return count(what), status_execution_failed;  // who knows what C holds
+  if (what != outcome::computed) return passed_on(original, r.as, what, d.predicted);
+  count(what, d.predicted);
+  if (said().lists()) list(r.as, what, d.predicted);
+  return status_success;
 }
 
 }  // namespace
 
-passing_on::passing_on() noexcept { ++originals_under_way; }
-passing_on::~passing_on() { --originals_under_way; }
-
-std::optional<request> request_of(const original& of, handle of_caller, const product& p) {
-  antiphase_stream on = nullptr;
-  if (!of.is_whole() || of_caller == nullptr || !is_sensible(p) || !asks_for_fp32(of, of_caller, on)) return std::nullopt;
-  return request{arguments_of(p), on};
-}
-
-bool is_considered() {
-  if (originals_under_way > 0) return false;
-  ++all.passed_on;
-  return !said().disabled;
-}
-
-std::optional<int> computed(const request& r) {
-  antiphase_sgemm_args x = r.what;
+antiphase_sgemm_args arguments_as_said() {
+  antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
   x.device = said().device;
   x.precision = said().precision;
   x.if_weaker = ANTIPHASE_REFUSE_WEAKER;
-  if (!pays(x)) return std::nullopt;
-  const antiphase_status status = antiphase_sgemm(&x, r.on);
-  if (status == ANTIPHASE_OK) {
-    --all.passed_on, ++all.taken;
-    return status_success;
-  }
-  ++all.failed;
-  if (status == ANTIPHASE_DEVICE_ERROR || status == ANTIPHASE_FAILED) return status_execution_failed;  // who knows what C holds
-  return std::nullopt;
+  return x;
+}
+bool is_fp32(int compute) { return compute == compute_32f || (compute == compute_32f_tf32 && said().takes_tf32); }
+
+passing_on::passing_on() noexcept { ++originals_under_way; }
+passing_on::~passing_on() { --originals_under_way; }
+
+reading request_of(const original& of, function by, handle of_caller, const product& p) {
+  const listed_product as{by,
+                          p.m,
+                          p.n,
+                          p.k,
+                          p.count,
+                          p.op_a == as_it_is ? 'N' : 'T',
+                          p.op_b == as_it_is ? 'N' : 'T',
+                          'N',
+                          false,
+                          0};
+  const auto no = [&](outcome why) { return refusal{why, as, {}}; };
+  if (!p.is_f32 || !is_fp32(p.compute)) return no(outcome::not_fp32);
+  if (!of.is_whole() || of_caller == nullptr || !is_sensible(p)) return no(outcome::unusual);
+  if (is_small(p.m, p.n, p.k, p.count)) return no(outcome::small);
+  request r{arguments_of(p), nullptr, as};
+  if (refusal otherwise = no(outcome::no_gain); !said().profiles && !may_pay(r.what, otherwise)) return otherwise;
+  if (const outcome why = asked_of(of, of_caller, r.on); why != outcome::computed) return no(why);
+  add_factors(r.what, p.alpha, p.beta);
+  r.as.adds = r.what.beta != 0;
+  return r;
+}
+
+bool is_considered() {
+  if (originals_under_way == 0 && !said().disabled) return true;
+  count(originals_under_way > 0 ? outcome::within_cublas : outcome::disabled);
+  return false;
+}
+
+int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept {
+  return carried_out_now(r, {call, context});
 }
 
 }  // namespace antiphase::cublas

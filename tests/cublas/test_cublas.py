@@ -8,6 +8,7 @@
     lt          cublasLtMatmul
     loaded      libraries that a program loads for itself alone (RTLD_LOCAL), of two versions of cuBLAS in one process
     by_name     one that asks for functions by dlsym()
+    enabled     a program that is led to the interposer while it runs
     settings    what the environment says; what is predicted; the report
     symbols     what the interposer shows and asks for
 
@@ -108,6 +109,19 @@ def by_name(clients):
         clients.run(1, clients.host(), client, **ON_THE_CPU)
 
 
+def enabled(clients):
+    clients.client("libclient_gone.so")
+    early = [clients.client("libclient_lazy.so", 12, "-Wl,-z,lazy"), clients.client("libclient_no_plt.so", 13, "-fno-plt"),
+             clients.client("libclient_now.so", 13, "-Wl,-z,now,-z,relro")]
+    late = clients.client("libclient_late.so", 13, "-Wl,-z,now,-z,relro")
+    program = clients.compile("host_enabled.c", "host_enabled")
+    clients.execute(program, clients.interposer, *early, "--", late, **ON_THE_CPU)
+    for name, flags in (("itself_lazy", ["-Wl,-z,lazy"]), ("itself_now", ["-Wl,-z,now,-z,relro"])):
+        itself = clients.compile("host_enabled.c", name, "-DLINKED", "-DLIBRARY_EXPECTED=14", clients.sources / "client.c", *flags,
+                                 clients.folder / "libcublas.so.14")
+        clients.execute(itself, clients.interposer, "--", late, **ON_THE_CPU)
+
+
 def settings(clients):
     program = (clients.host(), clients.client("libclient.so"))
     clients.run(0, *program, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
@@ -140,7 +154,7 @@ def symbols(clients):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "settings", "symbols"))
+    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "enabled", "settings", "symbols"))
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--interposer", type=pathlib.Path, required=True)
     options = parser.parse_args()
