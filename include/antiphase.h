@@ -134,8 +134,10 @@ ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_a
 // by a law fitted to that; elsewhere in place of cuBLAS by multiply-adds at four fifths of the device's peak rate, which no BLAS that was
 // measured exceeds. At most 1 if less than 1.5 microseconds are saved. For ANTIPHASE_CPU it is that of the GPU which it simulates.
 ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
-// The seconds that the call is predicted to take, and those of cuBLAS's FP32 (on devices on which it was not measured: at least).
-ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds);
+// The seconds that the call is predicted to take, and those of cuBLAS's FP32 (on devices on which it was not measured: at least); and the
+// bytes that it asks the allocator for if it has no workspace, which are often fewer than antiphase_sgemm_workspace() says.
+ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds,
+                                                       size_t* borrowed);
 // What the call would run, and why: lines of text, cut off where `room` bytes with the final 0 end (4096 is enough for most).
 ANTIPHASE_API antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What libantiphase_cublas.so offers beside the functions of cuBLAS that it stands in front of: docs/cublas.md. */
 #ifndef ANTIPHASE_CUBLAS_H

@@ -109,10 +109,11 @@ module antiphase
       type(antiphase_sgemm_args), intent(in) :: args
       real(c_double), intent(out) :: times
     end function
-    integer(c_int) function antiphase_sgemm_predict(args, seconds, cublas_seconds) bind(c)
+    integer(c_int) function antiphase_sgemm_predict(args, seconds, cublas_seconds, borrowed) bind(c)
       import
       type(antiphase_sgemm_args), intent(in) :: args
       real(c_double), intent(out) :: seconds, cublas_seconds
+      integer(c_size_t), intent(out) :: borrowed
     end function
     integer(c_int) function antiphase_sgemm_explain(args, text, room) bind(c)
       import

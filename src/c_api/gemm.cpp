@@ -98,10 +98,12 @@ antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* 
   });
 }
 
-antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds) {
+antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds, size_t* borrowed) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    required(seconds, "seconds") = explain(p.where, p.what, p.how).predicted;
+    const gemm_choice runs = explain(p.where, p.what, p.how);
+    required(borrowed, "borrowed") = runs.workspace;
+    required(seconds, "seconds") = runs.predicted;
     required(cublas_seconds, "cublas_seconds") = antiphase::cublas_seconds(p.where.limits(), p.what, p.how.batch);
   });
 }

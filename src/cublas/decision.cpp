@@ -50,13 +50,12 @@ decision decide(const antiphase_sgemm_args& x) {
   constexpr double gain = 1.1;
   decision d;
   double times = 0;
-  const bool known = antiphase_sgemm_predict(&x, &d.predicted.seconds, &d.predicted.cublas_seconds) == ANTIPHASE_OK &&
+  std::size_t bytes = 0;
+  const bool known = antiphase_sgemm_predict(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &bytes) == ANTIPHASE_OK &&
                      antiphase_sgemm_gain(&x, &times) == ANTIPHASE_OK;
   if (!known) return {.what = outcome::refused, .predicted = {}};
   if (!said().least && !(times > gain)) d.what = outcome::no_gain;
-  std::size_t bytes = 0;
-  if (said().most_workspace != UINT64_MAX && (antiphase_sgemm_workspace(&x, &bytes) != ANTIPHASE_OK || bytes > said().most_workspace))
-    d.what = outcome::workspace;
+  if (bytes > said().most_workspace) d.what = outcome::workspace;
   return d;
 }
 

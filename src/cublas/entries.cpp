@@ -65,7 +65,8 @@ template <class Int> int gemm_ex(function which, const void* from, handle on, in
   p.is_f32 = all_f32(type_a, type_b, type_c), p.compute = compute;
   const next<gemm_ex_function<Int>> to(which, from);
   return to(p, on, [&](void* other) {
-    return to.passed_on(on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, or_else(other, c), type_c, ldc, compute, algorithm);
+    return to.passed_on(on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, or_else(other, c), type_c, ldc, compute,
+                        algorithm);
   });
 }
 
@@ -208,8 +209,8 @@ int cublasLtMatmul(handle on, description how, const void* alpha, const void* a,
   return carried_out([&] { return request_of(to.of, on, p); },
                      [&](void* other) {
                        const void* const added = c == d && other != nullptr ? other : c;
-                       return to.passed_on(on, how, alpha, a, of_a, b, of_b, beta, added, of_c, or_else(other, d), of_d, algorithm, workspace,
-                                           bytes, stream);
+                       return to.passed_on(on, how, alpha, a, of_a, b, of_b, beta, added, of_c, or_else(other, d), of_d, algorithm,
+                                           workspace, bytes, stream);
                      });
 }
 

@@ -105,7 +105,7 @@ bool reads_operand(const attributes<of_product>& says, of_product which, std::op
 
 reading request_of(const original& of, handle of_caller, const lt_product& p) {
   listed_product as{.by = function::lt_matmul};
-  const auto no = [&](outcome why) { return refusal{why, as, {}}; };
+  const auto no = [&](outcome why) { return refusal{.why = why, .as = as, .on = p.on}; };
   if (!of.is_whole_lt() || of_caller == nullptr || p.how == nullptr || p.alpha == nullptr || p.beta == nullptr) return no(outcome::unusual);
   const attributes<of_product> says(of.of_product, p.how);
   if (const outcome why = asked_of(says); why != outcome::computed) return no(why);

@@ -114,7 +114,9 @@ int computed_twice(const original_call& original, const request& r, const antiph
 }
 
 int carried_out_now(const reading& all, const original_call& original) {
-  if (const auto* const no = std::get_if<refusal>(&all)) return passed_on(original, no->as, no->why, no->predicted);
+  if (const auto* const no = std::get_if<refusal>(&all))
+    return said().profiles ? profiled(original, no->as, no->why, no->predicted, no->on)
+                           : passed_on(original, no->as, no->why, no->predicted);
   const request& r = std::get<request>(all);
   const antiphase_sgemm_args& x = r.what;
   decision& d = decision_of(x);
@@ -144,22 +146,15 @@ passing_on::passing_on() noexcept { ++originals_under_way; }
 passing_on::~passing_on() { --originals_under_way; }
 
 reading request_of(const original& of, function by, handle of_caller, const product& p) {
-  const listed_product as{by,
-                          p.m,
-                          p.n,
-                          p.k,
-                          p.count,
-                          p.op_a == as_it_is ? 'N' : 'T',
-                          p.op_b == as_it_is ? 'N' : 'T',
-                          'N',
-                          false,
-                          0};
-  const auto no = [&](outcome why) { return refusal{why, as, {}}; };
+  const listed_product as{by, p.m, p.n, p.k, p.count, p.op_a == as_it_is ? 'N' : 'T', p.op_b == as_it_is ? 'N' : 'T', 'N', false, 0};
+  refusal otherwise{.why = outcome::no_gain, .as = as};
+  const auto no = [&](outcome why) { return otherwise.why = why, otherwise; };
+  if (said().profiles && of.is_whole() && of_caller != nullptr) of.stream(of_caller, &otherwise.on);
   if (!p.is_f32 || !is_fp32(p.compute)) return no(outcome::not_fp32);
   if (!of.is_whole() || of_caller == nullptr || !is_sensible(p)) return no(outcome::unusual);
   if (is_small(p.m, p.n, p.k, p.count)) return no(outcome::small);
   request r{arguments_of(p), nullptr, as};
-  if (refusal otherwise = no(outcome::no_gain); !said().profiles && !may_pay(r.what, otherwise)) return otherwise;
+  if (!said().profiles && !may_pay(r.what, otherwise)) return otherwise;
   if (const outcome why = asked_of(of, of_caller, r.on); why != outcome::computed) return no(why);
   add_factors(r.what, p.alpha, p.beta);
   r.as.adds = r.what.beta != 0;
@@ -172,8 +167,6 @@ bool is_considered() {
   return false;
 }
 
-int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept {
-  return carried_out_now(r, {call, context});
-}
+int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept { return carried_out_now(r, {call, context}); }
 
 }  // namespace antiphase::cublas

@@ -45,7 +45,8 @@ struct request {
 struct refusal {
   outcome why;
   listed_product as;
-  prediction predicted;
+  prediction predicted = {};
+  antiphase_stream on = nullptr;  // of profiles alone
 };
 using reading = std::variant<refusal, request>;
 // With what the environment says.

@@ -3,6 +3,7 @@
 
 #include <antiphase_cublas.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -131,12 +132,13 @@ std::string judgement(const books& b) {
 }
 
 std::string table(const books& b) {
-  std::string text = written("%8s %11s %6s  %-40s %-26s %s\n", "calls", "seconds", "gain", "product (m x n x k, A and B)", "by", "");
+  std::string text = written("%8s %11s %6s  %-40s %s\n", "calls", "seconds ", "gain", "product (m x n x k, A and B)", "by");
   for (const row* const one : by_time(b)) {
     const auto& [what, k] = *one;
     const double gain = k.each.seconds > 0 ? k.each.cublas_seconds / k.each.seconds : 0;
-    text += written("%8" PRIu64 " %10.3g%c %6s  %-40s %-26s ", k.calls, k.seconds(), k.timed > 0 ? ' ' : '~',
-                    gain > 0 ? written("%.2f", gain).c_str() : "", text_of(what.first).c_str(), name_of(what.first.by));
+    const std::string seconds = k.timed > 0 || gain > 0 ? written("%.3g%c", k.seconds(), k.timed > 0 ? ' ' : '~') : "? ";
+    text += written("%8" PRIu64 " %11s %6s  %-40s %-26s ", k.calls, seconds.c_str(), gain > 0 ? written("%.2f", gain).c_str() : "",
+                    text_of(what.first).c_str(), name_of(what.first.by));
     text += what.second != outcome::computed ? std::string("passed on: ") + cublas::text_of(what.second) + "\n"
             : said().profiles                ? "would be computed\n"
                                              : "computed\n";
@@ -165,7 +167,9 @@ std::string json(const books& b) {
   return text + "\n  ],\n  \"judgement\": \"" + sentence + "\"\n}\n";
 }
 
-void write_to(const std::string& path, const std::string& text) {
+// %p in the path is the number of the process, which may be a child of who has read the environment.
+void write_to(std::string path, const std::string& text) {
+  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;) path.replace(at, 2, std::to_string(getpid()));
   std::FILE* const file = std::fopen(path.c_str(), "we");
   if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fclose(file) != 0)
     std::fprintf(stderr, "antiphase: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
@@ -207,7 +211,8 @@ void count(outcome what, const prediction& predicted) noexcept {
   books& b = open_books();
   b.counts[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
   if (what == outcome::computed && predicted.cublas_seconds > predicted.seconds)
-    b.picoseconds_saved.fetch_add(static_cast<std::uint64_t>((predicted.cublas_seconds - predicted.seconds) * 1e12), std::memory_order_relaxed);
+    b.picoseconds_saved.fetch_add(static_cast<std::uint64_t>((predicted.cublas_seconds - predicted.seconds) * 1e12),
+                                  std::memory_order_relaxed);
 }
 
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/cublas/settings.hpp"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -58,17 +56,6 @@ std::optional<std::uint64_t> bytes(std::string_view text) {
   return found->number << shift;
 }
 
-// With the number of the process in place of %p.
-std::string path(std::string_view text) {
-  std::string to;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if (text.substr(i, 2) == "%p")
-      to += std::to_string(getpid()), ++i;
-    else
-      to += text[i];
-  return to;
-}
-
 settings read() {
   settings s;
   s.disabled = says_yes("ANTIPHASE_DISABLE");
@@ -97,9 +84,9 @@ settings read() {
       complain("ANTIPHASE_VERIFY", "a number, or 0 for none", "it is ignored");
   }
   if (!value_of("ANTIPHASE_REPORT").empty()) s.reports = says_yes("ANTIPHASE_REPORT");
-  s.log_file = path(value_of("ANTIPHASE_LOG_FILE"));
+  s.log_file = value_of("ANTIPHASE_LOG_FILE");
   s.profiles = says_yes("ANTIPHASE_PROFILE");
-  s.profile_json = path(value_of("ANTIPHASE_PROFILE_JSON"));
+  s.profile_json = value_of("ANTIPHASE_PROFILE_JSON");
   return s;
 }
 

@@ -294,10 +294,13 @@ static void gains(void) {
   EXPECT(added > 0 && added < large * 1.5);
   REFUSED(antiphase_sgemm_gain(&args, NULL), ANTIPHASE_BAD_REQUEST, "times is a null pointer");
   double here = 0, there = 0;
-  EXPECT(antiphase_sgemm_predict(&args, &here, &there) == ANTIPHASE_OK);
+  size_t borrowed = 1, offered = 0;
+  EXPECT(antiphase_sgemm_predict(&args, &here, &there, &borrowed) == ANTIPHASE_OK);
+  EXPECT(antiphase_sgemm_workspace(&args, &offered) == ANTIPHASE_OK && borrowed <= offered);
   EXPECT(here > 0 && fabs(there / here - added) < 1e-9);  // where cuBLAS was not measured
-  REFUSED(antiphase_sgemm_predict(&args, NULL, &there), ANTIPHASE_BAD_REQUEST, "seconds is a null pointer");
-  REFUSED(antiphase_sgemm_predict(&args, &here, NULL), ANTIPHASE_BAD_REQUEST, "cublas_seconds is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, NULL, &there, &borrowed), ANTIPHASE_BAD_REQUEST, "seconds is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, &here, NULL, &borrowed), ANTIPHASE_BAD_REQUEST, "cublas_seconds is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, &here, &there, NULL), ANTIPHASE_BAD_REQUEST, "borrowed is a null pointer");
 }
 
 static void workspaces_of_products(void) {
