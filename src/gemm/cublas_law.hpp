@@ -10,8 +10,8 @@ namespace antiphase::gemms {
 
 // Microseconds: a start, and the longest of the operands' way and of the multiply-adds, by the best of a few tiles and divisions of K.
 struct cublas_law {
-  std::string_view device;  // its name, compute capability and multiprocessors
-  int major, minor, multiprocessors;
+  std::string_view device, capability;  // its name, and "9.0"
+  int multiprocessors;
 
   double start;         // of a product
   double vector_bytes;  // per microsecond, where C has so few lines that the long operand is read as a vector's would be
@@ -33,8 +33,7 @@ struct cublas_law {
 // An NVIDIA H200, fitted to 558 products of cuBLAS 13.1 (driver 580.159.04) with (mnk)^(1/3) of 200 or more: bench/results, those in
 // graphs, and bench/results/experiments/20261122-shapes.json.
 inline constexpr cublas_law cublas_on_h200{.device = "NVIDIA H200",
-                                           .major = 9,
-                                           .minor = 0,
+                                           .capability = "9.0",
                                            .multiprocessors = 132,
                                            .start = 1.93,
                                            .vector_bytes = 4.0e6,
@@ -51,8 +50,7 @@ inline constexpr cublas_law cublas_on_h200{.device = "NVIDIA H200",
 // Null: on such a device nothing was measured.
 inline const cublas_law* cublas_law_of(const device_limits& device) {
   for (const cublas_law* const law : {&cublas_on_h200})
-    if (law->device == device.name && law->major == device.major && law->minor == device.minor &&
-        law->multiprocessors == device.multiprocessors)
+    if (law->device == device.name && law->capability == compute_capability(device) && law->multiprocessors == device.multiprocessors)
       return law;
   return nullptr;
 }
