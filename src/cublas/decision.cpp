@@ -17,11 +17,12 @@ double outputs_times_k(std::int64_t m, std::int64_t n, std::int64_t k) {
 // All that a decision follows from: of addresses only whether copies of 16 bytes may begin there.
 constexpr std::size_t words = 17;
 using key = std::array<std::int64_t, words>;
-key key_of(const antiphase_sgemm_args& x) {
+enum class factors { known, unknown };
+key key_of(const antiphase_sgemm_args& x, factors are) {
   const auto place = [](const void* at) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16); };
   const std::int64_t places = place(x.a) + 16 * place(x.b) + 256 * place(x.c) + 4096 * place(x.added);
   const std::int64_t kinds = x.function + 8 * (x.beta != 0) + 16 * (x.added != nullptr) + 32 * (x.row_bias != nullptr) +
-                             64 * (x.a_members != nullptr) + 128 * (x.alpha == 0);
+                             64 * (x.a_members != nullptr) + 128 * (x.alpha == 0) + 256 * (are == factors::unknown);
   return {x.m,
           x.n,
           x.k,
@@ -59,6 +60,33 @@ decision decide(const antiphase_sgemm_args& x) {
   return d;
 }
 
+decision decide_without_factors(antiphase_sgemm_args x) {
+  decision d;
+  for (const float beta : {0.f, 1.f}) {
+    x.beta = beta;
+    d = decide(x);
+    if (d.what == outcome::computed) break;
+  }
+  return d;
+}
+
+decision& known_decision(const antiphase_sgemm_args& x, factors are) noexcept {
+  struct entry {
+    key of;
+    decision is;
+    bool used = false;
+  };
+  constexpr std::size_t kept = 512;
+  static thread_local const std::unique_ptr<std::array<entry, kept>> known(new (std::nothrow) std::array<entry, kept>);
+  static thread_local decision without_memory;
+  const auto asked = [&] { return are == factors::known ? decide(x) : decide_without_factors(x); };
+  if (known == nullptr) return without_memory = asked();
+  const key k = key_of(x, are);
+  entry& here = (*known)[hash_of(k) % kept];
+  if (!here.used || here.of != k) here = {k, asked(), true};
+  return here.is;
+}
+
 }  // namespace
 
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count) {
@@ -68,20 +96,7 @@ bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count
   return all * static_cast<double>(count) < usual * usual * usual;
 }
 
-decision& decision_of(const antiphase_sgemm_args& x) noexcept {
-  struct entry {
-    key of;
-    decision is;
-    bool used = false;
-  };
-  constexpr std::size_t kept = 512;
-  static thread_local const std::unique_ptr<std::array<entry, kept>> known(new (std::nothrow) std::array<entry, kept>);
-  static thread_local decision without_memory;
-  if (known == nullptr) return without_memory = decide(x);
-  const key k = key_of(x);
-  entry& here = (*known)[hash_of(k) % kept];
-  if (!here.used || here.of != k) here = {k, decide(x), true};
-  return here.is;
-}
+decision& decision_of(const antiphase_sgemm_args& x) noexcept { return known_decision(x, factors::known); }
+const decision& outlook_of(const antiphase_sgemm_args& x) noexcept { return known_decision(x, factors::unknown); }
 
 }  // namespace antiphase::cublas

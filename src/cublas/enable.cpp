@@ -164,8 +164,8 @@ std::atomic<bool> enabled = false;
 int take_slots() {
   enabled = true;
   const held_objects objects;
-  auto& [change, before] = changed();
-  const std::scoped_lock lock(change);
+  changes& made = changed();
+  const std::scoped_lock lock(made.change);
   int count = 0;
   for (const held_objects::held& o : objects.all())
     for_each_slot(o.what, [&](slot& s, function which) {
@@ -173,7 +173,7 @@ int take_slots() {
       void* const end = end_of(o, value, which);
       if (end == nullptr) return;
       lead_back(which, o.what.dynamic, end);
-      before[&s] = value;
+      made.before[&s] = value;
       count += write(o.what, s, entry_of(which));
     });
   return count;
@@ -181,15 +181,15 @@ int take_slots() {
 
 int give_slots_back() {
   const held_objects objects;
-  auto& [change, before] = changed();
-  const std::scoped_lock lock(change);
+  changes& made = changed();
+  const std::scoped_lock lock(made.change);
   int count = 0;
   for (const held_objects::held& o : objects.all())
     for_each_slot(o.what, [&](slot& s, function which) {
-      const auto known = before.find(&s);
-      if (known != before.end() && s.load() == entry_of(which)) count += write(o.what, s, known->second);
+      const auto known = made.before.find(&s);
+      if (known != made.before.end() && s.load() == entry_of(which)) count += write(o.what, s, known->second);
     });
-  before.clear();
+  made.before.clear();
   return count;
 }
 

@@ -56,17 +56,6 @@ void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
   x.alpha = *static_cast<const float*>(alpha), x.beta = *static_cast<const float*>(beta);
 }
 
-// Whether it may be worth it, as far as can be told before the handle has been asked where its factors are: with or without C added.
-bool may_pay(antiphase_sgemm_args x, refusal& otherwise) {
-  for (const float beta : {0.f, 1.f}) {
-    x.beta = beta;
-    const decision& d = decision_of(x);
-    if (d.what == outcome::computed) return true;
-    otherwise.why = d.what, otherwise.predicted = d.predicted;
-  }
-  return false;
-}
-
 // What becomes of a request that is worth it. C may be written by then if it failed.
 outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
   switch (antiphase_sgemm(&x, on)) {
@@ -154,7 +143,12 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   if (!of.is_whole() || of_caller == nullptr || !is_sensible(p)) return no(outcome::unusual);
   if (is_small(p.m, p.n, p.k, p.count)) return no(outcome::small);
   request r{arguments_of(p), nullptr, as};
-  if (!said().profiles && !may_pay(r.what, otherwise)) return otherwise;
+  // Where factors are only the handle knows: it is asked if the product may be worth it.
+  if (!said().profiles) {
+    const decision& outlook = outlook_of(r.what);
+    otherwise.predicted = outlook.predicted;
+    if (outlook.what != outcome::computed) return no(outlook.what);
+  }
   if (const outcome why = asked_of(of, of_caller, r.on); why != outcome::computed) return no(why);
   add_factors(r.what, p.alpha, p.beta);
   r.as.adds = r.what.beta != 0;

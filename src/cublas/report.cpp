@@ -60,14 +60,24 @@ struct kept {
   // What of that would be left.
   double left() const { return each.cublas_seconds > 0 ? seconds() * each.seconds / each.cublas_seconds : seconds(); }
 };
-using row = std::pair<const std::pair<listed_product, outcome>, kept>;
+using key = std::pair<listed_product, outcome>;
+struct order {
+  bool operator()(const key& x, const key& y) const {
+    const auto words = [](const key& of) {
+      const listed_product& p = of.first;
+      return std::tuple(p.by, p.m, p.n, p.k, p.count, p.a, p.b, p.c, p.adds, p.epilogue, of.second);
+    };
+    return words(x) < words(y);
+  }
+};
+using row = std::pair<const key, kept>;
 
 struct books {
   std::array<std::atomic<std::uint64_t>, outcomes> counts{};
   std::atomic<std::uint64_t> picoseconds_saved = 0;
 
   std::mutex change;  // of all below
-  std::map<std::pair<listed_product, outcome>, kept> products;
+  std::map<key, kept, order> products;
   std::uint64_t verified = 0, not_verified = 0;
   double worst = 0;
   listed_product worst_of;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What has become of products: counted, listed one by one if somebody wants to know, and told when the program ends.
 #pragma once
-#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -34,8 +33,6 @@ struct listed_product {
   char a = 'N', b = 'N', c = 'N';  // as cuBLAS has them, or T
   bool adds = false;               // beta is not 0
   std::uint32_t epilogue = 0;      // as cuBLASLt numbers them; 0: none
-
-  auto operator<=>(const listed_product&) const = default;
 };
 
 struct prediction {

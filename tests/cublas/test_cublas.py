@@ -174,6 +174,12 @@ def calls(clients):
     expect(out, ["taken"] * 3, "products of a child")
     expect([line.split(",")[0] for line in err.splitlines()],
            ["antiphase: 2 of 2 products computed (100 %)", "antiphase: 1 of 1 products computed (100 %)"], "each tells its own")
+    # Threads: half of them have their products taken.
+    err = said("threads:40:30:30:20:0", ANTIPHASE_LEAST="30")
+    expect(re.sub("[0-9.e-]+ s saved", "S s saved", err),
+           "antiphase: 80 of 160 products computed (50 %), S s saved as predicted; passed on: 80 small\n", "products of threads")
+    out = clients.execute(program, "storm:40:30:30:60:0", **ON_THE_CPU, INTERPOSER=str(clients.interposer)).stdout
+    expect(out, "taken ", "the last product, after many changes")
     # TF32.
     tf32 = "real:33:21:17:1:3"
     expect(run(tf32, **least)[0] + run(tf32, **least, ANTIPHASE_TF32="pass")[0] + run(tf32, **least, ANTIPHASE_TF32="take")[0],
