@@ -127,13 +127,13 @@ std::vector<const row*> by_time(const books& b) {
 
 // Whether it would help, and how much.
 std::string judgement(const books& b) {
-  double now = 0, then = 0, taken = 0;
+  double now = 0, then = 0;
   std::uint64_t calls = 0, worth = 0;
   bool measured = true;
   for (const auto& [what, k] : b.products) {
     const bool takes = what.second == outcome::computed;
     now += k.seconds(), then += takes ? k.left() : k.seconds(), calls += k.calls;
-    if (takes) taken += k.seconds(), worth += k.calls, measured &= k.timed > 0;
+    if (takes) worth += k.calls, measured &= k.timed > 0;
   }
   if (worth == 0) return written("antiphase would compute none of the %" PRIu64 " products: it would not help this program\n", calls);
   return written("antiphase would compute %" PRIu64 " of %" PRIu64

@@ -220,6 +220,13 @@ def calls(clients):
            lines[-1])
     expect(said("nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1").splitlines()[-1],
            "antiphase would compute none of the 7 products: it would not help this program", "nothing to gain")
+    # Behind a driver: every third product is captured, and not measured. The driver is a fake, so antiphase has no device and refuses.
+    driver = clients.compile("fake_cuda.c", "libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1")
+    done = clients.execute(program, "nowhere:4096:4096:4096:30:0", "nowhere:512:512:16:3:0", LD_PRELOAD=f"{clients.interposer}:{driver}",
+                           ANTIPHASE_PROFILE="1", ANTIPHASE_PROFILE_JSON=str(profile))
+    expect(done.stdout, "", "what the driver complains of")
+    expect([(one["why"], one["calls"], one["measured"], one["seconds"]) for one in json.loads(profile.read_text())["products"]],
+           [("refused", 30, True, 0.075), ("small", 3, True, 0.0075)], "times measured")
     # Values that make no sense: one sentence each.
     refused("ANTIPHASE_TF32", "yes", "pass or take; they are passed on", "taken")
     refused("ANTIPHASE_LEAST", "big", "a number from 0 on; it is ignored", "passed")
