@@ -31,8 +31,8 @@ static int called(fake_handle* on, fake_call x) {
   on->library = LIBRARY;
   if (on->calls_itself) {
     on->calls_itself = 0;
-    static float c[16 * 16], one = 1;
-    return cublasSgemm_v2(on, 0, 0, 16, 16, 16, &one, c, 16, c, 16, &one, c, 16);
+    static float a[16 * 16], b[16 * 16], c[16 * 16], one = 1;
+    return cublasSgemm_v2(on, 0, 0, 16, 16, 16, &one, a, 16, b, 16, &one, c, 16);
   }
   fake_written(on->log, sizeof on->log, &x);
   if (on->computes) compute(on, &x);

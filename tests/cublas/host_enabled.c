@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8 };
+enum { MOST = 8, FUNCTIONS = 14 };  // that each of them has an address of
 static int (*clients[MOST])(int);
 static int count, faults;
 
@@ -50,6 +50,8 @@ int main(int words, char** word) {
   int (*enable)(void), (*disable)(void);
   *(void**)&enable = function(ours, "antiphase_cublas_enable");
   *(void**)&disable = function(ours, "antiphase_cublas_disable");
+  size_t (*report)(char*, size_t);
+  *(void**)&report = function(ours, "antiphase_cublas_report");
   expect("nothing to take back", disable() == 0);
   // Half of them have called already, so that their slots lead to cuBLAS; the others' lead to the linker.
   const int all = count;
@@ -57,7 +59,7 @@ int main(int words, char** word) {
   all_expect("before", 0);
   count = all;
   const int first = enable();
-  expect("no slots", first >= 10 * count);
+  expect("no slots", first == FUNCTIONS * count);
   all_expect("enabled", 1);
   expect("slots that lead here already", enable() == 0);
 #ifndef LINKED  // there cuBLAS's come first
@@ -66,13 +68,17 @@ int main(int words, char** word) {
 
   add_client(word[at + 1]);
   const int late = enable();
-  expect("no slots of the late one", late >= 10);
+  expect("no slots of the late one", late == FUNCTIONS);
   all_expect("enabled again", 1);
   void* const gone = load("libclient_gone.so");
-  expect("no slots of the one that goes", enable() >= 10);
+  expect("no slots of the one that goes", enable() == FUNCTIONS);
   dlclose(gone);
   expect("it has not gone", dlopen("libclient_gone.so", RTLD_LAZY | RTLD_NOLOAD) == NULL);
 
+  char text[200];
+  expect("the whole report",
+         report(text, sizeof text) == strlen(text) && strstr(text, "antiphase: ") == text && strstr(text, " saved as predicted; ") != NULL);
+  expect("a short report", report(text, 10) > 10 && strcmp(text, "antiphase") == 0 && report(NULL, 0) > 10);
   expect("slots that led here", disable() == first + late);
   all_expect("disabled", 0);
   expect("slots that lead back already", disable() == 0);
