@@ -4,6 +4,7 @@
 
 #include "src/cublas/decision.hpp"
 #include "src/cublas/products.hpp"
+#include "src/cublas/settings.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -101,6 +102,17 @@ bool reads_operand(const attributes<of_product>& says, of_product which, std::op
   return true;
 }
 
+// Whether a product is small, by as few questions as tell it; nobody knows then whether it makes sense.
+bool is_surely_small(const attributes<of_product>& says, attribute_function* ask, const lt_product& p) {
+  const attributes<of_layout> a(ask, p.of_a), d(ask, p.of_d);
+  std::uint64_t m = 0, n = 0, k = 0;
+  std::int32_t count = 0, op = 0;
+  return p.of_a != nullptr && p.of_d != nullptr && d.read(of_layout::rows, m) && d.read(of_layout::columns, n) &&
+         d.read(of_layout::count, count) && says.read(of_product::op_a, op) &&
+         a.read(op == as_it_is ? of_layout::columns : of_layout::rows, k) &&
+         is_small(static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(k), count);
+}
+
 }  // namespace
 
 reading request_of(const original& of, handle of_caller, const lt_product& p) {
@@ -108,6 +120,7 @@ reading request_of(const original& of, handle of_caller, const lt_product& p) {
   const auto no = [&](outcome why) { return refusal{.why = why, .as = as, .on = p.on}; };
   if (!of.is_whole_lt() || of_caller == nullptr || p.how == nullptr || p.alpha == nullptr || p.beta == nullptr) return no(outcome::unusual);
   const attributes<of_product> says(of.of_product, p.how);
+  if (!said().lists() && is_surely_small(says, of.of_layout, p)) return no(outcome::small);
   if (const outcome why = asked_of(says); why != outcome::computed) return no(why);
   antiphase_sgemm_args x = arguments_as_said();
   std::optional<matrix> a = matrix_of(of.of_layout, p.of_a), b = matrix_of(of.of_layout, p.of_b);

@@ -7,7 +7,8 @@
 //   threads  as real, in eight threads with handles of their own, every other one with a fourth of the rows; and says nothing
 //   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names change where calls go
 //   nowhere  for profiles: addresses lead nowhere, and nobody looks at them
-//   bench    the same, with the nanoseconds that a call takes
+//   sweep    the same, each time with one more for N, every other time with one row alone
+//   bench    as nowhere, with the nanoseconds that a call takes
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -112,6 +113,7 @@ int main(int count, char** words) {
     if (strcmp(kind, "real") == 0 || leaves) real(m, n, k, times, math, 1);
     if (strcmp(kind, "threads") == 0 || strcmp(kind, "storm") == 0) threads(m, n, k, times, kind[0] == 's');
     if (strcmp(kind, "nowhere") == 0) nowhere(m, n, k, times, math);
+    for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t) nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);
     if (strcmp(kind, "bench") == 0) nowhere(m, n, k, 1000, math), printf("%.0f ns\n", nowhere(m, n, k, times, math));
     if (leaves) return faults;
   }

@@ -92,6 +92,7 @@ def lt(clients):
     clients.execute(clients.host(), 0, client)
     clients.run(1, clients.host(), client, **ON_THE_CPU)
     clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
+    clients.run(0, clients.host(), client, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})  # (13 * 9 * 11)^(1/3) = 10.9
 
 
 def loaded(clients):
@@ -220,6 +221,9 @@ def calls(clients):
            lines[-1])
     expect(said("nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1").splitlines()[-1],
            "antiphase would compute none of the 7 products: it would not help this program", "nothing to gain")
+    # More products than decisions are remembered: what one is remembered to be is not taken for another.
+    err = said("sweep:4096:4096:4096:2000:0", "sweep:4096:4096:4096:2000:0", ANTIPHASE_PROFILE="1")
+    expect(err.splitlines()[-1].startswith("antiphase would compute 2000 of 4000 products: "), True, err.splitlines()[-1])
     # Behind a driver: every third product is captured, and not measured. The driver is a fake, so antiphase has no device and refuses.
     driver = clients.compile("fake_cuda.c", "libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1")
     done = clients.execute(program, "nowhere:4096:4096:4096:30:0", "nowhere:512:512:16:3:0", LD_PRELOAD=f"{clients.interposer}:{driver}",
