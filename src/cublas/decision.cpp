@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "src/cublas/driver.hpp"
 #include "src/cublas/settings.hpp"
 
 namespace antiphase::cublas {
@@ -12,6 +13,13 @@ namespace {
 
 double outputs_times_k(std::int64_t m, std::int64_t n, std::int64_t k) {
   return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+// Of which a process may have several, which are not alike.
+std::int64_t current_device() {
+  const driver* const d = said().device == ANTIPHASE_CPU ? nullptr : driver_of_process();
+  int number = 0;
+  return d != nullptr && d->current_device(&number) == 0 ? number : -1;
 }
 
 // All that a decision follows from: of addresses only whether copies of 16 bytes may begin there.
@@ -22,7 +30,8 @@ key key_of(const antiphase_sgemm_args& x, factors are) {
   const auto place = [](const void* at) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16); };
   const std::int64_t places = place(x.a) + 16 * place(x.b) + 256 * place(x.c) + 4096 * place(x.added);
   const std::int64_t kinds = x.function + 8 * (x.beta != 0) + 16 * (x.added != nullptr) + 32 * (x.row_bias != nullptr) +
-                             64 * (x.a_members != nullptr) + 128 * (x.alpha == 0) + 256 * (are == factors::unknown);
+                             64 * (x.a_members != nullptr) + 128 * (x.alpha == 0) + 256 * (are == factors::unknown) +
+                             512 * (current_device() + 1);
   return {x.m,
           x.n,
           x.k,

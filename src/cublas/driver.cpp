@@ -17,6 +17,7 @@ std::optional<driver> found_driver() {
     to = reinterpret_cast<Function*>(real_dlsym(library, name));
     whole &= to != nullptr;
   };
+  find(all.current_device, "cuCtxGetDevice");
   find(all.is_capturing, "cuStreamIsCapturing");
   find(all.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   find(all.create_event, "cuEventCreate");

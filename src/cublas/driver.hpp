@@ -12,6 +12,7 @@ namespace antiphase::cublas {
 struct driver {
   using event = void*;
   using address = std::uint64_t;
+  int (*current_device)(int* number) = nullptr;
   int (*is_capturing)(antiphase_stream, int* status) = nullptr;
   int (*exchange_capture_mode)(int* mode) = nullptr;
   int (*create_event)(event*, unsigned flags) = nullptr;
