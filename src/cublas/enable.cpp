@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of cuBLAS in libraries that are loaded already: the slots through which they go are led here, and back.
 #include <antiphase_cublas.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -122,7 +123,13 @@ class held_objects {
     for (object& o : all) {
       if (is_cublas(o.dynamic) || is_ours(o.dynamic)) continue;
       void* const handle = o.name.empty() ? loaded_program() : loaded(o.name.c_str());
-      if (handle != nullptr) held_.push_back({std::move(o), handle});
+      if (handle == nullptr) continue;
+      // It may have gone, and another one of its name come.
+      const link_map* is = nullptr;
+      if (dlinfo(handle, RTLD_DI_LINKMAP, &is) == 0 && is->l_ld == o.dynamic)
+        held_.push_back({std::move(o), handle});
+      else
+        let_go(handle);
     }
   }
   held_objects(const held_objects&) = delete;

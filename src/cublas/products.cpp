@@ -3,6 +3,8 @@
 
 #include <antiphase.h>
 
+#include <optional>
+
 #include "src/cublas/decision.hpp"
 #include "src/cublas/settings.hpp"
 #include "src/cublas/timer.hpp"
@@ -56,7 +58,7 @@ void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
   x.alpha = *static_cast<const float*>(alpha), x.beta = *static_cast<const float*>(beta);
 }
 
-// What becomes of a request that is worth it. C may be written by then if it failed.
+// What becomes of a request that is worth it.
 outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
   switch (antiphase_sgemm(&x, on)) {
     case ANTIPHASE_OK: return outcome::computed;
@@ -89,17 +91,21 @@ int profiled(const original_call& original, const listed_product& as, outcome wh
   return status;
 }
 
-int computed_twice(const original_call& original, const request& r, const antiphase_sgemm_args& x, decision& d) {
-  const verification both(x, r.on);
-  const outcome what = compute(x, r.on, d);
+// The status, if antiphase has computed it; or nobody may any more, as nobody knows what C holds.
+std::optional<int> computed(const request& r, decision& d, outcome& what) {
+  what = compute(r.what, r.on, d);
+  if (what != outcome::computed && what != outcome::failed) return std::nullopt;
   count(what, d.predicted);
-  if (what != outcome::computed) return what == outcome::failed ? status_execution_failed : original();
+  if (said().lists()) list(r.as, what, d.predicted);
+  return what == outcome::computed ? status_success : status_execution_failed;
+}
+
+void compare(const original_call& original, const request& r, const verification& both) {
   const double difference = both.is_possible() && original(both.in_place_of_c()) == status_success ? both.difference() : -1;
   if (difference < 0)
     count_not_verified();
   else
     count_verified(r.as, difference);
-  return status_success;
 }
 
 int carried_out_now(const reading& all, const original_call& original) {
@@ -107,17 +113,16 @@ int carried_out_now(const reading& all, const original_call& original) {
     return said().profiles ? profiled(original, no->as, no->why, no->predicted, no->on)
                            : passed_on(original, no->as, no->why, no->predicted);
   const request& r = std::get<request>(all);
-  const antiphase_sgemm_args& x = r.what;
-  decision& d = decision_of(x);
+  decision& d = decision_of(r.what);
   if (said().profiles) return profiled(original, r.as, d.what, d.predicted, r.on);
   if (d.what != outcome::computed) return passed_on(original, r.as, d.what, d.predicted);
-  if (is_to_be_verified()) return computed_twice(original, r, x, d);
-  const outcome what = compute(x, r.on, d);
-  if (what == outcome::failed) return count(what), status_execution_failed;  // who knows what C holds
-  if (what != outcome::computed) return passed_on(original, r.as, what, d.predicted);
-  count(what, d.predicted);
-  if (said().lists()) list(r.as, what, d.predicted);
-  return status_success;
+  std::optional<verification> both;
+  if (is_to_be_verified()) both.emplace(r.what, r.on);
+  outcome what{};
+  const std::optional<int> status = computed(r, d, what);
+  if (!status) return passed_on(original, r.as, what, d.predicted);
+  if (both && what == outcome::computed) compare(original, r, *both);
+  return *status;
 }
 
 }  // namespace

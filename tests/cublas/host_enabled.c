@@ -11,8 +11,8 @@ enum { MOST = 8, FUNCTIONS = 14 };  // that each of them has an address of
 static int (*clients[MOST])(int);
 static int count, faults;
 
-static void* load(const char* file) {
-  void* const library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+static void* load(const char* file, int flags) {
+  void* const library = dlopen(file, RTLD_LAZY | RTLD_LOCAL | flags);
   if (library == NULL) puts(dlerror()), exit(1);
   return library;
 }
@@ -21,7 +21,7 @@ static void* function(void* library, const char* name) {
   if (found == NULL) puts(dlerror()), exit(1);
   return found;
 }
-static void add_client(const char* file) { *(void**)&clients[count++] = function(load(file), "client_main"); }
+static void add_client(const char* file, int flags) { *(void**)&clients[count++] = function(load(file, flags), "client_main"); }
 static void all_expect(const char* when, int taken) {
   for (int i = 0; i < count; ++i)
     if (clients[i](taken) != 0) ++faults, printf("%s, client %d\n", when, i);
@@ -39,14 +39,14 @@ int main(int words, char** word) {
 #ifdef LINKED
   clients[count++] = client_main;
 #endif
-  for (; at < words && strcmp(word[at], "--") != 0; ++at) add_client(word[at]);
+  for (; at < words && strcmp(word[at], "--") != 0; ++at) add_client(word[at], 0);
   if (at + 2 != words) return 2;
 #ifndef LINKED
   int (*other_calls)(void);
-  *(void**)&other_calls = function(load("libother.so"), "calls_its_own");
+  *(void**)&other_calls = function(load("libother.so", 0), "calls_its_own");
 #endif
 
-  void* const ours = load(word[1]);
+  void* const ours = load(word[1], 0);
   int (*enable)(void), (*disable)(void);
   *(void**)&enable = function(ours, "antiphase_cublas_enable");
   *(void**)&disable = function(ours, "antiphase_cublas_disable");
@@ -66,11 +66,11 @@ int main(int words, char** word) {
   expect("a function of another library with a name of cuBLAS", other_calls() == 4711);
 #endif
 
-  add_client(word[at + 1]);
+  add_client(word[at + 1], RTLD_DEEPBIND);
   const int late = enable();
   expect("no slots of the late one", late == FUNCTIONS);
   all_expect("enabled again", 1);
-  void* const gone = load("libclient_gone.so");
+  void* const gone = load("libclient_gone.so", 0);
   expect("no slots of the one that goes", enable() == FUNCTIONS);
   dlclose(gone);
   expect("it has not gone", dlopen("libclient_gone.so", RTLD_LAZY | RTLD_NOLOAD) == NULL);
