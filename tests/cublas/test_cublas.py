@@ -91,6 +91,7 @@ def lt(clients):
     client = clients.compile("client_lt.c", "libclient.so", "-shared", fake)
     clients.execute(clients.host(), 0, client)
     clients.run(1, clients.host(), client, **ON_THE_CPU)
+    clients.run(1, clients.host(), client, **ON_THE_CPU, ANTIPHASE_TF32="take")
     clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
     clients.run(0, clients.host(), client, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})  # (13 * 9 * 11)^(1/3) = 10.9
 
@@ -133,6 +134,7 @@ def settings(clients):
     clients.run(2, *program, **ON_THE_CPU, ANTIPHASE_PRECISION="strict")
     clients.run(1, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "10"})  # (13 * 9 * 11)^(1/3) = 10.9
     clients.run(0, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})
+    clients.run(1, *program, **ON_THE_CPU, ANTIPHASE_TF32="take")
     clients.run(0, *program, ANTIPHASE_DEVICE="cpu")  # nothing is predicted to be gained by small ones
     said = clients.run(1, *program, **ON_THE_CPU)
     count = re.search(r"(\d+) taken, (\d+) passed on, 0 faults", said.stdout)
