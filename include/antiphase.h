@@ -74,8 +74,8 @@ enum { ANTIPHASE_BY_SHAPE = 0, ANTIPHASE_BATCH_INVARIANT = 1 };         // on wh
 enum { ANTIPHASE_TAKE_WEAKER = 0, ANTIPHASE_REFUSE_WEAKER = 1 };        // where a device cannot keep the precision's bound
 enum { ANTIPHASE_IDENTITY = 0, ANTIPHASE_RELU = 1, ANTIPHASE_GELU = 2, ANTIPHASE_GELU_TANH = 3 };  // functions of results
 
-// C(i, j) = f(alpha AB(i, j) + beta C(i, j) + row_bias[i] + column_bias[j]) in FP32, A of m x k, B of k x n, C of m x n. Make one with the
-// initialiser, then set what you need:
+// C(i, j) = f(alpha AB(i, j) + beta R(i, j) + row_bias[i] + column_bias[j]) in FP32, A of m x k, B of k x n, C and R of m x n; R is C, or
+// `added`. Make one with the initialiser, then set what you need:
 //
 //   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
 //
@@ -84,8 +84,11 @@ enum { ANTIPHASE_IDENTITY = 0, ANTIPHASE_RELU = 1, ANTIPHASE_GELU = 2, ANTIPHASE
 // strides, and 0 in A and B, are fine. Member l of a batch lies l times the batch stride behind the first; 0 is the same A, B or bias for
 // all.
 //
-// alpha = 0 leaves A and B unread, beta = 0 leaves C unread, k = 0 gives f(beta C + biases); m, n or batch = 0 does nothing. C may not
-// overlap anything else. Elements between those of C are never touched.
+// Or the addresses of the members' matrices stand in three arrays of `batch` pointers in memory of the device, a_members and so on; then
+// a, b, c and the three strides are left at 0. What members overlap nobody can tell before the work is done.
+//
+// alpha = 0 leaves A and B unread, beta = 0 leaves R unread, k = 0 gives f(beta R + biases); m, n or batch = 0 does nothing. C may not
+// overlap anything else, but may be R. Elements between those of C are never touched.
 typedef struct antiphase_sgemm_args {
   size_t size;     // of this struct, as the caller was compiled: the initialiser's
   int32_t device;  // the number of one, ANTIPHASE_CPU or (initialiser) ANTIPHASE_CURRENT_DEVICE
@@ -111,20 +114,30 @@ typedef struct antiphase_sgemm_args {
   const char* policy;     // NULL: the one that is predicted to be fastest
   void* workspace;        // of the device, aligned to 256, left alone until the work is done; NULL: the allocator's
   size_t workspace_size;  // at least as antiphase_sgemm_workspace() says
+  const float* added;     // R; NULL: C itself
+  int64_t added_row_stride, added_column_stride, added_batch_stride;
+  const float* const* a_members;  // NULL: they lie at equal distances
+  const float* const* b_members;
+  float* const* c_members;
 } antiphase_sgemm_args;
 
 #define ANTIPHASE_SGEMM_ARGS_INIT                                                                                                         \
   {                                                                                                                                       \
     sizeof(antiphase_sgemm_args), ANTIPHASE_CURRENT_DEVICE, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 1.0f, 0.0f, 1, 0, 0, 0, NULL, \
-        NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0                                                                                             \
+        NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL                                                            \
   }
 
 ANTIPHASE_API antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args, antiphase_stream on);
 // The bytes that the call takes; 0 if it needs none. Never fewer when m, n, k or the batch grow.
 ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes);
-// How many times faster than FP32 multiply-adds at four fifths of the device's peak rate the call is predicted to be: more than 1, and no
-// BLAS that was measured is expected to be faster. No prediction is made for ANTIPHASE_CPU: it is that of the GPU which it simulates.
+// How many times faster than cuBLAS's FP32 the call is predicted to be, at least. On a device on which cuBLAS was measured (an NVIDIA H200)
+// by a law fitted to that; elsewhere in place of cuBLAS by multiply-adds at four fifths of the device's peak rate, which no BLAS that was
+// measured exceeds. At most 1 if less than 1.5 microseconds are saved. For ANTIPHASE_CPU it is that of the GPU which it simulates.
 ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
+// The seconds that the call is predicted to take, and those of cuBLAS's FP32 (on devices on which it was not measured: at least); and the
+// bytes that it asks the allocator for if it has no workspace, which are often fewer than antiphase_sgemm_workspace() says.
+ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds,
+                                                       size_t* borrowed);
 // What the call would run, and why: lines of text, cut off where `room` bytes with the final 0 end (4096 is enough for most).
 ANTIPHASE_API antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room);
 

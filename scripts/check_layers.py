@@ -9,7 +9,7 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
 
     core < device, executor < channel < gemm, scan, plain < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
-    for C       include/antiphase.h, which includes nothing of ours; src/c_api, beside the checker
+    for C       include/antiphase.h and antiphase_cublas.h, which include nothing of ours; src/c_api, beside the checker
     in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
@@ -51,6 +51,7 @@ USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm",
 CAPABILITIES = {LIBRARY + "executor/features.hpp", LIBRARY + "executor/limits.hpp", "src/executor/cpu/cpu_executor.cpp",
                 "src/executor/cuda/cuda_executor.cpp", "src/checker/plain/runtime.cpp", "src/executor/published.cpp", "tool/measure/kernel_code.cpp"}
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
+FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")
 LONGEST = 10  # files of a chain, the first included
 NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")
 SUFFIXES = {".hpp", ".cuh", ".h", ".cpp", ".cu"}
@@ -105,7 +106,7 @@ class Tree:
 def room_of(file):
     """The room whose layer a file belongs to; None for a folder that has no layer."""
     folder, _, _ = file.rpartition("/")
-    if file == "include/antiphase.h":
+    if file in FOR_C:
         return "c"
     if file.startswith(LIBRARY):
         folder = folder.removeprefix(LIBRARY.rstrip("/")).lstrip("/") or "public"
@@ -119,7 +120,7 @@ def judge(file, target):
     if source == goal or {source, goal} in KNOW_EACH_OTHER or target in BRIDGES.get(source, ()):
         return None
     if source == "c":
-        return "antiphase.h includes nothing of the project"
+        return f"{file.rpartition('/')[2]} includes nothing of the project"
     user, library = source if source in USERS_SEE else source.split("/")[0], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:
         what, rooms = USERS_SEE[user]

@@ -23,7 +23,7 @@ module antiphase
   integer(c_int32_t), parameter :: antiphase_forward = 0, antiphase_reverse = 1
   integer(c_int32_t), parameter :: antiphase_by_keys = 0, antiphase_by_head_flags = 1
 
-  integer(c_size_t), parameter, private :: sgemm_bytes = 224, scan_bytes = 120
+  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120
 
   type, bind(c) :: antiphase_sgemm_args
     integer(c_size_t) :: size = sgemm_bytes
@@ -48,6 +48,9 @@ module antiphase
     type(c_ptr) :: policy = c_null_ptr
     type(c_ptr) :: workspace = c_null_ptr
     integer(c_size_t) :: workspace_size = 0
+    type(c_ptr) :: added = c_null_ptr
+    integer(c_int64_t) :: added_row_stride = 0, added_column_stride = 0, added_batch_stride = 0
+    type(c_ptr) :: a_members = c_null_ptr, b_members = c_null_ptr, c_members = c_null_ptr
   end type
 
   type, bind(c) :: antiphase_scan_args
@@ -105,6 +108,12 @@ module antiphase
       import
       type(antiphase_sgemm_args), intent(in) :: args
       real(c_double), intent(out) :: times
+    end function
+    integer(c_int) function antiphase_sgemm_predict(args, seconds, cublas_seconds, borrowed) bind(c)
+      import
+      type(antiphase_sgemm_args), intent(in) :: args
+      real(c_double), intent(out) :: seconds, cublas_seconds
+      integer(c_size_t), intent(out) :: borrowed
     end function
     integer(c_int) function antiphase_sgemm_explain(args, text, room) bind(c)
       import

@@ -49,9 +49,9 @@ inline void hand_out(std::string_view text, char* to, std::size_t room) {
   to[text.copy(to, room - 1)] = '\0';
 }
 
-inline std::size_t& required(std::size_t* bytes) {
-  if (bytes == nullptr) throw bad_request("bytes is a null pointer: expected where to write a size");
-  return *bytes;
+template <class T> T& required(T* to, std::string_view name) {
+  if (to == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected where to write a number", name));
+  return *to;
 }
 
 }  // namespace antiphase::c_api

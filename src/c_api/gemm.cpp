@@ -35,12 +35,20 @@ product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
   gemm_options how;
   how.accuracy = one_of("precision", x.precision, {precision::fp32, precision::strict});
   how.policy = policy_of(x.policy);
-  how.batch = {.count = x.batch, .a_stride = x.a_batch_stride, .b_stride = x.b_batch_stride, .c_stride = x.c_batch_stride};
+  how.batch = {.count = x.batch,
+               .a_stride = x.a_batch_stride,
+               .b_stride = x.b_batch_stride,
+               .c_stride = x.c_batch_stride,
+               .a = x.a_members,
+               .b = x.b_members,
+               .c = x.c_members};
   how.epilogue.function = one_of("function", x.function, {activation::none, activation::relu, activation::gelu, activation::gelu_tanh});
   how.epilogue.row_bias = x.row_bias;
   how.epilogue.column_bias = x.column_bias;
   how.epilogue.row_bias_stride = x.row_bias_batch_stride;
   how.epilogue.column_bias_stride = x.column_bias_batch_stride;
+  if (x.added != nullptr) how.epilogue.residual = view(x.added, x.m, x.n, x.added_row_stride, x.added_column_stride);
+  how.epilogue.residual_stride = x.added_batch_stride;
   how.on = on;
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   how.reproducible = one_of("reproducible", x.reproducible, {reproducibility::by_shape, reproducibility::batch_invariant});
@@ -79,15 +87,24 @@ antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args, antiphase_str
 antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    required(bytes) = gemm_workspace(p.where, p.what, p.how);
+    required(bytes, "bytes") = gemm_workspace(p.where, p.what, p.how);
   });
 }
 
 antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    if (times == nullptr) throw bad_request("times is a null pointer: expected where to write a number");
-    *times = multiply_adds_seconds(p.where.limits(), p.what, p.how.batch) / explain(p.where, p.what, p.how).predicted;
+    required(times, "times") = gain_over_cublas(p.where.limits(), p.what, p.how.batch, explain(p.where, p.what, p.how).predicted);
+  });
+}
+
+antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds, size_t* borrowed) {
+  return guarded([&] {
+    const product p = product_of(args, nullptr);
+    const gemm_choice runs = explain(p.where, p.what, p.how);
+    required(borrowed, "borrowed") = runs.workspace;
+    required(seconds, "seconds") = runs.predicted;
+    required(cublas_seconds, "cublas_seconds") = antiphase::cublas_seconds(p.where.limits(), p.what, p.how.batch);
   });
 }
 

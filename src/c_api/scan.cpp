@@ -94,7 +94,7 @@ antiphase_status antiphase_scan(const antiphase_scan_args* args, antiphase_strea
 antiphase_status antiphase_scan_workspace(const antiphase_scan_args* args, size_t* bytes) {
   return guarded([&] {
     const scanning s = scanning_of(args, nullptr);
-    required(bytes) = s.keys ? antiphase::scan_workspace(s.what, *s.keys) : antiphase::scan_workspace(s.what);
+    required(bytes, "bytes") = s.keys ? antiphase::scan_workspace(s.what, *s.keys) : antiphase::scan_workspace(s.what);
   });
 }
 

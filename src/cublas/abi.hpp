@@ -14,9 +14,9 @@ using handle = void*;  // cublasHandle_t
 // Of cublasStatus_t, cublasPointerMode_t, cublasMath_t, cudaDataType, cublasComputeType_t.
 constexpr int status_success = 0, status_not_initialized = 1, status_execution_failed = 13;
 constexpr int pointers_of_host = 0;
-constexpr int math_default = 0, math_without_reduced_sums = 16;  // a flag, of sums in 16 bits only
+constexpr int math_default = 0, math_tf32 = 3, math_without_reduced_sums = 16;  // a flag, of sums in 16 bits only
 constexpr int type_f32 = 0;
-constexpr int compute_32f = 68;
+constexpr int compute_32f = 68, compute_32f_tf32 = 77;
 // Of cublasOperation_t. The conjugate of a real matrix is itself.
 constexpr int as_it_is = 0, is_transposed = 1, is_conjugate = 2;
 
@@ -31,6 +31,10 @@ template <class Int> using sgemm_strided_function = int(handle, int, int, Int, I
 template <class Int> using gemm_strided_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void*, int, Int, long long,
                                                           const void*, int, Int, long long, const void*, void*, int, Int, long long, Int,
                                                           int, int);
+template <class Int> using sgemm_batched_function = int(handle, int, int, Int, Int, Int, const float*, const float* const*, Int,
+                                                        const float* const*, Int, const float*, float* const*, Int, Int);
+template <class Int> using gemm_batched_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void* const*, int, Int,
+                                                          const void* const*, int, Int, const void*, void* const*, int, Int, Int, int, int);
 
 // Of cuBLASLt: descriptions of products and layouts of matrices are asked for their attributes by number.
 using description = void*;  // cublasLtMatmulDesc_t
@@ -60,6 +64,6 @@ enum class of_product {
 enum class of_layout { type = 0, order = 1, rows = 2, columns = 3, ld = 4, count = 5, stride = 6, plane = 7, batch_mode = 8 };
 constexpr int order_columns = 0, order_rows = 1;
 constexpr int fill_full = 2;
-constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4;  // of bits, but for the first
+constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32;  // of bits, but for the first
 
 }  // namespace antiphase::cublas

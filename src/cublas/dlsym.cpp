@@ -2,6 +2,7 @@
 // Clients that ask for functions of cuBLAS by name, as XLA does, get ours; everybody else's question goes to the C library as it was asked.
 #include <cstring>
 
+#include "src/cublas/libraries.hpp"
 #include "src/cublas/originals.hpp"
 
 // By another name here, because <dlfcn.h> would declare it.

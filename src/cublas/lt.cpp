@@ -2,7 +2,9 @@
 // Products of cuBLASLt: what descriptions and layouts say.
 #include <algorithm>
 
+#include "src/cublas/decision.hpp"
 #include "src/cublas/products.hpp"
+#include "src/cublas/settings.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -59,12 +61,13 @@ std::optional<matrix> matrix_of(attribute_function* ask, layout of) {
 }
 
 // What is done with results: f and the bias of rows.
-bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x) {
-  std::uint32_t epilogue = 0;
+bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x, std::uint32_t& epilogue) {
   if (!says.read(of_product::epilogue, epilogue)) return false;
   if (epilogue == epilogue_none) return true;
-  if ((epilogue & ~(epilogue_relu | epilogue_bias)) != 0) return false;
-  if ((epilogue & epilogue_relu) != 0) x.function = ANTIPHASE_RELU;
+  const std::uint32_t function = epilogue & ~epilogue_bias;
+  if (function != 0 && function != epilogue_relu && function != epilogue_gelu) return false;
+  if (function == epilogue_relu) x.function = ANTIPHASE_RELU;
+  if (function == epilogue_gelu) x.function = ANTIPHASE_GELU_TANH;  // cuBLASLt's is the approximation
   if ((epilogue & epilogue_bias) == 0) return true;
   void* bias = nullptr;
   std::int64_t stride = 0;
@@ -76,15 +79,19 @@ bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x)
   return true;
 }
 
-bool asks_for_fp32(const attributes<of_product>& says) {
+// What keeps a product from being taken; computed: nothing.
+outcome asked_of(const attributes<of_product>& says) {
   std::int32_t compute = 0, scale = -1, pointers = -1;
-  if (!says.read(of_product::compute, compute) || compute != compute_32f) return false;
-  if (!says.read(of_product::scale, scale) || scale != type_f32) return false;
-  if (!says.read(of_product::pointers, pointers) || pointers != pointers_of_host) return false;
+  if (!says.read(of_product::compute, compute) || !says.read(of_product::scale, scale)) return outcome::unusual;
+  if (!is_fp32(compute) || scale != type_f32) return outcome::not_fp32;
+  if (!says.read(of_product::pointers, pointers)) return outcome::unusual;
+  if (pointers != pointers_of_host) return outcome::factors;
   for (const of_product factor :
        {of_product::scale_of_a, of_product::scale_of_b, of_product::scale_of_c, of_product::scale_of_d, of_product::largest})
-    if (!says.is_or_unknown(factor, static_cast<void*>(nullptr))) return false;
-  return says.is_or_unknown(of_product::op_c, std::int32_t{as_it_is}) && says.is_or_unknown(of_product::fill, std::int32_t{fill_full});
+    if (!says.is_or_unknown(factor, static_cast<void*>(nullptr))) return outcome::unusual;
+  return says.is_or_unknown(of_product::op_c, std::int32_t{as_it_is}) && says.is_or_unknown(of_product::fill, std::int32_t{fill_full})
+             ? outcome::computed
+             : outcome::unusual;
 }
 
 // An operand, as the product has it.
@@ -95,30 +102,54 @@ bool reads_operand(const attributes<of_product>& says, of_product which, std::op
   return true;
 }
 
+// Whether a product is small, by as few questions as tell it; nobody knows then whether it makes sense.
+bool is_surely_small(const attributes<of_product>& says, attribute_function* ask, const lt_product& p) {
+  const attributes<of_layout> a(ask, p.of_a), d(ask, p.of_d);
+  std::uint64_t m = 0, n = 0, k = 0;
+  std::int32_t count = 0, op = 0;
+  return p.of_a != nullptr && p.of_d != nullptr && d.read(of_layout::rows, m) && d.read(of_layout::columns, n) &&
+         d.read(of_layout::count, count) && says.read(of_product::op_a, op) &&
+         a.read(op == as_it_is ? of_layout::columns : of_layout::rows, k) &&
+         is_small(static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(k), count);
+}
+
 }  // namespace
 
-std::optional<request> request_of(const original& of, const lt_product& p) {
-  if (!of.is_whole_lt() || p.how == nullptr || p.alpha == nullptr || p.beta == nullptr) return std::nullopt;
+reading request_of(const original& of, handle of_caller, const lt_product& p) {
+  listed_product as{.by = function::lt_matmul};
+  const auto no = [&](outcome why) { return refusal{.why = why, .as = as, .on = p.on}; };
+  if (!of.is_whole_lt() || of_caller == nullptr || p.how == nullptr || p.alpha == nullptr || p.beta == nullptr) return no(outcome::unusual);
   const attributes<of_product> says(of.of_product, p.how);
-  antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
-  if (!asks_for_fp32(says) || !reads_epilogue(says, x)) return std::nullopt;
+  if (!said().lists() && is_surely_small(says, of.of_layout, p)) return no(outcome::small);
+  if (const outcome why = asked_of(says); why != outcome::computed) return no(why);
+  antiphase_sgemm_args x = arguments_as_said();
   std::optional<matrix> a = matrix_of(of.of_layout, p.of_a), b = matrix_of(of.of_layout, p.of_b);
   const std::optional<matrix> d = matrix_of(of.of_layout, p.of_d);
-  if (!d || !reads_operand(says, of_product::op_a, a) || !reads_operand(says, of_product::op_b, b)) return std::nullopt;
+  if (!d || !reads_operand(says, of_product::op_a, a) || !reads_operand(says, of_product::op_b, b)) return no(outcome::unusual);
   x.m = static_cast<std::int64_t>(d->rows), x.n = static_cast<std::int64_t>(d->columns), x.k = static_cast<std::int64_t>(a->columns);
   x.batch = d->count;
-  if (x.m <= 0 || x.n <= 0 || x.k <= 0 || x.batch <= 0) return std::nullopt;
-  if (!a->has_extents(x.m, x.k) || !b->has_extents(x.k, x.n) || a->count != d->count || b->count != d->count) return std::nullopt;
+  as.m = x.m, as.n = x.n, as.k = x.k, as.count = x.batch;
+  as.a = a->row_stride == 1 ? 'N' : 'T', as.b = b->row_stride == 1 ? 'N' : 'T', as.c = d->row_stride == 1 ? 'N' : 'T';
+  if (x.m <= 0 || x.n <= 0 || x.k <= 0 || x.batch <= 0) return no(outcome::unusual);
+  if (!a->has_extents(x.m, x.k) || !b->has_extents(x.k, x.n) || a->count != d->count || b->count != d->count) return no(outcome::unusual);
+  if (is_small(x.m, x.n, x.k, x.batch)) return no(outcome::small);
+  if (!reads_epilogue(says, x, as.epilogue)) return no(outcome::unusual);
   x.alpha = *static_cast<const float*>(p.alpha), x.beta = *static_cast<const float*>(p.beta);
-  if (x.beta != 0) {  // C has to be D, to which antiphase adds
+  as.adds = x.beta != 0;
+  if (as.adds) {
     const std::optional<matrix> c = matrix_of(of.of_layout, p.of_c);
-    if (!c || p.c != p.d || !c->has_extents(x.m, x.n) || !c->lies_as(*d)) return std::nullopt;
+    if (!c || p.c == nullptr || !c->has_extents(x.m, x.n) || c->count != d->count) return no(outcome::unusual);
+    if (p.c == p.d && !c->lies_as(*d)) return no(outcome::unusual);
+    if (p.c != p.d) {
+      x.added = static_cast<const float*>(p.c);
+      x.added_row_stride = c->row_stride, x.added_column_stride = c->column_stride, x.added_batch_stride = c->stride;
+    }
   }
   x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.d);
   x.a_row_stride = a->row_stride, x.a_column_stride = a->column_stride, x.a_batch_stride = a->stride;
   x.b_row_stride = b->row_stride, x.b_column_stride = b->column_stride, x.b_batch_stride = b->stride;
   x.c_row_stride = d->row_stride, x.c_column_stride = d->column_stride, x.c_batch_stride = d->stride;
-  return request{x, p.on};
+  return request{x, p.on, as};
 }
 
 }  // namespace antiphase::cublas

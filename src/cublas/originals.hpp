@@ -18,9 +18,13 @@ enum class function {
   sgemm_strided_64,
   gemm_strided_ex,
   gemm_strided_ex_64,
+  sgemm_batched,
+  sgemm_batched_64,
+  gemm_batched_ex,
+  gemm_batched_ex_64,
   lt_matmul,
 };
-constexpr int functions = 11;
+constexpr int functions = 15;
 const char* name_of(function which);
 // Ours.
 void* entry_of(function which);
@@ -43,10 +47,8 @@ struct original {
 // libraries nor RTLD_NEXT knows what Python has loaded for itself. Nothing if it would have reached nothing. Lives for ever.
 const original& original_of(function which, const void* called_from);
 
-// The C library's own dlsym().
-void* real_dlsym(void* library, const char* name);
-using dlsym_function = void*(void*, const char*);
-dlsym_function* address_of_real_dlsym();
+// The calls of a library end there, whatever else is found for it.
+void lead_back(function which, const void* in_library, void* to);
 
 // What dlsym() has found under a name is the function of another library of ours: remembered as the original of those who ask so, if it is
 // one of cuBLAS. Whether it is.

@@ -3,128 +3,169 @@
 
 #include <antiphase.h>
 
-#include <array>
-#include <atomic>
-#include <cmath>
-#include <cstdio>
-#include <map>
+#include <optional>
 
-#include "src/cublas/abi.hpp"
+#include "src/cublas/decision.hpp"
 #include "src/cublas/settings.hpp"
+#include "src/cublas/timer.hpp"
+#include "src/cublas/verify.hpp"
 
 namespace antiphase::cublas {
 namespace {
-
-struct counts {
-  std::atomic<std::uint64_t> taken = 0, passed_on = 0, failed = 0;
-  ~counts() {
-    if (said().reports && taken + passed_on > 0)
-      std::fprintf(stderr, "antiphase: %llu products computed, %llu passed on to cuBLAS, %llu of them refused\n",
-                   static_cast<unsigned long long>(taken.load()), static_cast<unsigned long long>(passed_on.load()),
-                   static_cast<unsigned long long>(failed.load()));
-  }
-};
-counts all;
 
 thread_local int originals_under_way = 0;
 
 bool is_sensible(const product& p) {
   const auto known = [](int op) { return op == as_it_is || op == is_transposed || op == is_conjugate; };
-  if (!p.is_fp32 || !known(p.op_a) || !known(p.op_b)) return false;
+  if (!known(p.op_a) || !known(p.op_b)) return false;
   if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.count <= 0 || p.alpha == nullptr || p.beta == nullptr) return false;
+  if (p.by_pointers && (p.a == nullptr || p.b == nullptr || p.c == nullptr)) return false;
   return p.lda >= (p.op_a == as_it_is ? p.m : p.k) && p.ldb >= (p.op_b == as_it_is ? p.k : p.n) && p.ldc >= p.m;
 }
 
-// Whether the handle asks for FP32 with factors in memory of the host. `on`: its stream.
-bool asks_for_fp32(const original& of, handle of_caller, antiphase_stream& on) {
+// What keeps a handle's products from being taken; computed: nothing. `on`: its stream.
+outcome asked_of(const original& of, handle of_caller, antiphase_stream& on) {
   int pointers = -1, math = -1;
-  return of.pointer_mode(of_caller, &pointers) == status_success && pointers == pointers_of_host &&
-         of.math_mode(of_caller, &math) == status_success && (math & ~math_without_reduced_sums) == math_default &&
-         of.stream(of_caller, &on) == status_success;
+  if (of.math_mode(of_caller, &math) != status_success) return outcome::unusual;
+  math &= ~math_without_reduced_sums;
+  if (math != math_default && !(math == math_tf32 && said().takes_tf32)) return outcome::not_fp32;
+  if (of.pointer_mode(of_caller, &pointers) != status_success) return outcome::unusual;
+  if (pointers != pointers_of_host) return outcome::factors;
+  return of.stream(of_caller, &on) == status_success ? outcome::computed : outcome::unusual;
 }
 
 antiphase_sgemm_args arguments_of(const product& p) {
-  antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
+  antiphase_sgemm_args x = arguments_as_said();
   x.m = p.m, x.n = p.n, x.k = p.k;
   const auto place = [](std::int64_t& row_stride, std::int64_t& column_stride, std::int64_t ld, bool transposed) {
     row_stride = transposed ? ld : 1, column_stride = transposed ? 1 : ld;
   };
-  x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.c);
+  if (p.by_pointers) {
+    x.a_members = static_cast<const float* const*>(p.a), x.b_members = static_cast<const float* const*>(p.b);
+    x.c_members = static_cast<float* const*>(p.c);
+  } else {
+    x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.c);
+  }
   place(x.a_row_stride, x.a_column_stride, p.lda, p.op_a != as_it_is);
   place(x.b_row_stride, x.b_column_stride, p.ldb, p.op_b != as_it_is);
   place(x.c_row_stride, x.c_column_stride, p.ldc, false);
-  x.alpha = *static_cast<const float*>(p.alpha), x.beta = *static_cast<const float*>(p.beta);
   x.batch = p.count, x.a_batch_stride = p.a_stride, x.b_batch_stride = p.b_stride, x.c_batch_stride = p.c_stride;
   return x;
 }
 
-// Whether it is predicted to be faster than cuBLAS by more than the interposer costs; small ones take a few microseconds wherever they run,
-// and are passed on. A thread remembers what it has asked.
-bool pays(const antiphase_sgemm_args& x) {
-  constexpr double least = 256, gain = 1.1;
-  const double size = std::cbrt(static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k));
-  if (said().least) return size >= *said().least;
-  if (size * std::cbrt(static_cast<double>(x.batch)) < least) return false;
-  constexpr std::size_t most = 4096;
-  const auto low_bits = [](const void* at) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 256); };
-  const std::array<std::int64_t, 19> key{x.m,
-                                         x.n,
-                                         x.k,
-                                         x.batch,
-                                         x.a_row_stride,
-                                         x.a_column_stride,
-                                         x.b_row_stride,
-                                         x.b_column_stride,
-                                         x.c_column_stride,
-                                         x.a_batch_stride,
-                                         x.b_batch_stride,
-                                         x.c_batch_stride,
-                                         low_bits(x.a),
-                                         low_bits(x.b),
-                                         low_bits(x.c),
-                                         x.beta != 0,
-                                         x.c_row_stride,
-                                         x.function,
-                                         x.row_bias != nullptr};
-  static thread_local std::map<std::array<std::int64_t, 19>, bool> known;
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  double times = 0;
-  const bool yes = antiphase_sgemm_gain(&x, &times) == ANTIPHASE_OK && times > gain;
-  if (known.size() == most) known.clear();
-  return known[key] = yes;
+// With its factors, which are of the host.
+void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
+  x.alpha = *static_cast<const float*>(alpha), x.beta = *static_cast<const float*>(beta);
+}
+
+// What becomes of a request that is worth it.
+outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
+  switch (antiphase_sgemm(&x, on)) {
+    case ANTIPHASE_OK: return outcome::computed;
+    case ANTIPHASE_NOT_SUPPORTED: return d.what = outcome::refused;  // nor will it be another time
+    case ANTIPHASE_OUT_OF_MEMORY: return outcome::no_memory;
+    case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // matrices that overlap
+    default: return outcome::failed;
+  }
+}
+
+struct original_call {
+  int (*call)(void*, void*);
+  void* context;
+  int operator()(void* in_place_of_c = nullptr) const { return call(context, in_place_of_c); }
+};
+
+int passed_on(const original_call& original, const listed_product& as, outcome why, const prediction& predicted) {
+  count(why);
+  if (said().lists()) list(as, why, predicted);
+  return original();
+}
+
+// With how long it takes, of which the books say what would have become.
+int profiled(const original_call& original, const listed_product& as, outcome what, const prediction& predicted, antiphase_stream on) {
+  count(what, predicted);
+  list(as, what, predicted);
+  timing time(on);
+  const int status = original();
+  time.ends_with(as, what);
+  return status;
+}
+
+// The status, if antiphase has computed it; or nobody may any more, as nobody knows what C holds.
+std::optional<int> computed(const request& r, decision& d, outcome& what) {
+  what = compute(r.what, r.on, d);
+  if (what != outcome::computed && what != outcome::failed) return std::nullopt;
+  count(what, d.predicted);
+  if (said().lists()) list(r.as, what, d.predicted);
+  return what == outcome::computed ? status_success : status_execution_failed;
+}
+
+void compare(const original_call& original, const request& r, const verification& both) {
+  const double difference = both.is_possible() && original(both.in_place_of_c()) == status_success ? both.difference() : -1;
+  if (difference < 0)
+    count_not_verified();
+  else
+    count_verified(r.as, difference);
+}
+
+int carried_out_now(const reading& all, const original_call& original) {
+  if (const auto* const no = std::get_if<refusal>(&all))
+    return said().profiles ? profiled(original, no->as, no->why, no->predicted, no->on)
+                           : passed_on(original, no->as, no->why, no->predicted);
+  const request& r = std::get<request>(all);
+  decision& d = decision_of(r.what);
+  if (said().profiles) return profiled(original, r.as, d.what, d.predicted, r.on);
+  if (d.what != outcome::computed) return passed_on(original, r.as, d.what, d.predicted);
+  std::optional<verification> both;
+  if (is_to_be_verified()) both.emplace(r.what, r.on);
+  outcome what{};
+  const std::optional<int> status = computed(r, d, what);
+  if (!status) return passed_on(original, r.as, what, d.predicted);
+  if (both && what == outcome::computed) compare(original, r, *both);
+  return *status;
 }
 
 }  // namespace
 
-passing_on::passing_on() noexcept { ++originals_under_way; }
-passing_on::~passing_on() { --originals_under_way; }
-
-std::optional<request> request_of(const original& of, handle of_caller, const product& p) {
-  antiphase_stream on = nullptr;
-  if (!of.is_whole() || of_caller == nullptr || !is_sensible(p) || !asks_for_fp32(of, of_caller, on)) return std::nullopt;
-  return request{arguments_of(p), on};
-}
-
-bool is_considered() {
-  if (originals_under_way > 0) return false;
-  ++all.passed_on;
-  return !said().disabled;
-}
-
-std::optional<int> computed(const request& r) {
-  antiphase_sgemm_args x = r.what;
+antiphase_sgemm_args arguments_as_said() {
+  antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
   x.device = said().device;
   x.precision = said().precision;
   x.if_weaker = ANTIPHASE_REFUSE_WEAKER;
-  if (!pays(x)) return std::nullopt;
-  const antiphase_status status = antiphase_sgemm(&x, r.on);
-  if (status == ANTIPHASE_OK) {
-    --all.passed_on, ++all.taken;
-    return status_success;
-  }
-  ++all.failed;
-  if (status == ANTIPHASE_DEVICE_ERROR || status == ANTIPHASE_FAILED) return status_execution_failed;  // who knows what C holds
-  return std::nullopt;
+  return x;
 }
+bool is_fp32(int compute) { return compute == compute_32f || (compute == compute_32f_tf32 && said().takes_tf32); }
+
+passing_on::passing_on() noexcept { ++originals_under_way; }
+passing_on::~passing_on() { --originals_under_way; }
+
+reading request_of(const original& of, function by, handle of_caller, const product& p) {
+  const listed_product as{by, p.m, p.n, p.k, p.count, p.op_a == as_it_is ? 'N' : 'T', p.op_b == as_it_is ? 'N' : 'T', 'N', false, 0};
+  refusal otherwise{.why = outcome::no_gain, .as = as};
+  const auto no = [&](outcome why) { return otherwise.why = why, otherwise; };
+  if (said().profiles && of.is_whole() && of_caller != nullptr) of.stream(of_caller, &otherwise.on);
+  if (!p.is_f32 || !is_fp32(p.compute)) return no(outcome::not_fp32);
+  if (!of.is_whole() || of_caller == nullptr || !is_sensible(p)) return no(outcome::unusual);
+  if (is_small(p.m, p.n, p.k, p.count)) return no(outcome::small);
+  request r{arguments_of(p), nullptr, as};
+  // Where factors are only the handle knows: it is asked if the product may be worth it.
+  if (!said().profiles) {
+    const decision& outlook = outlook_of(r.what);
+    otherwise.predicted = outlook.predicted;
+    if (outlook.what != outcome::computed) return no(outlook.what);
+  }
+  if (const outcome why = asked_of(of, of_caller, r.on); why != outcome::computed) return no(why);
+  add_factors(r.what, p.alpha, p.beta);
+  r.as.adds = r.what.beta != 0;
+  return r;
+}
+
+bool is_considered() {
+  if (originals_under_way == 0 && !said().disabled) return true;
+  count(originals_under_way > 0 ? outcome::within_cublas : outcome::disabled);
+  return false;
+}
+
+int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept { return carried_out_now(r, {call, context}); }
 
 }  // namespace antiphase::cublas

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 
 #include "src/cublas/abi.hpp"
 #include "src/cublas/originals.hpp"
+#include "src/cublas/report.hpp"
 
 namespace antiphase::cublas {
 
@@ -19,7 +21,9 @@ struct product {
   void* c = nullptr;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
   std::int64_t count = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  bool is_fp32 = true;  // types of operands and of the computation
+  bool by_pointers = false;  // a, b and c are arrays of pointers to the members', on the device
+  bool is_f32 = true;        // types of operands
+  int compute = compute_32f;
 };
 
 // While one lives in a thread, all of the thread's calls are passed on: cuBLAS may call its own functions by their names.
@@ -35,9 +39,23 @@ class passing_on {
 struct request {
   antiphase_sgemm_args what;
   antiphase_stream on;
+  listed_product as;
 };
-// Nothing: it is cuBLAS's, which judges what makes no sense.
-std::optional<request> request_of(const original& of, handle of_caller, const product& p);
+// As far as it is understood, and why it is cuBLAS's.
+struct refusal {
+  outcome why;
+  listed_product as;
+  prediction predicted = {};
+  antiphase_stream on = nullptr;  // of profiles alone
+};
+using reading = std::variant<refusal, request>;
+// With what the environment says.
+antiphase_sgemm_args arguments_as_said();
+bool is_fp32(int compute);
+
+// It makes no sense to take what cuBLAS refuses: it judges that.
+reading request_of(const original& of, function by, handle of_caller, const product& p);
+
 // One of cuBLASLt, with its arguments.
 struct lt_product {
   description how = nullptr;
@@ -46,21 +64,25 @@ struct lt_product {
   layout of_a = nullptr, of_b = nullptr, of_c = nullptr, of_d = nullptr;
   antiphase_stream on = nullptr;
 };
-std::optional<request> request_of(const original& of, const lt_product& p);
+reading request_of(const original& of, handle of_caller, const lt_product& p);
 
-// Counts a call. Whether it is looked at.
+// Whether somebody might take it; counts it if not.
 bool is_considered();
-// The status, if antiphase has computed it.
-std::optional<int> computed(const request& r);
+// A call, by antiphase or by its original, which `call(context, C)` calls: with its own C if that is null. Its status.
+int carried_out(const reading& r, int (*call)(void* context, void* in_place_of_c), void* context) noexcept;
 
-// The status of a call that `read` makes a request of, if antiphase has computed it. Nothing: the original is to be called, with the same
-// arguments; no result has been touched.
-template <class Read> std::optional<int> taken(Read read) noexcept try {
-  if (!is_considered()) return std::nullopt;
-  const std::optional<request> r = read();
-  return r ? computed(*r) : std::nullopt;
-} catch (...) {
-  return std::nullopt;  // there was no memory for what is remembered
+// The status of a call that `read` makes a request of, and whose original is `call(in_place_of_c)`. Where it is not computed by antiphase
+// the original is called, once, with the same arguments, and no result has been touched before.
+template <class Read, class Call> int carried_out(Read read, Call call) noexcept {
+  if (!is_considered()) return call(nullptr);
+  std::optional<reading> all;
+  try {
+    all = read();
+  } catch (...) {  // there was no memory for what is remembered
+    return call(nullptr);
+  }
+  return carried_out(
+      *all, [](void* context, void* in_place_of_c) { return (*static_cast<Call*>(context))(in_place_of_c); }, &call);
 }
 
 }  // namespace antiphase::cublas

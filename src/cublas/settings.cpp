@@ -1,33 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/cublas/settings.hpp"
 
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 namespace antiphase::cublas {
 namespace {
 
-// Empty if it is not set, and if it says no.
 std::string_view value_of(const char* name) {
   const char* const value = std::getenv(name);
-  const std::string_view text = value == nullptr ? "" : value;
-  return text == "0" ? std::string_view() : text;
+  return value == nullptr ? "" : value;
+}
+void complain(const char* name, const char* expected, const char* instead) {
+  std::fprintf(stderr, "antiphase: %s is '%s': expected %s; %s\n", name, std::getenv(name), expected, instead);
+}
+
+// Empty and 0 say no.
+bool says_yes(const char* name) {
+  const std::string_view value = value_of(name);
+  return !value.empty() && value != "0";
+}
+
+// Which of two words it is: 0, 1, or -1. Nothing said is the first.
+int one_of(const char* name, const char* first, const char* second, const char* instead) {
+  const std::string_view value = value_of(name);
+  if (value.empty() || value == first) return 0;
+  if (value == second) return 1;
+  complain(name, (std::string(first) + " or " + second).c_str(), instead);
+  return -1;
+}
+
+template <class Number> struct parsed {
+  Number number;
+  std::string_view rest;
+};
+template <class Number> std::optional<parsed<Number>> parse(std::string_view text) {
+  Number number{};
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc() || !(number >= 0)) return std::nullopt;
+  return parsed<Number>{number, text.substr(static_cast<std::size_t>(end - text.data()))};
+}
+
+// 1048576, 1024K, 1M or 1G.
+std::optional<std::uint64_t> bytes(std::string_view text) {
+  const auto found = parse<std::uint64_t>(text);
+  if (!found || found->rest.size() > 1) return std::nullopt;
+  constexpr std::string_view units = "KMG";
+  const std::size_t at = found->rest.empty() ? 0 : units.find(found->rest[0]) + 1;
+  if (!found->rest.empty() && at == 0) return std::nullopt;
+  const std::size_t shift = 10 * at;
+  if (found->number > UINT64_MAX >> shift) return std::nullopt;
+  return found->number << shift;
 }
 
 settings read() {
   settings s;
-  s.disabled = !value_of("ANTIPHASE_DISABLE").empty();
-  if (const char* const least = std::getenv("ANTIPHASE_LEAST")) s.least = std::strtod(least, nullptr);
+  s.disabled = says_yes("ANTIPHASE_DISABLE");
+  if (const std::string_view least = value_of("ANTIPHASE_LEAST"); !least.empty()) {
+    const auto number = parse<double>(least);
+    if (number && number->rest.empty())
+      s.least = number->number;
+    else
+      complain("ANTIPHASE_LEAST", "a number from 0 on", "it is ignored");
+  }
   if (value_of("ANTIPHASE_DEVICE") == "cpu") s.device = ANTIPHASE_CPU;
-  if (value_of("ANTIPHASE_PRECISION") == "strict") s.precision = ANTIPHASE_PRECISION_STRICT;
-  s.reports = !value_of("ANTIPHASE_REPORT").empty();
+  const int strict = one_of("ANTIPHASE_PRECISION", "fp32", "strict", "all products are passed on");
+  if (strict == 1) s.precision = ANTIPHASE_PRECISION_STRICT;
+  s.disabled |= strict < 0;
+  s.takes_tf32 = one_of("ANTIPHASE_TF32", "pass", "take", "they are passed on") == 1;
+  if (const std::string_view limit = value_of("ANTIPHASE_WORKSPACE_LIMIT"); !limit.empty()) {
+    const auto number = bytes(limit);
+    if (!number) complain("ANTIPHASE_WORKSPACE_LIMIT", "bytes, such as 65536, 64K, 512M or 2G", "products that need any are passed on");
+    s.most_workspace = number.value_or(0);
+  }
+  if (const std::string_view every = value_of("ANTIPHASE_VERIFY"); !every.empty()) {
+    const auto number = parse<std::uint64_t>(every);
+    if (number && number->rest.empty())
+      s.verified = number->number;
+    else
+      complain("ANTIPHASE_VERIFY", "a number, or 0 for none", "it is ignored");
+  }
+  if (!value_of("ANTIPHASE_REPORT").empty()) s.reports = says_yes("ANTIPHASE_REPORT");
+  s.log_file = value_of("ANTIPHASE_LOG_FILE");
+  s.profiles = says_yes("ANTIPHASE_PROFILE");
+  s.profile_json = value_of("ANTIPHASE_PROFILE_JSON");
   return s;
 }
 
 }  // namespace
 
 const settings& said() {
-  static const settings all = read();
+  static const settings& all = *new settings(read());  // threads may still ask while the program ends
   return all;
 }
 

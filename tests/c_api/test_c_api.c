@@ -102,7 +102,10 @@ static int wrong_in(const operands* x, const antiphase_sgemm_args* args) {
           sum += term, magnitudes += fabs(term);
         }
         double v = (double)args->alpha * sum;
-        if (args->beta != 0) v += (double)args->beta * *at(x->before, i, j, l);
+        const float* const added =
+            args->added != NULL ? args->added + i * args->added_row_stride + j * args->added_column_stride + l * args->added_batch_stride
+                                : at(x->before, i, j, l);
+        if (args->beta != 0) v += (double)args->beta * *added;
         if (args->row_bias) v += args->row_bias[i + l * args->row_bias_batch_stride];
         if (args->column_bias) v += args->column_bias[j + l * args->column_bias_batch_stride];
         const double off = fabs(*at(x->c, i, j, l) - applied(args->function, v));
@@ -171,6 +174,54 @@ static void batches_with_biases_and_functions(void) {
     EXPECT(wrong_in(&x, &args) == 0);
     let_go(&x);
   }
+}
+
+// What is added lies elsewhere, and otherwise than C; or it is C after all, or not read.
+static void another_matrix_is_added(void) {
+  subject = "added";
+  const int64_t m = 11, n = 19, k = 23, count = 2;
+  matrix elsewhere = matrix_of(1, m + 2, m * n + 60, 7);
+  for (int kind = 0; kind < 4; ++kind) {
+    operands x = {matrix_of(k, 1, m * k, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
+    antiphase_sgemm_args args = args_of(&x, m, n, k);
+    args.batch = count;
+    args.beta = kind == 3 ? 0 : -0.5f;
+    args.function = kind == 1 ? ANTIPHASE_GELU_TANH : ANTIPHASE_IDENTITY;
+    fill_c(&x, &args);
+    const matrix r = kind == 2 ? x.c : elsewhere;
+    args.added = r.first, args.added_row_stride = r.row_stride, args.added_column_stride = r.column_stride,
+    args.added_batch_stride = r.batch_stride;
+    EXPECT(antiphase_sgemm(&args, NULL) == ANTIPHASE_OK);
+    if (kind == 2) args.added = NULL;  // C has changed
+    EXPECT(wrong_in(&x, &args) == 0);
+    args.added = x.c.first + 1, args.added_row_stride = n + 2, args.added_column_stride = 1;
+    args.beta = 1;
+    REFUSED(antiphase_sgemm(&args, NULL), ANTIPHASE_BAD_REQUEST, "C");
+    let_go(&x);
+  }
+  free(elsewhere.memory);
+}
+
+static void members_anywhere(void) {
+  subject = "members";
+  const int64_t m = 11, n = 19, k = 23, count = 3;
+  operands x = {matrix_of(k, 1, m * k + 9, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
+  antiphase_sgemm_args args = args_of(&x, m, n, k);
+  args.batch = count;
+  args.beta = 0.25f;
+  fill_c(&x, &args);
+  antiphase_sgemm_args by = args;
+  const float *a[3], *b[3];
+  float* c[3];
+  for (int l = 0; l < 3; ++l) a[l] = at(x.a, 0, 0, l), b[l] = at(x.b, 0, 0, l), c[l] = at(x.c, 0, 0, l);
+  by.a = by.b = NULL, by.c = NULL;
+  by.a_batch_stride = by.b_batch_stride = by.c_batch_stride = 0;
+  by.a_members = a, by.b_members = b, by.c_members = c;
+  EXPECT(antiphase_sgemm(&by, NULL) == ANTIPHASE_OK);
+  EXPECT(wrong_in(&x, &args) == 0);
+  by.b_members = NULL;
+  REFUSED(antiphase_sgemm(&by, NULL), ANTIPHASE_BAD_REQUEST, "pointer");
+  let_go(&x);
 }
 
 static void nothing_to_multiply(void) {
@@ -242,6 +293,14 @@ static void gains(void) {
   EXPECT(antiphase_sgemm_gain(&args, &added) == ANTIPHASE_OK);
   EXPECT(added > 0 && added < large * 1.5);
   REFUSED(antiphase_sgemm_gain(&args, NULL), ANTIPHASE_BAD_REQUEST, "times is a null pointer");
+  double here = 0, there = 0;
+  size_t borrowed = 1, offered = 0;
+  EXPECT(antiphase_sgemm_predict(&args, &here, &there, &borrowed) == ANTIPHASE_OK);
+  EXPECT(antiphase_sgemm_workspace(&args, &offered) == ANTIPHASE_OK && borrowed <= offered);
+  EXPECT(here > 0 && fabs(there / here - added) < 1e-9);  // where cuBLAS was not measured
+  REFUSED(antiphase_sgemm_predict(&args, NULL, &there, &borrowed), ANTIPHASE_BAD_REQUEST, "seconds is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, &here, NULL, &borrowed), ANTIPHASE_BAD_REQUEST, "cublas_seconds is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, &here, &there, NULL), ANTIPHASE_BAD_REQUEST, "borrowed is a null pointer");
 }
 
 static void workspaces_of_products(void) {
@@ -591,6 +650,8 @@ int main(void) {
   products_of_any_strides();
   packed_rows_are_the_default();
   batches_with_biases_and_functions();
+  another_matrix_is_added();
+  members_anywhere();
   nothing_to_multiply();
   options_of_products();
   gains();

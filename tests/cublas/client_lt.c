@@ -11,7 +11,7 @@ enum { ROOM = 4000 };
 enum { COMPUTE, SCALE, POINTERS, OP_A, OP_B, OP_C, FILL, EPILOGUE, BIAS, BIAS_STRIDE = 10, SCALE_OF_B = 18, LARGEST = 21, BIAS_TYPE = 26 };
 enum { TYPE, ORDER, ROWS, COLUMNS, LD, COUNT, STRIDE, PLANE, BATCH_MODE };
 
-static float a[ROOM], b[ROOM], c[ROOM], before[ROOM], bias[200], alpha, beta;
+static float a[ROOM], b[ROOM], c[ROOM], before[ROOM], elsewhere[ROOM], bias[200], alpha, beta;
 static fake_attributes how, of_a, of_b, of_c, of_d;
 static const float* add;  // C
 static int faults, seen_taken, seen_passed;
@@ -38,7 +38,7 @@ static void usual(int ta, int tb, int by_rows, int count) {
   for (int i = 0; i < ROOM; ++i) {
     a[i] = (float)((i * 7919) % 101 - 50) / 16;
     b[i] = (float)((i * 104729) % 103 - 51) / 16;
-    c[i] = before[i] = (float)(i % 37) / 4;
+    c[i] = before[i] = (float)(i % 37) / 4, elsewhere[i] = (float)(i % 41 - 20) / 4;
   }
   for (int i = 0; i < 200; ++i) bias[i] = (float)(i * 31 % 41 - 20);
   memset(&how, 0, sizeof how);
@@ -67,9 +67,12 @@ static int is_product(void) {
         double sum = 0;
         for (int p = 0; p < k; ++p) sum += (double)a[place(&of_a, i, p, l, ta)] * b[place(&of_b, p, j, l, tb)];
         const long long at = place(&of_d, i, j, l, 0);
-        double v = (double)alpha * sum + (double)beta * before[at];
+        const float* const added = add == c ? before : add;
+        double v = (double)alpha * sum;
+        if (beta != 0) v += (double)beta * added[place(&of_c, i, j, l, 0)];
         if (epilogue & 4) v += bias[i + l * (int)how.value[BIAS_STRIDE]];
         if ((epilogue & 2) && v < 0) v = 0;
+        if (epilogue & 32) v *= 0.5 * (1 + tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
         right &= fabs(c[at] - v) <= 1e-3;
         ours[at] = 1;
       }
@@ -111,10 +114,15 @@ int client_main(int taken) {
        (usual(0, 1, 4, 3), set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias), set(&how, BIAS_STRIDE, 8, 40)));
   CASE("bias nowhere", 0, set(&how, EPILOGUE, 4, 4));
   CASE("relu with a mask", 0, set(&how, EPILOGUE, 4, 130));
-  CASE("gelu", 0, set(&how, EPILOGUE, 4, 32));
-  CASE("gelu and bias", 0, (set(&how, EPILOGUE, 4, 36), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
+  CASE("gelu", 1, (set(&how, EPILOGUE, 4, 32), alpha = 0.0625f));
+  CASE("gelu of a batch by rows", 1, (usual(1, 0, 7, 2), set(&how, EPILOGUE, 4, 32), alpha = 0.0625f));
+  CASE("gelu with its input stored", 0, set(&how, EPILOGUE, 4, 160));
+  CASE("gelu and relu", 0, set(&how, EPILOGUE, 4, 34));
+  CASE("gradient of gelu", 0, set(&how, EPILOGUE, 4, 192));
+  CASE("gelu and bias, nowhere", 0, set(&how, EPILOGUE, 4, 36));
+  CASE("gelu and bias", 1, (alpha = 0.0625f, set(&how, EPILOGUE, 4, 36), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
   CASE("gradient of the bias", 0, set(&how, EPILOGUE, 4, 256));
-  CASE("tf32", 0, set(&how, COMPUTE, 4, 77));
+  CASE("tf32", getenv("ANTIPHASE_TF32") != NULL, set(&how, COMPUTE, 4, 77));
   CASE("pedantic", 0, set(&how, COMPUTE, 4, 69));
   CASE("factors of another type", 0, set(&how, SCALE, 4, 1));
   CASE("factors on the device", 0, set(&how, POINTERS, 4, 1));
@@ -137,8 +145,19 @@ int client_main(int taken) {
   CASE("other members of B", 0, set(&of_b, COUNT, 4, 2));
   CASE("no members", 0, (set(&of_a, COUNT, 4, 0), set(&of_b, COUNT, 4, 0), set(&of_d, COUNT, 4, 0)));
   CASE("no rows", 0, (set(&of_a, ROWS, 8, 0), set(&of_d, ROWS, 8, 0)));
-  CASE("C elsewhere", 0, add = before);
-  CASE("C elsewhere, not added", 1, (add = before, beta = 0));
+  CASE("C elsewhere", 1, add = elsewhere);
+  CASE("C elsewhere, otherwise", 1, (add = elsewhere, set(&of_c, LD, 8, 17)));
+  CASE("C elsewhere, by rows", 1, (add = elsewhere, of_c = laid_out(13, 9, 1, 1, 0)));
+  CASE("C elsewhere, of a batch, with bias", 1,
+       (usual(0, 1, 4, 3), add = elsewhere, set(&of_c, STRIDE, 8, 277), set(&how, EPILOGUE, 4, 4),
+        set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
+  CASE("C elsewhere, one for all members", 1, (usual(0, 0, 0, 3), add = elsewhere, set(&of_c, STRIDE, 8, 0)));
+  CASE("C elsewhere, of other extents", 0, (add = elsewhere, set(&of_c, ROWS, 8, 12)));
+  CASE("C elsewhere, of other members", 0, (add = elsewhere, set(&of_c, COUNT, 4, 2)));
+  CASE("C elsewhere, of halves", 0, (add = elsewhere, set(&of_c, TYPE, 4, 2)));
+  CASE("C overlaps D", 0, add = c + 1);
+  CASE("C nowhere", 0, add = NULL);
+  CASE("C elsewhere, not added", 1, (add = elsewhere, beta = 0));
   CASE("no C, not added", 1, (add = NULL, beta = 0));
   CASE("C lies otherwise", 0, set(&of_c, LD, 8, 17));
   CASE("C lies otherwise, not added", 1, (set(&of_c, LD, 8, 17), beta = 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten functions of cuBLAS with its names, arguments and version node, which write down how they were called and compute nothing.
+// Fourteen functions of cuBLAS with its names, arguments and version node, which write down how they were called and compute nothing.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +10,8 @@ typedef struct fake_handle {
   int pointer_mode, math_mode;
   int getters_fail;  // bits: of the stream, the pointer mode, the math mode
   int calls_itself;  // the product calls another one by its name, as a library may
+  int computes;      // products of FP32 that are not batched really are computed, off by this part of a millionth
+  int quiet;         // writes nothing down
   int library;       // which fake was called
   int calls;
   char log[2048];  // of the last call
@@ -26,6 +28,12 @@ typedef struct fake_handle {
 #define GEMM_STRIDED_EX(INT)                                                                                                            \
   (fake_handle*, int, int, INT, INT, INT, const void*, const void*, int, INT, long long, const void*, int, INT, long long, const void*, \
    void*, int, INT, long long, INT, int, int)
+#define SGEMM_BATCHED(INT)                                                                                                               \
+  (fake_handle*, int, int, INT, INT, INT, const float*, const float* const*, INT, const float* const*, INT, const float*, float* const*, \
+   INT, INT)
+#define GEMM_BATCHED_EX(INT)                                                                                                    \
+  (fake_handle*, int, int, INT, INT, INT, const void*, const void* const*, int, INT, const void* const*, int, INT, const void*, \
+   void* const*, int, INT, INT, int, int)
 
 int cublasGetStream_v2(fake_handle*, void**);
 int cublasGetPointerMode_v2(fake_handle*, int*);
@@ -40,6 +48,10 @@ int cublasSgemmStridedBatched SGEMM_STRIDED(int);
 int cublasSgemmStridedBatched_64 SGEMM_STRIDED(int64_t);
 int cublasGemmStridedBatchedEx GEMM_STRIDED_EX(int);
 int cublasGemmStridedBatchedEx_64 GEMM_STRIDED_EX(int64_t);
+int cublasSgemmBatched SGEMM_BATCHED(int);
+int cublasSgemmBatched_64 SGEMM_BATCHED(int64_t);
+int cublasGemmBatchedEx GEMM_BATCHED_EX(int);
+int cublasGemmBatchedEx_64 GEMM_BATCHED_EX(int64_t);
 
 // A call as the log has it: all of them are written in one form.
 typedef struct fake_call {

@@ -15,4 +15,6 @@ int who(void) { return 2; }
 #else
 int cublasSgemm_v2(void);
 int cublasSgemm_v2(void) { return 4711; }
+int calls_its_own(void);
+int calls_its_own(void) { return cublasSgemm_v2(); }
 #endif

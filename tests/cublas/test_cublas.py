@@ -8,12 +8,15 @@
     lt          cublasLtMatmul
     loaded      libraries that a program loads for itself alone (RTLD_LOCAL), of two versions of cuBLAS in one process
     by_name     one that asks for functions by dlsym()
+    enabled     a program that is led to the interposer while it runs
     settings    what the environment says; what is predicted; the report
+    calls       single products: what the environment says of them, and what is told of them
     symbols     what the interposer shows and asks for
 
 Exit status: 0 right, 1 wrong.
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -58,7 +61,8 @@ class Clients:
         return done
 
     def run(self, taken, *command, **environment):
-        """A client that expects its products to be taken (1), or all to be passed on (0). Its output, and what the interposer said."""
+        """A client that expects its products to be taken (1), but not arrays of pointers (2), or all to be passed on (0). Its output, and what the
+        interposer said."""
         program, *words = command
         return self.execute(program, taken, *words, LD_PRELOAD=str(self.interposer), **environment)
 
@@ -87,7 +91,9 @@ def lt(clients):
     client = clients.compile("client_lt.c", "libclient.so", "-shared", fake)
     clients.execute(clients.host(), 0, client)
     clients.run(1, clients.host(), client, **ON_THE_CPU)
+    clients.run(1, clients.host(), client, **ON_THE_CPU, ANTIPHASE_TF32="take")
     clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
+    clients.run(0, clients.host(), client, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})  # (13 * 9 * 11)^(1/3) = 10.9
 
 
 def loaded(clients):
@@ -108,23 +114,140 @@ def by_name(clients):
         clients.run(1, clients.host(), client, **ON_THE_CPU)
 
 
+def enabled(clients):
+    clients.client("libclient_gone.so")
+    early = [clients.client("libclient_lazy.so", 12, "-Wl,-z,lazy"), clients.client("libclient_no_plt.so", 13, "-fno-plt"),
+             clients.client("libclient_now.so", 13, "-Wl,-z,now,-z,relro")]
+    late = clients.client("libclient_late.so", 13, "-Wl,-z,now,-z,relro")
+    program = clients.compile("host_enabled.c", "host_enabled")
+    clients.execute(program, clients.interposer, *early, "--", late, **ON_THE_CPU)
+    for name, flags in (("itself_lazy", ["-Wl,-z,lazy"]), ("itself_now", ["-Wl,-z,now,-z,relro"])):
+        itself = clients.compile("host_enabled.c", name, "-DLINKED", "-DLIBRARY_EXPECTED=14", clients.sources / "client.c", *flags,
+                                 clients.folder / "libcublas.so.14")
+        clients.execute(itself, clients.interposer, "--", late, **ON_THE_CPU)
+
+
 def settings(clients):
     program = (clients.host(), clients.client("libclient.so"))
     clients.run(0, *program, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
     clients.run(1, *program, **ON_THE_CPU, ANTIPHASE_DISABLE="0")
-    clients.run(1, *program, **ON_THE_CPU, ANTIPHASE_PRECISION="strict")
+    clients.run(2, *program, **ON_THE_CPU, ANTIPHASE_PRECISION="strict")
     clients.run(1, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "10"})  # (13 * 9 * 11)^(1/3) = 10.9
     clients.run(0, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})
+    clients.run(1, *program, **ON_THE_CPU, ANTIPHASE_TF32="take")
     clients.run(0, *program, ANTIPHASE_DEVICE="cpu")  # nothing is predicted to be gained by small ones
-    said = clients.run(1, *program, **ON_THE_CPU, ANTIPHASE_REPORT="1")
+    said = clients.run(1, *program, **ON_THE_CPU)
     count = re.search(r"(\d+) taken, (\d+) passed on, 0 faults", said.stdout)
-    # The last one is the call of an original that calls another.
-    report = re.fullmatch(r"antiphase: (\d+) products computed, (\d+) passed on to cuBLAS, (\d+) of them refused\n", said.stderr)
+    # The last two are the call of an original that calls another.
+    report = re.fullmatch(r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \S+ s saved as predicted; passed on: (.*)\n", said.stderr)
     if not report:
         sys.exit(f"the report: {said.stderr!r}")
-    expect((report[1], int(report[2])), (count[1], int(count[2]) + 1), "the report's numbers")
-    expect(clients.run(1, *program, **ON_THE_CPU).stderr, "", "what is said unasked")
-    expect(clients.execute("true", LD_PRELOAD=str(clients.interposer), ANTIPHASE_REPORT="1").stderr, "", "what a program without products says")
+    reasons = {words: int(number) for number, words in (one.split(" ", 1) for one in report[3].split(", "))}
+    expect((report[1], int(report[2])), (count[1], int(count[1]) + int(count[2]) + 2), "the report's numbers")
+    expect(sum(reasons.values()), int(count[2]) + 2, "reasons")
+    expect(set(reasons), {"within cuBLAS", "not FP32", "factors on the device", "unusual arguments", "refused"}, "kinds of reasons")
+
+
+def calls(clients):
+    """What the environment says of single products, and what is told of them."""
+    program = clients.compile("calls.c", "calls", clients.folder / "libcublas.so.13")
+
+    def run(*words, **environment):
+        done = clients.execute(program, *words, LD_PRELOAD=str(clients.interposer), **{"ANTIPHASE_DEVICE": "cpu"} | environment)
+        return done.stdout.split(), done.stderr
+
+    def said(*words, **environment):
+        return run(*words, **environment)[1]
+
+    def refused(name, value, words, taken, *more, **environment):
+        out, err = run("real:33:21:17:2:0", **{"ANTIPHASE_LEAST": "0", name: value, "ANTIPHASE_REPORT": "0"} | environment)
+        expect(out, [taken] * 2, f"{name}={value}")
+        expect(err, f"antiphase: {name} is '{value}': expected {words}\n", f"{name}={value}")
+
+    one = "real:33:21:17:1:0"
+    least = {"ANTIPHASE_LEAST": "0"}
+    # When the line is told.
+    expect(said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked")
+    expect(said(one, **least, ANTIPHASE_REPORT="0"), "", "no line")
+    expect(said(one), "", "nothing was computed")
+    expect(said(one, ANTIPHASE_REPORT="1"), "antiphase: 0 of 1 products computed (0 %); passed on: 1 small\n", "nothing was computed, and it is asked for")
+    expect(said(ANTIPHASE_REPORT="1"), "", "no products")
+    # Children: one that goes on by itself, and another program.
+    out, err = run(one, "fork:33:21:17:2:0", "exec", **least)
+    expect(out, ["taken"] * 3, "products of a child")
+    expect([line.split(",")[0] for line in err.splitlines()],
+           ["antiphase: 2 of 2 products computed (100 %)", "antiphase: 1 of 1 products computed (100 %)"], "each tells its own")
+    # Threads: half of them have their products taken.
+    err = said("threads:40:30:30:20:0", ANTIPHASE_LEAST="30")
+    expect(re.sub("[0-9.e-]+ s saved", "S s saved", err),
+           "antiphase: 80 of 160 products computed (50 %), S s saved as predicted; passed on: 80 small\n", "products of threads")
+    out = clients.execute(program, "storm:40:30:30:60:0", **ON_THE_CPU, INTERPOSER=str(clients.interposer)).stdout
+    expect(out, "taken ", "the last product, after many changes")
+    # TF32.
+    tf32 = "real:33:21:17:1:3"
+    expect(run(tf32, **least)[0] + run(tf32, **least, ANTIPHASE_TF32="pass")[0] + run(tf32, **least, ANTIPHASE_TF32="take")[0],
+           ["passed", "passed", "taken"], "TF32")
+    expect(run("real:33:21:17:1:2", **least, ANTIPHASE_TF32="take")[0], ["passed"], "pedantic")
+    # Working memory: policy split needs some, and stream none.
+    expect(run(one, **least, ANTIPHASE_WORKSPACE_LIMIT="0")[0], ["taken"], "a product that needs no memory")
+    large, needed = "real:129:257:513:1:0", 837888
+    for limit, taken in ((needed, "taken"), (needed - 1, "passed"), ("0", "passed"), ("819K", "taken"), ("818K", "passed"), ("1M", "taken"), ("1G", "taken")):
+        out, err = run(large, **least, ANTIPHASE_WORKSPACE_LIMIT=str(limit), ANTIPHASE_REPORT="1")
+        expect(out, [taken], f"a limit of {limit}")
+        expect("1 workspace beyond the limit" in err, taken == "passed", "the reason")
+    # Every other product twice: results stay ours.
+    out, err = run("real:70:60:50:5:0", **least, ANTIPHASE_VERIFY="2")
+    expect(" ".join(out), "taken taken twice taken taken twice taken", "products computed twice")
+    expect(err.endswith("; compared with cuBLAS: 2, the worst differs by 7e-06, of 70 x 60 x 50 NN\n"), True, err)
+    # Into a file, one for each process.
+    run(one, "fork:12:11:10:2:0", **least, ANTIPHASE_LOG_FILE=f"{clients.folder}/log.%p")
+    logs = sorted(path.read_text() for path in clients.folder.glob("log.*"))
+    expect([log.split(" products")[0] for log in logs], ["antiphase: 1 of 1", "antiphase: 2 of 2"], "logs")
+    for words in (" 2 ", "12 x 11 x 10 NN", "cublasSgemm_v2", "computed"):
+        expect(words in logs[1].splitlines()[-1], True, f"{words} in {logs[1]}")
+    expect("cannot write '/no/such/file'" in said(one, **least, ANTIPHASE_LOG_FILE="/no/such/file"), True, "a file that cannot be written")
+    # Profiles: nothing is taken, and all is said.
+    profile = clients.folder / "profile.json"
+    out, err = run("nowhere:4096:4096:4096:3:0", "nowhere:512:512:16:5:0", "nowhere:2048:2048:2048:2:3", "nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1",
+                   ANTIPHASE_PROFILE_JSON=str(profile))
+    read = json.loads(profile.read_text())
+    expect([(one["m"], one["calls"], one["taken"], one["why"], one["layout"]) for one in read["products"]],
+           [(4096, 3, True, "computed", "TNN"), (1, 7, False, "no gain predicted", "TNN"), (512, 5, False, "small", "TNN"), (2048, 2, False, "not FP32", "TNN")],
+           "the profile")
+    lines = err.splitlines()
+    expect(lines[0], "antiphase: products of this program, all computed by cuBLAS", "the profile's first line")
+    expect([re.sub(" +", " ", lines[at]).strip() for at in (2, 4)],
+           ["3 0.592~ 4.58 4096 x 4096 x 4096 TN cublasSgemm_v2 would be computed", "5 ? 512 x 512 x 16 TN cublasSgemm_v2 passed on: small"], "its lines")
+    expect(lines[-1], read["judgement"], "its last line")
+    expect(lines[-1].startswith("antiphase would compute 3 of 17 products: 0.599 s of products would become 0.136 s, 4.40 times as fast (predicted"), True,
+           lines[-1])
+    expect(said("nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1").splitlines()[-1],
+           "antiphase would compute none of the 7 products: it would not help this program", "nothing to gain")
+    # More products than decisions are remembered: what one is remembered to be is not taken for another.
+    err = said("sweep:4096:4096:4096:2000:0", "sweep:4096:4096:4096:2000:0", ANTIPHASE_PROFILE="1")
+    expect(err.splitlines()[-1].startswith("antiphase would compute 2000 of 4000 products: "), True, err.splitlines()[-1])
+    # Behind a driver: every third product is captured, and not measured. The driver is a fake, so antiphase has no device and refuses.
+    driver = clients.compile("fake_cuda.c", "libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1")
+    done = clients.execute(program, "nowhere:4096:4096:4096:30:0", "nowhere:512:512:16:3:0", LD_PRELOAD=f"{clients.interposer}:{driver}",
+                           ANTIPHASE_PROFILE="1", ANTIPHASE_PROFILE_JSON=str(profile))
+    expect(done.stdout, "", "what the driver complains of")
+    expect([(one["why"], one["calls"], one["measured"], one["seconds"]) for one in json.loads(profile.read_text())["products"]],
+           [("refused", 30, True, 0.075), ("small", 3, True, 0.0075)], "times measured")
+    # Values that make no sense: one sentence each.
+    refused("ANTIPHASE_TF32", "yes", "pass or take; they are passed on", "taken")
+    refused("ANTIPHASE_LEAST", "big", "a number from 0 on; it is ignored", "passed")
+    refused("ANTIPHASE_LEAST", "-1", "a number from 0 on; it is ignored", "passed")
+    refused("ANTIPHASE_PRECISION", "double", "fp32 or strict; all products are passed on", "passed")
+    refused("ANTIPHASE_VERIFY", "2x", "a number, or 0 for none; it is ignored", "taken")
+    for value in ("1T", "M", "-1", "1KB", "99999999999G"):
+        refused("ANTIPHASE_WORKSPACE_LIMIT", value, "bytes, such as 65536, 64K, 512M or 2G; products that need any are passed on", "taken")
+    # What a call costs that is passed on: 0.15 microseconds and 0.3 on an idle machine.
+    for shape in ("512:512:16", "4096:4096:4"):
+        nanoseconds = [int(clients.execute(program, f"bench:{shape}:200000:0", **environment).stdout.split()[0])
+                       for environment in ({}, {"LD_PRELOAD": str(clients.interposer), "ANTIPHASE_DEVICE": "cpu"})]
+        print(f"a call of {shape}: {nanoseconds[0]} ns alone, {nanoseconds[1]} behind the interposer")
+        if nanoseconds[1] - nanoseconds[0] > 5000:
+            sys.exit("a call that is passed on costs too much")
 
 
 def symbols(clients):
@@ -134,13 +257,14 @@ def symbols(clients):
     needed = re.findall(r"NEEDED.*\[(.*)\]", text)
     expect([name for name in needed if not OF_THE_SYSTEM.fullmatch(name)], ["libantiphase.so.0"], "libraries that it asks for")
     shown = {line.split()[-1] for line in clients.execute("nm", "--dynamic", "--defined-only", clients.interposer).stdout.splitlines()}
-    kinds = ("Sgemm_v2", "SgemmEx", "GemmEx", "SgemmStridedBatched", "GemmStridedBatchedEx")
-    expect(shown, {f"cublas{kind}{suffix}" for kind in kinds for suffix in ("", "_64")} | {"cublasLtMatmul", "dlsym"}, "symbols that it shows")
+    kinds = ("Sgemm_v2", "SgemmEx", "GemmEx", "SgemmStridedBatched", "GemmStridedBatchedEx", "SgemmBatched", "GemmBatchedEx")
+    own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report")}
+    expect(shown, {f"cublas{kind}{suffix}" for kind in kinds for suffix in ("", "_64")} | {"cublasLtMatmul", "dlsym"} | own, "symbols that it shows")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "settings", "symbols"))
+    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "enabled", "settings", "calls", "symbols"))
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--interposer", type=pathlib.Path, required=True)
     options = parser.parse_args()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tunings: their files, which one is used, and that it decides what auto takes, but not what is promised.
-#include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/version.hpp>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/gemm/an_h200.hpp"
 #include "tests/gemm/support.hpp"
 
 namespace antiphase::gemm_test {
@@ -15,12 +15,6 @@ namespace {
 using gemms::tuning_class;
 using testing::HasSubstr;
 using json = nlohmann::json;
-
-device_limits an_h200() {
-  device_limits d = published_device("9.0");
-  d.name = "NVIDIA H200";
-  return d;
-}
 
 gemm_tuning::of_policy factors_of(std::string policy, auto factor) {
   gemm_tuning::of_policy one{std::move(policy), {}};

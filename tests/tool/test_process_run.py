@@ -5,7 +5,7 @@ import pathlib
 
 from process import ToolTest, main
 
-SHOW = ("sh", "-c", 'echo "$LD_PRELOAD|$ANTIPHASE_LEAST|$ANTIPHASE_PRECISION|$ANTIPHASE_REPORT|$0|$*"')
+SHOW = ("sh", "-c", 'echo "$LD_PRELOAD|$ANTIPHASE_LEAST|$ANTIPHASE_PRECISION|$ANTIPHASE_REPORT|$ANTIPHASE_PROFILE|$ANTIPHASE_PROFILE_JSON|$0|$*"')
 
 
 class Run(ToolTest):
@@ -15,11 +15,13 @@ class Run(ToolTest):
 
     def test_what_the_program_finds(self):
         preloaded, *others = self.shown()
-        self.assertEqual(others, ["", "", "", "sh", ""])
+        self.assertEqual(others, ["", "", "", "", "", "sh", ""])
         self.assertEqual(pathlib.Path(preloaded).name, "libantiphase_cublas.so")
         self.assertTrue(pathlib.Path(preloaded).is_file(), preloaded)
         self.assertEqual(self.shown("--least", "300", "--precision", "strict", "--report", words=("zero", "--json", "--", "--help")),
-                         [preloaded, "300", "strict", "1", "zero", "--json -- --help"])
+                         [preloaded, "300", "strict", "1", "", "", "zero", "--json -- --help"])
+        self.assertEqual(self.shown("--profile", "--json", "a%p.json", words=("zero",)), [preloaded, "", "", "", "1", f"{self.folder}/a%p.json", "zero", ""])
+        self.assertEqual(self.shown("--profile")[1:6], ["", "", "", "1", ""])
         self.assertEqual(self.shown(LD_PRELOAD=preloaded)[0], f"{preloaded}:{preloaded}")
 
     def test_its_exit_code_is_the_programs(self):
@@ -30,6 +32,7 @@ class Run(ToolTest):
         self.refused(1, ["cannot run 'no_such_program'", "No such file"], "run", "--", "no_such_program")
         self.refused(2, ["program"], "run")
         self.refused(2, ["--precision", "'double'", "fp32 or strict"], "run", "--precision", "double", "--", "true")
+        self.refused(2, ["--json is for --profile"], "run", "--json", "a.json", "--", "true")
         self.refused(2, ["--least", "'-1'"], "run", "--least", "-1", "--", "true")
 
 

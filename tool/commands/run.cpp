@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -20,20 +21,21 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* explanation =
-    "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are computed by antiphase. Its "
-    "exit "
-    "code is the program's.\n"
+    "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are computed by antiphase, and "
+    "what else the environment may say. Its exit code is the program's.\n"
     "\n"
     "Examples:\n"
-    "  antiphase run --report -- python3 train.py\n"
+    "  antiphase run -- python3 train.py\n"
     "      at its end, how many products antiphase has computed\n"
+    "  antiphase run --profile -- python3 train.py\n"
+    "      computes none: at its end a list of products, the longest first, and whether antiphase would help\n"
     "  antiphase run --least 1024 -- python3 train.py\n"
     "      only those with (m n k)^(1/3) of 1024 or more, whatever is predicted";
 
 struct request {
-  std::vector<std::string> words;  // the program and its arguments
-  std::string least, precision;    // empty: not said
-  bool report = false;
+  std::vector<std::string> words;      // the program and its arguments
+  std::string least, precision, json;  // empty: not said
+  bool report = false, profile = false;
 };
 
 // In the installed package, or in the folder of a build.
@@ -52,11 +54,14 @@ void set(const char* name, const std::string& value) {
 
 // Does not return.
 void run(request& r) {
+  if (!r.json.empty() && !r.profile) throw bad_usage("--json is for --profile (see antiphase run --help)");
   const char* const preloaded = std::getenv("LD_PRELOAD");
   set("LD_PRELOAD", preloaded == nullptr || *preloaded == '\0' ? interposer() : interposer() + ":" + preloaded);
   if (!r.least.empty()) set("ANTIPHASE_LEAST", r.least);
   if (!r.precision.empty()) set("ANTIPHASE_PRECISION", r.precision);
   if (r.report) set("ANTIPHASE_REPORT", "1");
+  if (r.profile) set("ANTIPHASE_PROFILE", "1");
+  if (!r.json.empty()) set("ANTIPHASE_PROFILE_JSON", fs::absolute(r.json).string());
   std::vector<char*> words;
   for (std::string& word : r.words) words.push_back(word.data());
   words.push_back(nullptr);
@@ -78,7 +83,11 @@ void add_run(arguments program) {
         return value == "fp32" || value == "strict" ? "" : fmt::format("'{}': expected fp32 or strict", value);
       })
       .type_name("NAME");
-  command.add_flag("--report", r->report, "Say at the end how many products were computed");
+  command.add_flag("--report", r->report, "Say at the end how many products were computed, even if it is none");
+  command.add_flag("--profile", r->profile, "Compute none: list them, with their times, which would be computed, and why not the others");
+  command.add_option("--json", r->json, "Write the list to a file too; %p in its name is the number of the process")
+      .check(not_empty())
+      .type_name("FILE");
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a product is worth being taken, from its arguments alone.
+#pragma once
+#include <antiphase.h>
+
+#include "src/cublas/report.hpp"
+
+namespace antiphase::cublas {
+
+// Whether it is so small that a few microseconds are all it takes, wherever it runs: they are passed on.
+bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count);
+
+struct decision {
+  outcome what = outcome::computed;
+  prediction predicted;
+};
+// With the device and the precision that it is for. What a thread has asked before costs a look-up. What has turned out since may be
+// written into it.
+decision& decision_of(const antiphase_sgemm_args& x) noexcept;
+// Before it is known whether C is added: computed if either is worth it.
+const decision& outlook_of(const antiphase_sgemm_args& x) noexcept;
+
+}  // namespace antiphase::cublas

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few functions of the CUDA driver that the interposer itself calls, if the process has the driver.
+#pragma once
+#include <antiphase.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace antiphase::cublas {
+
+// As cuda.h declares them; 0 is success.
+struct driver {
+  using event = void*;
+  using address = std::uint64_t;
+  int (*current_device)(int* number) = nullptr;
+  int (*is_capturing)(antiphase_stream, int* status) = nullptr;
+  int (*exchange_capture_mode)(int* mode) = nullptr;
+  int (*create_event)(event*, unsigned flags) = nullptr;
+  int (*destroy_event)(event) = nullptr;
+  int (*record_event)(event, antiphase_stream) = nullptr;
+  int (*query_event)(event) = nullptr;
+  int (*milliseconds)(float*, event from, event to) = nullptr;
+  int (*allocate)(address*, std::size_t) = nullptr;
+  int (*release)(address) = nullptr;
+  int (*copy)(address to, address from, std::size_t bytes, antiphase_stream) = nullptr;
+  int (*copy_out)(void* to, address from, std::size_t bytes, antiphase_stream) = nullptr;
+  int (*synchronize)(antiphase_stream) = nullptr;
+
+  // Whether work on the stream is recorded into a graph instead of being done; if that cannot be told, yes.
+  bool captures(antiphase_stream on) const {
+    int status = 1;
+    return is_capturing(on, &status) != 0 || status != 0;
+  }
+};
+// Null: there is none.
+const driver* driver_of_process();
+
+// While one lives, what the thread asks of the driver does not disturb another thread that captures a graph.
+class undisturbing {
+ public:
+  explicit undisturbing(const driver& d) : driver_(d) { driver_.exchange_capture_mode(&mode_); }
+  undisturbing(const undisturbing&) = delete;
+  undisturbing& operator=(const undisturbing&) = delete;
+  ~undisturbing() { driver_.exchange_capture_mode(&mode_); }
+
+ private:
+  const driver& driver_;
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then the one before
+};
+
+}  // namespace antiphase::cublas

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/cublas/libraries.hpp"
+
+#include <dlfcn.h>
+
+#include <string_view>
+
+namespace antiphase::cublas {
+namespace {
+
+Dl_info library_of(const void* address) {
+  Dl_info info{};
+  if (address == nullptr || dladdr(address, &info) == 0) return {};
+  return info;
+}
+
+}  // namespace
+
+dlsym_function* address_of_real_dlsym() {
+  static dlsym_function* const found = [] {
+    void* address = nullptr;
+    // Of glibc since 2.34, and before on either machine.
+    for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"})
+      if (address == nullptr) address = dlvsym(RTLD_NEXT, "dlsym", version);
+    return reinterpret_cast<dlsym_function*>(address);
+  }();
+  return found;
+}
+void* real_dlsym(void* library, const char* name) { return address_of_real_dlsym()(library, name); }
+
+const char* file_of(const void* address) { return library_of(address).dli_fname; }
+const void* beginning_of(const void* address) { return library_of(address).dli_fbase; }
+bool is_ours(const void* address) {
+  static const void* const here = beginning_of(reinterpret_cast<const void*>(&library_of));
+  return beginning_of(address) == here;
+}
+bool is_cublas(const void* address) {
+  const char* const path = file_of(address);
+  if (path == nullptr) return false;
+  const std::string_view file(path);
+  return file.substr(file.rfind('/') + 1).starts_with("libcublas");
+}
+
+void* loaded_program() { return dlopen(nullptr, RTLD_LAZY); }
+void let_go(void* library) { dlclose(library); }
+void* loaded(const char* file) { return file == nullptr ? nullptr : dlopen(file, RTLD_LAZY | RTLD_NOLOAD); }
+
+void* function_in(void* library, const char* name) {
+  if (library == nullptr) return nullptr;
+  void* const found = real_dlsym(library, name);
+  return found == nullptr || is_ours(found) ? nullptr : found;
+}
+
+}  // namespace antiphase::cublas

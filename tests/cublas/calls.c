@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that calls cublasSgemm as its words say: KIND:M:N:K:TIMES:MATH, where kind is
+//
+//   real     memory is there, and the fake computes too, off by 7e-6: the product is judged
+//   fork     the same in a child, which ends by itself
+//   exec     calls nothing: runs `true` in a child
+//   threads  as real, in eight threads with handles of their own, every other one with a fourth of the rows; and says nothing
+//   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names change where calls go
+//   nowhere  for profiles: addresses lead nowhere, and nobody looks at them
+//   sweep    the same, each time with one more for N, every other time with one row alone
+//   bench    as nowhere, with the nanoseconds that a call takes
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fake_cublas.h"
+
+static const float one = 1, zero = 0;
+static _Atomic int faults, running;
+
+static void real(int m, int n, int k, int times, int math, int talks) {
+  float *const a = malloc(sizeof(float) * m * k), *const b = malloc(sizeof(float) * k * n), *const c = malloc(sizeof(float) * m * n);
+  for (int i = 0; i < m * k; ++i) a[i] = (float)((i * 7919) % 101 - 50) / 16;
+  for (int i = 0; i < k * n; ++i) b[i] = (float)((i * 104729) % 103 - 51) / 16;
+  fake_handle on = {0};
+  on.computes = 7, on.math_mode = math;
+  for (int t = 0; t < times; ++t) {
+    on.calls = 0;
+    memset(c, 255, sizeof(float) * m * n);
+    if (cublasSgemm_v2(&on, 0, 0, m, n, k, &one, a, m, b, k, &zero, c, m) != 0) ++faults;
+    double off = 0, all = 0;
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int p = 0; p < k; ++p) sum += (double)a[i + p * m] * b[p + j * k];
+        off += (c[i + j * m] - sum) * (c[i + j * m] - sum), all += sum * sum;
+      }
+    // Which of both has written C follows from its errors.
+    const double norm = sqrt(off / all);
+    if (!(norm < 1e-6) && !(fabs(norm - 7e-6) < 1e-6)) {
+      ++faults;
+      printf("off by %g\n", norm);
+    }
+    if (talks) printf("%s%s ", norm < 1e-6 ? "taken" : "passed", on.calls == 1 && norm < 1e-6 ? " twice" : "");
+  }
+  free(a), free(b), free(c);
+}
+static double nowhere(int m, int n, int k, int times, int math) {
+  fake_handle on = {0};
+  on.quiet = 1, on.math_mode = math;
+  float *const a = (float*)(1ll << 40), *const b = (float*)(2ll << 40), *const c = (float*)(3ll << 40);
+  struct timespec from, to;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+  for (int t = 0; t < times; ++t) faults += cublasSgemm_v2(&on, 1, 0, m, n, k, &one, a, k, b, k, &zero, c, m);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+  return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / times;
+}
+
+static struct { int m, n, k, times; } of_threads;
+static void* thread(void* number) {
+  real((long)number % 2 == 0 ? of_threads.m : of_threads.m / 4, of_threads.n, of_threads.k, of_threads.times, 0, 0);
+  --running;
+  return NULL;
+}
+static void threads(int m, int n, int k, int times, int storm) {
+  enum { THREADS = 8 };
+  pthread_t all[THREADS];
+  of_threads.m = m, of_threads.n = n, of_threads.k = k, of_threads.times = times;
+  running = THREADS;
+  for (long i = 0; i < THREADS; ++i) pthread_create(&all[i], NULL, thread, (void*)i);
+  if (storm) {
+    void* const library = dlopen(getenv("INTERPOSER"), RTLD_NOW | RTLD_LOCAL);
+    int (*enable)(void), (*disable)(void);
+    *(void**)&enable = dlsym(library, "antiphase_cublas_enable"), *(void**)&disable = dlsym(library, "antiphase_cublas_disable");
+    int changes = 0;
+    for (; running > 0; ++changes) {
+      faults += enable() != 1;
+      usleep(200);
+      faults += disable() != 1;
+      usleep(100);
+    }
+    enable();
+    real(m, n, k, 1, 0, 1);
+    if (changes < 5) {
+      ++faults;
+      printf("only %d changes\n", changes);
+    }
+  }
+  for (int i = 0; i < THREADS; ++i) pthread_join(all[i], NULL);
+}
+
+int main(int count, char** words) {
+  for (int i = 1; i < count; ++i) {
+    char kind[16];
+    int m = 0, n = 0, k = 0, times = 0, math = 0;
+    if (sscanf(words[i], "%15[a-z]:%d:%d:%d:%d:%d", kind, &m, &n, &k, &times, &math) < 1) return 2;
+    fflush(stdout);
+    const int leaves = strcmp(kind, "fork") == 0 || strcmp(kind, "exec") == 0;
+    const pid_t child = leaves ? fork() : 0;
+    if (leaves && child != 0) {
+      int status;
+      if (waitpid(child, &status, 0) != child || status != 0) return puts("the child failed"), 1;
+      continue;
+    }
+    if (strcmp(kind, "exec") == 0) return execlp("true", "true", (char*)NULL), 1;
+    if (strcmp(kind, "real") == 0 || leaves) real(m, n, k, times, math, 1);
+    if (strcmp(kind, "threads") == 0 || strcmp(kind, "storm") == 0) threads(m, n, k, times, kind[0] == 's');
+    if (strcmp(kind, "nowhere") == 0) nowhere(m, n, k, times, math);
+    for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t) nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);
+    if (strcmp(kind, "bench") == 0) nowhere(m, n, k, 1000, math), printf("%.0f ns\n", nowhere(m, n, k, times, math));
+    if (leaves) return faults;
+  }
+  return faults;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is predicted of cuBLAS, and whether a product is worth being taken from it: beside what was measured.
+#include <antiphase/gemm/gain.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/gemm/an_h200.hpp"
+#include "tests/gemm/support.hpp"
+
+namespace antiphase::gemm_test {
+namespace {
+
+using json = nlohmann::json;
+
+// As the benchmark names them: row-major, or transposed, at addresses that nobody reads; C by rows.
+struct asked {
+  std::int64_t m, n, k;
+  std::string layout = "nn";
+  float beta = 0;
+  std::int64_t count = 1;
+
+  gemm_problem what() const {
+    const auto at = [](std::uintptr_t number) { return reinterpret_cast<float*>(number << 42); };
+    const auto view = [](const float* data, std::int64_t rows, std::int64_t columns, char how) {
+      return how == 'n' ? row_major(data, rows, columns) : column_major(data, rows, columns);
+    };
+    return {.a = view(at(1), m, k, layout[0]), .b = view(at(2), k, n, layout[1]), .c = row_major(at(3), m, n), .beta = beta};
+  }
+  gemm_batch of() const {
+    if (count == 1) return {};
+    return {.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
+  }
+};
+
+double gain(const context& where, const asked& q) {
+  const double ours = explain(where, q.what(), {.batch = q.of()}).predicted;
+  return gain_over_cublas(where.limits(), q.what(), q.of(), ours);
+}
+constexpr double enough = 1.1;  // for the interposer
+
+TEST(gemm_gain, what_is_worth_it_on_an_h200) {
+  const context where(make_cpu_executor({.limits = an_h200()}));
+  for (const asked& q : std::initializer_list<asked>{{16, 4096, 4096, "nt"},
+                                                     {16, 4096, 4096, "nn"},
+                                                     {32, 14336, 4096, "nt"},
+                                                     {8, 4096, 4096, "nt"},
+                                                     {64, 8192, 1024},
+                                                     {1024, 1024, 1024},
+                                                     {2048, 2048, 2048, "tt"},
+                                                     {7680, 7680, 128, "nn", 1},
+                                                     {2048, 128, 2048, "nn", 0, 32},
+                                                     {64, 64, 1'000'000}})
+    EXPECT_GT(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
+  EXPECT_GT(gain(where, {4096, 4096, 4096}), 3.5);
+  for (const asked& q : std::initializer_list<asked>{{512, 512, 512},
+                                                     {256, 256, 256},
+                                                     {1, 4096, 4096, "nt"},
+                                                     {4096, 1, 4096},
+                                                     {4, 8192, 1024},
+                                                     {8, 8192, 1024},
+                                                     {3, 6640, 3976, "nt"},
+                                                     {5999, 5999, 256, "nn", 1},  // C is added, and its rows begin anywhere
+                                                     {15000, 15000, 32, "tt", 1},
+                                                     {32, 32, 32, "nn", 0, 4096}})
+    EXPECT_LE(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
+  EXPECT_LE(gain(where, {256, 128, 1024}), 1);  // of 9 microseconds one is not worth it
+}
+
+// The law sees a product as cuBLAS does, whichever way it is written down.
+TEST(gemm_gain, a_transposed_product_is_the_same) {
+  const device_limits d = an_h200();
+  for (const char* const layout : {"nn", "nt", "tn", "tt"})
+    for (const auto& [m, n, k] :
+         std::initializer_list<std::array<std::int64_t, 3>>{{16, 4096, 4096}, {8, 2048, 1024}, {4096, 8, 1000}, {301, 77, 513}}) {
+      const gemm_problem p = asked{m, n, k, layout}.what();
+      const gemm_problem other{.a = transposed(p.b), .b = transposed(p.a), .c = transposed(p.c)};
+      EXPECT_EQ(cublas_seconds(d, p), cublas_seconds(d, other)) << layout;
+    }
+  // cuBLAS reads the long operand well only if it lies in columns.
+  EXPECT_GT(cublas_seconds(d, asked{8, 4096, 4096, "nt"}.what()), 1.5 * cublas_seconds(d, asked{8, 4096, 4096, "nn"}.what()));
+}
+
+TEST(gemm_gain, where_nothing_was_measured_multiply_adds_stand_for_cublas) {
+  device_limits other = an_h200();
+  other.name = "NVIDIA H100 PCIe";
+  const context where(make_cpu_executor({.limits = other}));
+  for (const asked& q : std::initializer_list<asked>{{4096, 4096, 4096}, {16, 4096, 4096}, {256, 256, 256}, {5999, 5999, 256, "nn", 1}}) {
+    const double ours = explain(where, q.what()).predicted;
+    EXPECT_EQ(cublas_seconds(other, q.what()), multiply_adds_seconds(other, q.what()));
+    EXPECT_EQ(gain(where, q), multiply_adds_seconds(other, q.what()) / ours);
+  }
+  EXPECT_LT(gain(where, {16, 4096, 4096, "nt"}), enough);  // it flatters cuBLAS
+}
+
+// Of products that were measured in graphs, with (mnk)^(1/3) of 256 or more: hardly any that is taken is slower than cuBLAS, and few are
+// passed on that are much faster.
+TEST(gemm_gain, decides_rightly_on_what_was_measured) {
+  const context where(make_cpu_executor({.limits = an_h200()}));
+  std::set<std::array<std::int64_t, 5>> seen;
+  int taken = 0, slower = 0, faster = 0, missed = 0;
+  double off = 0;
+  for (const auto& file : std::filesystem::directory_iterator(ANTIPHASE_RESULTS)) {
+    if (file.path().extension() != ".json") continue;
+    std::ifstream stream(file.path());
+    const json all = json::parse(stream);
+    if (all.at("machine").at("name") != "NVIDIA H200" || !all.contains("records")) continue;
+    for (const json& r : all.at("records")) {
+      if (r.value("kernel", "") != "gemm.fp32" || r.value("protocol", "") != "graph" || r.contains("prepared") || !r.contains("time_us"))
+        continue;
+      if (r.value("set", "").starts_with("prepared") || !r["time_us"].contains("cublas_fp32")) continue;
+      const json& shape = r["shape"];
+      const asked q{shape["m"], shape["n"], shape["k"], r.value("layout", "nn"), r.value("beta", 0.f), r.value("count", std::int64_t{1})};
+      if (std::cbrt(static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * static_cast<double>(q.count)) < 256)
+        continue;
+      if (!seen.insert({q.m, q.n, q.k, q.count, (q.layout[0] == 't' ? 2 : 0) + (q.layout[1] == 't' ? 1 : 0)}).second) continue;
+      const double ours = r["time_us"]["ours"], theirs = r["time_us"]["cublas_fp32"], ratio = theirs / ours;
+      const bool takes = gain(where, q) > enough;
+      taken += takes, slower += takes && ratio < 1;
+      faster += ratio > 1.3, missed += !takes && ratio > 1.3;
+      off += std::abs(std::log(1e6 * cublas_seconds(where.limits(), q.what(), q.of()) / theirs));
+    }
+  }
+  const auto products = static_cast<double>(seen.size());
+  std::printf("%zu products: %d taken, %d of them slower; of %d much faster ones %d passed on; cuBLAS is off by %.3f\n", seen.size(), taken,
+              slower, faster, missed, off / products);
+  EXPECT_GT(seen.size(), 200);
+  EXPECT_LE(slower, 0.02 * taken);
+  EXPECT_LE(missed, 0.15 * faster);
+  EXPECT_LT(off / products, 0.2);
+}
+
+}  // namespace
+}  // namespace antiphase::gemm_test
