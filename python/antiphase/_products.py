@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of arrays: which calls of the library one of numpy's `matmul` takes, and how they are made."""
+import ctypes
+import itertools
+import threading
+from typing import NamedTuple
+
+from . import _arrays, _library
+
+_PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
+_FLOAT_BYTES = 4
+_MOST_PLANS = 4096
+_FIRST, _SECOND = "the first operand", "the second operand"
+
+
+class _Plan(NamedTuple):
+    """What a product of arrays that lie so takes."""
+
+    shape: tuple  # the result's
+    device: int
+    calls: list  # of (arguments without addresses, offsets of a, b and c in bytes)
+    workspaces: dict  # bytes, by the low bits of the addresses
+
+
+def dense(shape):
+    return _arrays._dlpack.dense_strides(shape)
+
+
+def _refuse_shapes(a, b, why):
+    raise ValueError(f"antiphase: matmul of shapes {tuple(a)} and {tuple(b)}: {why}")
+
+
+def _broadcast(a, b):
+    """The batch that both have, and both's extents and strides in it: strides of 0 where one is repeated."""
+    (shape_a, strides_a), (shape_b, strides_b) = a, b
+    batch_a, batch_b = shape_a[:-2], shape_b[:-2]
+    rank = max(len(batch_a), len(batch_b))
+    shape, steps = [], ([], [])
+    for i in range(-rank, 0):
+        ea, eb = (batch[i] if -i <= len(batch) else 1 for batch in (batch_a, batch_b))
+        if ea != eb and 1 not in (ea, eb):
+            return None
+        shape.append(eb if ea == 1 else ea)
+        for to, extent, batch, strides in ((steps[0], ea, batch_a, strides_a), (steps[1], eb, batch_b, strides_b)):
+            to.append(strides[i - 2] if extent != 1 and -i <= len(batch) else 0)
+    return tuple(shape), *steps
+
+
+def _merged(dimensions):
+    """The same batch in fewer dimensions, each (extent, strides of a, b and c): without those of 1, and next ones as one where they lie so."""
+    kept = []
+    for extent, *strides in dimensions:
+        if extent == 1:
+            continue
+        if kept and all(outer == inner * extent for outer, inner in zip(kept[-1][1:], strides)):
+            kept[-1] = (kept[-1][0] * extent, *strides)
+        else:
+            kept.append((extent, *strides))
+    return kept
+
+
+def _matrix_strides(rows, columns, row_stride, column_stride, name):
+    """As the library takes them: to it, two strides of 0 mean densely packed rows."""
+    if row_stride or column_stride:
+        return row_stride, column_stride
+    if columns <= 1:
+        return 0, 1
+    if rows <= 1:
+        return columns, 0
+    raise ValueError(f"antiphase: {name} is one element, repeated {rows} x {columns} times: expected a stride other than 0; copy it first")
+
+
+def _plan(a, b, c, precision, device):
+    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, or none where it is to be dense."""
+    (shape_a, strides_a), (shape_b, strides_b) = a, b
+    if not shape_a or not shape_b:
+        _refuse_shapes(shape_a, shape_b, "expected at least one axis each; numbers are multiplied by *")
+    row, column = len(shape_a) > 1, len(shape_b) > 1
+    if not row:
+        shape_a, strides_a = (1, *shape_a), (0, *strides_a)
+    if not column:
+        shape_b, strides_b = (*shape_b, 1), (*strides_b, 0)
+    (m, k), (kb, n) = shape_a[-2:], shape_b[-2:]
+    if k != kb:
+        _refuse_shapes(a[0], b[0], f"the last extent of the first is {k}, the {'second to last' if column else 'last'} of the second {kb}: "
+                       "they must agree")
+    found = _broadcast((shape_a, strides_a), (shape_b, strides_b))
+    if found is None:
+        _refuse_shapes(a[0], b[0], f"batches of {shape_a[:-2]} and {shape_b[:-2]} do not fit: expected extents that are the same, or 1")
+    batch, batch_a, batch_b = found
+    shape = batch + ((m,) if row else ()) + ((n,) if column else ())
+    strides = list(dense(shape) if c is None else c)
+    column_stride = strides.pop() if column else 0
+    row_stride = strides.pop() if row else 0
+    if any(extent == 0 for extent in shape):
+        return _Plan(shape, device, [], {})
+    dimensions = _merged(zip(batch, batch_a, batch_b, strides))
+    ra, ca, rb, cb = *strides_a[-2:], *strides_b[-2:]
+    # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one A.
+    while dimensions and dimensions[-1][2] == 0 and dimensions[-1][1] == m * ra and dimensions[-1][3] == m * row_stride and row:
+        m *= dimensions.pop()[0]
+    while dimensions and dimensions[-1][1] == 0 and dimensions[-1][2] == n * cb and dimensions[-1][3] == n * column_stride and column:
+        n *= dimensions.pop()[0]
+    # The library takes one dimension of batches: the longest. The others are calls of their own.
+    one = max(range(len(dimensions)), key=lambda i: dimensions[i][0]) if dimensions else None
+    members = dimensions.pop(one) if dimensions else (1, 0, 0, 0)
+    ra, ca = _matrix_strides(m, k, ra, ca, _FIRST)
+    rb, cb = _matrix_strides(k, n, rb, cb, _SECOND)
+    rc, cc = _matrix_strides(m, n, row_stride, column_stride, "out")
+    filled = _library.SgemmArgs(size=ctypes.sizeof(_library.SgemmArgs), device=device, precision=precision, m=m, n=n, k=k,
+                                a_row_stride=ra, a_column_stride=ca, b_row_stride=rb, b_column_stride=cb, c_row_stride=rc,
+                                c_column_stride=cc, alpha=1, beta=0, batch=members[0], a_batch_stride=members[1],
+                                b_batch_stride=members[2], c_batch_stride=members[3])
+    calls = [(filled, *(_FLOAT_BYTES * sum(i * d[of] for i, d in zip(place, dimensions)) for of in (1, 2, 3)))
+             for place in itertools.product(*(range(d[0]) for d in dimensions))]
+    return _Plan(shape, device, calls, {})
+
+
+_plans = {}
+_change = threading.Lock()
+
+
+def _planned(kind, a, b, c, precision):
+    """The plan for views; `c` is the view of out, or none."""
+    key = (kind, a.shape, a.strides, a.dtype, a.device, b.shape, b.strides, b.dtype, b.device, precision, c and (c.strides, c.shape))
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _made(kind, a, b, c, precision)
+        with _change:
+            if len(_plans) >= _MOST_PLANS:
+                _plans.clear()
+            _plans[key] = plan
+    return plan
+
+
+def _made(kind, a, b, c, precision):
+    if precision not in _PRECISIONS:
+        raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
+    types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
+    if types != ("float32", "float32"):
+        raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; convert with {kind.conversion}")
+    if a.device != b.device:
+        raise ValueError(f"antiphase: matmul of arrays on devices {a.device} and {b.device}: expected one device")
+    device = kind.number_of(a.device)
+    operands = [(tuple(v.shape), _arrays.elements(kind, v, name)) for v, name in ((a, _FIRST), (b, _SECOND))]
+    if c is None:
+        return _plan(*operands, None, _PRECISIONS[precision], device)
+    if kind.dtype_name(c.dtype) != "float32":
+        raise TypeError(f"antiphase: out is {kind.dtype_name(c.dtype)}: expected float32")
+    if c.device != a.device:
+        raise ValueError(f"antiphase: out is on device {c.device}, the operands are on {a.device}: expected one device")
+    # Its shape is judged first: strides of another one would mean nothing.
+    shape = _plan(*operands, None, 0, device).shape
+    if tuple(c.shape) != shape:
+        raise ValueError(f"antiphase: out has shape {tuple(c.shape)}: expected {shape}, that of the product")
+    return _plan(*operands, _arrays.elements(kind, c, "out"), _PRECISIONS[precision], device)
+
+
+def _once(kind, x):
+    """x, or a copy of it where it is one element that is repeated along both axes of a matrix, which the library cannot be told."""
+    v = kind.view(x)
+    if len(v.shape) > 1 and not any(v.strides[-2:]) and min(v.shape[-2:]) > 1:
+        v = kind.view(copy := kind.dense(x))
+        return v._replace(owner=copy)
+    return v
+
+
+def _extent_in_memory(v, strides):
+    """The first and one behind the last byte of a view that has elements."""
+    ends = [(extent - 1) * stride * _FLOAT_BYTES for extent, stride in zip(v.shape, strides)]
+    return v.pointer + sum(min(end, 0) for end in ends), v.pointer + sum(max(end, 0) for end in ends) + _FLOAT_BYTES
+
+
+def _require_apart(kind, c, operands):
+    """For a product of several calls: one must not write what another reads or writes. Of a single call the library sees to it."""
+    strides = _arrays.elements(kind, c, "out")
+    reach = 0
+    for step, extent in sorted((abs(step), extent) for step, extent in zip(strides, c.shape) if extent > 1):
+        if step <= reach:
+            raise ValueError(f"antiphase: out has strides {strides} at shape {tuple(c.shape)}: expected places of their own for its elements")
+        reach += step * (extent - 1)
+    first, end = _extent_in_memory(c, strides)
+    for v in operands:
+        other, its_end = _extent_in_memory(v, _arrays.elements(kind, v, "an operand"))
+        if first < its_end and other < end:
+            raise ValueError("antiphase: out shares memory with an operand: expected memory of its own")
+
+
+def product(kind, a, b, out, precision):
+    """The product of arrays of one kind, whose gradients nobody asks for."""
+    va, vb = _once(kind, a), _once(kind, b)
+    vc = None
+    if out is not None:
+        kind.require_writable(out)
+        vc = kind.view(out)
+    plan = _planned(kind, va, vb, vc, precision)
+    if vc is not None and len(plan.calls) > 1:
+        _require_apart(kind, vc, (va, vb))
+    low_bits = (va.pointer | vb.pointer | (vc.pointer if vc else 0)) & 3
+    if low_bits:
+        for v, name in ((va, _FIRST), (vb, _SECOND), (vc or va, "out")):
+            _arrays.require_aligned(v, _FLOAT_BYTES, name)
+    if out is None:
+        out = kind.empty(a, plan.shape)
+        vc = kind.view(out)
+    stream = kind.stream(va.device)
+    for filled, offset_a, offset_b, offset_c in plan.calls:
+        args = _library.SgemmArgs.from_buffer_copy(filled)
+        args.a, args.b, args.c = va.pointer + offset_a, vb.pointer + offset_b, vc.pointer + offset_c
+        _queue(kind, args, plan, stream, a)
+    if plan.calls:
+        _arrays.finish(kind, plan.device)
+    return out if not (kind.name == "JAX" and plan.shape == ()) else out.reshape(())
+
+
+def _queue(kind, args, plan, stream, like):
+    """One call, in memory of the array library's where it has an allocator that works in the order of streams."""
+    memory = None
+    if kind.ordered and plan.device != _library.CPU:
+        key = (args.a & 255, args.b & 255, args.c & 255)
+        size = plan.workspaces.get(key)
+        if size is None:
+            size = plan.workspaces[key] = _library.workspace_bytes(args)
+        if size:
+            memory, args.workspace = kind.workspace(size, like)
+            args.workspace_size = size
+    status = _library.sgemm(ctypes.addressof(args), stream)
+    if status:
+        _library.check(status)
+    del memory
+
+
+def explained(kind, a, b, precision):
+    va, vb = _once(kind, a), _once(kind, b)
+    plan = _planned(kind, va, vb, None, precision)
+    if not plan.calls:
+        return f"nothing to compute: the product has shape {plan.shape}\n"
+    args = _library.SgemmArgs.from_buffer_copy(plan.calls[0][0])
+    args.a, args.b = va.pointer, vb.pointer
+    # The result will be new memory: any address that is as aligned as that says the same.
+    args.c = 1 << 40
+    more = f"{len(plan.calls)} calls, each as this one:\n" if len(plan.calls) > 1 else ""
+    return more + _library.text_of(args)
