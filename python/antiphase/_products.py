@@ -70,8 +70,9 @@ def _matrix_strides(rows, columns, row_stride, column_stride, name):
     raise ValueError(f"antiphase: {name} is one element, repeated {rows} x {columns} times: expected a stride other than 0; copy it first")
 
 
-def _plan(a, b, c, precision, device):
-    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, or none where it is to be dense."""
+def _plan(a, b, c, precision, device, biased):
+    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, or none where it is to be dense. `biased`: columns have a
+    bias, so that they must remain which they are."""
     (shape_a, strides_a), (shape_b, strides_b) = a, b
     if not shape_a or not shape_b:
         _refuse_shapes(shape_a, shape_b, "expected at least one axis each; numbers are multiplied by *")
@@ -99,7 +100,7 @@ def _plan(a, b, c, precision, device):
     # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one A.
     while dimensions and dimensions[-1][2] == 0 and dimensions[-1][1] == m * ra and dimensions[-1][3] == m * row_stride and row:
         m *= dimensions.pop()[0]
-    while dimensions and dimensions[-1][1] == 0 and dimensions[-1][2] == n * cb and dimensions[-1][3] == n * column_stride and column:
+    while not biased and dimensions and dimensions[-1][1] == 0 and dimensions[-1][2] == n * cb and dimensions[-1][3] == n * column_stride and column:
         n *= dimensions.pop()[0]
     # The library takes one dimension of batches: the longest. The others are calls of their own.
     one = max(range(len(dimensions)), key=lambda i: dimensions[i][0]) if dimensions else None
@@ -120,12 +121,12 @@ _plans = {}
 _change = threading.Lock()
 
 
-def _planned(kind, a, b, c, precision):
+def _planned(kind, a, b, c, precision, biased=False):
     """The plan for views; `c` is the view of out, or none."""
-    key = (kind, a.shape, a.strides, a.dtype, a.device, b.shape, b.strides, b.dtype, b.device, precision, c and (c.strides, c.shape))
+    key = (kind, a.shape, a.strides, a.dtype, a.device, b.shape, b.strides, b.dtype, b.device, precision, biased, c and (c.strides, c.shape, c.dtype, c.device))
     plan = _plans.get(key)
     if plan is None:
-        plan = _made(kind, a, b, c, precision)
+        plan = _made(kind, a, b, c, precision, biased)
         with _change:
             if len(_plans) >= _MOST_PLANS:
                 _plans.clear()
@@ -133,7 +134,7 @@ def _planned(kind, a, b, c, precision):
     return plan
 
 
-def _made(kind, a, b, c, precision):
+def _made(kind, a, b, c, precision, biased):
     if precision not in _PRECISIONS:
         raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
     types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
@@ -144,16 +145,16 @@ def _made(kind, a, b, c, precision):
     device = kind.number_of(a.device)
     operands = [(tuple(v.shape), _arrays.elements(kind, v, name)) for v, name in ((a, _FIRST), (b, _SECOND))]
     if c is None:
-        return _plan(*operands, None, _PRECISIONS[precision], device)
+        return _plan(*operands, None, _PRECISIONS[precision], device, biased)
     if kind.dtype_name(c.dtype) != "float32":
         raise TypeError(f"antiphase: out is {kind.dtype_name(c.dtype)}: expected float32")
     if c.device != a.device:
         raise ValueError(f"antiphase: out is on device {c.device}, the operands are on {a.device}: expected one device")
     # Its shape is judged first: strides of another one would mean nothing.
-    shape = _plan(*operands, None, 0, device).shape
+    shape = _plan(*operands, None, 0, device, biased).shape
     if tuple(c.shape) != shape:
         raise ValueError(f"antiphase: out has shape {tuple(c.shape)}: expected {shape}, that of the product")
-    return _plan(*operands, _arrays.elements(kind, c, "out"), _PRECISIONS[precision], device)
+    return _plan(*operands, _arrays.elements(kind, c, "out"), _PRECISIONS[precision], device, biased)
 
 
 def _once(kind, x):
@@ -186,14 +187,14 @@ def _require_apart(kind, c, operands):
             raise ValueError("antiphase: out shares memory with an operand: expected memory of its own")
 
 
-def product(kind, a, b, out, precision):
-    """The product of arrays of one kind, whose gradients nobody asks for."""
+def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
+    """alpha ab + beta out + bias, of arrays of one kind, whose gradients nobody asks for. `bias`: as many values as ab has columns, packed."""
     va, vb = _once(kind, a), _once(kind, b)
     vc = None
     if out is not None:
         kind.require_writable(out)
         vc = kind.view(out)
-    plan = _planned(kind, va, vb, vc, precision)
+    plan = _planned(kind, va, vb, vc, precision, bias is not None)
     if vc is not None and len(plan.calls) > 1:
         _require_apart(kind, vc, (va, vb))
     low_bits = (va.pointer | vb.pointer | (vc.pointer if vc else 0)) & 3
@@ -207,6 +208,10 @@ def product(kind, a, b, out, precision):
     for filled, offset_a, offset_b, offset_c in plan.calls:
         args = _library.SgemmArgs.from_buffer_copy(filled)
         args.a, args.b, args.c = va.pointer + offset_a, vb.pointer + offset_b, vc.pointer + offset_c
+        if alpha != 1 or beta:
+            args.alpha, args.beta = alpha, beta
+        if bias is not None:
+            args.column_bias = kind.view(bias).pointer
         _queue(kind, args, plan, stream, a)
     if plan.calls:
         _arrays.finish(kind, plan.device)
