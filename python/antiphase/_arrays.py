@@ -37,6 +37,13 @@ class Kind:
         about = x.__array_interface__
         return View(about["data"][0], x.shape, x.strides, x.dtype, _library.CPU)
 
+    def pointer(self, x):
+        return self.view(x)[0]
+
+    def shaped(self, made, shape):
+        """What empty() has made, as it is handed out."""
+        return made
+
     def dtype_name(self, dtype):
         if not getattr(dtype, "isnative", True):
             return f"{dtype.name} of the other byte order"
@@ -92,6 +99,9 @@ class Cupy(Kind):
 
     def view(self, x):
         return View(x.data.ptr, x.shape, x.strides, x.dtype, x.device.id)
+
+    def pointer(self, x):
+        return x.data.ptr
 
     def stream(self, device):
         return sys.modules["cupy"].cuda.get_current_stream(device).ptr or None
@@ -157,6 +167,9 @@ class Torch(Kind):
 
     def view(self, x):
         return View(x.data_ptr(), x.shape, x.stride(), x.dtype, x.device)
+
+    def pointer(self, x):
+        return x.data_ptr()
 
     def dtype_name(self, dtype):
         return str(dtype).removeprefix("torch.")
@@ -302,10 +315,13 @@ class Jax(Capsules):
 
     def empty(self, like, shape, dtype="float32"):
         # Filled by JAX, so that it is memory of this array alone: of shape () it might be a constant that others have too.
-        made = self.module(like).empty(shape or (1,), dtype, device=next(iter(like.devices())))
-        if made.dtype.name != dtype:
-            raise TypeError(f"antiphase: the result would be {dtype}, which JAX makes {made.dtype.name}: set jax_enable_x64, or give dtype")
-        return made
+        known = sys.modules["jax"].dtypes.canonicalize_dtype(dtype).name
+        if known != dtype:
+            raise TypeError(f"antiphase: the result would be {dtype}, which JAX makes {known}: set jax_enable_x64, or give another dtype")
+        return self.module(like).empty(shape or (1,), dtype, device=next(iter(like.devices())))
+
+    def shaped(self, made, shape):
+        return made if shape else made.reshape(())
 
     def dense(self, x):
         return x
@@ -395,9 +411,9 @@ def elements(kind, view, name):
     return tuple(stride // size for stride in view.strides)
 
 
-def require_aligned(view, size, name):
-    if view.pointer % size:
-        raise ValueError(f"antiphase: {name} is at address {view.pointer:#x}: expected a multiple of {size}; copy it first")
+def require_aligned(pointer, size, name):
+    if pointer % size:
+        raise ValueError(f"antiphase: {name} is at address {pointer:#x}: expected a multiple of {size}; copy it first")
 
 
 def finish(kind, device):

@@ -3,7 +3,6 @@
 import ctypes
 import itertools
 import threading
-from typing import NamedTuple
 
 from . import _arrays, _library
 
@@ -13,13 +12,17 @@ _MOST_PLANS = 4096
 _FIRST, _SECOND = "the first operand", "the second operand"
 
 
-class _Plan(NamedTuple):
+class _Plan:
     """What a product of arrays that lie so takes."""
 
-    shape: tuple  # the result's
-    device: int
-    calls: list  # of (arguments without addresses, offsets of a, b and c in bytes)
-    workspaces: dict  # bytes, by the low bits of the addresses
+    __slots__ = ("shape", "device", "calls", "workspaces", "copied")
+
+    def __init__(self, shape, device, calls, copied=()):
+        self.shape = shape  # the result's
+        self.device = device
+        self.calls = calls  # of (arguments without addresses, offsets of a, b and c in bytes)
+        self.workspaces = {}  # bytes, by the low bits of the addresses
+        self.copied = copied  # which operands have to be copied first
 
 
 def dense(shape):
@@ -67,7 +70,7 @@ def _matrix_strides(rows, columns, row_stride, column_stride, name):
         return 0, 1
     if rows <= 1:
         return columns, 0
-    raise ValueError(f"antiphase: {name} is one element, repeated {rows} x {columns} times: expected a stride other than 0; copy it first")
+    raise ValueError(f"antiphase: {name} is one element, {rows} x {columns} times: expected places of their own for its elements")
 
 
 def _plan(a, b, c, precision, device, biased):
@@ -94,7 +97,7 @@ def _plan(a, b, c, precision, device, biased):
     column_stride = strides.pop() if column else 0
     row_stride = strides.pop() if row else 0
     if any(extent == 0 for extent in shape):
-        return _Plan(shape, device, [], {})
+        return _Plan(shape, device, [])
     dimensions = _merged(zip(batch, batch_a, batch_b, strides))
     ra, ca, rb, cb = *strides_a[-2:], *strides_b[-2:]
     # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one A.
@@ -114,7 +117,7 @@ def _plan(a, b, c, precision, device, biased):
                                 b_batch_stride=members[2], c_batch_stride=members[3])
     calls = [(filled, *(_FLOAT_BYTES * sum(i * d[of] for i, d in zip(place, dimensions)) for of in (1, 2, 3)))
              for place in itertools.product(*(range(d[0]) for d in dimensions))]
-    return _Plan(shape, device, calls, {})
+    return _Plan(shape, device, calls)
 
 
 _plans = {}
@@ -123,7 +126,7 @@ _change = threading.Lock()
 
 def _planned(kind, a, b, c, precision, biased=False):
     """The plan for views; `c` is the view of out, or none."""
-    key = (kind, a.shape, a.strides, a.dtype, a.device, b.shape, b.strides, b.dtype, b.device, precision, biased, c and (c.strides, c.shape, c.dtype, c.device))
+    key = (kind, a[1:5], b[1:5], precision, biased, c and c[1:5])
     plan = _plans.get(key)
     if plan is None:
         plan = _made(kind, a, b, c, precision, biased)
@@ -144,6 +147,9 @@ def _made(kind, a, b, c, precision, biased):
         raise ValueError(f"antiphase: matmul of arrays on devices {a.device} and {b.device}: expected one device")
     device = kind.number_of(a.device)
     operands = [(tuple(v.shape), _arrays.elements(kind, v, name)) for v, name in ((a, _FIRST), (b, _SECOND))]
+    copied = tuple(_is_one_element(*operand) for operand in operands)
+    if any(copied):
+        return _Plan((), device, [], copied)
     if c is None:
         return _plan(*operands, None, _PRECISIONS[precision], device, biased)
     if kind.dtype_name(c.dtype) != "float32":
@@ -157,13 +163,9 @@ def _made(kind, a, b, c, precision, biased):
     return _plan(*operands, _arrays.elements(kind, c, "out"), _PRECISIONS[precision], device, biased)
 
 
-def _once(kind, x):
-    """x, or a copy of it where it is one element that is repeated along both axes of a matrix, which the library cannot be told."""
-    v = kind.view(x)
-    if len(v.shape) > 1 and not any(v.strides[-2:]) and min(v.shape[-2:]) > 1:
-        v = kind.view(copy := kind.dense(x))
-        return v._replace(owner=copy)
-    return v
+def _is_one_element(shape, strides):
+    """Repeated along both axes of a matrix: two strides of 0 mean something else to the library."""
+    return len(shape) > 1 and not any(strides[-2:]) and min(shape[-2:]) > 1
 
 
 def _extent_in_memory(v, strides):
@@ -189,40 +191,44 @@ def _require_apart(kind, c, operands):
 
 def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
     """alpha ab + beta out + bias, of arrays of one kind, whose gradients nobody asks for. `bias`: as many values as ab has columns, packed."""
-    va, vb = _once(kind, a), _once(kind, b)
-    vc = None
+    va, vb, vc = kind.view(a), kind.view(b), None
     if out is not None:
         kind.require_writable(out)
         vc = kind.view(out)
     plan = _planned(kind, va, vb, vc, precision, bias is not None)
-    if vc is not None and len(plan.calls) > 1:
-        _require_apart(kind, vc, (va, vb))
-    low_bits = (va.pointer | vb.pointer | (vc.pointer if vc else 0)) & 3
-    if low_bits:
-        for v, name in ((va, _FIRST), (vb, _SECOND), (vc or va, "out")):
-            _arrays.require_aligned(v, _FLOAT_BYTES, name)
+    if plan.copied:
+        a, b = (kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied))
+        return product(kind, a, b, out, precision, alpha=alpha, beta=beta, bias=bias)
+    at_a, at_b = va[0], vb[0]
     if out is None:
         out = kind.empty(a, plan.shape)
-        vc = kind.view(out)
-    stream = kind.stream(va.device)
+        at_c = kind.pointer(out)
+    else:
+        at_c = vc[0]
+        if len(plan.calls) > 1:
+            _require_apart(kind, vc, (va, vb))
+    if (at_a | at_b | at_c) & (_FLOAT_BYTES - 1):
+        for at, name in ((at_a, _FIRST), (at_b, _SECOND), (at_c, "out")):
+            _arrays.require_aligned(at, _FLOAT_BYTES, name)
+    stream = kind.stream(va[4])
     for filled, offset_a, offset_b, offset_c in plan.calls:
         args = _library.SgemmArgs.from_buffer_copy(filled)
-        args.a, args.b, args.c = va.pointer + offset_a, vb.pointer + offset_b, vc.pointer + offset_c
+        args.a, args.b, args.c = at_a + offset_a, at_b + offset_b, at_c + offset_c
         if alpha != 1 or beta:
             args.alpha, args.beta = alpha, beta
         if bias is not None:
-            args.column_bias = kind.view(bias).pointer
+            args.column_bias = kind.pointer(bias)
         _queue(kind, args, plan, stream, a)
     if plan.calls:
         _arrays.finish(kind, plan.device)
-    return out if not (kind.name == "JAX" and plan.shape == ()) else out.reshape(())
+    return kind.shaped(out, plan.shape)
 
 
 def _queue(kind, args, plan, stream, like):
     """One call, in memory of the array library's where it has an allocator that works in the order of streams."""
     memory = None
     if kind.ordered and plan.device != _library.CPU:
-        key = (args.a & 255, args.b & 255, args.c & 255)
+        key = (args.a & 255, args.b & 255, args.c & 255, args.beta != 0)
         size = plan.workspaces.get(key)
         if size is None:
             size = plan.workspaces[key] = _library.workspace_bytes(args)
@@ -232,12 +238,14 @@ def _queue(kind, args, plan, stream, like):
     status = _library.sgemm(ctypes.addressof(args), stream)
     if status:
         _library.check(status)
-    del memory
+    del memory  # not before: the work is queued now, and what is allocated later waits for it
 
 
 def explained(kind, a, b, precision):
-    va, vb = _once(kind, a), _once(kind, b)
+    va, vb = kind.view(a), kind.view(b)
     plan = _planned(kind, va, vb, None, precision)
+    if plan.copied:
+        return explained(kind, *(kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied)), precision)
     if not plan.calls:
         return f"nothing to compute: the product has shape {plan.shape}\n"
     args = _library.SgemmArgs.from_buffer_copy(plan.calls[0][0])

@@ -116,7 +116,7 @@ class _Scan:
         if order is None:
             x = kind.dense(x)
             view, order = kind.view(x), list(range(len(view.shape)))
-        _arrays.require_aligned(view, _arrays.ITEM_BYTES[of], "x")
+        _arrays.require_aligned(view.pointer, _arrays.ITEM_BYTES[of], "x")
         result, place = out, None
         if out is not None:
             place = kind.view(out)
@@ -164,7 +164,7 @@ class _Scan:
         if _arrays.elements(kind, keys, self.segments_name) != (1,) and keys.shape[0] > 1:
             owner = kind.dense(owner)
             keys = kind.view(owner)
-        _arrays.require_aligned(keys, _arrays.ITEM_BYTES[of], self.segments_name)
+        _arrays.require_aligned(keys.pointer, _arrays.ITEM_BYTES[of], self.segments_name)
         return keys.pointer, _TYPES[of], owner, keys
 
     def _call(self, kind, view, place, keys, order, axis, of, to):

@@ -10,6 +10,7 @@ torch's allocator, so that it may be captured into a CUDA graph. Results are the
 import sys
 
 import torch
+import torch.autograd.forward_ad as _forward
 
 from . import _arrays, _products, _scans
 
@@ -182,37 +183,45 @@ def _given(result, out, tensors):
     return out.copy_(result)
 
 
-def _dispatched(operator):
-    """An operator, of which DTensor knows if there are any."""
-    if not _shardings_known and not torch.compiler.is_compiling():
+def _is_direct(*tensors):
+    """Whether the library may be called without torch's dispatcher, which also knows of automatic casts."""
+    return _kind.plain(*tensors) and all(t.dtype is torch.float32 for t in tensors)
+
+
+def _dispatched(operator, *tensors):
+    """An operator, after what torch's dispatcher does not see to."""
+    if not torch.compiler.is_compiling():
         _learn_shardings()
+        # What has no gradient to go backward would lose its tangent without a word.
+        if _forward._current_level >= 0 and any(_forward.unpack_dual(t).tangent is not None for t in tensors):
+            raise NotImplementedError("antiphase: a tensor has a tangent, of forward-mode differentiation: only backward is known here")
     return operator
 
 
 def mm(a, b):
     """torch.mm: a of shape (m, k) times b of shape (k, n)."""
-    if _kind.plain(a, b):
+    if _is_direct(a, b):
         _judge("mm", 2, a, b)
         return _product(a, b)
-    return _dispatched(_mm)(a, b)
+    return _dispatched(_mm, a, b)(a, b)
 
 
 def bmm(a, b):
     """torch.bmm: a of shape (batch, m, k) times b of shape (batch, k, n)."""
-    if _kind.plain(a, b):
+    if _is_direct(a, b):
         _judge("bmm", 3, a, b)
         return _product(a, b)
-    return _dispatched(_bmm)(a, b)
+    return _dispatched(_bmm, a, b)(a, b)
 
 
 def addmm(input, a, b, *, beta=1, alpha=1):
     """torch.addmm: beta input + alpha ab; input can be broadcast to (m, n), and is not read where beta is 0."""
-    return _dispatched(_addmm)(input, a, b, float(beta), float(alpha))
+    return _dispatched(_addmm, input, a, b)(input, a, b, float(beta), float(alpha))
 
 
 def baddbmm(input, a, b, *, beta=1, alpha=1):
     """torch.baddbmm: beta input + alpha ab, of batches."""
-    return _dispatched(_baddbmm)(input, a, b, float(beta), float(alpha))
+    return _dispatched(_baddbmm, input, a, b)(input, a, b, float(beta), float(alpha))
 
 
 def matmul(a, b):
@@ -225,7 +234,7 @@ def linear(input, weight, bias=None):
     if weight.dim() != 2 or input.dim() == 0 or input.shape[-1] != weight.shape[1]:
         _refuse("linear", (input, weight), "expected (..., in) and (out, in)")
     rows = input if input.dim() == 2 else input.reshape(-1, input.shape[-1])
-    result = mm(rows, weight.t()) if bias is None else _dispatched(_addmm)(bias, rows, weight.t())
+    result = mm(rows, weight.t()) if bias is None else _dispatched(_addmm, bias, rows, weight)(bias, rows, weight.t())
     return result if input.dim() == 2 else result.reshape(*input.shape[:-1], weight.shape[0])
 
 
@@ -238,8 +247,7 @@ class Linear(torch.nn.Linear):
 
 def _matmul(a, b, out, precision):
     """matmul of any tensors; those that need no more than their elements go straight to the library."""
-    tensors = (a, b) if out is None else (a, b, out)
-    if _kind.plain(*tensors):
+    if _is_direct(a, b) if out is None else _is_direct(a, b, out):
         return _products.product(_kind, a, b, out, precision)
     if precision not in (None, "fp32"):
         raise ValueError(f"antiphase: precision is {precision!r}, and a tensor requires a gradient or is traced: expected 'fp32'")
@@ -275,7 +283,7 @@ def _scan(asked, x, axis, dtype, out):
     axis = _scans._axis_of(axis, x.shape, asked.name)
     if dtype is not None and x.dtype != getattr(torch, dtype):
         x = x.to(getattr(torch, dtype))
-    return _given(_running_sum(x, axis, bool(asked.reverse), bool(asked.exclusive)), out, (x,))
+    return _given(_dispatched(_running_sum, x)(x, axis, bool(asked.reverse), bool(asked.exclusive)), out, (x,))
 
 
 # ---- Automatic casts, and tensors that lie on several devices ----------------------------------------------------------------------------
