@@ -6,13 +6,13 @@
 
 docs/python.md is the first page.
 """
-from . import _arrays, _cublas, _library, _products, _scans
-from ._cublas import disable, enable, enabled
+from . import _arrays, _products
+from ._cublas import disable, enable, enabled, report
 from ._library import VERSION as __version__
 from ._library import device_count
 from ._scans import cumsum, cumulative_sum, scan
 
-__all__ = ["cumsum", "cumulative_sum", "device_count", "disable", "enable", "enabled", "explain", "matmul", "scan"]
+__all__ = ["cumsum", "cumulative_sum", "device_count", "disable", "enable", "enabled", "explain", "matmul", "report", "scan"]
 
 
 def matmul(a, b, /, *, out=None, precision=None):

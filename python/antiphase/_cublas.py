@@ -9,7 +9,7 @@ import threading
 from . import _library
 
 _loaded = None
-_asked = 0  # for how many contexts, and calls of enable(), products are taken
+_taken = False
 _change = threading.RLock()
 
 
@@ -19,7 +19,7 @@ def place():
     return named or str(pathlib.Path(_library.PLACE).absolute().parent / "libantiphase_cublas.so")
 
 
-def _function(name, *types):
+def _function(name, *types, result=ctypes.c_int):
     global _loaded
     if _loaded is None:
         try:
@@ -31,42 +31,40 @@ def _function(name, *types):
     except AttributeError:
         raise RuntimeError(f"antiphase: {place()} cannot be put into a process that runs: start the program by "
                            "`python -m antiphase run program.py`") from None
-    function.argtypes = types
+    function.argtypes, function.restype = types, result
     return function
 
 
-def _switch(name):
-    status = _function(name)()
-    if status:
-        raise RuntimeError(f"antiphase: {name}() returned {status}: no calls have been rerouted")
-
-
 def enable():
-    """From now on this process's FP32 products of cuBLAS, those of torch, CuPy and others, are computed by antiphase where that is faster.
+    """From now on FP32 products of this process's cuBLAS calls, those of torch, CuPy and others, are computed by antiphase where that is
+    faster. Serves the libraries that are loaded; call it again after others have been imported.
 
-    docs/cublas.md says which, and which settings there are. Raises RuntimeError if that cannot be done in a process that runs.
+    Returns how many places that call cuBLAS have been changed. docs/cublas.md says which calls are taken, and which settings there are.
+    Raises RuntimeError if that cannot be done in a process that runs.
     """
-    global _asked
+    global _taken
     with _change:
-        if _asked == 0:
-            _switch("antiphase_cublas_enable")
-        _asked = 1
+        changed = _function("antiphase_cublas_enable")()
+        if changed < 0:
+            raise MemoryError("antiphase: there was no memory to reroute calls of cuBLAS: none has been")
+        _taken = True
+        return changed
 
 
 def disable():
-    """Takes enable() back: cuBLAS computes everything again. Without enable() it does nothing."""
-    global _asked
+    """Takes enable() back: cuBLAS computes everything again. Returns how many places have been changed; 0 without enable()."""
+    global _taken
     with _change:
-        if _asked:
-            _switch("antiphase_cublas_disable")
-        _asked = 0
+        changed = _function("antiphase_cublas_disable")() if _taken else 0
+        _taken = False
+        return changed
 
 
 @contextlib.contextmanager
 def enabled():
-    """`with antiphase.enabled():` is enable() for the statements in it, in all threads. It may be nested."""
+    """`with antiphase.enabled():` is enable() for the statements in it, in all threads. It may be nested, also in enable()."""
     with _change:
-        before = _asked
+        before = _taken
         enable()
     try:
         yield
@@ -76,7 +74,7 @@ def enabled():
 
 
 def report():
-    """What has been taken so far, in one line."""
+    """What has become of this process's products of cuBLAS so far: a line."""
     text = ctypes.create_string_buffer(4096)
-    _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t)(text, len(text))
+    _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t, result=ctypes.c_size_t)(text, len(text))
     return text.value.decode(errors="replace")

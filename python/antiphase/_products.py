@@ -165,7 +165,7 @@ def _made(kind, a, b, c, precision, biased):
 
 def _is_one_element(shape, strides):
     """Repeated along both axes of a matrix: two strides of 0 mean something else to the library."""
-    return len(shape) > 1 and not any(strides[-2:]) and min(shape[-2:]) > 1
+    return len(shape) > 1 and not any(strides[-2:]) and min(shape[-2:]) > 1 and 0 not in shape
 
 
 def _extent_in_memory(v, strides):
