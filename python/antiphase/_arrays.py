@@ -156,12 +156,12 @@ class Torch(Kind):
         self.forward_level = torch.autograd.forward_ad
 
     def plain(self, *tensors):
-        """Whether nothing but their elements matters: no gradients, no transformations, no modes, no subclasses, no pending signs."""
+        """Whether nothing but their elements matters, and they have some: no gradients, no transformations, no modes, no subclasses, no pending signs."""
         if self.is_compiling() or self.modes() or self.transforms() is not None or self.forward_level._current_level >= 0:
             return False
         grads = self.is_grad_enabled()
         for x in tensors:
-            if type(x) not in self.types or (grads and x.requires_grad) or x.is_neg():
+            if type(x) not in self.types or (grads and x.requires_grad) or x.is_neg() or x.is_meta:
                 return False
         return True
 

@@ -233,7 +233,7 @@ def linear(input, weight, bias=None):
     """torch.nn.functional.linear: input of shape (..., in) times weight^T, weight of shape (out, in), plus bias of shape (out,)."""
     if weight.dim() != 2 or input.dim() == 0 or input.shape[-1] != weight.shape[1]:
         _refuse("linear", (input, weight), "expected (..., in) and (out, in)")
-    rows = input if input.dim() == 2 else input.reshape(-1, input.shape[-1])
+    rows = input.unsqueeze(0) if input.dim() == 1 else input.flatten(0, -2)
     result = mm(rows, weight.t()) if bias is None else _dispatched(_addmm, bias, rows, weight)(bias, rows, weight.t())
     return result if input.dim() == 2 else result.reshape(*input.shape[:-1], weight.shape[0])
 
@@ -259,14 +259,14 @@ def _matmul(a, b, out, precision):
     left = a if a.dim() > 1 else a.unsqueeze(0)
     right = b if b.dim() > 1 else b.unsqueeze(1)
     if right.dim() == 2:  # the rows of all members are rows of one product
-        result = mm(left.reshape(-1, left.shape[-1]), right).reshape(*left.shape[:-1], right.shape[-1])
+        result = mm(left.flatten(0, -2), right).reshape(*left.shape[:-1], right.shape[-1])
     else:
         try:
             batch = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
         except RuntimeError:
             _refuse("matmul", (a, b), f"batches of {tuple(left.shape[:-2])} and {tuple(right.shape[:-2])} do not fit: expected extents that "
                     "are the same, or 1")
-        members = [t.expand(*batch, *t.shape[-2:]).reshape(-1, *t.shape[-2:]) for t in (left, right)]
+        members = [t.expand(*batch, *t.shape[-2:]).flatten(0, -3) for t in (left, right)]
         result = bmm(*members).reshape(*batch, left.shape[-2], right.shape[-1])
     if b.dim() == 1:
         result = result.squeeze(-1)
