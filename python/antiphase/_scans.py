@@ -38,8 +38,6 @@ def _packed(value, dtype):
 
 def _order_in_memory(view, strides):
     """The axes from the outermost to the innermost if the array is densely packed in that order; else nothing."""
-    if any(stride < 0 for stride, extent in zip(strides, view.shape) if extent > 1):
-        return None
     axes = sorted(range(len(view.shape)), key=lambda i: (-strides[i] if view.shape[i] > 1 else 0, i))
     # Axes of one element may stand anywhere: their places in the order do not matter.
     step = 1

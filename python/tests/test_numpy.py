@@ -39,6 +39,13 @@ class Products(support.Case):
             with self.subTest(a=of_a, b=of_b):
                 self.assert_right(a(whole, 5, 7), b(whole, 7, 3))
 
+    def test_one_number_repeated_along_an_axis(self):
+        """The library takes two strides of 0 for densely packed rows."""
+        x = A(9)
+        for a, b in (((6, 1), (1, 4)), ((1, 6), (6, 1)), ((1, 1), (1, 5)), ((6, 1), (1, 1))):
+            self.assert_right(numpy.broadcast_to(x[3], a), numpy.broadcast_to(x[5], b))
+            self.assert_right(numpy.broadcast_to(x[3], (3, *a)), A(*b))
+
     def test_batches_may_lie_in_any_way(self):
         x, y = A(4, 3, 6, 5), A(4, 3, 5, 2, seed=2)
         for a, b in ((x.transpose(1, 0, 2, 3), y.transpose(1, 0, 2, 3)), (x[::-1, ::2], y[::2, 1:2][[0, 1, 0, 1]]), (x.transpose(2, 0, 1, 3), y[0, 0]),
