@@ -101,9 +101,9 @@ def _plan(a, b, c, precision, device, biased):
     dimensions = _merged(zip(batch, batch_a, batch_b, strides))
     ra, ca, rb, cb = *strides_a[-2:], *strides_b[-2:]
     # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one A.
-    while dimensions and dimensions[-1][2] == 0 and dimensions[-1][1] == m * ra and dimensions[-1][3] == m * row_stride:
+    while (ra or ca) and dimensions and dimensions[-1][2] == 0 and dimensions[-1][1] == m * ra and dimensions[-1][3] == m * row_stride:
         m *= dimensions.pop()[0]
-    while not biased and dimensions and dimensions[-1][1] == 0 and dimensions[-1][2] == n * cb and dimensions[-1][3] == n * column_stride:
+    while not biased and (rb or cb) and dimensions and dimensions[-1][1] == 0 and dimensions[-1][2] == n * cb and dimensions[-1][3] == n * column_stride:
         n *= dimensions.pop()[0]
     # The library takes one dimension of batches: the longest. The others are calls of their own.
     one = max(range(len(dimensions)), key=lambda i: dimensions[i][0]) if dimensions else None

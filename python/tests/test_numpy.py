@@ -45,6 +45,7 @@ class Products(support.Case):
         for a, b in (((6, 1), (1, 4)), ((1, 6), (6, 1)), ((1, 1), (1, 5)), ((6, 1), (1, 1))):
             self.assert_right(numpy.broadcast_to(x[3], a), numpy.broadcast_to(x[5], b))
             self.assert_right(numpy.broadcast_to(x[3], (3, *a)), A(*b))
+            self.assert_right(A(*a), numpy.broadcast_to(x[5], (3, *b)))
 
     def test_batches_may_lie_in_any_way(self):
         x, y = A(4, 3, 6, 5), A(4, 3, 5, 2, seed=2)
