@@ -35,10 +35,13 @@ def matmul(a, b, /, *, out=None, precision=None):
     if kind is None or type(b) is not type(a) or (out is not None and type(out) is not type(a)):
         named = [("the first operand", a), ("the second operand", b)]
         kind = _arrays.common_kind(named if out is None else [*named, ("out", out)])
-    if kind.is_torch and not (kind.plain(a, b) if out is None else kind.plain(a, b, out)):
-        from . import torch
+    if kind.is_torch:
+        if not (kind.plain(a, b) if out is None else kind.plain(a, b, out)):
+            from . import torch
 
-        return torch._matmul(a, b, out, precision)
+            return torch._matmul(a, b, out, precision)
+        if out is None and precision is None:
+            return _products.quick_product(kind, a, b)
     return _products.product(kind, a, b, out, precision)
 
 

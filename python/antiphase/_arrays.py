@@ -159,9 +159,8 @@ class Torch(Kind):
         """Whether nothing but their elements matters, and they have some: no gradients, no transformations, no modes, no subclasses, no pending signs."""
         if self.is_compiling() or self.modes() or self.transforms() is not None or self.forward_level._current_level >= 0:
             return False
-        grads = self.is_grad_enabled()
         for x in tensors:
-            if type(x) not in self.types or (grads and x.requires_grad) or x.is_neg() or x.is_meta:
+            if type(x) not in self.types or x.is_neg() or x.is_meta or (x.requires_grad and self.is_grad_enabled()):
                 return False
         return True
 
@@ -200,8 +199,11 @@ class Torch(Kind):
     def workspace(self, size, like):
         if like.device.type == "cpu":
             return None, None
-        memory = self.torch.empty(size, dtype=self.torch.uint8, device=like.device)
+        memory = self.bytes(size, like)
         return memory, memory.data_ptr()
+
+    def bytes(self, size, like):
+        return self.torch.empty(size, dtype=self.torch.uint8, device=like.device)
 
     def dense(self, x):
         return x.contiguous()

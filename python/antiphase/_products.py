@@ -9,6 +9,7 @@ from . import _arrays, _library
 _PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
 _FLOAT_BYTES = 4
 _MOST_PLANS = 4096
+_from_buffer_copy, _addressof = _library.SgemmArgs.from_buffer_copy, ctypes.addressof
 _FIRST, _SECOND = "the first operand", "the second operand"
 
 
@@ -212,7 +213,7 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
             _arrays.require_aligned(at, _FLOAT_BYTES, name)
     stream = kind.stream(va[4])
     for filled, offset_a, offset_b, offset_c in plan.calls:
-        args = _library.SgemmArgs.from_buffer_copy(filled)
+        args = _from_buffer_copy(filled)
         args.a, args.b, args.c = at_a + offset_a, at_b + offset_b, at_c + offset_c
         if alpha != 1 or beta:
             args.alpha, args.beta = alpha, beta
@@ -222,6 +223,57 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
     if plan.calls:
         _arrays.finish(kind, plan.device)
     return kind.shaped(out, plan.shape)
+
+
+_quick_plans = {}
+
+
+def quick_product(kind, a, b):
+    """product() of two plain torch tensors at default precision: the same with as little Python as there can be, for one call is over in
+    microseconds. What has not been planned yet, or takes more than one call, goes the long way."""
+    key = (a.shape, a.stride(), a.dtype, a.is_cuda, a.get_device(), b.shape, b.stride(), b.dtype, b.is_cuda, b.get_device())
+    plan = _quick_plans.get(key)
+    if plan is None:
+        result = product(kind, a, b, None, None)
+        _remember_quick(kind, a, b, key)
+        return result
+    filled, shape, on_gpu, alignment, size = plan
+    at_a, at_b = a.data_ptr(), b.data_ptr()
+    out = a.new_empty(shape)
+    at_c = out.data_ptr()
+    if (at_a | at_b | at_c) & (alignment - 1):
+        return product(kind, a, b, None, None)
+    args = _from_buffer_copy(filled)
+    args.a = at_a
+    args.b = at_b
+    args.c = at_c
+    stream = None
+    if on_gpu:
+        stream = kind.stream(a.device)
+        if size:
+            memory = kind.bytes(size, a)
+            args.workspace = memory.data_ptr()
+            args.workspace_size = size
+    status = _library.sgemm(_addressof(args), stream)
+    if status:
+        _library.check(status)
+    if not on_gpu:
+        _arrays.finish(kind, _library.CPU)
+    return out
+
+
+def _remember_quick(kind, a, b, key):
+    plan = _planned(kind, kind.view(a), kind.view(b), None, None)
+    if len(plan.calls) != 1 or key[3] != (plan.device >= 0):
+        return
+    args = _from_buffer_copy(plan.calls[0][0])
+    args.a = args.b = args.c = 256
+    size = _library.workspace_bytes(args) if plan.device >= 0 else 0
+    with _change:
+        if len(_quick_plans) >= _MOST_PLANS:
+            _quick_plans.clear()
+        # What a call takes of the allocator's memory may depend on how its operands' is aligned.
+        _quick_plans[key] = plan.calls[0][0], plan.shape, plan.device >= 0, 256 if size else _FLOAT_BYTES, size
 
 
 def _queue(kind, args, plan, stream, like):
@@ -235,7 +287,7 @@ def _queue(kind, args, plan, stream, like):
         if size:
             memory, args.workspace = kind.workspace(size, like)
             args.workspace_size = size
-    status = _library.sgemm(ctypes.addressof(args), stream)
+    status = _library.sgemm(_addressof(args), stream)
     if status:
         _library.check(status)
     del memory  # not before: the work is queued now, and what is allocated later waits for it
@@ -248,7 +300,7 @@ def explained(kind, a, b, precision):
         return explained(kind, *(kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied)), precision)
     if not plan.calls:
         return f"nothing to compute: the product has shape {plan.shape}\n"
-    args = _library.SgemmArgs.from_buffer_copy(plan.calls[0][0])
+    args = _from_buffer_copy(plan.calls[0][0])
     args.a, args.b = va.pointer, vb.pointer
     # The result will be new memory: any address that is as aligned as that says the same.
     args.c = 1 << 40

@@ -65,7 +65,7 @@ def _judge_addend(name, added, shape):
 
 
 def _product(a, b):
-    return _products.product(_kind, a, b, None, None)
+    return _products.quick_product(_kind, a, b)
 
 
 def _added(added, a, b, beta, alpha):
@@ -248,7 +248,7 @@ class Linear(torch.nn.Linear):
 def _matmul(a, b, out, precision):
     """matmul of any tensors; those that need no more than their elements go straight to the library."""
     if _is_direct(a, b) if out is None else _is_direct(a, b, out):
-        return _products.product(_kind, a, b, out, precision)
+        return _products.product(_kind, a, b, out, precision) if out is not None or precision else _product(a, b)
     if precision not in (None, "fp32"):
         raise ValueError(f"antiphase: precision is {precision!r}, and a tensor requires a gradient or is traced: expected 'fp32'")
     if a.dim() == 0 or b.dim() == 0:

@@ -38,6 +38,8 @@ CALLS = {
                       lambda: (R(3, 4, seed=3), R(3, 5), R(5, 4, seed=2))),
     "baddbmm": (at.baddbmm, torch.baddbmm, lambda: (R(2, 3, 4, seed=3), R(2, 3, 5), R(2, 5, 4, seed=2))),
     "baddbmm, a bias": (at.baddbmm, torch.baddbmm, lambda: (R(4, seed=3), R(2, 1, 5), R(1, 5, 4, seed=2).expand(2, 5, 4))),
+    "baddbmm, columns side by side": (at.baddbmm, torch.baddbmm, lambda: (R(4, seed=3), R(1, 1, 5).expand(2, 1, 5),
+                                                                          R(5, 8, seed=2).reshape(5, 2, 4).permute(1, 0, 2))),
     "baddbmm, shared": (lambda *t: at.baddbmm(*t, beta=-1, alpha=0.25), lambda *t: torch.baddbmm(*t, beta=-1, alpha=0.25),
                         lambda: (R(2, 1, 4, seed=3), R(2, 3, 5), R(2, 5, 4, seed=2))),
     "linear": (at.linear, torch.nn.functional.linear, lambda: (R(2, 3, 5), R(6, 5, seed=2), R(6, seed=3))),
