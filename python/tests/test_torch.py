@@ -3,6 +3,7 @@
 """antiphase on torch tensors and antiphase.torch. By the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as cuda."""
 import copy
 import os
+import sys
 import tempfile
 import unittest
 
@@ -13,6 +14,9 @@ import antiphase
 import antiphase.torch as at
 
 DEVICE = torch.device(os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu"))
+if DEVICE.type == "cuda" and not torch.cuda.is_available():
+    print("skipped: torch finds no GPU")
+    sys.exit(support.SKIPPED)
 
 
 def R(*shape, seed=1, **how):
@@ -220,14 +224,72 @@ class Integration(support.Case):
         near(net.to(DEVICE)(R(2, 5)), theirs.to(DEVICE)(R(2, 5)))
 
 
+@unittest.skipUnless(DEVICE.type == "cuda", "on the CPU there are no streams")
+class Streams(support.Case):
+    def test_graphs(self):
+        a, b, c = R(300, 200), R(200, 100, seed=2), R(100, seed=3)
+        calls = [lambda: antiphase.matmul(a, b), lambda: at.addmm(c, a, b), lambda: at.addmm(c, a, b, beta=2), lambda: at.linear(a.view(3, 100, 200), b.t()),
+                 lambda: antiphase.matmul(a.view(10, 1, 30, 200), b.view(1, 200, 100).expand(4, 200, 100))]
+        for call in calls:
+            call()
+            graph, kept = torch.cuda.CUDAGraph(), (a.clone(), b.clone())
+            with torch.cuda.graph(graph):
+                found = call()
+            for scale in (2, -3):
+                a.copy_(kept[0] * scale), b.copy_(kept[1] + scale)
+                graph.replay()
+                self.assertTrue(torch.equal(found, call()))
+            a.copy_(kept[0]), b.copy_(kept[1])
+
+    def test_work_is_on_the_current_stream(self):
+        side = torch.cuda.Stream()
+        big = R(4096, 4096)
+        for _ in range(5):
+            with torch.cuda.stream(side):
+                x = big @ big / 64  # takes a while
+                found = antiphase.matmul(x, x)
+                scanned = antiphase.cumsum(found, 1)
+            side.synchronize()
+            torch.testing.assert_close(found.double(), x.double() @ x.double(), rtol=1e-5, atol=1e-2)
+            torch.testing.assert_close(scanned.double(), found.double().cumsum(1), rtol=1e-4, atol=1e-1)
+
+    def test_the_same_bits_in_every_run(self):
+        a, b = R(777, 1001), R(1001, 555, seed=2)
+        first = antiphase.matmul(a, b)
+        for _ in range(10):
+            self.assertTrue(torch.equal(antiphase.matmul(a, b), first))
+
+    def test_memory_is_torchs(self):
+        a = R(4096, 4096)
+        antiphase.matmul(a, a)
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        free = torch.cuda.mem_get_info()[0]
+        for _ in range(4):
+            antiphase.matmul(a, a)
+        torch.cuda.synchronize()
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+        self.assertEqual(torch.cuda.mem_get_info()[0], free)
+
+    def test_the_current_device_stays(self):
+        if torch.cuda.device_count() < 2:
+            self.skipTest("there is one GPU")
+        a = R(300, 200).to("cuda:1")
+        near(antiphase.matmul(a, a.t()), a @ a.t())
+        self.assertEqual(torch.cuda.current_device(), 0)
+        self.refused(ValueError, ["cuda:1", "cuda:0"], lambda: antiphase.matmul(a, R(200, 3).to("cuda:0")))
+
+
 def divided(rank, file, world):
     """One of two processes, whose tensors are parts of whole ones."""
     import torch.distributed as distributed
     from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
-    distributed.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=world)
-    mesh = init_device_mesh("cpu", (world,))
+    if DEVICE.type == "cuda":
+        torch.cuda.set_device(rank)
+    distributed.init_process_group("nccl" if DEVICE.type == "cuda" else "gloo", init_method=f"file://{file}", rank=rank, world_size=world)
+    mesh = init_device_mesh(DEVICE.type, (world,))
     ways = [Replicate(), Shard(0), Shard(1)]
     a, b, added = R(6, 8), R(8, 4, seed=2), R(4, seed=3)
     cases = 0
@@ -240,7 +302,7 @@ def divided(rank, file, world):
                 assert isinstance(found, DTensor)
                 near(found.full_tensor(), torch.addmm(added, a, b))
                 expected = with_gradients(torch.addmm, (added, a, b))
-                weights = distribute_tensor(torch.arange(1, 25, dtype=torch.float32).reshape(6, 4) / 8, mesh, [Replicate()])
+                weights = distribute_tensor(torch.arange(1, 25, dtype=torch.float32, device=DEVICE).reshape(6, 4) / 8, mesh, [Replicate()])
                 gradients = torch.autograd.grad((found * weights).sum(), (z, x, y))
                 for g, e in zip(gradients, expected[1:]):
                     near(g.full_tensor(), e)
@@ -257,7 +319,7 @@ def divided(rank, file, world):
     # A network divided as tensor parallelism does, and one as FSDP does, against the whole.
     from torch.distributed.fsdp import fully_shard
     torch.manual_seed(1)
-    whole = torch.nn.Sequential(at.Linear(8, 12), torch.nn.ReLU(), at.Linear(12, 4))
+    whole = torch.nn.Sequential(at.Linear(8, 12), torch.nn.ReLU(), at.Linear(12, 4)).to(DEVICE)
     x = R(2, 3, 8)
     expected = whole(x)
     expected.square().sum().backward()
@@ -275,7 +337,7 @@ def divided(rank, file, world):
     assert cases == 9
 
 
-@unittest.skipUnless(DEVICE.type == "cpu", "gloo's processes are the CPU's")
+@unittest.skipUnless(DEVICE.type == "cpu" or torch.cuda.device_count() > 1, "there is one GPU: NCCL's processes have one each")
 class Distributed(support.Case):
     def test_two_processes(self):
         if not torch.distributed.is_available():
