@@ -230,7 +230,11 @@ def matmul(a, b):
 
 
 def linear(input, weight, bias=None):
-    """torch.nn.functional.linear: input of shape (..., in) times weight^T, weight of shape (out, in), plus bias of shape (out,)."""
+    """torch.nn.functional.linear: input of shape (..., in) times weight^T, weight of shape (out, in), plus bias of shape (out,). A weight of
+    shape (in,) is a column."""
+    if weight.dim() == 1:
+        result = matmul(input, weight)
+        return result if bias is None else result + bias
     if weight.dim() != 2 or input.dim() == 0 or input.shape[-1] != weight.shape[1]:
         _refuse("linear", (input, weight), "expected (..., in) and (out, in)")
     rows = input.unsqueeze(0) if input.dim() == 1 else input.flatten(0, -2)

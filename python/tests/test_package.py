@@ -73,6 +73,24 @@ class Library(Scratch):
             found = subprocess.run([self.folder / "offsets"], capture_output=True, text=True, check=True).stdout.split()
             self.assertEqual([*map(int, found)], [*(getattr(type_, field).offset for field in fields), ctypes.sizeof(type_)])
 
+    def test_stubs_are_those_of_the_functions(self):
+        """The same names with the same parameters and defaults."""
+        import ast
+        package = HERE.parent / "antiphase"
+        told, there = {}, {}
+        for to, files in ((told, ["__init__.pyi", "torch.pyi"]), (there, ["__init__.py", "_scans.py", "_cublas.py", "_library.py", "torch.py"])):
+            for file in files:
+                for node in ast.parse((package / file).read_text()).body:
+                    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                        x = node.args
+                        names = [[arg.arg for arg in kind] for kind in (x.posonlyargs, x.args, x.kwonlyargs)]
+                        defaults = [[ast.unparse(value) for value in kind if value is not None] for kind in (x.defaults, x.kw_defaults)]
+                        to[(file.partition(".")[0] == "torch", node.name)] = names, defaults
+        import antiphase
+        for module, names in ((False, set(antiphase.__all__)), (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"})):
+            self.assertEqual({name for of, name in told if of == module}, names)
+        self.assertEqual(told, {name: there[name] for name in told})
+
     def test_import_brings_no_array_library(self):
         loaded = python("-X", "importtime", "-c", "import antiphase")
         for name in ("numpy", "torch", "jax", "cupy"):

@@ -46,7 +46,7 @@ def main():
         version = re.search(r"project\(antiphase[^)]*VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text())[1]
         expect(re.fullmatch(rf"antiphase-{re.escape(version)}-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name), f"{wheel.name}: expected one wheel for every Python")
         names = zipfile.ZipFile(wheel).namelist()
-        code = {str(path.relative_to(root / "python")) for path in (root / "python/antiphase").iterdir() if path.suffix in (".py", ".typed")}
+        code = {str(path.relative_to(root / "python")) for path in (root / "python/antiphase").iterdir() if path.suffix in (".py", ".pyi", ".typed")}
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}
         expected = code | {"antiphase/py.typed", "antiphase/lib/libantiphase.so.0", "antiphase/lib/libantiphase_cublas.so"}
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
