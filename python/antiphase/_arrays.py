@@ -37,6 +37,13 @@ class Kind:
         about = x.__array_interface__
         return View(about["data"][0], x.shape, x.strides, x.dtype, _library.CPU)
 
+    def about(self, x):
+        """The shape, and the name of the type, of an array that may have no memory yet."""
+        return tuple(x.shape), self.dtype_name(x.dtype)
+
+    def flat(self, x):
+        return x.reshape(-1)
+
     def pointer(self, x):
         return self.view(x)[0]
 
@@ -236,6 +243,13 @@ class Capsules(Kind):
     def view(self, x):
         return self._read(x)[0]
 
+    def about(self, x):
+        view = self.view(x)
+        return tuple(view.shape), view.dtype
+
+    def flat(self, x):
+        return self.module(x).reshape(x, (-1,))
+
     def _read(self, x):
         """The view, and whether it may be written."""
         if hasattr(x, "__dlpack__"):
@@ -298,6 +312,9 @@ class Capsules(Kind):
 
 class Jax(Capsules):
     name = "JAX"
+
+    def about(self, x):
+        return tuple(x.shape), x.dtype.name
 
     def _read(self, x):
         jax = sys.modules["jax"]

@@ -99,7 +99,7 @@ class _Scan:
         axis = _axis_of(axis, view.shape, self.name)
         of = kind.dtype_name(view.dtype)
         if of not in _TYPES:
-            raise TypeError(f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; convert with {self._conversion(kind)}")
+            raise TypeError(f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; convert with {kind.conversion}")
         to = _name(dtype) or of
         if to not in _TYPES:
             raise TypeError(f"antiphase: dtype is {to}: expected {', '.join(_TYPES)}")
@@ -129,9 +129,6 @@ class _Scan:
         if out is not None and result is not out:
             kind.assign(out, result)
         return result if out is None else out
-
-    def _conversion(self, kind):
-        return kind.conversion
 
     def _judge_out(self, kind, place, view, to):
         if tuple(place.shape) != tuple(view.shape):
@@ -206,7 +203,7 @@ def _default_type(kind, x, dtype, name):
     """By the array API: sums of integers that are smaller than the default integer are taken in that."""
     if dtype is not None:
         return _name(dtype)
-    of = kind.dtype_name(kind.view(x).dtype)
+    of = kind.about(x)[1]
     if of not in _TYPES:
         raise TypeError(f"antiphase: {name} of {of}: expected {', '.join(_TYPES)}; convert with {kind.conversion}")
     if "int" not in of:
@@ -222,11 +219,12 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     one element more along the axis. Types, devices and errors are those of scan().
     """
     kind = _arrays.kind_of(x, "x")
+    shape = kind.about(x)[0]
     if axis is None:
-        if len(x.shape) != 1:
-            raise ValueError(f"antiphase: cumulative_sum of shape {tuple(x.shape)}: expected an axis, only an array of one axis needs none")
+        if len(shape) != 1:
+            raise ValueError(f"antiphase: cumulative_sum of shape {shape}: expected an axis, only an array of one axis needs none")
         axis = 0
-    axis = _axis_of(axis, x.shape, "cumulative_sum")
+    axis = _axis_of(axis, shape, "cumulative_sum")
     sums = _Scan("cumulative_sum").run(x, axis, _default_type(kind, x, dtype, "cumulative_sum"), None)
     return kind.behind_zeros(sums, axis, 0) if include_initial else sums
 
@@ -238,5 +236,5 @@ def cumsum(x, /, axis=None, dtype=None, out=None):
     """
     kind = _arrays.kind_of(x, "x")
     if axis is None:
-        x, axis = x.reshape(-1), 0
+        x, axis = kind.flat(x), 0
     return _Scan("cumsum").run(x, axis, _default_type(kind, x, dtype, "cumsum"), out)

@@ -299,11 +299,17 @@ class Wrapped:
 class Namespace:
     """Of such a library: how its arrays are made."""
 
-    float32 = "float32"
+    float32, int64 = "float32", "int64"
 
     def empty(self, shape, dtype, device):
         assert device == "cpu"
-        return Wrapped(numpy.full(shape, numpy.nan, dtype), namespace=self)
+        return Wrapped(numpy.full(shape, 77, dtype), namespace=self)
+
+    def reshape(self, x, shape):
+        return Wrapped(x.array.reshape(shape), namespace=self)
+
+    def permute_dims(self, x, axes):
+        return Wrapped(x.array.transpose(axes), namespace=self)
 
 
 class Foreign(support.Case):
@@ -317,6 +323,15 @@ class Foreign(support.Case):
             out = Wrapped(numpy.zeros((2, 3, 7), "float32"), version)
             self.assertIs(antiphase.matmul(x, y, out=out), out)
             self.assert_product(numpy, antiphase, out.array, a, b)
+
+    def test_scans_by_dlpack(self):
+        x = numpy.arange(24, dtype="int16").reshape(2, 3, 4)
+        for y in (x, x.transpose(2, 0, 1)):
+            numpy.testing.assert_array_equal(antiphase.scan(Wrapped(y.astype("int64"), namespace=Namespace()), axis=1).array, y.cumsum(1))
+            numpy.testing.assert_array_equal(antiphase.cumulative_sum(Wrapped(y[0, 0], namespace=Namespace())).array, y[0, 0].cumsum())
+            self.refused(TypeError, ["bool"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
+        flat = antiphase.cumsum(Wrapped(A(3, 4), namespace=Namespace()))
+        numpy.testing.assert_allclose(flat.array, A(3, 4).cumsum(), rtol=1e-5, atol=1e-5)
 
     def test_a_result_cannot_be_made(self):
         x = Wrapped(A(3, 3))

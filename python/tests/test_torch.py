@@ -197,6 +197,8 @@ class Integration(support.Case):
             near(ours.grad, theirs.grad)
         whole = torch.compile(lambda a, b: antiphase.matmul(a.relu(), b) + 1, fullgraph=True)
         near(whole(R(2, 3, 5), R(5, 4)), R(2, 3, 5).relu() @ R(5, 4) + 1)
+        sums = torch.compile(lambda x: antiphase.cumulative_sum(x * 2, axis=1), fullgraph=True)
+        near(sums(R(3, 5)), (R(3, 5) * 2).cumsum(1))
 
     def test_fake_tensors_and_meta(self):
         from torch._subclasses.fake_tensor import FakeTensorMode
