@@ -72,10 +72,6 @@ class Kind:
     def empty(self, like, shape, dtype="float32"):
         return self.module(like).empty(shape, dtype)
 
-    def workspace(self, size, like):
-        """So many bytes for one call, and the object that keeps them; without: the library's pool."""
-        return None, None
-
     def dense(self, x):
         return self.module(x).ascontiguousarray(x)
 
@@ -88,12 +84,16 @@ class Kind:
     def assign(self, to, value):
         to[...] = value
 
-    def behind_zeros(self, x, axis, identity):
-        """x with one more element of the value `identity` before the first along an axis."""
-        shape = list(x.shape)
-        shape[axis] = 1
-        module = self.module(x)
-        return module.concatenate([module.full(tuple(shape), identity, x.dtype), x], axis=axis)
+    def behind_zeros(self, x, axis):
+        """x with a 0 before the first element along an axis."""
+        shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
+        return self.joined([self.zeros(x, shape), x], axis)
+
+    def zeros(self, like, shape):
+        return self.module(like).zeros(shape, like.dtype)
+
+    def joined(self, arrays, axis):
+        return self.module(arrays[0]).concatenate(arrays, axis=axis)
 
     def widest(self, signed):
         """The integers that sums of smaller ones are taken in, by the array API."""
@@ -124,6 +124,7 @@ class Cupy(Kind):
             return self.module(like).empty(shape, dtype)
 
     def workspace(self, size, like):
+        """What keeps so many bytes for one call on a GPU, and their address."""
         with like.device:
             memory = self.module(like).cuda.alloc(size)
         return memory, memory.ptr
@@ -140,9 +141,9 @@ class Cupy(Kind):
         with to.device:
             super().assign(to, value)
 
-    def behind_zeros(self, x, axis, identity):
+    def behind_zeros(self, x, axis):
         with x.device:
-            return super().behind_zeros(x, axis, identity)
+            return super().behind_zeros(x, axis)
 
 
 class Torch(Kind):
@@ -163,7 +164,7 @@ class Torch(Kind):
         self.forward_level = torch.autograd.forward_ad
 
     def plain(self, *tensors):
-        """Whether nothing but their elements matters, and they have some: no gradients, no transformations, no modes, no subclasses, no pending signs."""
+        """Whether nothing but their elements matters, and they have some: no gradients, transformations, modes, subclasses, pending signs."""
         if self.is_compiling() or self.modes() or self.transforms() is not None or self.forward_level._current_level >= 0:
             return False
         for x in tensors:
@@ -204,8 +205,6 @@ class Torch(Kind):
         return like.new_empty(shape, dtype=dtype and getattr(self.torch, dtype))
 
     def workspace(self, size, like):
-        if like.device.type == "cpu":
-            return None, None
         memory = self.bytes(size, like)
         return memory, memory.data_ptr()
 
@@ -224,10 +223,11 @@ class Torch(Kind):
     def assign(self, to, value):
         to.copy_(value)
 
-    def behind_zeros(self, x, axis, identity):
-        shape = list(x.shape)
-        shape[axis] = 1
-        return self.torch.cat([x.new_full(shape, identity), x], axis)
+    def zeros(self, like, shape):
+        return like.new_zeros(shape)
+
+    def joined(self, arrays, axis):
+        return self.torch.cat(arrays, axis)
 
     def widest(self, signed):
         return "int64"  # as torch.cumsum
@@ -303,11 +303,11 @@ class Capsules(Kind):
     def permuted(self, x, axes):
         return x if list(axes) == sorted(axes) else self.module(x).permute_dims(x, axes)
 
-    def behind_zeros(self, x, axis, identity):
-        shape = list(x.shape)
-        shape[axis] = 1
-        module = self.module(x)
-        return module.concat([module.full(tuple(shape), identity, dtype=x.dtype, device=x.device), x], axis=axis)
+    def zeros(self, like, shape):
+        return self.module(like).zeros(shape, dtype=like.dtype, device=like.device)
+
+    def joined(self, arrays, axis):
+        return self.module(arrays[0]).concat(arrays, axis=axis)
 
 
 class Jax(Capsules):
@@ -333,10 +333,10 @@ class Jax(Capsules):
         return sys.modules["jax"].numpy
 
     def empty(self, like, shape, dtype="float32"):
-        # Filled by JAX, so that it is memory of this array alone: of shape () it might be a constant that others have too.
         known = sys.modules["jax"].dtypes.canonicalize_dtype(dtype).name
         if known != dtype:
             raise TypeError(f"antiphase: the result would be {dtype}, which JAX makes {known}: set jax_enable_x64, or give another dtype")
+        # Filled by JAX, so that it is memory of this array alone: of shape () it might be a constant that others have too.
         return self.module(like).empty(shape or (1,), dtype, device=next(iter(like.devices())))
 
     def shaped(self, made, shape):
@@ -351,11 +351,8 @@ class Jax(Capsules):
     def permuted(self, x, axes):
         return x if list(axes) == sorted(axes) else x.transpose(axes)
 
-    def behind_zeros(self, x, axis, identity):
-        shape = list(x.shape)
-        shape[axis] = 1
-        module = self.module(x)
-        return module.concatenate([module.full(tuple(shape), identity, x.dtype, device=next(iter(x.devices()))), x], axis=axis)
+    def zeros(self, like, shape):
+        return self.module(like).zeros(shape, like.dtype, device=next(iter(like.devices())))
 
     def widest(self, signed):
         bits = 64 if sys.modules["jax"].config.jax_enable_x64 else 32

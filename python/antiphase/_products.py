@@ -4,7 +4,7 @@ import ctypes
 import itertools
 import threading
 
-from . import _arrays, _library
+from . import _arrays, _dlpack, _library
 
 _PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
 _FLOAT_BYTES = 4
@@ -24,10 +24,6 @@ class _Plan:
         self.calls = calls  # of (arguments without addresses, offsets of a, b and c in bytes)
         self.workspaces = {}  # bytes, by the low bits of the addresses
         self.copied = copied  # which operands have to be copied first
-
-
-def dense(shape):
-    return _arrays._dlpack.dense_strides(shape)
 
 
 def _refuse_shapes(a, b, why):
@@ -94,7 +90,7 @@ def _plan(a, b, c, precision, device, biased):
         _refuse_shapes(a[0], b[0], f"batches of {shape_a[:-2]} and {shape_b[:-2]} do not fit: expected extents that are the same, or 1")
     batch, batch_a, batch_b = found
     shape = batch + ((m,) if row else ()) + ((n,) if column else ())
-    strides = list(dense(shape) if c is None else c)
+    strides = list(_dlpack.dense_strides(shape) if c is None else c)
     column_stride = strides.pop() if column else 0
     row_stride = strides.pop() if row else 0
     if any(extent == 0 for extent in shape):
@@ -102,9 +98,9 @@ def _plan(a, b, c, precision, device, biased):
     dimensions = _merged(zip(batch, batch_a, batch_b, strides))
     ra, ca, rb, cb = *strides_a[-2:], *strides_b[-2:]
     # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one A.
-    while (ra or ca) and dimensions and dimensions[-1][2] == 0 and dimensions[-1][1] == m * ra and dimensions[-1][3] == m * row_stride:
+    while (ra or ca) and dimensions and dimensions[-1][1:] == (m * ra, 0, m * row_stride):
         m *= dimensions.pop()[0]
-    while not biased and (rb or cb) and dimensions and dimensions[-1][1] == 0 and dimensions[-1][2] == n * cb and dimensions[-1][3] == n * column_stride:
+    while (rb or cb) and not biased and dimensions and dimensions[-1][1:] == (0, n * cb, n * column_stride):
         n *= dimensions.pop()[0]
     # The library takes one dimension of batches: the longest. The others are calls of their own.
     one = max(range(len(dimensions)), key=lambda i: dimensions[i][0]) if dimensions else None

@@ -3,6 +3,7 @@
 import ctypes
 import math
 import struct
+import sys
 
 from . import _arrays, _library
 
@@ -50,8 +51,13 @@ def _order_in_memory(view, strides):
 
 def _name(dtype):
     """The name of a type, however a library's user says it."""
-    if dtype is None or isinstance(dtype, str):
+    if dtype is None or dtype in _TYPES:
         return dtype
+    if isinstance(dtype, str):  # numpy's shorter names
+        try:
+            return sys.modules["numpy"].dtype(dtype).name
+        except (KeyError, TypeError):
+            return dtype
     if isinstance(dtype, type):
         made = getattr(dtype, "dtype", None)  # jax.numpy.float32
         return made.name if hasattr(made, "name") else {float: "float64", int: "int64"}.get(dtype, dtype.__name__)
@@ -226,7 +232,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
         axis = 0
     axis = _axis_of(axis, shape, "cumulative_sum")
     sums = _Scan("cumulative_sum").run(x, axis, _default_type(kind, x, dtype, "cumulative_sum"), None)
-    return kind.behind_zeros(sums, axis, 0) if include_initial else sums
+    return kind.behind_zeros(sums, axis) if include_initial else sums
 
 
 def cumsum(x, /, axis=None, dtype=None, out=None):

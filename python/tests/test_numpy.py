@@ -197,6 +197,8 @@ class Scans(support.Case):
         for one in (x, x[0], x.T):
             self.assert_same(antiphase.cumulative_sum(one, axis=0, dtype="float32"), numpy.cumsum(one, 0, dtype="float32"))
             self.assert_same(antiphase.scan(one, axis=0, dtype=numpy.float64), numpy.cumsum(one, 0, dtype="float64"))
+        for name in ("float32", "f4", numpy.float32, numpy.dtype("float32"), numpy.dtype("<f4")):
+            self.assert_same(antiphase.scan(x, dtype=name), numpy.cumsum(x, 1, dtype="float32"))
         self.assert_same(antiphase.scan(numpy.array([3, -1, 2], "int8"), dtype="float32"), numpy.array([3, 2, 4], "float32"))
         self.assert_same(antiphase.scan(numpy.array([200, 100], "uint8")), numpy.array([200, 44], "uint8"))
 
@@ -262,7 +264,7 @@ class Scans(support.Case):
                 (ValueError, ["shape ()"], lambda: s(numpy.array(1, "float32"))), (ValueError, ["op is 'mean'", "'product'"], lambda: s(x, op="mean", out=out)),
                 (ValueError, ["(3, 4)", "expected an axis"], lambda: antiphase.cumulative_sum(x)),
                 (TypeError, ["complex64", "float32"], lambda: s(x.astype("complex64"))), (TypeError, ["bool"], lambda: antiphase.cumulative_sum(x > 0, axis=0)),
-                (TypeError, ["dtype is complex64"], lambda: s(x, dtype="complex64", out=out)),
+                (TypeError, ["dtype is int7"], lambda: s(x, dtype="int7", out=out)), (TypeError, ["dtype is complex64"], lambda: s(x, dtype="complex64", out=out)),
                 (ValueError, ["out has shape (4,)", "(3, 4)"], lambda: s(x, out=numpy.zeros(4, "float32"))),
                 (TypeError, ["out is float64", "float32"], lambda: s(x, out=numpy.zeros((3, 4)))),
                 (ValueError, ["initial is 3", "exclusive"], lambda: s(x, initial=3, out=out)),
@@ -328,8 +330,9 @@ class Foreign(support.Case):
         x = numpy.arange(24, dtype="int16").reshape(2, 3, 4)
         for y in (x, x.transpose(2, 0, 1)):
             numpy.testing.assert_array_equal(antiphase.scan(Wrapped(y.astype("int64"), namespace=Namespace()), axis=1).array, y.cumsum(1))
-            numpy.testing.assert_array_equal(antiphase.cumulative_sum(Wrapped(y[0, 0], namespace=Namespace())).array, y[0, 0].cumsum())
+            numpy.testing.assert_array_equal(antiphase.cumulative_sum(Wrapped(y[0, 0].copy(), namespace=Namespace())).array, y[0, 0].cumsum())
             self.refused(TypeError, ["bool"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
+        self.refused(ValueError, ["Wrapped", "copy it"], lambda: antiphase.scan(Wrapped(x[:, ::2], namespace=Namespace()), axis=0))
         flat = antiphase.cumsum(Wrapped(A(3, 4), namespace=Namespace()))
         numpy.testing.assert_allclose(flat.array, A(3, 4).cumsum(), rtol=1e-5, atol=1e-5)
 
