@@ -3,9 +3,13 @@
 
     python -m antiphase info
         versions, the library, the devices
-    python -m antiphase run [--report] [--least N] [--precision fp32|strict] script.py ...
-    python -m antiphase run [...] -m module ...
+    python -m antiphase run [options] script.py ...
+    python -m antiphase run [options] -m module ...
         a program whose FP32 products of cuBLAS antiphase computes where that is faster; its exit code is the program's
+          --report                   say at the end how many products were computed
+          --least N                  take products of at least this size, the cube root of m n k, and no prediction
+          --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
+          --profile [--json FILE]    compute none: list them, with their times, and which would be computed
 """
 import importlib.util
 import os
@@ -29,18 +33,23 @@ def usage(why):
     sys.exit(f"{why}\n\n{__doc__.partition(chr(10))[2].strip(chr(10))}")
 
 
+# What options say in the environment.
+_FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE"}
+_VALUES = {"--least": "ANTIPHASE_LEAST", "--precision": "ANTIPHASE_PRECISION", "--json": "ANTIPHASE_PROFILE_JSON"}
+
+
 def run(words):
     settings = {}
     while words and words[0].startswith("--"):
         option, _, value = words.pop(0).partition("=")
         if option == "--":
             break
-        if option == "--report":
-            settings["ANTIPHASE_REPORT"] = "1"
-        elif option in ("--least", "--precision"):
+        if option in _FLAGS:
+            settings[_FLAGS[option]] = "1"
+        elif option in _VALUES:
             if not value and not words:
                 usage(f"antiphase run: {option} has no value")
-            settings["ANTIPHASE_" + option[2:].upper()] = value or words.pop(0)
+            settings[_VALUES[option]] = value or words.pop(0)
         else:
             usage(f"antiphase run: there is no option {option}")
     least, precision = settings.get("ANTIPHASE_LEAST", "0"), settings.get("ANTIPHASE_PRECISION", "fp32")
@@ -48,6 +57,8 @@ def run(words):
         usage(f"antiphase run: --least {least}: expected a number from 0 on")
     if precision not in ("fp32", "strict"):
         usage(f"antiphase run: --precision {precision}: expected fp32 or strict")
+    if "ANTIPHASE_PROFILE_JSON" in settings and "ANTIPHASE_PROFILE" not in settings:
+        usage("antiphase run: --json is for --profile")
     if not words or words == ["-m"]:
         usage("antiphase run: no program is named: expected script.py, or -m and a module")
     if words[0] != "-m" and not os.path.exists(words[0]):

@@ -174,24 +174,26 @@ class Program(Scratch):
     def script(self):
         (self.folder / "module_of_mine.py").write_text(
             "import os, sys\nprint(sys.argv[1:], 'libstand.so' in open('/proc/self/maps').read(), os.environ['LD_PRELOAD'].count(':'), "
-            "*(os.environ.get('ANTIPHASE_' + name) for name in ('REPORT', 'LEAST', 'PRECISION')))\nsys.exit(7)\n")
+            "*(os.environ.get('ANTIPHASE_' + name) for name in ('REPORT', 'LEAST', 'PRECISION', 'PROFILE', 'PROFILE_JSON')))\nsys.exit(7)\n")
         return self.folder / "module_of_mine.py"
 
     def test_run(self):
         stand_in = self.library("libstand.so", STAND_IN)
         run = lambda *words, **more: python("-m", "antiphase", "run", *words, code=7, ANTIPHASE_CUBLAS_LIBRARY=stand_in, **more).strip()
         script = self.script()
-        self.assertEqual(run(script, "-x", "--report"), "['-x', '--report'] True 0 None None None")
-        self.assertEqual(run("--report", "--least", 512, "--precision=strict", script), "[] True 0 1 512 strict")
-        self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"), "['y'] True 0 None None None")
+        self.assertEqual(run(script, "-x", "--report"), "['-x', '--report'] True 0 None None None None None")
+        self.assertEqual(run("--report", "--least", 512, "--precision=strict", script), "[] True 0 1 512 strict None None")
+        self.assertEqual(run("--profile", "--json=a.json", script), "[] True 0 None None None 1 a.json")
+        self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"), "['y'] True 0 None None None None None")
         another = self.library("libanother.so", "int another;")
-        self.assertEqual(run(script, LD_PRELOAD=another), "[] True 1 None None None")
+        self.assertEqual(run(script, LD_PRELOAD=another), "[] True 1 None None None None None")
 
     def test_run_refuses(self):
         script = self.script()
         for words, said in (((), "no program is named"), (("-m",), "no program is named"), (("--fast", script), "no option --fast"),
                             (("--least", "many", script), "--least many"), (("--precision", "double", script), "--precision double"),
-                            (("nowhere.py",), "there is no nowhere.py"), (("--least",), "--least has no value")):
+                            (("nowhere.py",), "there is no nowhere.py"), (("--least",), "--least has no value"),
+                            (("--json", "a.json", script), "--json is for --profile")):
             with self.subTest(words):
                 first = python("-m", "antiphase", "run", *words, code=1).splitlines()[0]
                 self.assertIn(said, first)
