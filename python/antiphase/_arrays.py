@@ -189,11 +189,12 @@ class Torch(Kind):
         raise TypeError(f"antiphase: the tensor is on device {device}: expected cpu or cuda; move it with .to('cuda')")
 
     def stream(self, device):
-        if device.type == "cpu":
-            return None
+        return None if device.type == "cpu" else self.gpu_stream(device.index)
+
+    def gpu_stream(self, index):
         if self.raw_stream is None:
-            return self.torch.cuda.current_stream(device).cuda_stream or None
-        return self.raw_stream(device.index) or None
+            return self.torch.cuda.current_stream(index).cuda_stream or None
+        return self.raw_stream(index) or None
 
     def require_writable(self, x):
         pass
@@ -209,7 +210,7 @@ class Torch(Kind):
         return memory, memory.data_ptr()
 
     def bytes(self, size, like):
-        return self.torch.empty(size, dtype=self.torch.uint8, device=like.device)
+        return like.new_empty(-(-size // 4))  # like is float32: the fewest words to torch
 
     def dense(self, x):
         return x.contiguous()

@@ -245,7 +245,7 @@ def quick_product(kind, a, b):
     args.c = at_c
     stream = None
     if on_gpu:
-        stream = kind.stream(a.device)
+        stream = kind.gpu_stream(key[4])
         if size:
             memory = kind.bytes(size, a)
             args.workspace = memory.data_ptr()
@@ -258,13 +258,18 @@ def quick_product(kind, a, b):
     return out
 
 
+def _aligned_workspace(filled):
+    """What a call takes whose arrays are aligned to 256 bytes, wherever they lie."""
+    args = _from_buffer_copy(filled)
+    args.a, args.b, args.c = 1 << 44, 1 << 45, 1 << 46
+    return _library.workspace_bytes(args)
+
+
 def _remember_quick(kind, a, b, key):
     plan = _planned(kind, kind.view(a), kind.view(b), None, None)
     if len(plan.calls) != 1 or key[3] != (plan.device >= 0):
         return
-    args = _from_buffer_copy(plan.calls[0][0])
-    args.a = args.b = args.c = 256
-    size = _library.workspace_bytes(args) if plan.device >= 0 else 0
+    size = _aligned_workspace(plan.calls[0][0]) if plan.device >= 0 else 0
     with _change:
         if len(_quick_plans) >= _MOST_PLANS:
             _quick_plans.clear()

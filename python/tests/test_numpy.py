@@ -157,6 +157,18 @@ class Products(support.Case):
             with self.subTest(words):
                 self.refused(error, words, call, a, b, out, frozen)
 
+    def test_memory_that_a_call_takes(self):
+        """As torch and CuPy are asked for it, of shapes whose addresses are not known yet."""
+        kind, taken = _arrays.kind_of(A(1), ""), []
+        for a, b in ((A(64, 64), A(64, 64)), (A(3, 40, 50)[::-1], A(3, 50, 60)), (A(300, 200), A(100, 200).T), (A(900, 300), A(300, 800))):
+            plan = antiphase._products._planned(kind, kind.view(a), kind.view(b), None, None)
+            found = antiphase._products._aligned_workspace(plan.calls[0][0])
+            told = int(antiphase.explain(a, b).partition(" bytes of workspace")[0].split()[-1])
+            self.assertGreaterEqual(found, told)
+            self.assertEqual(found > 0, told > 0)
+            taken.append(found)
+        self.assertTrue(any(taken) and not all(taken), taken)
+
     def test_out_of_several_calls_is_apart(self):
         """Each call of the library sees its own part only."""
         x = A(3, 1, 2, 4, 4)
