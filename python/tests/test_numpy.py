@@ -3,12 +3,15 @@
 """antiphase on NumPy arrays, by the CPU executor; and on arrays that only speak DLPack or __cuda_array_interface__."""
 import ctypes
 import itertools
+import sys
 import threading
+import unittest.mock
 
 import support
 
 numpy = support.need("numpy")
 import antiphase
+import cupy_stand_in
 from antiphase import _arrays, _dlpack
 
 A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
@@ -414,6 +417,61 @@ class Foreign(support.Case):
         self.refused(TypeError, ["float64"], lambda: antiphase.matmul(Device(typestr="<f8"), Device(), out=Device()))
         self.refused(TypeError, ["other byte order"], lambda: antiphase.matmul(Device(typestr=">f4"), Device(), out=Device()))
         self.refused(ValueError, ["(3, 4)", "must agree"], lambda: antiphase.matmul(Device(), Device(), out=Device()))
+
+
+class Cupy(support.Case):
+    """Over the stand-in for CuPy, whose device 1 is the CPU executor: what is queued there takes CuPy's memory, and nobody waits."""
+
+    def setUp(self):
+        def call(function):
+            def on_the_cpu(address, stream):
+                args = (antiphase._library.SgemmArgs if function is sgemm else antiphase._library.ScanArgs).from_address(address)
+                self.assertEqual(args.device, 1)
+                args.device = antiphase._library.CPU
+                return function(address, stream)
+            return on_the_cpu
+        sgemm, scan, told = antiphase._library.sgemm, antiphase._library.scan, antiphase._library.workspace_bytes
+
+        def asked(args):
+            args.device = antiphase._library.CPU
+            try:
+                return told(args)
+            finally:
+                args.device = 1
+        instead = {"sgemm": call(sgemm), "scan": call(scan), "workspace_bytes": asked, "synchronize_stream": lambda *_: self.fail("it waited")}
+        for patch in (unittest.mock.patch.dict(sys.modules, cupy=cupy_stand_in.module()), unittest.mock.patch.multiple(antiphase._library, **instead)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        cupy_stand_in.allocated.clear()
+
+    def on_1(self, array):
+        return cupy_stand_in.ndarray(array, 1)
+
+    def test_products(self):
+        a, b = A(150, 300), A(140, 300, seed=2).T
+        found = antiphase.matmul(self.on_1(a), self.on_1(b))
+        self.assertIs(type(found), cupy_stand_in.ndarray)
+        self.assertEqual((found.device.id, cupy_stand_in.Device.current), (1, 0))
+        self.assert_product(numpy, antiphase, found.array, a, b)
+        self.assertEqual([device for device, _ in cupy_stand_in.allocated], [1])
+        out = self.on_1(numpy.zeros((150, 140), "float32"))
+        self.assertIs(antiphase.matmul(self.on_1(a), self.on_1(b), out=out), out)
+        numpy.testing.assert_array_equal(out.array, found.array)
+        repeated = numpy.broadcast_to(numpy.float32(3), (150, 300))
+        numpy.testing.assert_allclose(antiphase.matmul(self.on_1(repeated), self.on_1(b)).array, repeated @ b, rtol=1e-5, atol=1e-4)
+        self.refused(TypeError, ["cupy_stand_in.ndarray", "numpy.ndarray"], lambda: antiphase.matmul(self.on_1(a), b))
+        self.refused(ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b)))
+
+    def test_scans(self):
+        x = A(4, 6)
+        for y in (x, x[:, ::2], x.T):
+            found = antiphase.cumulative_sum(self.on_1(y), axis=0, include_initial=True)
+            self.assertEqual(found.device.id, 1)
+            numpy.testing.assert_allclose(found.array, numpy.cumulative_sum(y, axis=0, include_initial=True), rtol=1e-5, atol=1e-5)
+        out = self.on_1(numpy.zeros((4, 12), "float32")[:, ::2])
+        antiphase.cumsum(self.on_1(x), 1, out=out)
+        numpy.testing.assert_allclose(out.array, x.cumsum(1), rtol=1e-5, atol=1e-5)
+        numpy.testing.assert_allclose(antiphase.cumsum(self.on_1(x), dtype="float64").array, x.astype("float64").cumsum(), rtol=1e-9)
 
 
 if __name__ == "__main__":
