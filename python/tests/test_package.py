@@ -61,7 +61,7 @@ class Library(Scratch):
             self.assertRegex(self.import_with(library), rf"is version {number // 10000}\.{number // 100 % 100}\.{number % 100}: this package .* needs")
 
     def test_arguments_are_those_of_the_header(self):
-        """The same members in the same places."""
+        """The same members in the same places; those that the header has behind them may be left out."""
         from antiphase import _library
         members = {"SgemmArgs": ("antiphase_sgemm_args", _library.SgemmArgs), "ScanArgs": ("antiphase_scan_args", _library.ScanArgs)}
         for name, type_ in members.values():
@@ -71,7 +71,9 @@ class Library(Scratch):
             source.write_text(f'#include <antiphase.h>\n#include <stdio.h>\nint main(void) {{ {expected} printf("%zu", sizeof({name})); }}\n')
             subprocess.run(["gcc", f"-I{HERE.parent.parent / 'include'}", source, "-o", self.folder / "offsets"], check=True)
             found = subprocess.run([self.folder / "offsets"], capture_output=True, text=True, check=True).stdout.split()
-            self.assertEqual([*map(int, found)], [*(getattr(type_, field).offset for field in fields), ctypes.sizeof(type_)])
+            *offsets, size = map(int, found)
+            self.assertEqual(offsets, [getattr(type_, field).offset for field in fields])
+            self.assertLessEqual(ctypes.sizeof(type_), size)
 
     def test_stubs_are_those_of_the_functions(self):
         """The same names with the same parameters and defaults."""
