@@ -13,10 +13,14 @@
 """
 import importlib.util
 import os
-import pathlib
 import sys
 
 from . import _cublas, _library
+
+
+def _is_missing(library):
+    """Of a name without a folder, the loader knows where it lies."""
+    return os.path.dirname(library) != "" and not os.path.exists(library)
 
 
 def info():
@@ -25,8 +29,8 @@ def info():
     print(f"{count} CUDA device{'' if count == 1 else 's'}{'' if count else ': arrays of the host are computed by the CPU executor, slowly'}")
     known = [name for name in ("numpy", "torch", "cupy", "jax") if importlib.util.find_spec(name)]
     print(f"array libraries: {', '.join(known) if known else 'none of numpy, torch, cupy, jax'}")
-    there = pathlib.Path(_cublas.place()).exists()
-    print(f"for programs on cuBLAS: {_cublas.place()}{'' if there else ', which is missing'}")
+    library = _cublas.place()
+    print(f"for programs on cuBLAS: {library}{', which is missing' if _is_missing(library) else ''}")
 
 
 def usage(why):
@@ -64,7 +68,7 @@ def run(words):
     if words[0] != "-m" and not os.path.exists(words[0]):
         sys.exit(f"antiphase run: there is no {words[0]}: expected a Python script, or -m and a module")
     library = _cublas.place()
-    if not os.path.exists(library):
+    if _is_missing(library):
         sys.exit(f"antiphase run: {library} is missing")
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library

@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import os
-import pathlib
 import threading
 
 from . import _library
@@ -14,9 +13,9 @@ _change = threading.RLock()
 
 
 def place():
-    """The library's file: beside libantiphase.so.0, or of ANTIPHASE_CUBLAS_LIBRARY."""
-    named = os.environ.get("ANTIPHASE_CUBLAS_LIBRARY")
-    return named or str(pathlib.Path(_library.PLACE).absolute().parent / "libantiphase_cublas.so")
+    """The library's file: of ANTIPHASE_CUBLAS_LIBRARY, or beside libantiphase.so.0; the system's has no folder."""
+    named, folder = os.environ.get("ANTIPHASE_CUBLAS_LIBRARY"), os.path.dirname(_library.PLACE)
+    return named or os.path.join(folder and os.path.abspath(folder), "libantiphase_cublas.so")
 
 
 def _function(name, *types, result=ctypes.c_int):

@@ -27,13 +27,13 @@ _TAGS = tuple(tag for tag in (getattr(torch.Tag, name, None) for name in ("pt2_c
 
 
 def _define(schema, compute, fake, setup, backward):
-    name = "antiphase::" + schema.partition("(")[0]
+    name = schema.partition("(")[0]
     _operators.define(schema, tags=_TAGS)
     for key in ("CPU", "CUDA"):
         _operators.impl(name, compute, key)
-    torch.library.register_fake(name, fake, lib=_operators)
-    torch.library.register_autograd(name, backward, setup_context=setup, lib=_operators)
-    return getattr(torch.ops.antiphase, schema.partition("(")[0]).default
+    torch.library.register_fake(f"antiphase::{name}", fake, lib=_operators)
+    torch.library.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
+    return getattr(torch.ops.antiphase, name).default
 
 
 def _refuse(name, tensors, why):

@@ -60,7 +60,8 @@ class Jax(support.Case):
         for error, words, call in (
                 (TypeError, ["traced", "jax.jit"], lambda: jax.jit(antiphase.matmul)(a, a)),
                 (TypeError, ["traced", "grad"], lambda: jax.grad(lambda x: antiphase.matmul(x, x).sum())(a)),
-                (TypeError, ["traced", "vmap"], lambda: jax.vmap(antiphase.scan)(a)), (TypeError, ["cannot be written"], lambda: antiphase.matmul(a, a, out=a)),
+                (TypeError, ["traced", "vmap"], lambda: jax.vmap(antiphase.scan)(a)),
+                (TypeError, ["cannot be written"], lambda: antiphase.matmul(a, a, out=a)),
                 (TypeError, ["JAX makes int32", "jax_enable_x64"], lambda: antiphase.scan(jnp.arange(3), dtype="int64")),
                 (TypeError, ["float16", ".astype('float32')"], lambda: antiphase.matmul(a.astype("float16"), a)),
                 (TypeError, ["ArrayImpl", "numpy.ndarray", "one library"], lambda: antiphase.matmul(a, A(3, 3))),

@@ -164,7 +164,8 @@ class Products(support.Case):
                 (ValueError, r"matmul of shapes \(3, 5\) and \(3, 5\)", lambda: antiphase.matmul(a, a)),
                 (ValueError, r"matmul of shapes \(2, 3, 5\) and \(3, 5, 4\): batches", lambda: antiphase.matmul(R(2, 3, 5, requires_grad=True), R(3, 5, 4))),
                 (ValueError, r"matmul of shapes \(\) and \(5, 4\)", lambda: at.matmul(R(1)[0].requires_grad_(), b)),
-                (ValueError, r"out has shape \(3, 5\)", lambda: antiphase.matmul(a, b, out=a)), (TypeError, "numpy.ndarray", lambda: antiphase.matmul(a, b.cpu().numpy())),
+                (ValueError, r"out has shape \(3, 5\)", lambda: antiphase.matmul(a, b, out=a)),
+                (TypeError, "numpy.ndarray", lambda: antiphase.matmul(a, b.cpu().numpy())),
                 (ValueError, "overlap", lambda: antiphase.matmul(R(4, 4), whole := R(4, 4), out=whole))):
             with self.subTest(words):
                 with self.assertRaisesRegex(error, words):
