@@ -256,7 +256,8 @@ class Scans(support.Case):
     def test_arrays_may_lie_in_any_way(self):
         x = A(4, 5, 6)
         for name, y in (("transposed", x.transpose(2, 0, 1)), ("backwards", x[::-1]), ("every second", x[:, ::2]),
-                        ("fortran", numpy.asfortranarray(x)), ("repeated", numpy.broadcast_to(x[0], (3, 5, 6))), ("one wide", x[:, :1].transpose(1, 2, 0)), ("empty", x[:0])):
+                        ("fortran", numpy.asfortranarray(x)), ("repeated", numpy.broadcast_to(x[0], (3, 5, 6))),
+                        ("one wide", x[:, :1].transpose(1, 2, 0)), ("empty", x[:0])):
             for axis in range(3):
                 with self.subTest(name, axis=axis):
                     before = y.copy()

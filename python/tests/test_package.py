@@ -186,7 +186,8 @@ class Program(Scratch):
         self.assertEqual(run(script, "-x", "--report"), "['-x', '--report'] True 0 None None None None None")
         self.assertEqual(run("--report", "--least", 512, "--precision=strict", script), "[] True 0 1 512 strict None None")
         self.assertEqual(run("--profile", "--json=a.json", script), "[] True 0 None None None 1 a.json")
-        self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"), "['y'] True 0 None None None None None")
+        paths = f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"
+        self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=paths), "['y'] True 0 None None None None None")
         another = self.library("libanother.so", "int another;")
         self.assertEqual(run(script, LD_PRELOAD=another), "[] True 1 None None None None None")
 

@@ -44,7 +44,8 @@ def main():
         print(said, end="")
         (wheel,) = (folder / "wheels").iterdir()
         version = re.search(r"project\(antiphase[^)]*VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text())[1]
-        expect(re.fullmatch(rf"antiphase-{re.escape(version)}-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name), f"{wheel.name}: expected one wheel for every Python")
+        expect(re.fullmatch(rf"antiphase-{re.escape(version)}-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name),
+               f"{wheel.name}: expected one wheel for every Python")
         names = zipfile.ZipFile(wheel).namelist()
         code = {str(path.relative_to(root / "python")) for path in (root / "python/antiphase").iterdir() if path.suffix in (".py", ".pyi", ".typed")}
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}
