@@ -149,6 +149,7 @@ def _define_pair(product, added, dimensions):
 
 _mm, _addmm = _define_pair("mm", "addmm", 2)
 _bmm, _baddbmm = _define_pair("bmm", "baddbmm", 3)
+_add_mm, _add_bmm = _compute_added("addmm", 2), _compute_added("baddbmm", 3)
 
 
 # Sums along an axis: their gradient is the same scan from the other end.
@@ -216,12 +217,14 @@ def bmm(a, b):
 
 def addmm(input, a, b, *, beta=1, alpha=1):
     """torch.addmm: beta input + alpha ab; input can be broadcast to (m, n), and is not read where beta is 0."""
-    return _dispatched(_addmm, input, a, b)(input, a, b, float(beta), float(alpha))
+    how = _add_mm if _is_direct(input, a, b) else _dispatched(_addmm, input, a, b)
+    return how(input, a, b, float(beta), float(alpha))
 
 
 def baddbmm(input, a, b, *, beta=1, alpha=1):
     """torch.baddbmm: beta input + alpha ab, of batches."""
-    return _dispatched(_baddbmm, input, a, b)(input, a, b, float(beta), float(alpha))
+    how = _add_bmm if _is_direct(input, a, b) else _dispatched(_baddbmm, input, a, b)
+    return how(input, a, b, float(beta), float(alpha))
 
 
 def matmul(a, b):
@@ -238,7 +241,7 @@ def linear(input, weight, bias=None):
     if weight.dim() != 2 or input.dim() == 0 or input.shape[-1] != weight.shape[1]:
         _refuse("linear", (input, weight), "expected (..., in) and (out, in)")
     rows = input.unsqueeze(0) if input.dim() == 1 else input.flatten(0, -2)
-    result = mm(rows, weight.t()) if bias is None else _dispatched(_addmm, bias, rows, weight)(bias, rows, weight.t())
+    result = mm(rows, weight.t()) if bias is None else addmm(bias, rows, weight.t())
     return result if input.dim() == 2 else result.reshape(*input.shape[:-1], weight.shape[0])
 
 
