@@ -18,7 +18,7 @@ HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
 WRITTEN = re.compile(r"<!-- (?:(?P<end>table end|(?:ladder|mutants):end)|table \w+|(?:ladder|mutants):begin) -->")
-SOURCES = {".hpp", ".cuh", ".h", ".cpp", ".cu", ".py", ".cmake", ".txt", ".in", ""}
+SOURCES = {".hpp", ".cuh", ".h", ".cpp", ".cu", ".py", ".toml", ".cmake", ".txt", ".in", ""}
 # Made-up documents of the tests of scripts.
 INVENTED = {"tests/report/test_report.py", "tests/docs/test_check_docs.py", "scripts/check_docs.py"}
 
@@ -108,7 +108,7 @@ def long_lines(path):
 
 def missing_documents(root):
     """Documents that sources name."""
-    for folder in ("include", "src", "tool", "tests", "scripts", "examples", "cmake", "bench", "run"):
+    for folder in ("include", "src", "tool", "tests", "scripts", "examples", "cmake", "bench", "python", "run"):
         top = root / folder
         for path in [top] if top.is_file() else sorted(top.rglob("*")):
             name = str(path.relative_to(root))

@@ -24,10 +24,10 @@ import sys
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PLACES = ["CMakeLists.txt", "run", ".ci", "bench", "bindings", "cmake", "examples", "include", "scripts", "src", "tests", "tool"]
+PLACES = ["CMakeLists.txt", "run", ".ci", "bench", "bindings", "cmake", "examples", "include", "python", "scripts", "src", "tests", "tool"]
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 FORMATTED = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in", ".h", ".c")
-HASHED = (".py", ".cmake", ".cmake.in")  # with comments that begin with #; so have CMakeLists.txt and scripts without a suffix
+HASHED = (".py", ".pyi", ".toml", ".cmake", ".cmake.in")  # with comments that begin with #; so have CMakeLists.txt and scripts without a suffix
 AT_ONCE = max(2, os.cpu_count() or 2)
 
 

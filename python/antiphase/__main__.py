@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase from Python, as a program.
+
+    python -m antiphase info
+        versions, the library, the devices
+    python -m antiphase run [options] script.py ...
+    python -m antiphase run [options] -m module ...
+        a program whose FP32 products of cuBLAS antiphase computes where that is faster; its exit code is the program's
+          --report                   say at the end how many products were computed
+          --least N                  take products of at least this size, the cube root of m n k, and no prediction
+          --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
+          --profile [--json FILE]    compute none: list them, with their times, and which would be computed
+"""
+import importlib.util
+import os
+import sys
+
+from . import _cublas, _library
+
+
+def _is_missing(library):
+    """Of a name without a folder, the loader knows where it lies."""
+    return os.path.dirname(library) != "" and not os.path.exists(library)
+
+
+def info():
+    print(f"antiphase {_library.VERSION}, library {_library.PLACE}")
+    count = _library.device_count()
+    print(f"{count} CUDA device{'' if count == 1 else 's'}{'' if count else ': arrays of the host are computed by the CPU executor, slowly'}")
+    known = [name for name in ("numpy", "torch", "cupy", "jax") if importlib.util.find_spec(name)]
+    print(f"array libraries: {', '.join(known) if known else 'none of numpy, torch, cupy, jax'}")
+    library = _cublas.place()
+    print(f"for programs on cuBLAS: {library}{', which is missing' if _is_missing(library) else ''}")
+
+
+def usage(why):
+    sys.exit(f"{why}\n\n{__doc__.partition(chr(10))[2].strip(chr(10))}")
+
+
+# What options say in the environment.
+_FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE"}
+_VALUES = {"--least": "ANTIPHASE_LEAST", "--precision": "ANTIPHASE_PRECISION", "--json": "ANTIPHASE_PROFILE_JSON"}
+
+
+def run(words):
+    settings = {}
+    while words and words[0].startswith("--"):
+        option, _, value = words.pop(0).partition("=")
+        if option == "--":
+            break
+        if option in _FLAGS:
+            settings[_FLAGS[option]] = "1"
+        elif option in _VALUES:
+            if not value and not words:
+                usage(f"antiphase run: {option} has no value")
+            settings[_VALUES[option]] = value or words.pop(0)
+        else:
+            usage(f"antiphase run: there is no option {option}")
+    least, precision = settings.get("ANTIPHASE_LEAST", "0"), settings.get("ANTIPHASE_PRECISION", "fp32")
+    if not least.isdigit():
+        usage(f"antiphase run: --least {least}: expected a number from 0 on")
+    if precision not in ("fp32", "strict"):
+        usage(f"antiphase run: --precision {precision}: expected fp32 or strict")
+    if "ANTIPHASE_PROFILE_JSON" in settings and "ANTIPHASE_PROFILE" not in settings:
+        usage("antiphase run: --json is for --profile")
+    if not words or words == ["-m"]:
+        usage("antiphase run: no program is named: expected script.py, or -m and a module")
+    if words[0] != "-m" and not os.path.exists(words[0]):
+        sys.exit(f"antiphase run: there is no {words[0]}: expected a Python script, or -m and a module")
+    library = _cublas.place()
+    if _is_missing(library):
+        sys.exit(f"antiphase run: {library} is missing")
+    before = os.environ.get("LD_PRELOAD")
+    os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
+    os.environ.update(settings)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *words])
+
+
+def main():
+    words = sys.argv[1:]
+    if words == ["info"]:
+        info()
+    elif words and words[0] == "run":
+        run(words[1:])
+    elif words in (["-h"], ["--help"], ["help"]):
+        print(__doc__.strip())
+    else:
+        usage("antiphase: expected info or run")
+
+
+main()

@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The array libraries: how each one's arrays are read, and how new ones are made on the same device.
+
+A `Kind` stands for one library. None is imported here: who has an array has imported its library.
+"""
+import sys
+from typing import NamedTuple
+
+from . import _dlpack, _library
+
+ITEM_BYTES = {"float32": 4, "float64": 8, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
+              "float16": 2, "bfloat16": 2, "bool": 1}
+
+
+class View(NamedTuple):
+    """What a call needs to know of an array. Strides count what the kind's `strides_count` says."""
+
+    pointer: int
+    shape: tuple
+    strides: tuple
+    dtype: object  # the library's, hashable
+    device: object  # the library's, hashable
+    owner: object = None  # what keeps the memory as long as it is needed, if that is not the array itself
+
+
+class Kind:
+    """The arrays of one library. This base is NumPy's conventions: strides in bytes, `astype`, `x[...] = y`."""
+
+    name = "NumPy"
+    is_torch = False
+    conversion = ".astype('float32')"
+    strides_count_bytes = True
+    # Work is queued on a stream that the library orders its own work by; else a call waits until the work is done.
+    ordered = False
+
+    def view(self, x):
+        about = x.__array_interface__
+        return View(about["data"][0], x.shape, x.strides, x.dtype, _library.CPU)
+
+    def about(self, x):
+        """The shape, and the name of the type, of an array that may have no memory yet."""
+        return tuple(x.shape), self.dtype_name(x.dtype)
+
+    def flat(self, x):
+        return x.reshape(-1)
+
+    def pointer(self, x):
+        return self.view(x)[0]
+
+    def shaped(self, made, shape):
+        """What empty() has made, as it is handed out."""
+        return made
+
+    def dtype_name(self, dtype):
+        if not getattr(dtype, "isnative", True):
+            return f"{dtype.name} of the other byte order"
+        return dtype.name
+
+    def number_of(self, device):
+        return device
+
+    def stream(self, device):
+        return None
+
+    def require_writable(self, x):
+        if not x.flags.writeable:
+            raise ValueError("antiphase: out is read-only: expected an array that may be written")
+
+    def module(self, like):
+        return sys.modules["numpy"]
+
+    def empty(self, like, shape, dtype="float32"):
+        return self.module(like).empty(shape, dtype)
+
+    def dense(self, x):
+        return self.module(x).ascontiguousarray(x)
+
+    def astype(self, x, dtype):
+        return x.astype(dtype)
+
+    def permuted(self, x, axes):
+        return x.transpose(axes)
+
+    def assign(self, to, value):
+        to[...] = value
+
+    def behind_zeros(self, x, axis):
+        """x with a 0 before the first element along an axis."""
+        shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
+        return self.joined([self.zeros(x, shape), x], axis)
+
+    def zeros(self, like, shape):
+        return self.module(like).zeros(shape, like.dtype)
+
+    def joined(self, arrays, axis):
+        return self.module(arrays[0]).concatenate(arrays, axis=axis)
+
+    def widest(self, signed):
+        """The integers that sums of smaller ones are taken in, by the array API."""
+        return "int64" if signed else "uint64"
+
+
+class Cupy(Kind):
+    name = "CuPy"
+    ordered = True
+
+    def view(self, x):
+        return View(x.data.ptr, x.shape, x.strides, x.dtype, x.device.id)
+
+    def pointer(self, x):
+        return x.data.ptr
+
+    def stream(self, device):
+        return sys.modules["cupy"].cuda.get_current_stream(device).ptr or None
+
+    def require_writable(self, x):
+        pass
+
+    def module(self, like):
+        return sys.modules["cupy"]
+
+    def empty(self, like, shape, dtype="float32"):
+        with like.device:
+            return self.module(like).empty(shape, dtype)
+
+    def workspace(self, size, like):
+        """What keeps so many bytes for one call on a GPU, and their address."""
+        with like.device:
+            memory = self.module(like).cuda.alloc(size)
+        return memory, memory.ptr
+
+    def dense(self, x):
+        with x.device:
+            return super().dense(x)
+
+    def astype(self, x, dtype):
+        with x.device:
+            return super().astype(x, dtype)
+
+    def assign(self, to, value):
+        with to.device:
+            super().assign(to, value)
+
+    def behind_zeros(self, x, axis):
+        with x.device:
+            return super().behind_zeros(x, axis)
+
+
+class Torch(Kind):
+    name = "torch"
+    is_torch = True
+    conversion = ".float()"
+    strides_count_bytes = False
+    ordered = True
+
+    def __init__(self):
+        self.torch = torch = sys.modules["torch"]
+        self.types = (torch.Tensor, torch.nn.Parameter)
+        self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        self.is_compiling = torch.compiler.is_compiling
+        self.is_grad_enabled = torch.is_grad_enabled
+        self.modes = torch._C._len_torch_dispatch_stack
+        self.transforms = torch._C._functorch.peek_interpreter_stack
+        self.forward_level = torch.autograd.forward_ad
+
+    def plain(self, *tensors):
+        """Whether nothing but their elements matters, and they have some: no gradients, transformations, modes, subclasses, pending signs."""
+        if self.is_compiling() or self.modes() or self.transforms() is not None or self.forward_level._current_level >= 0:
+            return False
+        for x in tensors:
+            if type(x) not in self.types or x.is_neg() or x.is_meta or (x.requires_grad and self.is_grad_enabled()):
+                return False
+        return True
+
+    def view(self, x):
+        return View(x.data_ptr(), x.shape, x.stride(), x.dtype, x.device)
+
+    def pointer(self, x):
+        return x.data_ptr()
+
+    def dtype_name(self, dtype):
+        return str(dtype).removeprefix("torch.")
+
+    def number_of(self, device):
+        if device.type == "cuda":
+            return device.index
+        if device.type == "cpu":
+            return _library.CPU
+        raise TypeError(f"antiphase: the tensor is on device {device}: expected cpu or cuda; move it with .to('cuda')")
+
+    def stream(self, device):
+        return None if device.type == "cpu" else self.gpu_stream(device.index)
+
+    def gpu_stream(self, index):
+        if self.raw_stream is None:
+            return self.torch.cuda.current_stream(index).cuda_stream or None
+        return self.raw_stream(index) or None
+
+    def require_writable(self, x):
+        pass
+
+    def module(self, like):
+        return self.torch
+
+    def empty(self, like, shape, dtype=None):
+        return like.new_empty(shape, dtype=dtype and getattr(self.torch, dtype))
+
+    def workspace(self, size, like):
+        memory = self.bytes(size, like)
+        return memory, memory.data_ptr()
+
+    def bytes(self, size, like):
+        return like.new_empty(-(-size // 4))  # like is float32: the fewest words to torch
+
+    def dense(self, x):
+        return x.contiguous()
+
+    def astype(self, x, dtype):
+        return x.to(getattr(self.torch, dtype))
+
+    def permuted(self, x, axes):
+        return x.permute(axes)
+
+    def assign(self, to, value):
+        to.copy_(value)
+
+    def zeros(self, like, shape):
+        return like.new_zeros(shape)
+
+    def joined(self, arrays, axis):
+        return self.torch.cat(arrays, axis)
+
+    def widest(self, signed):
+        return "int64"  # as torch.cumsum
+
+
+class Capsules(Kind):
+    """Arrays of any library, by DLPack or __cuda_array_interface__. They are read on CUDA's default stream, and a call waits: nobody
+    could tell their library how far the work is."""
+
+    name = "DLPack"
+    strides_count_bytes = False
+
+    def view(self, x):
+        return self._read(x)[0]
+
+    def about(self, x):
+        view = self.view(x)
+        return tuple(view.shape), view.dtype
+
+    def flat(self, x):
+        return self.module(x).reshape(x, (-1,))
+
+    def _read(self, x):
+        """The view, and whether it may be written."""
+        if hasattr(x, "__dlpack__"):
+            capsule, (kind, number) = _dlpack.capsule_of(x)
+            if kind in (_dlpack.CPU, _dlpack.CUDA_HOST):
+                device = _library.CPU
+            elif kind in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
+                device = number
+            else:
+                raise TypeError(f"antiphase: a {_type_name(x)} is on DLPack device {kind}: expected memory of the host or of a CUDA device")
+            pointer, shape, strides, dtype, writable = _dlpack.read(capsule)
+            return View(pointer, shape, strides, dtype, device, capsule), writable
+        about = x.__cuda_array_interface__
+        dtype, size = _type_of(about["typestr"])
+        strides = about.get("strides")
+        if strides is None:
+            strides = _dlpack.dense_strides(about["shape"])
+        elif any(step % size for step in strides):
+            raise ValueError(f"antiphase: an array of {dtype} has strides of {strides} bytes: expected multiples of {size}; copy it first")
+        else:
+            strides = tuple(step // size for step in strides)
+        pointer, read_only = about["data"]
+        if about.get("stream"):  # what the array waits for; 1 and 2 are the default streams
+            _library.check(_library.synchronize_stream(_library.CURRENT_DEVICE, about["stream"]))
+        return View(pointer or 0, tuple(about["shape"]), strides, dtype, _library.CURRENT_DEVICE), not read_only
+
+    def dtype_name(self, dtype):
+        return dtype
+
+    def require_writable(self, x):
+        if not self._read(x)[1]:
+            raise ValueError(f"antiphase: out, a {_type_name(x)}, is read-only: expected an array that may be written")
+
+    def module(self, like):
+        if hasattr(like, "__array_namespace__"):
+            return like.__array_namespace__()
+        raise TypeError(f"antiphase: a {_type_name(like)} has no __array_namespace__, by which a new one is made: "
+                        "give an array for the result as out=, or arrays of NumPy, torch, CuPy or JAX")
+
+    def empty(self, like, shape, dtype="float32"):
+        module = self.module(like)
+        return module.empty(shape, dtype=getattr(module, dtype), device=like.device)
+
+    def dense(self, x):
+        raise ValueError(f"antiphase: a {_type_name(x)} lies in memory as cannot be read here: copy it into rows without gaps first")
+
+    def astype(self, x, dtype):
+        module = self.module(x)
+        return module.astype(x, getattr(module, dtype))
+
+    def permuted(self, x, axes):
+        return x if list(axes) == sorted(axes) else self.module(x).permute_dims(x, axes)
+
+    def zeros(self, like, shape):
+        return self.module(like).zeros(shape, dtype=like.dtype, device=like.device)
+
+    def joined(self, arrays, axis):
+        return self.module(arrays[0]).concat(arrays, axis=axis)
+
+
+class Jax(Capsules):
+    name = "JAX"
+
+    def about(self, x):
+        return tuple(x.shape), x.dtype.name
+
+    def _read(self, x):
+        jax = sys.modules["jax"]
+        if isinstance(x, jax.core.Tracer):
+            raise TypeError("antiphase: an array is traced, by jax.jit, grad or vmap: expected one with values; call antiphase outside, "
+                            "or jnp.matmul with precision='highest' under `python -m antiphase run`")
+        if len(x.devices()) != 1:
+            raise ValueError(f"antiphase: an array lies on {len(x.devices())} devices: expected one; move it with jax.device_put")
+        x.block_until_ready()
+        return super()._read(x)
+
+    def require_writable(self, x):
+        raise TypeError("antiphase: out is a JAX array, which cannot be written: leave it out")
+
+    def module(self, like):
+        return sys.modules["jax"].numpy
+
+    def empty(self, like, shape, dtype="float32"):
+        known = sys.modules["jax"].dtypes.canonicalize_dtype(dtype).name
+        if known != dtype:
+            raise TypeError(f"antiphase: the result would be {dtype}, which JAX makes {known}: set jax_enable_x64, or give another dtype")
+        # Filled by JAX, so that it is memory of this array alone: of shape () it might be a constant that others have too.
+        return self.module(like).empty(shape or (1,), dtype, device=next(iter(like.devices())))
+
+    def shaped(self, made, shape):
+        return made if shape else made.reshape(())
+
+    def dense(self, x):
+        return x
+
+    def astype(self, x, dtype):
+        return x.astype(dtype)
+
+    def permuted(self, x, axes):
+        return x if list(axes) == sorted(axes) else x.transpose(axes)
+
+    def zeros(self, like, shape):
+        return self.module(like).zeros(shape, like.dtype, device=next(iter(like.devices())))
+
+    def widest(self, signed):
+        bits = 64 if sys.modules["jax"].config.jax_enable_x64 else 32
+        return f"int{bits}" if signed else f"uint{bits}"
+
+
+def _type_of(typestr):
+    """The name and the size of an element's type, of __cuda_array_interface__."""
+    names = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool"}
+    size = int(typestr[2:])
+    if typestr[0] == ">":
+        return f"{names.get(typestr[1], typestr[1])}{8 * size} of the other byte order", size
+    return ("bool" if typestr[1] == "b" else f"{names.get(typestr[1], typestr[1])}{8 * size}"), size
+
+
+def _type_name(x):
+    return f"{type(x).__module__}.{type(x).__qualname__}"
+
+
+_kinds = {}  # by type
+_made = {}  # by class of kind
+
+
+def _is(x, module, name):
+    """Whether x is of a class of a library, if that has been imported."""
+    known = getattr(sys.modules.get(module), name, None)
+    return known is not None and isinstance(x, known)
+
+
+def _find(x):
+    if _is(x, "numpy", "ndarray"):
+        # Others would lose what they add, such as a mask.
+        return Kind if type(x) in (sys.modules["numpy"].ndarray, sys.modules["numpy"].memmap) else None
+    for module, name, kind in (("torch", "Tensor", Torch), ("cupy", "ndarray", Cupy), ("jax", "Array", Jax)):
+        if _is(x, module, name):
+            return kind
+    if hasattr(x, "__dlpack__") or hasattr(x, "__cuda_array_interface__"):
+        return Capsules
+    return None
+
+
+def kind_of(x, name):
+    """The kind of an array; `name` is what the caller calls it."""
+    kind = _kinds.get(type(x))
+    if kind is None:
+        found = _find(x)
+        if found is None:
+            raise TypeError(f"antiphase: {name} is a {_type_name(x)}: expected an array of NumPy, torch, CuPy or JAX, or one with "
+                            "__dlpack__ or __cuda_array_interface__; convert with numpy.asarray")
+        kind = _made.setdefault(found, found())
+        _kinds[type(x)] = kind
+    return kind
+
+
+def common_kind(arrays):
+    """The one kind of all arrays, given by name."""
+    (first, x), *others = arrays
+    kind = kind_of(x, first)
+    for name, y in others:
+        if kind_of(y, name) is not kind:
+            raise TypeError(f"antiphase: {first} is a {_type_name(x)}, {name} is a {_type_name(y)}: expected arrays of one library")
+    return kind
+
+
+def elements(kind, view, name):
+    """The strides of a view, in elements."""
+    if not kind.strides_count_bytes:
+        return tuple(view.strides)
+    size = view.dtype.itemsize
+    if any(stride % size for stride in view.strides):
+        raise ValueError(f"antiphase: {name} has strides of {view.strides} bytes: expected multiples of {size}; copy it first")
+    return tuple(stride // size for stride in view.strides)
+
+
+def require_aligned(pointer, size, name):
+    if pointer % size:
+        raise ValueError(f"antiphase: {name} is at address {pointer:#x}: expected a multiple of {size}; copy it first")
+
+
+def finish(kind, device):
+    """Waits, where nobody else would know how far the work is."""
+    if not kind.ordered or device == _library.CPU:
+        _library.check(_library.synchronize_stream(device, None))

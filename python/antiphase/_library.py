@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libantiphase.so.0 by ctypes: where it lies, its functions, its argument structs, its sentences as exceptions."""
+import ctypes
+import os
+import pathlib
+
+VERSION = "0.1.0"
+
+CPU = -1
+CURRENT_DEVICE = -2
+
+_OK = 0
+
+
+class SgemmArgs(ctypes.Structure):
+    """antiphase_sgemm_args of antiphase.h."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("precision", ctypes.c_int32),
+        ("m", ctypes.c_int64), ("n", ctypes.c_int64), ("k", ctypes.c_int64),
+        ("a", ctypes.c_void_p), ("a_row_stride", ctypes.c_int64), ("a_column_stride", ctypes.c_int64),
+        ("b", ctypes.c_void_p), ("b_row_stride", ctypes.c_int64), ("b_column_stride", ctypes.c_int64),
+        ("c", ctypes.c_void_p), ("c_row_stride", ctypes.c_int64), ("c_column_stride", ctypes.c_int64),
+        ("alpha", ctypes.c_float), ("beta", ctypes.c_float),
+        ("batch", ctypes.c_int64), ("a_batch_stride", ctypes.c_int64), ("b_batch_stride", ctypes.c_int64), ("c_batch_stride", ctypes.c_int64),
+        ("row_bias", ctypes.c_void_p), ("column_bias", ctypes.c_void_p),
+        ("row_bias_batch_stride", ctypes.c_int64), ("column_bias_batch_stride", ctypes.c_int64),
+        ("function", ctypes.c_int32), ("reproducible", ctypes.c_int32), ("if_weaker", ctypes.c_int32), ("reserved", ctypes.c_int32),
+        ("policy", ctypes.c_char_p), ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t),
+    ]
+
+
+class ScanArgs(ctypes.Structure):
+    """antiphase_scan_args of antiphase.h."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("type", ctypes.c_int32),
+        ("input", ctypes.c_void_p), ("out", ctypes.c_void_p),
+        ("outer", ctypes.c_int64), ("length", ctypes.c_int64), ("inner", ctypes.c_int64),
+        ("operation", ctypes.c_int32), ("kind", ctypes.c_int32), ("direction", ctypes.c_int32), ("result_type", ctypes.c_int32),
+        ("initial", ctypes.c_void_p), ("keys", ctypes.c_void_p), ("key_type", ctypes.c_int32), ("segments", ctypes.c_int32),
+        ("policy", ctypes.c_char_p), ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t),
+    ]
+
+
+def _place():
+    """The library of ANTIPHASE_LIBRARY, else the one that lies in the package, else the system's."""
+    named = os.environ.get("ANTIPHASE_LIBRARY")
+    if named:
+        return named
+    packaged = pathlib.Path(__file__).parent / "lib" / "libantiphase.so.0"
+    return str(packaged) if packaged.exists() else "libantiphase.so.0"
+
+
+def _load():
+    place = _place()
+    try:
+        library = ctypes.CDLL(place)
+        found = library.antiphase_version()
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"antiphase: its library {place} cannot be loaded ({error}): expected libantiphase.so.0 in the package, "
+                          "or where ANTIPHASE_LIBRARY says") from None
+    # Before 1.0 a new minor version may change the interface; members and functions come with patches.
+    major, minor, patch = map(int, VERSION.split("."))
+    if found // 100 != 100 * major + minor or found % 100 < patch:
+        raise ImportError(f"antiphase: {place} is version {found // 10000}.{found // 100 % 100}.{found % 100}: "
+                          f"this package of version {VERSION} needs {major}.{minor}.{patch} or a later {major}.{minor}")
+    return place, library
+
+
+PLACE, LIBRARY = _load()
+
+sgemm = LIBRARY.antiphase_sgemm
+scan = LIBRARY.antiphase_scan
+synchronize_stream = LIBRARY.antiphase_synchronize
+sgemm.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+synchronize_stream.argtypes = [ctypes.c_int, ctypes.c_void_p]
+_workspace = LIBRARY.antiphase_sgemm_workspace
+_workspace.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
+_sgemm_explain = LIBRARY.antiphase_sgemm_explain
+_sgemm_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+_scan_explain = LIBRARY.antiphase_scan_explain
+_scan_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+LIBRARY.antiphase_last_message.restype = ctypes.c_char_p
+
+# By status: what a caller of Python catches.
+_EXCEPTIONS = {1: ValueError, 2: NotImplementedError, 3: RuntimeError, 4: MemoryError, 5: RuntimeError}
+
+
+def check(status):
+    """Raises what a status other than 0 stands for, with the library's sentence."""
+    if status != _OK:
+        raise _EXCEPTIONS.get(status, RuntimeError)("antiphase: " + LIBRARY.antiphase_last_message().decode(errors="replace"))
+
+
+def workspace_bytes(args):
+    """What a product with these arguments takes of the allocator's memory: enough for all that are smaller too, or nothing."""
+    if text_of(args).partition("\n")[0].endswith(" 0 bytes of workspace"):
+        return 0
+    size = ctypes.c_size_t()
+    check(_workspace(ctypes.addressof(args), ctypes.byref(size)))
+    return size.value
+
+
+def text_of(args):
+    """What a call with these arguments would run, and why."""
+    text = ctypes.create_string_buffer(16384)
+    explain = _sgemm_explain if isinstance(args, SgemmArgs) else _scan_explain
+    check(explain(ctypes.addressof(args), text, len(text)))
+    return text.value.decode(errors="replace")
+
+
+def device_count():
+    """How many CUDA devices there are: 0 without a driver."""
+    return LIBRARY.antiphase_device_count()

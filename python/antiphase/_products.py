@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of arrays: which calls of the library one of numpy's `matmul` takes, and how they are made."""
+import ctypes
+import itertools
+import threading
+
+from . import _arrays, _dlpack, _library
+
+_PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
+_FLOAT_BYTES = 4
+_MOST_PLANS = 4096
+_from_buffer_copy, _addressof = _library.SgemmArgs.from_buffer_copy, ctypes.addressof
+_FIRST, _SECOND = "the first operand", "the second operand"
+
+
+class _Plan:
+    """What a product of arrays that lie so takes."""
+
+    __slots__ = ("shape", "device", "calls", "workspaces", "copied")
+
+    def __init__(self, shape, device, calls, copied=()):
+        self.shape = shape  # the result's
+        self.device = device
+        self.calls = calls  # of (arguments without addresses, offsets of a, b and c in bytes)
+        self.workspaces = {}  # bytes, by the low bits of the addresses
+        self.copied = copied  # which operands have to be copied first
+
+
+def _refuse_shapes(a, b, why):
+    raise ValueError(f"antiphase: matmul of shapes {tuple(a)} and {tuple(b)}: {why}")
+
+
+def _broadcast(a, b):
+    """The batch that both have, and both's extents and strides in it: strides of 0 where one is repeated."""
+    (shape_a, strides_a), (shape_b, strides_b) = a, b
+    batch_a, batch_b = shape_a[:-2], shape_b[:-2]
+    rank = max(len(batch_a), len(batch_b))
+    shape, steps = [], ([], [])
+    for i in range(-rank, 0):
+        ea, eb = (batch[i] if -i <= len(batch) else 1 for batch in (batch_a, batch_b))
+        if ea != eb and 1 not in (ea, eb):
+            return None
+        shape.append(eb if ea == 1 else ea)
+        for to, extent, batch, strides in ((steps[0], ea, batch_a, strides_a), (steps[1], eb, batch_b, strides_b)):
+            to.append(strides[i - 2] if extent != 1 and -i <= len(batch) else 0)
+    return tuple(shape), *steps
+
+
+def _merged(dimensions):
+    """The same batch in fewer dimensions, each (extent, strides of a, b and c): without those of 1, and next ones as one where they lie so."""
+    kept = []
+    for extent, *strides in dimensions:
+        if extent == 1:
+            continue
+        if kept and all(outer == inner * extent for outer, inner in zip(kept[-1][1:], strides)):
+            kept[-1] = (kept[-1][0] * extent, *strides)
+        else:
+            kept.append((extent, *strides))
+    return kept
+
+
+def _matrix_strides(rows, columns, row_stride, column_stride, name):
+    """As the library takes them: to it, two strides of 0 mean densely packed rows."""
+    if row_stride or column_stride:
+        return row_stride, column_stride
+    if columns <= 1:
+        return 0, 1
+    if rows <= 1:
+        return columns, 0
+    raise ValueError(f"antiphase: {name} is one element, {rows} x {columns} times: expected places of their own for its elements")
+
+
+def _plan(a, b, c, precision, device, biased):
+    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, or none where it is to be dense. `biased`: columns have a
+    bias, so that they must remain which they are."""
+    (shape_a, strides_a), (shape_b, strides_b) = a, b
+    if not shape_a or not shape_b:
+        _refuse_shapes(shape_a, shape_b, "expected at least one axis each; numbers are multiplied by *")
+    row, column = len(shape_a) > 1, len(shape_b) > 1
+    if not row:
+        shape_a, strides_a = (1, *shape_a), (0, *strides_a)
+    if not column:
+        shape_b, strides_b = (*shape_b, 1), (*strides_b, 0)
+    (m, k), (kb, n) = shape_a[-2:], shape_b[-2:]
+    if k != kb:
+        _refuse_shapes(a[0], b[0], f"the last extent of the first is {k}, the {'second to last' if column else 'last'} of the second {kb}: "
+                       "they must agree")
+    found = _broadcast((shape_a, strides_a), (shape_b, strides_b))
+    if found is None:
+        _refuse_shapes(a[0], b[0], f"batches of {shape_a[:-2]} and {shape_b[:-2]} do not fit: expected extents that are the same, or 1")
+    batch, batch_a, batch_b = found
+    shape = batch + ((m,) if row else ()) + ((n,) if column else ())
+    strides = list(_dlpack.dense_strides(shape) if c is None else c)
+    column_stride = strides.pop() if column else 0
+    row_stride = strides.pop() if row else 0
+    if any(extent == 0 for extent in shape):
+        return _Plan(shape, device, [])
+    dimensions = _merged(zip(batch, batch_a, batch_b, strides))
+    ra, ca, rb, cb = *strides_a[-2:], *strides_b[-2:]
+    # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one A.
+    while (ra or ca) and dimensions and dimensions[-1][1:] == (m * ra, 0, m * row_stride):
+        m *= dimensions.pop()[0]
+    while (rb or cb) and not biased and dimensions and dimensions[-1][1:] == (0, n * cb, n * column_stride):
+        n *= dimensions.pop()[0]
+    # The library takes one dimension of batches: the longest. The others are calls of their own.
+    one = max(range(len(dimensions)), key=lambda i: dimensions[i][0]) if dimensions else None
+    members = dimensions.pop(one) if dimensions else (1, 0, 0, 0)
+    ra, ca = _matrix_strides(m, k, ra, ca, _FIRST)
+    rb, cb = _matrix_strides(k, n, rb, cb, _SECOND)
+    rc, cc = _matrix_strides(m, n, row_stride, column_stride, "out")
+    filled = _library.SgemmArgs(size=ctypes.sizeof(_library.SgemmArgs), device=device, precision=precision, m=m, n=n, k=k,
+                                a_row_stride=ra, a_column_stride=ca, b_row_stride=rb, b_column_stride=cb, c_row_stride=rc,
+                                c_column_stride=cc, alpha=1, beta=0, batch=members[0], a_batch_stride=members[1],
+                                b_batch_stride=members[2], c_batch_stride=members[3])
+    calls = [(filled, *(_FLOAT_BYTES * sum(i * d[of] for i, d in zip(place, dimensions)) for of in (1, 2, 3)))
+             for place in itertools.product(*(range(d[0]) for d in dimensions))]
+    return _Plan(shape, device, calls)
+
+
+_plans = {}
+_change = threading.Lock()
+
+
+def _planned(kind, a, b, c, precision, biased=False):
+    """The plan for views; `c` is the view of out, or none."""
+    key = (kind, a[1:5], b[1:5], precision, biased, c and c[1:5])
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _made(kind, a, b, c, precision, biased)
+        with _change:
+            if len(_plans) >= _MOST_PLANS:
+                _plans.clear()
+            _plans[key] = plan
+    return plan
+
+
+def _made(kind, a, b, c, precision, biased):
+    if precision not in _PRECISIONS:
+        raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
+    types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
+    if types != ("float32", "float32"):
+        raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; convert with {kind.conversion}")
+    if a.device != b.device:
+        raise ValueError(f"antiphase: matmul of arrays on devices {a.device} and {b.device}: expected one device")
+    device = kind.number_of(a.device)
+    operands = [(tuple(v.shape), _arrays.elements(kind, v, name)) for v, name in ((a, _FIRST), (b, _SECOND))]
+    copied = tuple(_is_one_element(*operand) for operand in operands)
+    if any(copied):
+        return _Plan((), device, [], copied)
+    if c is None:
+        return _plan(*operands, None, _PRECISIONS[precision], device, biased)
+    if kind.dtype_name(c.dtype) != "float32":
+        raise TypeError(f"antiphase: out is {kind.dtype_name(c.dtype)}: expected float32")
+    if c.device != a.device:
+        raise ValueError(f"antiphase: out is on device {c.device}, the operands are on {a.device}: expected one device")
+    # Its shape is judged first: strides of another one would mean nothing.
+    shape = _plan(*operands, None, 0, device, biased).shape
+    if tuple(c.shape) != shape:
+        raise ValueError(f"antiphase: out has shape {tuple(c.shape)}: expected {shape}, that of the product")
+    return _plan(*operands, _arrays.elements(kind, c, "out"), _PRECISIONS[precision], device, biased)
+
+
+def _is_one_element(shape, strides):
+    """Repeated along both axes of a matrix: two strides of 0 mean something else to the library."""
+    return len(shape) > 1 and not any(strides[-2:]) and min(shape[-2:]) > 1 and 0 not in shape
+
+
+def _extent_in_memory(v, strides):
+    """The first and one behind the last byte of a view that has elements."""
+    ends = [(extent - 1) * stride * _FLOAT_BYTES for extent, stride in zip(v.shape, strides)]
+    return v.pointer + sum(min(end, 0) for end in ends), v.pointer + sum(max(end, 0) for end in ends) + _FLOAT_BYTES
+
+
+def _require_apart(kind, c, operands):
+    """For a product of several calls: one must not write what another reads or writes. Of a single call the library sees to it."""
+    strides = _arrays.elements(kind, c, "out")
+    reach = 0
+    for step, extent in sorted((abs(step), extent) for step, extent in zip(strides, c.shape) if extent > 1):
+        if step <= reach:
+            raise ValueError(f"antiphase: out has strides {strides} at shape {tuple(c.shape)}: expected places of their own for its elements")
+        reach += step * (extent - 1)
+    first, end = _extent_in_memory(c, strides)
+    for v in operands:
+        other, its_end = _extent_in_memory(v, _arrays.elements(kind, v, "an operand"))
+        if first < its_end and other < end:
+            raise ValueError("antiphase: out shares memory with an operand: expected memory of its own")
+
+
+def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
+    """alpha ab + beta out + bias, of arrays of one kind, whose gradients nobody asks for. `bias`: as many values as ab has columns, packed."""
+    va, vb, vc = kind.view(a), kind.view(b), None
+    if out is not None:
+        kind.require_writable(out)
+        vc = kind.view(out)
+    plan = _planned(kind, va, vb, vc, precision, bias is not None)
+    if plan.copied:
+        a, b = (kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied))
+        return product(kind, a, b, out, precision, alpha=alpha, beta=beta, bias=bias)
+    at_a, at_b = va[0], vb[0]
+    if out is None:
+        out = kind.empty(a, plan.shape)
+        at_c = kind.pointer(out)
+    else:
+        at_c = vc[0]
+        if len(plan.calls) > 1:
+            _require_apart(kind, vc, (va, vb))
+    if (at_a | at_b | at_c) & (_FLOAT_BYTES - 1):
+        for at, name in ((at_a, _FIRST), (at_b, _SECOND), (at_c, "out")):
+            _arrays.require_aligned(at, _FLOAT_BYTES, name)
+    stream = kind.stream(va[4])
+    for filled, offset_a, offset_b, offset_c in plan.calls:
+        args = _from_buffer_copy(filled)
+        args.a, args.b, args.c = at_a + offset_a, at_b + offset_b, at_c + offset_c
+        if alpha != 1 or beta:
+            args.alpha, args.beta = alpha, beta
+        if bias is not None:
+            args.column_bias = kind.pointer(bias)
+        _queue(kind, args, plan, stream, a)
+    if plan.calls:
+        _arrays.finish(kind, plan.device)
+    return kind.shaped(out, plan.shape)
+
+
+_quick_plans = {}
+
+
+def quick_product(kind, a, b):
+    """product() of two plain torch tensors at default precision: the same with as little Python as there can be, for one call is over in
+    microseconds. What has not been planned yet, or takes more than one call, goes the long way."""
+    key = (a.shape, a.stride(), a.dtype, a.is_cuda, a.get_device(), b.shape, b.stride(), b.dtype, b.is_cuda, b.get_device())
+    plan = _quick_plans.get(key)
+    if plan is None:
+        result = product(kind, a, b, None, None)
+        _remember_quick(kind, a, b, key)
+        return result
+    filled, shape, on_gpu, alignment, size = plan
+    at_a, at_b = a.data_ptr(), b.data_ptr()
+    out = a.new_empty(shape)
+    at_c = out.data_ptr()
+    if (at_a | at_b | at_c) & (alignment - 1):
+        return product(kind, a, b, None, None)
+    args = _from_buffer_copy(filled)
+    args.a = at_a
+    args.b = at_b
+    args.c = at_c
+    stream = None
+    if on_gpu:
+        stream = kind.gpu_stream(key[4])
+        if size:
+            memory = kind.bytes(size, a)
+            args.workspace = memory.data_ptr()
+            args.workspace_size = size
+    status = _library.sgemm(_addressof(args), stream)
+    if status:
+        _library.check(status)
+    if not on_gpu:
+        _arrays.finish(kind, _library.CPU)
+    return out
+
+
+def _aligned_workspace(filled):
+    """What a call takes whose arrays are aligned to 256 bytes, wherever they lie."""
+    args = _from_buffer_copy(filled)
+    args.a, args.b, args.c = 1 << 44, 1 << 45, 1 << 46
+    return _library.workspace_bytes(args)
+
+
+def _remember_quick(kind, a, b, key):
+    plan = _planned(kind, kind.view(a), kind.view(b), None, None)
+    if len(plan.calls) != 1 or key[3] != (plan.device >= 0):
+        return
+    size = _aligned_workspace(plan.calls[0][0]) if plan.device >= 0 else 0
+    with _change:
+        if len(_quick_plans) >= _MOST_PLANS:
+            _quick_plans.clear()
+        # What a call takes of the allocator's memory may depend on how its operands' is aligned.
+        _quick_plans[key] = plan.calls[0][0], plan.shape, plan.device >= 0, 256 if size else _FLOAT_BYTES, size
+
+
+def _queue(kind, args, plan, stream, like):
+    """One call, in memory of the array library's where it has an allocator that works in the order of streams."""
+    memory = None
+    if kind.ordered and plan.device != _library.CPU:
+        key = (args.a & 255, args.b & 255, args.c & 255, args.beta != 0)
+        size = plan.workspaces.get(key)
+        if size is None:
+            size = plan.workspaces[key] = _library.workspace_bytes(args)
+        if size:
+            memory, args.workspace = kind.workspace(size, like)
+            args.workspace_size = size
+    status = _library.sgemm(_addressof(args), stream)
+    if status:
+        _library.check(status)
+    del memory  # not before: the work is queued now, and what is allocated later waits for it
+
+
+def explained(kind, a, b, precision):
+    va, vb = kind.view(a), kind.view(b)
+    plan = _planned(kind, va, vb, None, precision)
+    if plan.copied:
+        return explained(kind, *(kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied)), precision)
+    if not plan.calls:
+        return f"nothing to compute: the product has shape {plan.shape}\n"
+    args = _from_buffer_copy(plan.calls[0][0])
+    args.a, args.b = va.pointer, vb.pointer
+    # The result will be new memory: any address that is as aligned as that says the same.
+    args.c = 1 << 40
+    more = f"{len(plan.calls)} calls, each as this one:\n" if len(plan.calls) > 1 else ""
+    return more + _library.text_of(args)

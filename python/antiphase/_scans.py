@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans of arrays: running sums, products, minima and maxima along an axis."""
+import ctypes
+import math
+import struct
+import sys
+
+from . import _arrays, _library
+
+_TYPES = {"float32": 1, "float64": 2, "int8": 3, "int16": 4, "int32": 5, "int64": 6, "uint8": 7, "uint16": 8, "uint32": 9, "uint64": 10,
+          "float16": 11, "bfloat16": 12}
+_OPERATIONS = {"sum": 0, "product": 1, "min": 2, "max": 3}
+_PACKED = {"float32": "f", "float64": "d", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+           "uint64": "Q", "float16": "e"}
+
+
+def _wider(dtype, result):
+    """Whether the library itself takes sums of a type in another one."""
+    if dtype in ("float16", "bfloat16"):
+        return result == "float32"
+    if dtype == "float32":
+        return result == "float64"
+    if "int" not in dtype or "int" not in result or dtype.startswith("u") != result.startswith("u"):
+        return False
+    return _arrays.ITEM_BYTES[result] >= max(4, 2 * _arrays.ITEM_BYTES[dtype])
+
+
+def _packed(value, dtype):
+    """A number as memory of the host, of a type."""
+    try:
+        if dtype == "bfloat16":  # to the nearest, ties to even
+            bits = struct.unpack("I", struct.pack("f", value))[0]
+            rounded = bits if math.isnan(value) else bits + 0x7FFF + (bits >> 16 & 1)
+            return struct.pack("H", (rounded >> 16) & 0xFFFF)
+        return struct.pack(_PACKED[dtype], value)
+    except (struct.error, OverflowError, TypeError):
+        raise ValueError(f"antiphase: initial is {value!r}: expected a number that {dtype} holds") from None
+
+
+def _order_in_memory(view, strides):
+    """The axes from the outermost to the innermost if the array is densely packed in that order; else nothing."""
+    axes = sorted(range(len(view.shape)), key=lambda i: (-strides[i] if view.shape[i] > 1 else 0, i))
+    # Axes of one element may stand anywhere: their places in the order do not matter.
+    step = 1
+    for i in reversed([i for i in axes if view.shape[i] > 1]):
+        if strides[i] != step:
+            return None
+        step *= view.shape[i]
+    return axes
+
+
+def _name(dtype):
+    """The name of a type, however a library's user says it."""
+    if dtype is None or dtype in _TYPES:
+        return dtype
+    if isinstance(dtype, str):  # numpy's shorter names
+        try:
+            return sys.modules["numpy"].dtype(dtype).name
+        except (KeyError, TypeError):
+            return dtype
+    if isinstance(dtype, type):
+        made = getattr(dtype, "dtype", None)  # jax.numpy.float32
+        return made.name if hasattr(made, "name") else {float: "float64", int: "int64"}.get(dtype, dtype.__name__)
+    return getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+
+
+def _axis_of(axis, shape, name):
+    if not shape:
+        raise ValueError(f"antiphase: {name} of an array of shape (): expected at least one axis")
+    if not isinstance(axis, int) and not hasattr(axis, "__index__"):
+        raise TypeError(f"antiphase: axis is {axis!r}: expected an integer")
+    axis = axis.__index__()
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(f"antiphase: axis is {axis}, the array has shape {tuple(shape)}: expected {-len(shape)} to {len(shape) - 1}")
+    return axis % len(shape)
+
+
+class _Scan:
+    """One scan, as it is asked for."""
+
+    def __init__(self, name, op="sum", reverse=False, exclusive=False, by_key=None, heads=None, initial=None):
+        if op not in _OPERATIONS:
+            raise ValueError(f"antiphase: op is {op!r}: expected 'sum', 'product', 'min' or 'max'")
+        if by_key is not None and heads is not None:
+            raise ValueError("antiphase: by_key and heads are both given: expected one of them")
+        if initial is not None and not exclusive:
+            raise ValueError(f"antiphase: initial is {initial!r}: only an exclusive scan has one")
+        self.name, self.op, self.reverse, self.exclusive, self.initial = name, op, reverse, exclusive, initial
+        self.segments = by_key if by_key is not None else heads
+        self.segments_name = "by_key" if by_key is not None else "heads"
+
+    def run(self, x, axis, dtype, out):
+        kind = _arrays.common_kind([(n, y) for n, y in (("x", x), (self.segments_name, self.segments), ("out", out)) if y is not None])
+        arrays = [y for y in (x, self.segments, out) if y is not None]
+        if kind.is_torch and not kind.plain(*arrays):
+            from . import torch
+
+            return torch._scan(self, x, axis, _name(dtype), out)
+        return self.of_plain(kind, x, axis, dtype, out)
+
+    def of_plain(self, kind, x, axis, dtype, out):
+        if out is not None:
+            kind.require_writable(out)
+        view = kind.view(x)
+        axis = _axis_of(axis, view.shape, self.name)
+        of = kind.dtype_name(view.dtype)
+        if of not in _TYPES:
+            raise TypeError(f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; convert with {kind.conversion}")
+        to = _name(dtype) or of
+        if to not in _TYPES:
+            raise TypeError(f"antiphase: dtype is {to}: expected {', '.join(_TYPES)}")
+        if out is not None:
+            self._judge_out(kind, kind.view(out), view, to)
+        lines_of_rows = math.prod(view.shape) > view.shape[axis] and view.shape[axis] > 0
+        if to != of and not (self.op == "sum" and _wider(of, to) and not lines_of_rows):
+            x, of = kind.astype(x, to), to
+            view = kind.view(x)
+        keys = self._keys(kind, view)
+        order = _order_in_memory(view, _arrays.elements(kind, view, "x"))
+        if order is None:
+            x = kind.dense(x)
+            view, order = kind.view(x), list(range(len(view.shape)))
+        _arrays.require_aligned(view.pointer, _arrays.ITEM_BYTES[of], "x")
+        result, place = out, None
+        if out is not None:
+            place = kind.view(out)
+            strides = _arrays.elements(kind, place, "out")
+            if _order_in_memory(place, strides) != order or place.pointer % _arrays.ITEM_BYTES[to]:
+                result = None  # it is made elsewhere, then copied
+        if result is None:
+            shape = [view.shape[i] for i in order]
+            result = kind.permuted(made := kind.empty(x, tuple(shape), to), [order.index(i) for i in range(len(order))])
+            place = kind.view(made)
+        self._call(kind, view, place, keys, order, axis, of, to)
+        if out is not None and result is not out:
+            kind.assign(out, result)
+        return result if out is None else out
+
+    def _judge_out(self, kind, place, view, to):
+        if tuple(place.shape) != tuple(view.shape):
+            raise ValueError(f"antiphase: out has shape {tuple(place.shape)}: expected {tuple(view.shape)}, that of x")
+        if kind.dtype_name(place.dtype) != to:
+            raise TypeError(f"antiphase: out is {kind.dtype_name(place.dtype)}: expected {to}")
+        if place.device != view.device:
+            raise ValueError(f"antiphase: out is on device {place.device}, x on {view.device}: expected one device")
+
+    def _keys(self, kind, view):
+        """(pointer, type, what keeps the memory) of what tells segments apart."""
+        if self.segments is None:
+            return None
+        keys = kind.view(self.segments)
+        if len(view.shape) != 1 or tuple(keys.shape) != tuple(view.shape):
+            raise ValueError(f"antiphase: {self.name} of shape {tuple(view.shape)} with {self.segments_name} of shape {tuple(keys.shape)}: "
+                             "expected one axis, and as many as there are elements")
+        if keys.device != view.device:
+            raise ValueError(f"antiphase: {self.segments_name} is on device {keys.device}, x on {view.device}: expected one device")
+        of = kind.dtype_name(keys.dtype)
+        if self.segments_name == "heads" and of not in ("bool", "uint8", "int8"):
+            raise TypeError(f"antiphase: heads is {of}: expected bool, or integers of 8 bits")
+        if of == "bool":
+            of = "uint8"
+        if of not in _TYPES:
+            raise TypeError(f"antiphase: by_key is {of}: expected integers, float32, float64 or bool")
+        owner = self.segments
+        if _arrays.elements(kind, keys, self.segments_name) != (1,) and keys.shape[0] > 1:
+            owner = kind.dense(owner)
+            keys = kind.view(owner)
+        _arrays.require_aligned(keys.pointer, _arrays.ITEM_BYTES[of], self.segments_name)
+        return keys.pointer, _TYPES[of], owner, keys
+
+    def _call(self, kind, view, place, keys, order, axis, of, to):
+        if 0 in view.shape:
+            return
+        at = order.index(axis)
+        extents = [view.shape[i] for i in order]
+        device = kind.number_of(view.device)
+        args = _library.ScanArgs(size=ctypes.sizeof(_library.ScanArgs), device=device, type=_TYPES[of], input=view.pointer,
+                                 out=place.pointer, outer=math.prod(extents[:at]), length=extents[at], inner=math.prod(extents[at + 1:]),
+                                 operation=_OPERATIONS[self.op], kind=bool(self.exclusive), direction=bool(self.reverse),
+                                 result_type=_TYPES[to])
+        if self.initial is not None:
+            initial = ctypes.create_string_buffer(_packed(self.initial, to))
+            args.initial = ctypes.addressof(initial)
+        if keys is not None:
+            args.keys, args.key_type, args.segments = keys[0], keys[1], self.segments_name == "heads"
+        _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
+        _arrays.finish(kind, device)
+
+
+def scan(x, /, *, op="sum", axis=-1, reverse=False, exclusive=False, by_key=None, heads=None, initial=None, dtype=None, out=None):
+    """Running sums, products, minima or maxima along an axis: element i of the result is taken of x's elements up to the i-th.
+
+    op: 'sum', 'product', 'min' or 'max'. reverse: from the end. exclusive: of the elements before the i-th; the first is `initial`, or else
+    0 of sums, 1 of products, the type's largest number of minima, its lowest of maxima.
+    by_key: as many keys as x, which has one axis, has elements: a segment ends where the next key is another one, and each is scanned on
+    its own. heads: instead of keys, bools or bytes: a segment begins where one is not 0.
+    dtype: of result and sums (that of x): x is converted to it first where the library does not add up in it as it reads.
+    out: an array for the result, which may be x itself. On a GPU the work is queued on the library's current stream.
+
+    Elements are of float32, float64, float16, bfloat16, and integers of 8 to 64 bits. An array that is not densely packed is copied first.
+
+    Raises TypeError for other types, ValueError for what makes no sense, NotImplementedError where the device cannot do it. Nothing has
+    been changed then.
+    """
+    return _Scan("scan", op, reverse, exclusive, by_key, heads, initial).run(x, axis, dtype, out)
+
+
+def _default_type(kind, x, dtype, name):
+    """By the array API: sums of integers that are smaller than the default integer are taken in that."""
+    if dtype is not None:
+        return _name(dtype)
+    of = kind.about(x)[1]
+    if of not in _TYPES:
+        raise TypeError(f"antiphase: {name} of {of}: expected {', '.join(_TYPES)}; convert with {kind.conversion}")
+    if "int" not in of:
+        return of
+    widest = kind.widest(signed=not of.startswith("u"))
+    return widest if _arrays.ITEM_BYTES[widest] > _arrays.ITEM_BYTES[of] else of
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+    """The array API's cumulative_sum: running sums along an axis, which an array of one axis need not name.
+
+    dtype: by default x's, or for smaller integers the library's default integer. include_initial: a 0 before the first, so that there is
+    one element more along the axis. Types, devices and errors are those of scan().
+    """
+    kind = _arrays.kind_of(x, "x")
+    shape = kind.about(x)[0]
+    if axis is None:
+        if len(shape) != 1:
+            raise ValueError(f"antiphase: cumulative_sum of shape {shape}: expected an axis, only an array of one axis needs none")
+        axis = 0
+    axis = _axis_of(axis, shape, "cumulative_sum")
+    sums = _Scan("cumulative_sum").run(x, axis, _default_type(kind, x, dtype, "cumulative_sum"), None)
+    return kind.behind_zeros(sums, axis) if include_initial else sums
+
+
+def cumsum(x, /, axis=None, dtype=None, out=None):
+    """numpy's cumsum: running sums along an axis; without an axis, those of all elements in the order of rows.
+
+    Types, devices and errors are those of scan(); dtype is by default that of cumulative_sum().
+    """
+    kind = _arrays.kind_of(x, "x")
+    if axis is None:
+        x, axis = kind.flat(x), 0
+    return _Scan("cumsum").run(x, axis, _default_type(kind, x, dtype, "cumsum"), out)

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products for torch, under torch's names: differentiable, also under torch.compile, and of DTensors.
+
+    import antiphase.torch
+    y = antiphase.torch.linear(x, weight, bias)
+
+They take float32 tensors on CUDA devices, and on the CPU by the CPU executor, slowly. Work is queued on the current stream, in memory of
+torch's allocator, so that it may be captured into a CUDA graph. Results are the same bits in every run.
+"""
+import sys
+
+import torch
+import torch.autograd.forward_ad as _forward
+
+from . import _arrays, _products, _scans
+
+__all__ = ["Linear", "addmm", "baddbmm", "bmm", "linear", "matmul", "mm"]
+
+_kind = _arrays.kind_of(torch.empty(0), "a tensor")
+
+
+# ---- The operators, as torch knows them -------------------------------------------------------------------------------------------------
+
+_operators = torch.library.Library("antiphase", "DEF")
+# Operands may lie in any way: nobody needs to copy them for us.
+_TAGS = tuple(tag for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout")) if tag is not None)
+
+
+def _define(schema, compute, fake, setup, backward):
+    name = schema.partition("(")[0]
+    _operators.define(schema, tags=_TAGS)
+    for key in ("CPU", "CUDA"):
+        _operators.impl(name, compute, key)
+    torch.library.register_fake(f"antiphase::{name}", fake, lib=_operators)
+    torch.library.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
+    return getattr(torch.ops.antiphase, name).default
+
+
+def _refuse(name, tensors, why):
+    shapes = " and ".join(str(tuple(t.shape)) for t in tensors)
+    raise ValueError(f"antiphase: {name} of shapes {shapes}: {why}")
+
+
+def _judge(name, dimensions, *tensors):
+    """The last two, the factors, fit."""
+    a, b = tensors[-2:]
+    for t in tensors:
+        if t.dtype != torch.float32:
+            raise TypeError(f"antiphase: {name} of {' and '.join(_kind.dtype_name(u.dtype) for u in tensors)}: expected float32; "
+                            "convert with .float()")
+        if t.device != a.device:
+            raise ValueError(f"antiphase: {name} of tensors on {' and '.join(str(u.device) for u in tensors)}: expected one device")
+    if a.dim() != dimensions or b.dim() != dimensions:
+        _refuse(name, (a, b), f"expected {dimensions} axes each")
+    if a.shape[-1] != b.shape[-2]:
+        _refuse(name, (a, b), f"the last extent of the first is {a.shape[-1]}, the second to last of the second {b.shape[-2]}: they must agree")
+    if dimensions == 3 and a.shape[0] != b.shape[0]:
+        _refuse(name, (a, b), f"batches of {a.shape[0]} and {b.shape[0]}: they must agree")
+    return (*a.shape[:-1], b.shape[-1])
+
+
+def _judge_addend(name, added, shape):
+    if added.dim() > len(shape) or any(x not in (1, y) for x, y in zip(added.shape[::-1], shape[::-1])):
+        raise ValueError(f"antiphase: {name} adds shape {tuple(added.shape)} to {tuple(shape)}: expected one that can be broadcast to it")
+
+
+def _product(a, b):
+    return _products.quick_product(_kind, a, b)
+
+
+def _added(added, a, b, beta, alpha):
+    """beta added + alpha ab, in one call: a row that is added to all rows is a bias, all else is what C holds before."""
+    shape = (*a.shape[:-1], b.shape[-1])
+    if beta == 0:
+        return _products.product(_kind, a, b, None, None, alpha=alpha)
+    if alpha == 1 and beta == 1 and added.shape == shape[-1:]:
+        return _products.product(_kind, a, b, None, None, bias=added.contiguous())
+    before = added.expand(shape).clone(memory_format=torch.contiguous_format)
+    return _products.product(_kind, a, b, before, None, alpha=alpha, beta=beta)
+
+
+def _save_factors(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def _factors_gradients(grad, a, b, multiply, needed_a, needed_b):
+    return multiply(grad, b.mT) if needed_a else None, multiply(a.mT, grad) if needed_b else None
+
+
+def _product_backward(multiply):
+    def backward(ctx, grad):
+        return _factors_gradients(grad, *ctx.saved_tensors, multiply, *ctx.needs_input_grad)
+    return backward
+
+
+def _save_added(ctx, inputs, output):
+    added, a, b, ctx.beta, ctx.alpha = inputs if len(inputs) == 5 else (*inputs, 1.0, 1.0)
+    ctx.shape = added.shape
+    ctx.save_for_backward(a, b)
+
+
+def _added_backward(multiply):
+    def backward(ctx, grad):
+        needed, needed_a, needed_b = ctx.needs_input_grad[:3]
+        of_added = None
+        if needed:
+            of_added = grad.sum_to_size(ctx.shape)
+            of_added = of_added if ctx.beta == 1 else of_added * ctx.beta
+        scaled = grad if ctx.alpha == 1 or not (needed_a or needed_b) else grad * ctx.alpha
+        return of_added, *_factors_gradients(scaled, *ctx.saved_tensors, multiply, needed_a, needed_b), None, None
+    return backward
+
+
+def _fake_product(name, dimensions):
+    def fake(a, b):
+        return a.new_empty(_judge(name, dimensions, a, b))
+    return fake
+
+
+def _fake_added(name, dimensions):
+    def fake(added, a, b, beta=1.0, alpha=1.0):
+        shape = _judge(name, dimensions, added, a, b)
+        _judge_addend(name, added, shape)
+        return a.new_empty(shape)
+    return fake
+
+
+def _compute_product(name, dimensions):
+    def compute(a, b):
+        _judge(name, dimensions, a, b)
+        return _product(a, b)
+    return compute
+
+
+def _compute_added(name, dimensions):
+    def compute(added, a, b, beta=1.0, alpha=1.0):
+        _judge_addend(name, added, _judge(name, dimensions, added, a, b))
+        return _added(added, a, b, beta, alpha)
+    return compute
+
+
+def _define_pair(product, added, dimensions):
+    multiply = lambda a, b: getattr(torch.ops.antiphase, product).default(a, b)
+    return (_define(f"{product}(Tensor a, Tensor b) -> Tensor", _compute_product(product, dimensions), _fake_product(product, dimensions),
+                    _save_factors, _product_backward(multiply)),
+            _define(f"{added}(Tensor added, Tensor a, Tensor b, float beta=1.0, float alpha=1.0) -> Tensor", _compute_added(added, dimensions),
+                    _fake_added(added, dimensions), _save_added, _added_backward(multiply)))
+
+
+_mm, _addmm = _define_pair("mm", "addmm", 2)
+_bmm, _baddbmm = _define_pair("bmm", "baddbmm", 3)
+_add_mm, _add_bmm = _compute_added("addmm", 2), _compute_added("baddbmm", 3)
+
+
+# Sums along an axis: their gradient is the same scan from the other end.
+def _compute_sum(x, axis, reverse, exclusive):
+    return _scans.scan(x, axis=axis, reverse=reverse, exclusive=exclusive)
+
+
+def _save_sum(ctx, inputs, output):
+    _, ctx.axis, ctx.reverse, ctx.exclusive = inputs
+
+
+def _sum_backward(ctx, grad):
+    return _running_sum(grad.contiguous(), ctx.axis, not ctx.reverse, ctx.exclusive), None, None, None
+
+
+_running_sum = _define("running_sum(Tensor x, int axis, bool reverse, bool exclusive) -> Tensor", _compute_sum,
+                       lambda x, axis, reverse, exclusive: torch.empty_like(x), _save_sum, _sum_backward)
+
+
+# ---- The functions -----------------------------------------------------------------------------------------------------------------------
+
+
+def _given(result, out, tensors):
+    """The result in an out= that was asked for, by torch's rules."""
+    if out is None:
+        return result
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, out)):
+        raise ValueError("antiphase: out is given, and a tensor requires a gradient: expected one or the other")
+    if out.shape != result.shape or out.dtype != result.dtype or out.device != result.device:
+        raise ValueError(f"antiphase: out is {_kind.dtype_name(out.dtype)} of shape {tuple(out.shape)} on {out.device}: expected "
+                         f"{_kind.dtype_name(result.dtype)} of shape {tuple(result.shape)} on {result.device}")
+    return out.copy_(result)
+
+
+def _is_direct(*tensors):
+    """Whether the library may be called without torch's dispatcher, which also knows of automatic casts."""
+    return _kind.plain(*tensors) and all(t.dtype is torch.float32 for t in tensors)
+
+
+def _dispatched(operator, *tensors):
+    """An operator, after what torch's dispatcher does not see to."""
+    if not torch.compiler.is_compiling():
+        _learn_shardings()
+        # What has no gradient to go backward would lose its tangent without a word.
+        if _forward._current_level >= 0 and any(_forward.unpack_dual(t).tangent is not None for t in tensors):
+            raise NotImplementedError("antiphase: a tensor has a tangent, of forward-mode differentiation: only backward is known here")
+    return operator
+
+
+def mm(a, b):
+    """torch.mm: a of shape (m, k) times b of shape (k, n)."""
+    if _is_direct(a, b):
+        _judge("mm", 2, a, b)
+        return _product(a, b)
+    return _dispatched(_mm, a, b)(a, b)
+
+
+def bmm(a, b):
+    """torch.bmm: a of shape (batch, m, k) times b of shape (batch, k, n)."""
+    if _is_direct(a, b):
+        _judge("bmm", 3, a, b)
+        return _product(a, b)
+    return _dispatched(_bmm, a, b)(a, b)
+
+
+def addmm(input, a, b, *, beta=1, alpha=1):
+    """torch.addmm: beta input + alpha ab; input can be broadcast to (m, n), and is not read where beta is 0."""
+    how = _add_mm if _is_direct(input, a, b) else _dispatched(_addmm, input, a, b)
+    return how(input, a, b, float(beta), float(alpha))
+
+
+def baddbmm(input, a, b, *, beta=1, alpha=1):
+    """torch.baddbmm: beta input + alpha ab, of batches."""
+    how = _add_bmm if _is_direct(input, a, b) else _dispatched(_baddbmm, input, a, b)
+    return how(input, a, b, float(beta), float(alpha))
+
+
+def matmul(a, b):
+    """torch.matmul: (..., m, k) times (..., k, n), batches broadcast, tensors of one axis as a row and as a column."""
+    return _matmul(a, b, None, None)
+
+
+def linear(input, weight, bias=None):
+    """torch.nn.functional.linear: input of shape (..., in) times weight^T, weight of shape (out, in), plus bias of shape (out,). A weight of
+    shape (in,) is a column."""
+    if weight.dim() == 1:
+        result = matmul(input, weight)
+        return result if bias is None else result + bias
+    if weight.dim() != 2 or input.dim() == 0 or input.shape[-1] != weight.shape[1]:
+        _refuse("linear", (input, weight), "expected (..., in) and (out, in)")
+    rows = input.unsqueeze(0) if input.dim() == 1 else input.flatten(0, -2)
+    result = mm(rows, weight.t()) if bias is None else addmm(bias, rows, weight.t())
+    return result if input.dim() == 2 else result.reshape(*input.shape[:-1], weight.shape[0])
+
+
+class Linear(torch.nn.Linear):
+    """torch.nn.Linear whose products are computed by antiphase."""
+
+    def forward(self, input):
+        return linear(input, self.weight, self.bias)
+
+
+def _matmul(a, b, out, precision):
+    """matmul of any tensors; those that need no more than their elements go straight to the library."""
+    if _is_direct(a, b) if out is None else _is_direct(a, b, out):
+        return _products.product(_kind, a, b, out, precision) if out is not None or precision else _product(a, b)
+    if precision not in (None, "fp32"):
+        raise ValueError(f"antiphase: precision is {precision!r}, and a tensor requires a gradient or is traced: expected 'fp32'")
+    if a.dim() == 0 or b.dim() == 0:
+        _refuse("matmul", (a, b), "expected at least one axis each; numbers are multiplied by *")
+    if a.shape[-1] != b.shape[max(b.dim() - 2, 0)]:
+        _refuse("matmul", (a, b), f"the last extent of the first is {a.shape[-1]}, the {'second to last' if b.dim() > 1 else 'last'} of the "
+                f"second {b.shape[max(b.dim() - 2, 0)]}: they must agree")
+    left = a if a.dim() > 1 else a.unsqueeze(0)
+    right = b if b.dim() > 1 else b.unsqueeze(1)
+    if right.dim() == 2:  # the rows of all members are rows of one product
+        result = mm(left.flatten(0, -2), right).reshape(*left.shape[:-1], right.shape[-1])
+    else:
+        try:
+            batch = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        except RuntimeError:
+            _refuse("matmul", (a, b), f"batches of {tuple(left.shape[:-2])} and {tuple(right.shape[:-2])} do not fit: expected extents that "
+                    "are the same, or 1")
+        members = [t.expand(*batch, *t.shape[-2:]).flatten(0, -3) for t in (left, right)]
+        result = bmm(*members).reshape(*batch, left.shape[-2], right.shape[-1])
+    if b.dim() == 1:
+        result = result.squeeze(-1)
+    if a.dim() == 1:
+        result = result.squeeze(-1 if b.dim() == 1 else -2)
+    return _given(result, out, (a, b))
+
+
+def _scan(asked, x, axis, dtype, out):
+    """A scan of tensors of which more than their elements matters."""
+    if asked.op != "sum" or asked.segments is not None or asked.initial is not None:
+        raise TypeError(f"antiphase: {asked.name} of a tensor that requires a gradient, or is traced: only sums without segments and initial "
+                        "values have one; detach() it")
+    axis = _scans._axis_of(axis, x.shape, asked.name)
+    if dtype is not None and x.dtype != getattr(torch, dtype):
+        x = x.to(getattr(torch, dtype))
+    return _given(_dispatched(_running_sum, x)(x, axis, bool(asked.reverse), bool(asked.exclusive)), out, (x,))
+
+
+# ---- Automatic casts, and tensors that lie on several devices ----------------------------------------------------------------------------
+
+if hasattr(torch.library, "register_autocast"):  # under autocast, products are what they are without
+    for _name in ("mm", "addmm", "bmm", "baddbmm"):
+        for _device in ("cuda", "cpu"):
+            torch.library.register_autocast(f"antiphase::{_name}", _device, torch.float32, lib=_operators)
+
+
+_shardings_known = False
+
+
+def _learn_shardings():
+    """Tells DTensor how to divide these products, once it has been imported."""
+    global _shardings_known
+    if not _shardings_known and "torch.distributed.tensor" in sys.modules:
+        _shardings_known = True
+        _register_shardings()
+
+
+def _register_shardings():
+    """How DTensor divides these products: by rows, by columns, by members of a batch, and along k, of which the results are parts of sums."""
+    from torch.distributed.tensor import Partial, Replicate, Shard
+    from torch.distributed.tensor.experimental import register_sharding
+
+    def of_product(batched):
+        rows, inner = (1, 2) if batched else (0, 1)
+        whole = Replicate()
+        ways = [(whole, whole, whole), (Shard(rows), Shard(rows), whole), (Shard(inner), whole, Shard(inner)),
+                (Partial(), Shard(inner), Shard(rows)), (Partial(), Partial(), whole), (Partial(), whole, Partial())]
+        return [*ways, (Shard(0), Shard(0), Shard(0))] if batched else ways
+
+    def of_added(way, added, dimensions):
+        """How what is added is divided: as the result, but along axes where it is repeated."""
+        result = way[0]
+        if isinstance(result, Shard):
+            axis = result.dim - (dimensions - added.ndim)
+            return Shard(axis) if axis >= 0 and added.shape[axis] != 1 else Replicate()
+        return result
+
+    for product, added, batched in ((_mm, _addmm, False), (_bmm, _baddbmm, True)):
+        @register_sharding(product)
+        def _(a, b, batched=batched):
+            return [([result], [of_a, of_b]) for result, of_a, of_b in of_product(batched)]
+
+        @register_sharding(added)
+        def _(input, a, b, beta=1.0, alpha=1.0, batched=batched):
+            return [([way[0]], [of_added(way, input, 3 if batched else 2), *way[1:], None, None]) for way in of_product(batched)]
+
+
+_learn_shardings()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Python package share: what they need, inputs that depend on the position, the library's bound, refusals."""
+import importlib
+import re
+import sys
+import unittest
+
+SKIPPED = 77
+
+
+def need(name):
+    """A module that the tests cannot do without: they are skipped, with a line, where it is not."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        print(f"skipped: {name} cannot be imported by {sys.executable} ({error})")
+        sys.exit(SKIPPED)
+
+
+def pattern(numpy, *shape, seed=1):
+    """Odd numbers of float32 that no two places share the reason for: an index that is off by one changes the result."""
+    return numpy.random.default_rng([seed, *shape]).standard_normal(shape).astype("float32")
+
+
+def units_of(text):
+    """The bound that explain() tells: so many u of |A||B|."""
+    return float(re.search(r"^bound: ([\d.]+) u \|A\|\|B\|", text, re.MULTILINE)[1])
+
+
+class Case(unittest.TestCase):
+    def refused(self, error, words, call, *unchanged):
+        """Expects one sentence with all of `words`, and none of the arrays, which have tobytes(), changed."""
+        before = [bytes(x.tobytes()) for x in unchanged]
+        with self.assertRaises(error) as caught:
+            call()
+        said = str(caught.exception)
+        self.assertTrue(said.startswith("antiphase: "), said)
+        self.assertNotIn("\n", said)
+        for word in words:
+            self.assertIn(word, said)
+        self.assertEqual([bytes(x.tobytes()) for x in unchanged], before)
+
+    def assert_product(self, numpy, antiphase, found, a, b):
+        """Within the library's bound of the product in FP64, NaN nowhere."""
+        exact = numpy.matmul(a.astype("float64"), b.astype("float64"))
+        self.assertEqual(tuple(found.shape), exact.shape)
+        found = numpy.asarray(found)
+        self.assertEqual(found.dtype, numpy.float32)
+        if exact.size == 0 or a.shape[-1] == 0:
+            self.assertFalse(found.any())
+            return
+        units = units_of(antiphase.explain(a, b))
+        most = numpy.matmul(abs(a).astype("float64"), abs(b).astype("float64")) * units * 2.0**-24 + 2.0**-149
+        self.assertTrue((abs(found - exact) <= most).all(), f"{a.shape} x {b.shape}: off by {abs(found - exact).max()}, bound {most.max()}")
+
+
+class CountingRunner(unittest.TextTestRunner):
+    """Running no test is a failure."""
+
+    def run(self, suite):
+        result = super().run(suite)
+        if result.testsRun == 0:
+            sys.exit("no test has this name")
+        return result
+
+
+def main():
+    unittest.main(testRunner=CountingRunner)

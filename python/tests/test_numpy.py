@@ -1,0 +1,485 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase on NumPy arrays, by the CPU executor; and on arrays that only speak DLPack or __cuda_array_interface__."""
+import ctypes
+import itertools
+import sys
+import threading
+import unittest.mock
+
+import support
+
+numpy = support.need("numpy")
+import antiphase
+import cupy_stand_in
+from antiphase import _arrays, _dlpack
+
+A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
+
+
+class Products(support.Case):
+    def assert_right(self, a, b):
+        found = antiphase.matmul(a, b)
+        self.assertIs(type(found), numpy.ndarray)
+        self.assert_product(numpy, antiphase, found, a, b)
+
+    def test_shapes_are_those_of_numpy(self):
+        for a, b in (((3, 5), (5, 7)), ((5,), (5, 7)), ((3, 5), (5,)), ((5,), (5,)), ((1, 1), (1, 1)), ((1, 5), (5, 1)), ((2, 3, 5), (5, 4)),
+                     ((2, 3, 5), (2, 5, 4)), ((2, 3, 5), (5,)), ((5,), (2, 5, 4)), ((2, 1, 3, 5), (4, 5, 6)), ((3, 5), (2, 4, 5, 6)),
+                     ((4, 2, 3, 5), (4, 1, 5, 2)), ((3, 1, 2, 3, 4), (3, 5, 1, 4, 2)), ((1, 2, 3), (7, 3, 2)), ((0, 5), (5, 3)),
+                     ((3, 0), (0, 4)), ((0,), (0,)), ((0, 3, 5), (5, 4)), ((2, 3, 0), (0, 4)), ((4, 0, 3), (1, 3, 2))):
+            with self.subTest(a=a, b=b):
+                self.assert_right(A(*a), A(*b, seed=2))
+
+    def test_operands_may_lie_in_any_way(self):
+        whole = A(6, 7, 22, 26)
+        ways = {"rows": lambda x, m, k: x[0, 0, :m, :k], "transposed": lambda x, m, k: x[0, 0, :k, :m].T,
+                "backwards": lambda x, m, k: x[0, 1, :m, :k][::-1, ::-1], "every third": lambda x, m, k: x[1, 0, : 3 * m : 3, : 2 * k : 2],
+                "repeated row": lambda x, m, k: numpy.broadcast_to(x[0, 0, 0, :k], (m, k)),
+                "repeated column": lambda x, m, k: numpy.broadcast_to(x[0, 0, :m, :1], (m, k)),
+                "one number": lambda x, m, k: numpy.broadcast_to(x[0, 0, 3, 3], (m, k)),
+                "fortran": lambda x, m, k: numpy.asfortranarray(x[2, 1, :m, :k])}
+        for (of_a, a), (of_b, b) in itertools.product(ways.items(), ways.items()):
+            with self.subTest(a=of_a, b=of_b):
+                self.assert_right(a(whole, 5, 7), b(whole, 7, 3))
+
+    def test_one_number_repeated_along_an_axis(self):
+        """The library takes two strides of 0 for densely packed rows."""
+        x = A(9)
+        for a, b in (((6, 1), (1, 4)), ((1, 6), (6, 1)), ((1, 1), (1, 5)), ((6, 1), (1, 1))):
+            self.assert_right(numpy.broadcast_to(x[3], a), numpy.broadcast_to(x[5], b))
+            self.assert_right(numpy.broadcast_to(x[3], (3, *a)), A(*b))
+            self.assert_right(A(*a), numpy.broadcast_to(x[5], (3, *b)))
+
+    def test_batches_may_lie_in_any_way(self):
+        x, y = A(4, 3, 6, 5), A(4, 3, 5, 2, seed=2)
+        for a, b in ((x.transpose(1, 0, 2, 3), y.transpose(1, 0, 2, 3)), (x[::-1, ::2], y[::2, 1:2][[0, 1, 0, 1]]), (x.transpose(2, 0, 1, 3), y[0, 0]),
+                     (numpy.broadcast_to(x[0], (5, 3, 6, 5)), y[0]), (x[0, 0], y.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2)),
+                     (x[0, 0, 0], y), (numpy.broadcast_to(x[0, 0, 0, 0], (3, 2, 5)), y[0])):
+            with self.subTest(a=a.strides, b=b.strides):
+                self.assert_right(a, b)
+
+    def test_a_repeated_member_is_not_copied(self):
+        """One matrix as a batch of 2^30 of them would take 8 GB: what explain() tells of it takes none."""
+        many = numpy.broadcast_to(A(1, 2), (1 << 30, 1, 2))
+        self.assertIn("bound:", antiphase.explain(many, A(2, 1)))
+
+    def test_rows_of_a_batch_with_one_b_are_one_product(self):
+        self.assertEqual(antiphase.explain(A(8, 16, 32), A(32, 24)), antiphase.explain(A(128, 32), A(32, 24)))
+
+    def test_out(self):
+        a, b = A(5, 7), A(7, 3, seed=2)
+        big = numpy.full((12, 13), 77, "float32")
+        for name, out in (("dense", numpy.empty((5, 3), "float32")), ("every second", big[:10:2, :9:3]), ("transposed", numpy.empty((3, 5), "float32").T),
+                          ("backwards", numpy.empty((5, 3), "float32")[::-1, ::-1])):
+            with self.subTest(name):
+                self.assertIs(antiphase.matmul(a, b, out=out), out)
+                self.assert_product(numpy, antiphase, out, a, b)
+        self.assertEqual((big == 77).sum(), 12 * 13 - 15)
+        batches = numpy.full((2, 4, 3, 6), 77, "float32").transpose(1, 0, 3, 2)
+        x, y = A(2, 6, 5), A(4, 1, 5, 3, seed=3)
+        self.assertIs(antiphase.matmul(x, y, out=batches), batches)
+        self.assert_product(numpy, antiphase, batches, x, y)
+
+    def test_precision(self):
+        a, b = A(33, 130), A(130, 17, seed=2)
+        self.assertIn("precision fp32", antiphase.explain(a, b))
+        self.assertEqual(antiphase.explain(a, b, precision="fp32"), antiphase.explain(a, b))
+        self.assertIn("precision strict", antiphase.explain(a, b, precision="strict"))
+        strict = antiphase.matmul(a, b, precision="strict")
+        self.assertFalse((strict == antiphase.matmul(a, b)).all())
+        exact = a.astype("float64") @ b.astype("float64")
+        self.assertTrue((abs(strict - exact) <= 130 * 2.0**-24 * (abs(a).astype("float64") @ abs(b))).all())
+
+    def test_infinities_and_nan(self):
+        a, b = A(4, 6), A(6, 5, seed=2)
+        a[1, 2], a[2, 3] = numpy.inf, numpy.nan
+        b[2, 4] = 0
+        found, exact = antiphase.matmul(a, b), a.astype("float64") @ b.astype("float64")
+        self.assertTrue((numpy.isnan(found) == numpy.isnan(exact)).all() and (numpy.isposinf(found) == numpy.isposinf(exact)).all())
+        self.assertTrue(numpy.isnan(found[1, 4]) and numpy.isnan(found[2]).all() and numpy.isfinite(found[[0, 3]]).all())
+
+    def test_the_same_bits_in_every_run_and_thread(self):
+        a, b = A(3, 21, 40), A(40, 19, seed=2)
+        first = antiphase.matmul(a, b).tobytes()
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(antiphase.matmul(a, b).tobytes())) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [first] * 4)
+
+    def test_threads_with_different_addresses_do_not_mix(self):
+        """They share what has been prepared for a shape, but no addresses."""
+        pairs = [(A(9, 31, seed=i), A(31, 8, seed=50 + i)) for i in range(8)]
+        expected = [antiphase.matmul(a, b).tobytes() for a, b in pairs]
+        wrong = []
+
+        def work(i):
+            for _ in range(20):
+                if antiphase.matmul(*pairs[i]).tobytes() != expected[i]:
+                    wrong.append(i)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_what_makes_no_sense(self):
+        a, b, out = A(3, 4), A(4, 5, seed=2), numpy.full((3, 5), 7, "float32")
+        m = antiphase.matmul
+        double, half, complex_ = a.astype("float64"), a.astype("float16"), a.astype("complex64")
+        swapped = a.astype(">f4")
+        frozen = out.copy()
+        frozen.flags.writeable = False
+        odd = numpy.zeros(3 * 4 * 4 + 1, "int8")[1:].view("float32").reshape(3, 4)
+        gaps = numpy.zeros((3, 4), numpy.dtype([("x", "float32"), ("y", "int16")]))["x"]
+        masked = numpy.ma.masked_array(a, a > 0)
+        repeated = numpy.lib.stride_tricks.as_strided(numpy.zeros(5, "float32"), (3, 5), (0, 4))
+        for error, words, call in (
+                (ValueError, ["(3, 4)", "(5, 6)", "is 4", "5", "must agree"], lambda: m(a, A(5, 6), out=out)),
+                (ValueError, ["(3,)", "(4, 5)", "must agree"], lambda: m(A(3), b)),
+                (ValueError, ["(3, 4)", "(5,)", "the last of the second"], lambda: m(a, A(5))),
+                (ValueError, ["(2, 3, 4)", "(3, 4, 5)", "(2,) and (3,) do not fit"], lambda: m(A(2, 3, 4), A(3, 4, 5), out=out)),
+                (ValueError, ["()", "(4, 5)", "at least one axis"], lambda: m(numpy.array(2, "float32"), b)),
+                (TypeError, ["float64 and float32", "expected float32", ".astype('float32')"], lambda: m(double, b, out=out)),
+                (TypeError, ["float32 and float16", "expected float32"], lambda: m(A(5, 4), half.T)),
+                (TypeError, ["int64"], lambda: m(a, numpy.ones((4, 5), "int64"))), (TypeError, ["complex64"], lambda: m(complex_, b)),
+                (TypeError, ["bool"], lambda: m(a > 0, b)), (TypeError, ["other byte order"], lambda: m(swapped, b)),
+                (TypeError, ["list", "numpy.asarray"], lambda: m([[1.0]], b)), (TypeError, ["second operand is a builtins.float"], lambda: m(a, 2.0)),
+                (TypeError, ["MaskedArray"], lambda: m(masked, b)), (TypeError, ["out is a builtins.list"], lambda: m(a, b, out=[])),
+                (ValueError, ["out has shape (3, 4)", "(3, 5)"], lambda: m(a, b, out=a)),
+                (ValueError, ["out has shape (5,)", "(3, 5)"], lambda: m(a, b, out=numpy.zeros(5, "float32"))),
+                (TypeError, ["out is float64"], lambda: m(a, b, out=numpy.zeros((3, 5)))), (ValueError, ["read-only"], lambda: m(a, b, out=frozen)),
+                (ValueError, ["overlap"], lambda: m(out, A(5, 5), out=out)),
+                (ValueError, ["overlap"], lambda: m(a, b, out=repeated)),
+                (ValueError, ["'double'", "'fp32' or 'strict'"], lambda: m(a, b, precision="double")),
+                (ValueError, ["first operand is at address", "multiple of 4"], lambda: m(odd, b)),
+                (ValueError, ["strides of", "multiples of 4"], lambda: m(gaps, b))):
+            with self.subTest(words):
+                self.refused(error, words, call, a, b, out, frozen)
+
+    def test_memory_that_a_call_takes(self):
+        """As torch and CuPy are asked for it, of shapes whose addresses are not known yet."""
+        kind, taken = _arrays.kind_of(A(1), ""), []
+        for a, b in ((A(64, 64), A(64, 64)), (A(3, 40, 50)[::-1], A(3, 50, 60)), (A(300, 200), A(100, 200).T), (A(900, 300), A(300, 800))):
+            plan = antiphase._products._planned(kind, kind.view(a), kind.view(b), None, None)
+            found = antiphase._products._aligned_workspace(plan.calls[0][0])
+            told = int(antiphase.explain(a, b).partition(" bytes of workspace")[0].split()[-1])
+            self.assertGreaterEqual(found, told)
+            self.assertEqual(found > 0, told > 0)
+            taken.append(found)
+        self.assertTrue(any(taken) and not all(taken), taken)
+
+    def test_out_of_several_calls_is_apart(self):
+        """Each call of the library sees its own part only."""
+        x = A(3, 1, 2, 4, 4)
+        y = A(5, 1, 4, 4, seed=2)
+        out = numpy.full((3, 5, 2, 4, 4), 7, "float32")
+        shared = out[:, :1]
+        kind = _arrays.kind_of(x, "")
+        self.assertGreater(len(antiphase._products._planned(kind, kind.view(x), kind.view(y), None, None).calls), 1)
+        self.refused(ValueError, ["shares memory"], lambda: antiphase.matmul(shared, y, out=out), out, y)
+        doubled = numpy.lib.stride_tricks.as_strided(numpy.zeros(400, "float32"), out.shape, (64, 0, 320, 16, 4))
+        self.refused(ValueError, ["places of their own"], lambda: antiphase.matmul(x, y, out=doubled), doubled)
+
+
+class Scans(support.Case):
+    def assert_same(self, found, expected, near=False):
+        self.assertEqual((found.dtype, found.shape), (expected.dtype, expected.shape))
+        if near:
+            numpy.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-5)
+        else:
+            numpy.testing.assert_array_equal(found, expected)
+
+    def test_sums_along_every_axis(self):
+        x = A(3, 4, 5)
+        for axis in (0, 1, 2, -1, -3):
+            self.assert_same(antiphase.cumulative_sum(x, axis=axis), numpy.cumsum(x, axis), near=True)
+            self.assert_same(antiphase.cumsum(x, axis), numpy.cumsum(x, axis), near=True)
+        self.assert_same(antiphase.cumsum(x), numpy.cumsum(x), near=True)
+        self.assert_same(antiphase.cumulative_sum(x[0, 0]), numpy.cumsum(x[0, 0]), near=True)
+
+    def test_types(self):
+        """By the array API, sums of smaller integers are taken in the default one."""
+        for name in ("float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+            for shape in ((11,), (3, 7)):
+                x = (numpy.arange(numpy.prod(shape)) * 5 % 13).reshape(shape).astype(name)
+                with self.subTest(name, shape=shape):
+                    self.assert_same(antiphase.cumulative_sum(x, axis=-1), numpy.cumulative_sum(x, axis=-1))
+                    self.assert_same(antiphase.scan(x), numpy.cumsum(x, -1, dtype=name))
+        x = numpy.full((2, 300), 2048, "float16") + numpy.arange(300).astype("float16") % 2
+        for one in (x, x[0], x.T):
+            self.assert_same(antiphase.cumulative_sum(one, axis=0, dtype="float32"), numpy.cumsum(one, 0, dtype="float32"))
+            self.assert_same(antiphase.scan(one, axis=0, dtype=numpy.float64), numpy.cumsum(one, 0, dtype="float64"))
+        for name in ("float32", "f4", numpy.float32, numpy.dtype("float32"), numpy.dtype("<f4")):
+            self.assert_same(antiphase.scan(x, dtype=name), numpy.cumsum(x, 1, dtype="float32"))
+        self.assert_same(antiphase.scan(numpy.array([3, -1, 2], "int8"), dtype="float32"), numpy.array([3, 2, 4], "float32"))
+        self.assert_same(antiphase.scan(numpy.array([200, 100], "uint8")), numpy.array([200, 44], "uint8"))
+
+    def test_initial_zero(self):
+        x = numpy.arange(24, dtype="int32").reshape(2, 3, 4)
+        for axis in range(3):
+            self.assert_same(antiphase.cumulative_sum(x, axis=axis, include_initial=True), numpy.cumulative_sum(x, axis=axis, include_initial=True))
+        self.assert_same(antiphase.cumulative_sum(A(5), include_initial=True)[:1], numpy.zeros(1, "float32"))
+
+    def test_operations_directions_and_kinds(self):
+        x = (numpy.arange(60) * 7 % 11 - 5).astype("int32").reshape(3, 4, 5)
+        functions = {"sum": numpy.add, "product": numpy.multiply, "min": numpy.minimum, "max": numpy.maximum}
+        ends = {"sum": 0, "product": 1, "min": numpy.iinfo("int32").max, "max": numpy.iinfo("int32").min}
+        for (op, function), axis, reverse in itertools.product(functions.items(), range(3), (False, True)):
+            with self.subTest(op, axis=axis, reverse=reverse):
+                turned = numpy.flip(x, axis) if reverse else x
+                inclusive = function.accumulate(turned, axis, dtype="int32")
+                self.assert_same(antiphase.scan(x, op=op, axis=axis, reverse=reverse), numpy.flip(inclusive, axis) if reverse else inclusive)
+                before = numpy.roll(inclusive, 1, axis)
+                numpy.moveaxis(before, axis, 0)[0] = ends[op]
+                self.assert_same(antiphase.scan(x, op=op, axis=axis, reverse=reverse, exclusive=True), numpy.flip(before, axis) if reverse else before)
+        self.assert_same(antiphase.scan(x[0, 0], exclusive=True, initial=7), 7 + numpy.cumsum(x[0, 0], dtype="int32") - x[0, 0])
+        self.assert_same(antiphase.scan(A(3).astype("float16"), exclusive=True, initial=0.25)[:1], numpy.array([0.25], "float16"))
+
+    def test_segments(self):
+        x = numpy.arange(1, 10, dtype="float32")
+        keys = numpy.array([4, 4, 1, 1, 1, 4, 0, 0, 0])
+        heads = numpy.array([0, 0, 1, 0, 0, 1, 1, 0, 0], bool)
+        expected = numpy.array([1, 3, 3, 7, 12, 6, 7, 15, 24], "float32")
+        for kind in ("int64", "int8", "uint16", "float64"):
+            self.assert_same(antiphase.scan(x, by_key=keys.astype(kind)), expected)
+        self.assert_same(antiphase.scan(x, heads=heads), expected)
+        self.assert_same(antiphase.scan(x, heads=heads.astype("uint8")), expected)
+        self.assert_same(antiphase.scan(x, by_key=heads), numpy.array([1, 3, 3, 4, 9, 6, 13, 8, 17], "float32"))
+        self.assert_same(antiphase.scan(x, by_key=numpy.repeat(keys, 2)[::2], reverse=True, op="max"), numpy.array([2, 2, 5, 5, 5, 6, 9, 9, 9], "float32"))
+
+    def test_arrays_may_lie_in_any_way(self):
+        x = A(4, 5, 6)
+        for name, y in (("transposed", x.transpose(2, 0, 1)), ("backwards", x[::-1]), ("every second", x[:, ::2]),
+                        ("fortran", numpy.asfortranarray(x)), ("repeated", numpy.broadcast_to(x[0], (3, 5, 6))),
+                        ("one wide", x[:, :1].transpose(1, 2, 0)), ("empty", x[:0])):
+            for axis in range(3):
+                with self.subTest(name, axis=axis):
+                    before = y.copy()
+                    self.assert_same(antiphase.scan(y, axis=axis), numpy.cumsum(y, axis), near=True)
+                    self.assert_same(y, before)
+        turned = x.transpose(2, 0, 1)  # densely packed in another order: scanned in that order, not copied
+        self.assertEqual(antiphase.scan(turned, axis=1).strides, turned.strides)
+
+    def test_out(self):
+        x = A(3, 5)
+        expected = numpy.cumsum(x, 0)
+        for name, out in (("dense", numpy.empty((3, 5), "float32")), ("gaps", numpy.empty((3, 10), "float32")[:, ::2]),
+                          ("fortran", numpy.empty((5, 3), "float32").T), ("itself", x)):
+            with self.subTest(name):
+                self.assertIs(antiphase.cumsum(x, 0, out=out), out)
+                self.assert_same(out, expected, near=True)
+
+    def test_what_makes_no_sense(self):
+        x, out = A(3, 4), numpy.full((3, 4), 7, "float32")
+        s = antiphase.scan
+        for error, words, call in (
+                (ValueError, ["axis is 2", "(3, 4)", "-2 to 1"], lambda: s(x, axis=2, out=out)), (TypeError, ["axis is 1.5"], lambda: s(x, axis=1.5)),
+                (ValueError, ["shape ()"], lambda: s(numpy.array(1, "float32"))),
+                (ValueError, ["op is 'mean'", "'product'"], lambda: s(x, op="mean", out=out)),
+                (ValueError, ["(3, 4)", "expected an axis"], lambda: antiphase.cumulative_sum(x)),
+                (TypeError, ["complex64", "float32"], lambda: s(x.astype("complex64"))),
+                (TypeError, ["bool"], lambda: antiphase.cumulative_sum(x > 0, axis=0)),
+                (TypeError, ["dtype is int7"], lambda: s(x, dtype="int7", out=out)),
+                (TypeError, ["dtype is complex64"], lambda: s(x, dtype="complex64", out=out)),
+                (ValueError, ["out has shape (4,)", "(3, 4)"], lambda: s(x, out=numpy.zeros(4, "float32"))),
+                (TypeError, ["out is float64", "float32"], lambda: s(x, out=numpy.zeros((3, 4)))),
+                (ValueError, ["initial is 3", "exclusive"], lambda: s(x, initial=3, out=out)),
+                (ValueError, ["initial is 300", "uint8"], lambda: s(numpy.zeros(3, "uint8"), exclusive=True, initial=300)),
+                (ValueError, ["initial is 'a'", "float32"], lambda: s(x, exclusive=True, initial="a", out=out)),
+                (ValueError, ["by_key and heads"], lambda: s(x[0], by_key=x[0], heads=x[0])),
+                (ValueError, ["(3, 4)", "by_key", "one axis"], lambda: s(x, by_key=x, out=out)),
+                (ValueError, ["(4,)", "(3,)"], lambda: s(x[0], by_key=numpy.zeros(3, "int32"))),
+                (TypeError, ["heads is int32"], lambda: s(x[0], heads=numpy.zeros(4, "int32"))),
+                (TypeError, ["by_key is complex64"], lambda: s(x[0], by_key=x[0].astype("complex64"))),
+                (ValueError, ["keys is f16"], lambda: s(x[0], by_key=x[0].astype("float16"))),
+                (ValueError, ["overlap"], lambda: s(x.reshape(-1)[1:], out=x.reshape(-1)[:-1]))):
+            with self.subTest(words):
+                self.refused(error, words, call, x, out)
+
+
+class Wrapped:
+    """An array of a library that antiphase does not know, by DLPack. `version`: which the library speaks."""
+
+    def __init__(self, array, version=(1, 0), namespace=None):
+        self.array, self.version, self.shape, self.dtype, self.device = array, version, array.shape, array.dtype, "cpu"
+        if namespace:
+            self.__array_namespace__ = lambda: namespace
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **how):
+        if self.version is None and how:
+            raise TypeError("this library is older than versions")
+        return self.array.__dlpack__(**how)
+
+
+class Namespace:
+    """Of such a library: how its arrays are made."""
+
+    float32, int64 = "float32", "int64"
+
+    def empty(self, shape, dtype, device):
+        assert device == "cpu"
+        return Wrapped(numpy.full(shape, 77, dtype), namespace=self)
+
+    def reshape(self, x, shape):
+        return Wrapped(x.array.reshape(shape), namespace=self)
+
+    def permute_dims(self, x, axes):
+        return Wrapped(x.array.transpose(axes), namespace=self)
+
+
+class Foreign(support.Case):
+    def test_products_by_dlpack(self):
+        a, b = A(2, 3, 5), A(7, 5, seed=2).T
+        for version in ((1, 0), None):
+            x, y = (Wrapped(v, version, Namespace()) for v in (a, b))
+            found = antiphase.matmul(x, y)
+            self.assertIs(type(found), Wrapped)
+            self.assert_product(numpy, antiphase, found.array, a, b)
+            out = Wrapped(numpy.zeros((2, 3, 7), "float32"), version)
+            self.assertIs(antiphase.matmul(x, y, out=out), out)
+            self.assert_product(numpy, antiphase, out.array, a, b)
+
+    def test_scans_by_dlpack(self):
+        x = numpy.arange(24, dtype="int16").reshape(2, 3, 4)
+        for y in (x, x.transpose(2, 0, 1)):
+            numpy.testing.assert_array_equal(antiphase.scan(Wrapped(y.astype("int64"), namespace=Namespace()), axis=1).array, y.cumsum(1))
+            numpy.testing.assert_array_equal(antiphase.cumulative_sum(Wrapped(y[0, 0].copy(), namespace=Namespace())).array, y[0, 0].cumsum())
+            self.refused(TypeError, ["bool"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
+        self.refused(ValueError, ["Wrapped", "copy it"], lambda: antiphase.scan(Wrapped(x[:, ::2], namespace=Namespace()), axis=0))
+        flat = antiphase.cumsum(Wrapped(A(3, 4), namespace=Namespace()))
+        numpy.testing.assert_allclose(flat.array, A(3, 4).cumsum(), rtol=1e-5, atol=1e-5)
+
+    def test_a_result_cannot_be_made(self):
+        x = Wrapped(A(3, 3))
+        self.refused(TypeError, ["Wrapped", "__array_namespace__", "out="], lambda: antiphase.matmul(x, x))
+
+    def test_libraries_are_not_mixed(self):
+        self.refused(TypeError, ["Wrapped", "numpy.ndarray", "one library"], lambda: antiphase.matmul(Wrapped(A(3, 3)), A(3, 3)))
+
+    def test_read_only_results(self):
+        frozen = A(3, 3)
+        frozen.flags.writeable = False
+        x = Wrapped(A(3, 3, seed=2))
+        self.refused(ValueError, ["read-only"], lambda: antiphase.matmul(x, x, out=Wrapped(frozen)), frozen)
+
+    def capsule(self, versioned, **set_to):
+        """A capsule of three by two elements in columns, of memory that begins 8 bytes before them."""
+        self.memory = (ctypes.c_float * 8)(*range(8))
+        self.shape, self.strides = (ctypes.c_int64 * 2)(3, 2), (ctypes.c_int64 * 2)(1, 3)
+        tensor = _dlpack._Tensor(ctypes.addressof(self.memory), _dlpack._Device(1, 0), 2, _dlpack._Type(2, 32, 1),
+                                 self.shape, self.strides, 8)
+        for name, value in set_to.items():
+            if hasattr(tensor, name):
+                setattr(tensor, name, value)
+        self.managed = tensor
+        name = b"dltensor"
+        if versioned:
+            name = b"dltensor_versioned"
+            self.managed = _dlpack._Versioned(major=set_to.get("major", 1), minor=1, flags=set_to.get("flags", 0), tensor=tensor)
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        self.name = set_to.get("name", name)
+        return make(ctypes.addressof(self.managed), self.name, None)
+
+    def test_capsules(self):
+        for versioned in (False, True):
+            pointer, *rest = _dlpack.read(self.capsule(versioned))
+            self.assertEqual(pointer, ctypes.addressof(self.memory) + 8)
+            self.assertEqual(rest, [(3, 2), (1, 3), "float32", True])
+        self.assertEqual(_dlpack.read(self.capsule(True, strides=None))[2], (2, 1))
+        for type_, name in (((2, 64, 1), "float64"), ((4, 16, 1), "bfloat16"), ((0, 8, 1), "int8"), ((1, 32, 1), "uint32"), ((6, 8, 1), "bool"),
+                            ((2, 32, 4), "float32x4"), ((9, 8, 1), "code 9 of 8")):
+            self.assertEqual(_dlpack.read(self.capsule(True, dtype=_dlpack._Type(*type_)))[3], name)
+        for flags in (1, 2, 3):
+            self.assertFalse(_dlpack.read(self.capsule(True, flags=flags))[4])
+        with self.assertRaisesRegex(BufferError, "DLPack 2.1"):
+            _dlpack.read(self.capsule(True, major=2))
+        with self.assertRaisesRegex(BufferError, "no capsule that is unused"):
+            _dlpack.read(self.capsule(False, name=b"used_dltensor"))
+
+    def test_memory_of_other_devices(self):
+        class Elsewhere(Wrapped):
+            def __dlpack_device__(self):
+                return (8, 0)
+        self.refused(TypeError, ["DLPack device 8"], lambda: antiphase.matmul(Elsewhere(A(3, 3)), Elsewhere(A(3, 3))))
+
+    def test_cuda_array_interface(self):
+        class Device:
+            def __init__(self, **about):
+                self.__cuda_array_interface__ = {"shape": (3, 4), "typestr": "<f4", "data": (4096, False), "version": 3} | about
+        kind = _arrays.kind_of(Device(), "x")
+        self.assertEqual(kind.view(Device())[:4], (4096, (3, 4), (4, 1), "float32"))
+        self.assertEqual(kind.view(Device(strides=(4, 12), typestr="<i4"))[1:4], ((3, 4), (1, 3), "int32"))
+        self.refused(ValueError, ["multiples of 4"], lambda: kind.view(Device(strides=(6, 2))))
+        self.refused(ValueError, ["read-only"], lambda: kind.require_writable(Device(data=(4096, True))))
+        self.refused(TypeError, ["float64"], lambda: antiphase.matmul(Device(typestr="<f8"), Device(), out=Device()))
+        self.refused(TypeError, ["other byte order"], lambda: antiphase.matmul(Device(typestr=">f4"), Device(), out=Device()))
+        self.refused(ValueError, ["(3, 4)", "must agree"], lambda: antiphase.matmul(Device(), Device(), out=Device()))
+
+
+class Cupy(support.Case):
+    """Over the stand-in for CuPy, whose device 1 is the CPU executor: what is queued there takes CuPy's memory, and nobody waits."""
+
+    def setUp(self):
+        def call(function):
+            def on_the_cpu(address, stream):
+                args = (antiphase._library.SgemmArgs if function is sgemm else antiphase._library.ScanArgs).from_address(address)
+                self.assertEqual(args.device, 1)
+                args.device = antiphase._library.CPU
+                return function(address, stream)
+            return on_the_cpu
+        sgemm, scan, told = antiphase._library.sgemm, antiphase._library.scan, antiphase._library.workspace_bytes
+
+        def asked(args):
+            args.device = antiphase._library.CPU
+            try:
+                return told(args)
+            finally:
+                args.device = 1
+        instead = {"sgemm": call(sgemm), "scan": call(scan), "workspace_bytes": asked, "synchronize_stream": lambda *_: self.fail("it waited")}
+        for patch in (unittest.mock.patch.dict(sys.modules, cupy=cupy_stand_in.module()), unittest.mock.patch.multiple(antiphase._library, **instead)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        cupy_stand_in.allocated.clear()
+
+    def on_1(self, array):
+        return cupy_stand_in.ndarray(array, 1)
+
+    def test_products(self):
+        a, b = A(150, 300), A(140, 300, seed=2).T
+        found = antiphase.matmul(self.on_1(a), self.on_1(b))
+        self.assertIs(type(found), cupy_stand_in.ndarray)
+        self.assertEqual((found.device.id, cupy_stand_in.Device.current), (1, 0))
+        self.assert_product(numpy, antiphase, found.array, a, b)
+        self.assertEqual([device for device, _ in cupy_stand_in.allocated], [1])
+        out = self.on_1(numpy.zeros((150, 140), "float32"))
+        self.assertIs(antiphase.matmul(self.on_1(a), self.on_1(b), out=out), out)
+        numpy.testing.assert_array_equal(out.array, found.array)
+        repeated = numpy.broadcast_to(numpy.float32(3), (150, 300))
+        numpy.testing.assert_allclose(antiphase.matmul(self.on_1(repeated), self.on_1(b)).array, repeated @ b, rtol=1e-5, atol=1e-4)
+        self.refused(TypeError, ["cupy_stand_in.ndarray", "numpy.ndarray"], lambda: antiphase.matmul(self.on_1(a), b))
+        self.refused(ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b)))
+
+    def test_scans(self):
+        x = A(4, 6)
+        for y in (x, x[:, ::2], x.T):
+            found = antiphase.cumulative_sum(self.on_1(y), axis=0, include_initial=True)
+            self.assertEqual(found.device.id, 1)
+            numpy.testing.assert_allclose(found.array, numpy.cumulative_sum(y, axis=0, include_initial=True), rtol=1e-5, atol=1e-5)
+        out = self.on_1(numpy.zeros((4, 12), "float32")[:, ::2])
+        antiphase.cumsum(self.on_1(x), 1, out=out)
+        numpy.testing.assert_allclose(out.array, x.cumsum(1), rtol=1e-5, atol=1e-5)
+        numpy.testing.assert_allclose(antiphase.cumsum(self.on_1(x), dtype="float64").array, x.astype("float64").cumsum(), rtol=1e-9)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The package itself: how it finds its library, `python -m antiphase`, antiphase.enable() over a stand-in, and what an import brings along."""
+import ctypes
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import support
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Stands in for libantiphase_cublas.so: it counts what it is asked.
+STAND_IN = r"""
+#include <stdio.h>
+static int on, calls, answer = 3;
+void say(int what) { answer = what; }
+int state(void) { return 10 * calls + on; }
+#ifndef WITHOUT
+int antiphase_cublas_enable(void) { ++calls; on = answer >= 0; return answer; }
+int antiphase_cublas_disable(void) { ++calls; on = 0; return 3; }
+size_t antiphase_cublas_report(char* text, size_t room) { return snprintf(text, room, "antiphase: %d", calls); }
+#endif
+"""
+
+
+def python(*words, code=0, **environment):
+    done = subprocess.run([sys.executable, *map(str, words)], text=True, capture_output=True, timeout=100, env=os.environ | environment)
+    if done.returncode != code:
+        raise AssertionError(f"{words} returned {done.returncode}, not {code}:\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+class Scratch(support.Case):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="antiphase-python-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def library(self, name, source, *flags):
+        subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", self.folder / name, *flags], input=source, text=True, check=True)
+        return str(self.folder / name)
+
+
+class Library(Scratch):
+    def import_with(self, library):
+        return python("-c", "import antiphase", code=1, ANTIPHASE_LIBRARY=library).splitlines()[-1]
+
+    def test_no_library(self):
+        self.assertRegex(self.import_with("/nowhere/lib.so"), r"^ImportError: antiphase: its library /nowhere/lib\.so cannot be loaded")
+        other = self.library("libother.so", "int other;")
+        self.assertRegex(self.import_with(other), r"^ImportError: antiphase: its library .*libother\.so cannot be loaded \(.*antiphase_version")
+
+    def test_another_version(self):
+        import antiphase
+        major, minor, patch = map(int, antiphase.__version__.split("."))
+        for number in (10000 * major + 100 * (minor + 1) + patch, 10000 * (major + 1) + 100 * minor + patch, 0):
+            library = self.library("libversion.so", f"int antiphase_version(void) {{ return {number}; }}")
+            self.assertRegex(self.import_with(library), rf"is version {number // 10000}\.{number // 100 % 100}\.{number % 100}: this package .* needs")
+
+    def test_arguments_are_those_of_the_header(self):
+        """The same members in the same places; those that the header has behind them may be left out."""
+        from antiphase import _library
+        members = {"SgemmArgs": ("antiphase_sgemm_args", _library.SgemmArgs), "ScanArgs": ("antiphase_scan_args", _library.ScanArgs)}
+        for name, type_ in members.values():
+            fields = [field for field, _ in type_._fields_]
+            expected = "".join(f'printf("%zu ", offsetof({name}, {"in" if field == "input" else field}));' for field in fields)
+            source = self.folder / "offsets.c"
+            source.write_text(f'#include <antiphase.h>\n#include <stdio.h>\nint main(void) {{ {expected} printf("%zu", sizeof({name})); }}\n')
+            subprocess.run(["gcc", f"-I{HERE.parent.parent / 'include'}", source, "-o", self.folder / "offsets"], check=True)
+            found = subprocess.run([self.folder / "offsets"], capture_output=True, text=True, check=True).stdout.split()
+            *offsets, size = map(int, found)
+            self.assertEqual(offsets, [getattr(type_, field).offset for field in fields])
+            self.assertLessEqual(ctypes.sizeof(type_), size)
+
+    def test_stubs_are_those_of_the_functions(self):
+        """The same names with the same parameters and defaults."""
+        import ast
+        package = HERE.parent / "antiphase"
+        told, there = {}, {}
+        for to, files in ((told, ["__init__.pyi", "torch.pyi"]), (there, ["__init__.py", "_scans.py", "_cublas.py", "_library.py", "torch.py"])):
+            for file in files:
+                for node in ast.parse((package / file).read_text()).body:
+                    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                        x = node.args
+                        names = [[arg.arg for arg in kind] for kind in (x.posonlyargs, x.args, x.kwonlyargs)]
+                        defaults = [[ast.unparse(value) for value in kind if value is not None] for kind in (x.defaults, x.kw_defaults)]
+                        to[(file.partition(".")[0] == "torch", node.name)] = names, defaults
+        import antiphase
+        for module, names in ((False, set(antiphase.__all__)), (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"})):
+            self.assertEqual({name for of, name in told if of == module}, names)
+        self.assertEqual(told, {name: there[name] for name in told})
+
+    def test_import_brings_no_array_library(self):
+        loaded = python("-X", "importtime", "-c", "import antiphase")
+        for name in ("numpy", "torch", "jax", "cupy"):
+            self.assertIsNone(re.search(rf"\| +{name}\b", loaded), f"antiphase imports {name}")
+
+    def test_import_time(self):
+        measured = [float(python("-c", "import time; t = time.perf_counter(); import antiphase; print(time.perf_counter() - t)")) for _ in range(5)]
+        print(f"import of antiphase: {1000 * min(measured):.0f} ms")
+        self.assertLess(min(measured), 0.2)
+
+    def test_no_driver(self):
+        self.assertGreaterEqual(int(python("-c", "import antiphase; print(antiphase.device_count())")), 0)
+        self.assertEqual(python("-c", "import antiphase; print(antiphase.device_count())", CUDA_VISIBLE_DEVICES="").strip(), "0")
+
+
+class Enabling(Scratch):
+    def setUp(self):
+        super().setUp()
+        from antiphase import _cublas
+        self.module, self.library_ = _cublas, None
+        _cublas._loaded, _cublas._taken = None, False
+        self.addCleanup(os.environ.pop, "ANTIPHASE_CUBLAS_LIBRARY", None)
+
+    def use(self, *flags):
+        os.environ["ANTIPHASE_CUBLAS_LIBRARY"] = self.library(f"lib{len(flags)}.so", STAND_IN, *flags)
+        self.stand_in = ctypes.CDLL(os.environ["ANTIPHASE_CUBLAS_LIBRARY"])
+
+    def expect(self, calls, on):
+        self.assertEqual(self.stand_in.state(), 10 * calls + on)
+
+    def test_on_and_off(self):
+        import antiphase
+        self.use()
+        self.assertEqual(antiphase.disable(), 0)
+        self.expect(0, 0)
+        self.assertEqual(antiphase.enable(), 3)
+        self.expect(1, 1)
+        antiphase.enable()  # for libraries that have come since
+        self.expect(2, 1)
+        self.assertEqual(antiphase.disable(), 3)
+        self.expect(3, 0)
+        self.assertEqual(antiphase.report(), "antiphase: 3")
+
+    def test_within_a_block(self):
+        import antiphase
+        self.use()
+        with antiphase.enabled():
+            self.expect(1, 1)
+            with antiphase.enabled():
+                self.expect(2, 1)
+            self.expect(2, 1)
+        self.expect(3, 0)
+        with self.assertRaises(ZeroDivisionError), antiphase.enabled():
+            1 / 0
+        self.expect(5, 0)
+        antiphase.enable()
+        with antiphase.enabled():
+            pass
+        self.expect(7, 1)
+
+    def test_failures(self):
+        import antiphase
+        self.use()
+        self.stand_in.say(-1)
+        self.refused(MemoryError, ["no memory", "none has been"], antiphase.enable)
+        with self.assertRaises(MemoryError), antiphase.enabled():
+            self.fail("the block has been entered")
+        self.assertFalse(self.module._taken)
+
+    def test_a_library_that_cannot(self):
+        import antiphase
+        self.use("-DWITHOUT")
+        for call in (antiphase.enable, antiphase.report):
+            self.refused(RuntimeError, ["python -m antiphase run"], call)
+        self.module._loaded = None
+        os.environ["ANTIPHASE_CUBLAS_LIBRARY"] = "/nowhere/lib.so"
+        self.refused(RuntimeError, ["/nowhere/lib.so", "cannot be loaded"], antiphase.enable)
+
+
+class Program(Scratch):
+    def script(self):
+        (self.folder / "module_of_mine.py").write_text(
+            "import os, sys\nprint(sys.argv[1:], 'libstand.so' in open('/proc/self/maps').read(), os.environ['LD_PRELOAD'].count(':'), "
+            "*(os.environ.get('ANTIPHASE_' + name) for name in ('REPORT', 'LEAST', 'PRECISION', 'PROFILE', 'PROFILE_JSON')))\nsys.exit(7)\n")
+        return self.folder / "module_of_mine.py"
+
+    def test_run(self):
+        stand_in = self.library("libstand.so", STAND_IN)
+        run = lambda *words, **more: python("-m", "antiphase", "run", *words, code=7, ANTIPHASE_CUBLAS_LIBRARY=stand_in, **more).strip()
+        script = self.script()
+        self.assertEqual(run(script, "-x", "--report"), "['-x', '--report'] True 0 None None None None None")
+        self.assertEqual(run("--report", "--least", 512, "--precision=strict", script), "[] True 0 1 512 strict None None")
+        self.assertEqual(run("--profile", "--json=a.json", script), "[] True 0 None None None 1 a.json")
+        paths = f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"
+        self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=paths), "['y'] True 0 None None None None None")
+        another = self.library("libanother.so", "int another;")
+        self.assertEqual(run(script, LD_PRELOAD=another), "[] True 1 None None None None None")
+
+    def test_run_refuses(self):
+        script = self.script()
+        for words, said in (((), "no program is named"), (("-m",), "no program is named"), (("--fast", script), "no option --fast"),
+                            (("--least", "many", script), "--least many"), (("--precision", "double", script), "--precision double"),
+                            (("nowhere.py",), "there is no nowhere.py"), (("--least",), "--least has no value"),
+                            (("--json", "a.json", script), "--json is for --profile")):
+            with self.subTest(words):
+                first = python("-m", "antiphase", "run", *words, code=1).splitlines()[0]
+                self.assertIn(said, first)
+        self.assertIn("/nowhere is missing", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY="/nowhere"))
+        self.assertIn("expected info or run", python("-m", "antiphase", code=1))
+
+    def test_info(self):
+        said = python("-m", "antiphase", "info")
+        for words in (r"^antiphase \d+\.\d+\.\d+, library ", r"CUDA device", r"^array libraries: ", r"^for programs on cuBLAS: "):
+            self.assertRegex(said, re.compile(words, re.MULTILINE))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase on torch tensors and antiphase.torch. By the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as cuda."""
+import copy
+import os
+import sys
+import tempfile
+import unittest
+
+import support
+
+numpy, torch = support.need("numpy"), support.need("torch")
+import antiphase
+import antiphase.torch as at
+
+DEVICE = torch.device(os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu"))
+if DEVICE.type == "cuda" and not torch.cuda.is_available():
+    print("skipped: torch finds no GPU")
+    sys.exit(support.SKIPPED)
+
+
+def R(*shape, seed=1, **how):
+    return torch.from_numpy(support.pattern(numpy, *shape, seed=seed)).to(DEVICE).requires_grad_(how.get("requires_grad", False))
+
+
+def near(found, expected):
+    torch.testing.assert_close(found, expected, rtol=3e-6, atol=3e-5)
+
+
+# What is asked of antiphase, of torch, and for which tensors.
+CALLS = {
+    "mm": (at.mm, torch.mm, lambda: (R(3, 5), R(5, 4, seed=2))),
+    "mm, transposed": (lambda a, b: at.mm(a.t(), b.t()), lambda a, b: torch.mm(a.t(), b.t()), lambda: (R(5, 3), R(4, 5, seed=2))),
+    "bmm": (at.bmm, torch.bmm, lambda: (R(2, 3, 5), R(2, 5, 4, seed=2))),
+    "addmm, a bias": (at.addmm, torch.addmm, lambda: (R(4, seed=3), R(3, 5), R(5, 4, seed=2))),
+    "addmm, a column": (at.addmm, torch.addmm, lambda: (R(3, 1, seed=3), R(3, 5), R(5, 4, seed=2))),
+    "addmm, a number": (at.addmm, torch.addmm, lambda: (R(1, seed=3)[0], R(3, 5), R(5, 4, seed=2))),
+    "addmm, factors": (lambda *t: at.addmm(*t, beta=0.5, alpha=3), lambda *t: torch.addmm(*t, beta=0.5, alpha=3),
+                       lambda: (R(3, 4, seed=3), R(3, 5), R(5, 4, seed=2))),
+    "addmm, a bias and factors": (lambda *t: at.addmm(*t, beta=2), lambda *t: torch.addmm(*t, beta=2), lambda: (R(4, seed=3), R(3, 5), R(5, 4, seed=2))),
+    "addmm, beta 0": (lambda *t: at.addmm(*t, beta=0, alpha=2), lambda *t: torch.addmm(*t, beta=0, alpha=2),
+                      lambda: (R(3, 4, seed=3), R(3, 5), R(5, 4, seed=2))),
+    "baddbmm": (at.baddbmm, torch.baddbmm, lambda: (R(2, 3, 4, seed=3), R(2, 3, 5), R(2, 5, 4, seed=2))),
+    "baddbmm, a bias": (at.baddbmm, torch.baddbmm, lambda: (R(4, seed=3), R(2, 1, 5), R(1, 5, 4, seed=2).expand(2, 5, 4))),
+    "baddbmm, columns side by side": (at.baddbmm, torch.baddbmm, lambda: (R(4, seed=3), R(1, 1, 5).expand(2, 1, 5),
+                                                                          R(5, 8, seed=2).reshape(5, 2, 4).permute(1, 0, 2))),
+    "baddbmm, shared": (lambda *t: at.baddbmm(*t, beta=-1, alpha=0.25), lambda *t: torch.baddbmm(*t, beta=-1, alpha=0.25),
+                        lambda: (R(2, 1, 4, seed=3), R(2, 3, 5), R(2, 5, 4, seed=2))),
+    "linear": (at.linear, torch.nn.functional.linear, lambda: (R(2, 3, 5), R(6, 5, seed=2), R(6, seed=3))),
+    "linear without bias": (at.linear, torch.nn.functional.linear, lambda: (R(3, 5), R(6, 5, seed=2))),
+    "linear of one": (at.linear, torch.nn.functional.linear, lambda: (R(5), R(6, 5, seed=2), R(6, seed=3))),
+    "linear, a column": (at.linear, torch.nn.functional.linear, lambda: (R(3, 5), R(5, seed=2))),
+    "matmul, vectors": (antiphase.matmul, torch.matmul, lambda: (R(5), R(5, seed=2))),
+    "matmul, a row": (antiphase.matmul, torch.matmul, lambda: (R(5), R(2, 1, 5, 4, seed=2))),
+    "matmul, a column": (antiphase.matmul, torch.matmul, lambda: (R(3, 2, 5), R(5, seed=2))),
+    "matmul, batches": (antiphase.matmul, torch.matmul, lambda: (R(3, 1, 2, 5), R(4, 5, 3, seed=2))),
+    "matmul, empty": (at.matmul, torch.matmul, lambda: (R(3, 0), R(0, 2, seed=2))),
+    "sums": (lambda x: antiphase.cumulative_sum(x, axis=1), lambda x: torch.cumsum(x, 1), lambda: (R(3, 4, 5),)),
+    "sums from the end": (lambda x: antiphase.scan(x, axis=0, reverse=True, exclusive=True), lambda x: x.flip(0).cumsum(0).flip(0) - x, lambda: (R(7, 2),)),
+}
+
+
+def with_gradients(function, tensors):
+    tensors = [t.detach().clone().requires_grad_() for t in tensors]
+    result = function(*tensors)
+    weights = torch.arange(1, result.numel() + 1, dtype=torch.float32, device=DEVICE).reshape(result.shape) / 8
+    (result * weights).sum().backward()
+    return [result.detach(), *(torch.zeros(1) if t.grad is None else t.grad for t in tensors)]
+
+
+class Products(support.Case):
+    def test_values_and_gradients(self):
+        for name, (ours, theirs, tensors) in CALLS.items():
+            with self.subTest(name):
+                near(ours(*tensors()), theirs(*tensors()))
+                for found, expected in zip(with_gradients(ours, tensors()), with_gradients(theirs, tensors())):
+                    if expected.numel() and expected.any():
+                        near(found, expected)
+                    else:
+                        self.assertFalse(found.any())
+
+    def test_second_derivatives(self):
+        a, b = (R(3, 4).double(), R(4, 2, seed=2).double())
+        for ours, theirs in ((at.mm, torch.mm), (lambda p, q: at.addmm(R(2, seed=3), p, q, alpha=2), lambda p, q: torch.addmm(R(2, seed=3), p, q, alpha=2))):
+            found = [torch.autograd.functional.hessian(lambda p, q, f=f: (f(p, q) ** 2).sum(), (a.float(), b.float())) for f in (ours, theirs)]
+            torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
+
+    def test_what_is_added_is_not_read_or_changed(self):
+        added = torch.full((3, 4), float("nan"), device=DEVICE)
+        self.assertFalse(at.addmm(added, R(3, 5), R(5, 4), beta=0).isnan().any())
+        added = R(3, 4)
+        before = added.clone()
+        at.addmm(added, R(3, 5), R(5, 4), beta=2)
+        self.assertTrue(torch.equal(added, before))
+
+    def test_nothing_is_lost_silently(self):
+        a, b = R(3, 5, requires_grad=True), R(5, 4, seed=2)
+        self.assertTrue(antiphase.matmul(a, b).requires_grad and antiphase.matmul(b.t(), a.t()).requires_grad)
+        self.assertTrue(at.linear(b.t(), b.t().detach(), R(4, requires_grad=True)).requires_grad)
+        parameter = torch.nn.Parameter(R(5, 4))
+        self.assertTrue(antiphase.matmul(a.detach(), parameter).requires_grad and antiphase.cumulative_sum(parameter, axis=0).requires_grad)
+        with torch.no_grad():
+            self.assertFalse(antiphase.matmul(a, b).requires_grad)
+        with torch.inference_mode():
+            near(antiphase.matmul(a, b), a @ b)
+        with self.assertRaisesRegex(ValueError, "out is given, and a tensor requires a gradient"):
+            antiphase.matmul(a, b, out=torch.zeros(3, 4, device=DEVICE))
+        for call in (lambda: antiphase.scan(a, op="max"), lambda: antiphase.scan(a[0], by_key=torch.arange(5, device=DEVICE)),
+                     lambda: antiphase.scan(a, exclusive=True, initial=1)):
+            with self.assertRaisesRegex(TypeError, "requires a gradient"):
+                call()
+        with self.assertRaisesRegex(ValueError, "'fp32'"):
+            antiphase.matmul(a, b, precision="strict")
+        import torch.autograd.forward_ad as forward
+        with forward.dual_level():
+            dual = forward.make_dual(a.detach(), a.detach())
+            for call in (lambda: antiphase.matmul(dual, b), lambda: at.mm(dual, b), lambda: at.addmm(R(4), dual, b),
+                         lambda: at.linear(dual, b.t()), lambda: antiphase.cumsum(dual, 0)):
+                with self.assertRaisesRegex(NotImplementedError, "tangent"):
+                    call()
+            near(antiphase.matmul(a.detach(), b), a.detach() @ b)
+
+    def test_signs_that_are_not_stored_yet(self):
+        x = torch.complex(R(3, 5), R(3, 5, seed=2)).conj().imag
+        self.assertTrue(x.is_neg())
+        near(antiphase.matmul(x, R(5, 4)), x.resolve_neg() @ R(5, 4))
+        near(at.mm(x, R(5, 4)), x.resolve_neg() @ R(5, 4))
+        near(antiphase.cumsum(x, 1), x.resolve_neg().cumsum(1))
+
+    def test_views_and_out(self):
+        whole = R(6, 22, 26)
+        for a in (whole[0, :5, :7], whole[1, :7, :5].t(), whole[2, ::4, 1:15:2], whole[3, 0, :7].expand(6, 7), whole[4, 1, 1].expand(5, 7)):
+            near(antiphase.matmul(a, whole[5, :7, :3]), a @ whole[5, :7, :3])
+        out = torch.full((8, 9), 77.0, device=DEVICE)
+        part = out[::2, 1::3].t()
+        self.assertIs(antiphase.matmul(R(3, 5), R(5, 4), out=part), part)
+        near(part, R(3, 5) @ R(5, 4))
+        self.assertEqual(int((out == 77).sum()), 72 - 12)
+
+    def test_types_of_scans(self):
+        for name in ("float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8"):
+            x = (torch.arange(24, device=DEVICE).reshape(4, 6) % 5).to(getattr(torch, name))
+            found, expected = antiphase.cumulative_sum(x, axis=0), torch.cumsum(x, 0)
+            self.assertEqual(found.dtype, expected.dtype)
+            self.assertTrue(torch.equal(found, expected), name)
+        x = R(3, 40).bfloat16()
+        torch.testing.assert_close(antiphase.cumsum(x, 1, dtype=torch.float32), x.float().cumsum(1))
+        whole = antiphase.cumulative_sum(R(5), include_initial=True)
+        self.assertEqual(whole.shape, (6,))
+        self.assertEqual(float(whole[0]), 0)
+
+    def test_what_makes_no_sense(self):
+        a, b = R(3, 5), R(5, 4)
+        before = a.clone(), b.clone()
+        for error, words, call in (
+                (TypeError, "float64 and float32: expected float32; convert with .float\\(\\)", lambda: antiphase.matmul(a.double(), b)),
+                (TypeError, "mm of float16 and float32: expected float32; convert with .float\\(\\)", lambda: at.mm(a.half(), b)),
+                (TypeError, "float64 and float32 and float32", lambda: at.addmm(R(4).double(), a, b)),
+                (ValueError, r"mm of shapes \(3, 5\) and \(3, 5\): the last extent of the first is 5", lambda: at.mm(a, a)),
+                (ValueError, r"mm of shapes \(3, 5\) and \(1, 5, 4\): expected 2 axes", lambda: at.mm(a, b[None])),
+                (ValueError, r"batches of 2 and 3", lambda: at.bmm(R(2, 3, 5), R(3, 5, 4))),
+                (ValueError, r"adds shape \(3,\) to \(3, 4\)", lambda: at.addmm(R(3), a, b)),
+                (ValueError, r"linear of shapes \(3, 5\) and \(5, 4\)", lambda: at.linear(a, b)),
+                (ValueError, r"matmul of shapes \(3, 5\) and \(3, 5\)", lambda: antiphase.matmul(a, a)),
+                (ValueError, r"matmul of shapes \(2, 3, 5\) and \(3, 5, 4\): batches", lambda: antiphase.matmul(R(2, 3, 5, requires_grad=True), R(3, 5, 4))),
+                (ValueError, r"matmul of shapes \(\) and \(5, 4\)", lambda: at.matmul(R(1)[0].requires_grad_(), b)),
+                (ValueError, r"out has shape \(3, 5\)", lambda: antiphase.matmul(a, b, out=a)),
+                (TypeError, "numpy.ndarray", lambda: antiphase.matmul(a, b.cpu().numpy())),
+                (ValueError, "overlap", lambda: antiphase.matmul(R(4, 4), whole := R(4, 4), out=whole))):
+            with self.subTest(words):
+                with self.assertRaisesRegex(error, words):
+                    call()
+        self.assertTrue(torch.equal(a, before[0]) and torch.equal(b, before[1]))
+
+
+class Integration(support.Case):
+    def test_opcheck(self):
+        ops = torch.ops.antiphase
+        for grad in (False, True):
+            r = lambda *shape: R(*shape, requires_grad=grad)
+            for op, given in ((ops.mm, (r(3, 5), r(4, 5).t())), (ops.mm, (r(3, 0), r(0, 4))), (ops.bmm, (r(2, 3, 5), r(2, 5, 4))),
+                              (ops.addmm, (r(4), r(3, 5), r(5, 4))), (ops.addmm, (r(3, 1), r(3, 5), r(5, 4), 2.0, 0.5)),
+                              (ops.baddbmm, (r(1, 3, 4), r(2, 3, 5), r(2, 5, 4), 0.5, 1.0)), (ops.running_sum, (r(2, 3, 5), 1, True, False))):
+                torch.library.opcheck(op.default, given)
+
+    def test_compile(self):
+        try:
+            torch.compile(lambda x: x + 1)(torch.zeros(2))
+        except Exception as error:
+            self.skipTest(f"torch.compile does not work here: {error}")
+        net = torch.nn.Sequential(at.Linear(5, 7), torch.nn.GELU(), at.Linear(7, 2)).to(DEVICE)
+        compiled = torch.compile(copy.deepcopy(net), fullgraph=True)
+        x = R(3, 5)
+        near(compiled(x), net(x))
+        net(x).square().sum().backward()
+        compiled(x).square().sum().backward()
+        for ours, theirs in zip(compiled.parameters(), net.parameters()):
+            near(ours.grad, theirs.grad)
+        whole = torch.compile(lambda a, b: antiphase.matmul(a.relu(), b) + 1, fullgraph=True)
+        near(whole(R(2, 3, 5), R(5, 4)), R(2, 3, 5).relu() @ R(5, 4) + 1)
+        sums = torch.compile(lambda x: antiphase.cumulative_sum(x * 2, axis=1), fullgraph=True)
+        near(sums(R(3, 5)), (R(3, 5) * 2).cumsum(1))
+
+    def test_fake_tensors_and_meta(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode():
+            self.assertEqual(antiphase.matmul(torch.empty(10**6, 10**6), torch.empty(10**6, 3)).shape, (10**6, 3))
+        self.assertEqual(at.mm(torch.empty(10**6, 5, device="meta"), torch.empty(5, 7, device="meta")).shape, (10**6, 7))
+
+    def test_autocast(self):
+        with torch.autocast(DEVICE.type, torch.bfloat16):
+            found = at.mm(R(3, 5).bfloat16(), R(5, 4))
+            self.assertEqual(at.Linear(5, 2, device=DEVICE)(R(3, 5)).dtype, torch.float32)
+        self.assertEqual(found.dtype, torch.float32)
+        near(found, R(3, 5).bfloat16().float() @ R(5, 4))
+
+    def test_vmap(self):
+        import warnings
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            near(torch.func.vmap(antiphase.matmul)(R(2, 3, 5), R(2, 5, 4)), R(2, 3, 5) @ R(2, 5, 4))
+
+    def test_linear_is_torchs_module(self):
+        net = at.Linear(5, 3)
+        self.assertIsInstance(net, torch.nn.Linear)
+        theirs = torch.nn.Linear(5, 3)
+        net.load_state_dict(theirs.state_dict())
+        near(net.to(DEVICE)(R(2, 5)), theirs.to(DEVICE)(R(2, 5)))
+
+
+@unittest.skipUnless(DEVICE.type == "cuda", "on the CPU there are no streams")
+class Streams(support.Case):
+    def test_graphs(self):
+        a, b, c = R(300, 200), R(200, 100, seed=2), R(100, seed=3)
+        calls = [lambda: antiphase.matmul(a, b), lambda: at.addmm(c, a, b), lambda: at.addmm(c, a, b, beta=2), lambda: at.linear(a.view(3, 100, 200), b.t()),
+                 lambda: antiphase.matmul(a.view(10, 1, 30, 200), b.view(1, 200, 100).expand(4, 200, 100))]
+        for call in calls:
+            call()
+            graph, kept = torch.cuda.CUDAGraph(), (a.clone(), b.clone())
+            with torch.cuda.graph(graph):
+                found = call()
+            for scale in (2, -3):
+                a.copy_(kept[0] * scale), b.copy_(kept[1] + scale)
+                graph.replay()
+                self.assertTrue(torch.equal(found, call()))
+            a.copy_(kept[0]), b.copy_(kept[1])
+
+    def test_work_is_on_the_current_stream(self):
+        side = torch.cuda.Stream()
+        big = R(4096, 4096)
+        for _ in range(5):
+            with torch.cuda.stream(side):
+                x = big @ big / 64  # takes a while
+                found = antiphase.matmul(x, x)
+                scanned = antiphase.cumsum(found, 1)
+            side.synchronize()
+            torch.testing.assert_close(found.double(), x.double() @ x.double(), rtol=1e-5, atol=1e-2)
+            torch.testing.assert_close(scanned.double(), found.double().cumsum(1), rtol=1e-4, atol=1e-1)
+
+    def test_the_same_bits_in_every_run(self):
+        a, b = R(777, 1001), R(1001, 555, seed=2)
+        first = antiphase.matmul(a, b)
+        for _ in range(10):
+            self.assertTrue(torch.equal(antiphase.matmul(a, b), first))
+
+    def test_memory_is_torchs(self):
+        a = R(4096, 4096)
+        antiphase.matmul(a, a)
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        free = torch.cuda.mem_get_info()[0]
+        for _ in range(4):
+            antiphase.matmul(a, a)
+        torch.cuda.synchronize()
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+        self.assertEqual(torch.cuda.mem_get_info()[0], free)
+
+    def test_the_current_device_stays(self):
+        if torch.cuda.device_count() < 2:
+            self.skipTest("there is one GPU")
+        a = R(300, 200).to("cuda:1")
+        near(antiphase.matmul(a, a.t()), a @ a.t())
+        self.assertEqual(torch.cuda.current_device(), 0)
+        self.refused(ValueError, ["cuda:1", "cuda:0"], lambda: antiphase.matmul(a, R(200, 3).to("cuda:0")))
+
+
+def divided(rank, file, world):
+    """One of two processes, whose tensors are parts of whole ones."""
+    import torch.distributed as distributed
+    from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    if DEVICE.type == "cuda":
+        torch.cuda.set_device(rank)
+    distributed.init_process_group("nccl" if DEVICE.type == "cuda" else "gloo", init_method=f"file://{file}", rank=rank, world_size=world)
+    mesh = init_device_mesh(DEVICE.type, (world,))
+    ways = [Replicate(), Shard(0), Shard(1)]
+    a, b, added = R(6, 8), R(8, 4, seed=2), R(4, seed=3)
+    cases = 0
+    for of_a in ways:
+        for of_b in ways:
+            x, y = (distribute_tensor(t, mesh, [way]).requires_grad_() for t, way in ((a, of_a), (b, of_b)))
+            for of_added in (Replicate(), Shard(0)):
+                z = distribute_tensor(added, mesh, [of_added]).requires_grad_()
+                found = at.addmm(z, x, y)
+                assert isinstance(found, DTensor)
+                near(found.full_tensor(), torch.addmm(added, a, b))
+                expected = with_gradients(torch.addmm, (added, a, b))
+                weights = distribute_tensor(torch.arange(1, 25, dtype=torch.float32, device=DEVICE).reshape(6, 4) / 8, mesh, [Replicate()])
+                gradients = torch.autograd.grad((found * weights).sum(), (z, x, y))
+                for g, e in zip(gradients, expected[1:]):
+                    near(g.full_tensor(), e)
+            near(antiphase.matmul(x, y).full_tensor(), a @ b)
+            cases += 1
+    # Rows by rows, columns by columns: nothing has to be sent.
+    assert at.mm(distribute_tensor(a, mesh, [Shard(0)]), distribute_tensor(b, mesh, [Replicate()])).placements == (Shard(0),)
+    assert at.mm(distribute_tensor(a, mesh, [Replicate()]), distribute_tensor(b, mesh, [Shard(1)])).placements == (Shard(1),)
+    assert at.mm(distribute_tensor(a, mesh, [Shard(1)]), distribute_tensor(b, mesh, [Shard(0)])).placements[0].is_partial()
+    members = at.bmm(distribute_tensor(R(4, 3, 5), mesh, [Shard(0)]), distribute_tensor(R(4, 5, 2), mesh, [Shard(0)]))
+    assert members.placements == (Shard(0),)
+    near(members.full_tensor(), R(4, 3, 5) @ R(4, 5, 2))
+
+    # A network divided as tensor parallelism does, and one as FSDP does, against the whole.
+    from torch.distributed.fsdp import fully_shard
+    torch.manual_seed(1)
+    whole = torch.nn.Sequential(at.Linear(8, 12), torch.nn.ReLU(), at.Linear(12, 4)).to(DEVICE)
+    x = R(2, 3, 8)
+    expected = whole(x)
+    expected.square().sum().backward()
+    parallel = parallelize_module(copy.deepcopy(whole), mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    sharded = copy.deepcopy(whole)
+    fully_shard(sharded, mesh=mesh)
+    for net in (parallel, sharded):
+        net.zero_grad()
+        found = net(x)
+        near(found, expected)
+        found.square().sum().backward()
+        for ours, theirs in zip(net.parameters(), whole.parameters()):
+            near(ours.grad.full_tensor(), theirs.grad)
+    distributed.destroy_process_group()
+    assert cases == 9
+
+
+@unittest.skipUnless(DEVICE.type == "cpu" or torch.cuda.device_count() > 1, "there is one GPU: NCCL's processes have one each")
+class Distributed(support.Case):
+    def test_two_processes(self):
+        if not torch.distributed.is_available():
+            self.skipTest("torch has no torch.distributed")
+        with tempfile.TemporaryDirectory() as folder:
+            torch.multiprocessing.spawn(divided, (os.path.join(folder, "meeting"), 2), nprocs=2)
+
+
+if __name__ == "__main__":
+    support.main()

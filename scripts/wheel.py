@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Packs the Python wheel from the libraries of a build, of which nothing is compiled.
+
+    wheel.py BUILD FOLDER
+
+BUILD is a build folder in which antiphase_shared and antiphase_cublas are built. The wheel's platform is the oldest that has the C library's
+functions which they ask for. Prints the wheel's file and size. Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a sentence.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What any program has anyway: the C library, in one piece or in older ones' several.
+OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+")
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        sys.exit(f"wheel.py: {' '.join(map(str, command))} failed:\n{done.stdout}")
+    return done.stdout
+
+
+def platform_of(libraries):
+    """The tag of the platforms that have what the libraries ask for."""
+    newest = (2, 17)  # manylinux2014
+    for library in libraries:
+        needed = [name for name in re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "--dynamic", "--wide", library)) if not OF_THE_SYSTEM.fullmatch(name)]
+        foreign = set(needed) - {path.name for path in libraries}
+        if foreign:
+            sys.exit(f"wheel.py: {library.name} asks for {', '.join(sorted(foreign))}: expected what every Linux has, and what lies beside it")
+        versions = re.findall(r"GLIBC_(\d+)\.(\d+)", run("objdump", "--dynamic-syms", library))
+        newest = max([newest, *((int(major), int(minor)) for major, minor in versions)])
+    machine = run("uname", "-m").strip()
+    return f"manylinux_{newest[0]}_{newest[1]}_{machine}"
+
+
+def pack(build, folder):
+    with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as work:
+        stage, packed = pathlib.Path(work) / "stage", pathlib.Path(work) / "packed"
+        stage.mkdir()
+        shutil.copytree(ROOT / "python/antiphase", stage / "antiphase", ignore=shutil.ignore_patterns("__pycache__", "lib"))
+        for file in ("python/pyproject.toml", "python/README.md", "LICENSE"):
+            shutil.copy(ROOT / file, stage)
+        run("cmake", "--install", build, "--component", "python", "--strip", "--prefix", stage)
+        libraries = sorted((stage / "antiphase/lib").glob("*.so*"))
+        if len(libraries) != 2:
+            sys.exit(f"wheel.py: {build} has {len(libraries)} of the two libraries: expected a build with the shared library")
+        platform = platform_of(libraries)
+        run(sys.executable, "-m", "pip", "wheel", stage, "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check",
+            "--wheel-dir", packed, "--config-settings=wheel.cmake=false", "--config-settings=wheel.platlib=true")
+        run(sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", platform, *packed.glob("*.whl"))
+        (wheel,) = packed.glob("*.whl")
+        folder.mkdir(parents=True, exist_ok=True)
+        return pathlib.Path(shutil.copy(wheel, folder))
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
+    wheel = pack(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    print(f"{wheel}\n{wheel.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
