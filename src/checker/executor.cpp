@@ -72,6 +72,7 @@ class model_observer final : public cpu_detail::observer {
   }
   void launch_ends() override {
     m_.set_current(nullptr);
+    m_.ignore_host();
     m_.end_launch();
     clusters_.clear();
     clusters_before_ += launched_;
@@ -85,11 +86,12 @@ class model_observer final : public cpu_detail::observer {
   void runs(thread_state* t) override {
     if (t == nullptr) {
       m_.set_current(nullptr);
-      return;
+      return m_.ignore_host();
     }
     m_.set_current(&model_of(*t));
     m_.stack_low = reinterpret_cast<std::uintptr_t>(t->self.bottom);
     m_.stack_high = m_.stack_low + t->self.size;
+    m_.ignore_stack();
   }
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
 

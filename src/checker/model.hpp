@@ -225,6 +225,18 @@ class model {
 
   // Host memory that the current thread may use: its stack; what else it may read, `host_allows` knows (null: nothing).
   std::uintptr_t stack_low = 0, stack_high = 0;
+  // Whoever compiles the program may leave out calls for addresses in here, which may go round: the current thread's stack, or all but the
+  // device's memory while the host runs. Null: nobody asks.
+  struct address_range {
+    std::uintptr_t low, size;
+  };
+  address_range* ignored = nullptr;
+  void ignore_stack() {
+    if (ignored != nullptr) *ignored = {stack_low, stack_high - stack_low};
+  }
+  void ignore_host() {
+    if (ignored != nullptr) *ignored = {memory_.lowest() + memory_.size(), ~memory_.size() + 1};
+  }
   bool (*host_allows)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;
   void (*stop)(const char* why) = nullptr;  // leaves the running thread for good
   // What an atomic or volatile load of the current thread brings, or an update that changes nothing: it may be waiting for something else.

@@ -85,18 +85,33 @@ const words instrumented{"-O1",
                          "--param",
                          "tsan-distinguish-volatile=1"};
 
-// Tells the runtime where the device's variables are. Each section has something in it, so that its bounds exist.
-constexpr const char* sections = R"(
-# 1 "antiphase/plain/sections"
+// What the program has of its own, compiled without a call at every access. It tells the runtime where the device's variables are: each
+// section has something in it, so that its bounds exist. And it passes over accesses that nobody follows before they leave the program:
+// those of the host to its own memory, and of a thread to its stack.
+constexpr const char* own_part = R"(
 extern "C" {
 __attribute__((section("ap_device"), used)) static char antiphase_plain_some_device[16];
 __attribute__((section("ap_constant"), used)) static char antiphase_plain_some_constant[16];
 __attribute__((section("ap_managed"), used)) static char antiphase_plain_some_managed[16];
-extern char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[], __start_ap_managed[], __stop_ap_managed[];
+extern __attribute__((visibility("hidden"))) char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[],
+    __start_ap_managed[], __stop_ap_managed[];
 void antiphase_plain_sections(char** to) {
   to[0] = __start_ap_device; to[1] = __stop_ap_device; to[2] = __start_ap_constant; to[3] = __stop_ap_constant;
   to[4] = __start_ap_managed; to[5] = __stop_ap_managed;
 }
+struct range { unsigned long low, size; };
+__attribute__((visibility("hidden"))) range antiphase_plain_passed_over = {0, ~0ul};
+range* antiphase_plain_passed_over_range() { return &antiphase_plain_passed_over; }
+#define INSIDE(p, from, to) ((unsigned long)(p) - (unsigned long)(from) < (unsigned long)(to) - (unsigned long)(from))
+#define ACCESS(name) \
+  void antiphase_checked_##name(void*); \
+  __attribute__((visibility("hidden"))) void __tsan_##name(void* p) { \
+    if ((unsigned long)p - antiphase_plain_passed_over.low >= antiphase_plain_passed_over.size || \
+        INSIDE(p, __start_ap_device, __stop_ap_device) || INSIDE(p, __start_ap_constant, __stop_ap_constant) || \
+        INSIDE(p, __start_ap_managed, __stop_ap_managed)) antiphase_checked_##name(p); \
+  }
+ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
+ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }
 )";
 
@@ -149,17 +164,24 @@ compiled::compiled(const plain_program& p) {
       translation t = translate(read(read_by), numbers);
       for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
       const fs::path& input = inputs.emplace_back(stem.string() + ".plain.ii");
-      std::ofstream(input, std::ios::binary) << t.text << (i == 0 ? sections : "");
+      std::ofstream(input, std::ios::binary) << t.text;
     }
     if (!refused.empty()) throw bad_source(refused);
-    for (const fs::path& input : inputs) {
+    const auto compile = [&](words command, const fs::path& input) {
       const std::string object = input.string() + ".o";
-      words command = common;
-      command.insert(command.end(), instrumented.begin(), instrumented.end());
-      command.insert(command.end(), {"-x", "c++-cpp-output", "-c", input, "-o", object});
+      command.insert(command.end(), {"-c", input, "-o", object});
       objects.push_back(object);
       compilations.push_back(std::async(std::launch::async, [command, input] { return run(command, input.string() + ".said"); }));
+    };
+    for (const fs::path& input : inputs) {
+      words command = common;
+      command.insert(command.end(), instrumented.begin(), instrumented.end());
+      command.insert(command.end(), {"-x", "c++-cpp-output"});
+      compile(std::move(command), input);
     }
+    const fs::path& own = inputs.emplace_back(folder_ / "own_part.cpp");
+    std::ofstream(own, std::ios::binary) << own_part;
+    compile({compiler, "-O2", "-fPIC", "-fno-plt"}, own);
     for (auto& c : compilations) c.wait();
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (compilations[i].get() != 0) fail(inputs[i].string() + ".said");

@@ -587,10 +587,13 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   words.insert(words.end(), of.arguments.begin(), of.arguments.end());
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
+  m.ignored = program.passed_over;
+  m.ignore_host();
   checker_detail::active = &m;
   if (setjmp(now.end) == 0) now.exit_code = program.main(static_cast<int>(words.size()), argv.data(), environ);
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
+  m.ignored = nullptr;
   if (now.thrown) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
