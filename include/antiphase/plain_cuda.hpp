@@ -22,6 +22,9 @@ struct plain_program {
   std::string headers;  // the folder include/ of antiphase; empty: beside the program that runs, or where it was built
   // Of a launch with more threads than this, only some blocks run: the first, the last, and others that differ from run to run. 0: all run.
   std::uint64_t most_threads = 65'536;
+  // After so many accesses to memory no more blocks of a launch begin, and after three times as many of the whole run one block of a launch
+  // is enough. 0: never.
+  std::uint64_t most_accesses = 20'000'000;
 };
 
 // Compiles the program and runs its main once per schedule, each time in a process of its own; `options.process_seconds` bounds each (0:

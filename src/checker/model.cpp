@@ -40,6 +40,7 @@ void model::reset() {
   entries_.clear();
   findings_.clear();
   accesses_ = 0;
+  schedule_begins = nullptr;
   last_join_ = {};
 }
 

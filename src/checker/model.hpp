@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -80,7 +81,8 @@ struct thread_model {
   by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
   own_actor copies, stores_read, stores_written, matrix;
-  int barriers = 0;  // of the block, passed
+  int barriers = 0;     // of the block, passed
+  bool misled = false;  // it has read what blocks that were left out may have been to write
 };
 
 struct block_model {
@@ -141,6 +143,12 @@ class model {
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code);
   // From here on, what nobody has written may have been left out: launches ran a part of their blocks only.
   void forgive_unwritten() { forgiving_ = true; }
+  bool forgiving() const { return forgiving_; }
+  void say_misled() {
+    say("what a kernel did with memory that blocks which did not run would have written is not judged. --blocks all runs them all");
+  }
+  // Called before the first thing that depends on the schedule; null: nobody asks.
+  std::function<void()> schedule_begins;
   // A finding of the host's. `memory` and `missing` may be empty.
   void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing);
   // Something that the report should say beside the findings, once.

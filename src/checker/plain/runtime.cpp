@@ -14,9 +14,11 @@
 #include <map>
 #include <random>
 #include <set>
+#include <typeinfo>
 
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
+#include "src/checker/process.hpp"
 #include "src/executor/cpu/worker.hpp"
 
 struct antiphase_plain_event {
@@ -60,8 +62,10 @@ struct running {
   std::map<void*, allocation> allocations;
   std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
   cudaError_t error = cudaSuccess;
-  bool sampled = false;
-  std::uint64_t launches = 0, seed = 0;
+  bool begun = false;      // the schedule matters from the first launch on
+  bool sampled = false;    // some blocks did not run
+  bool misled = false;     // and this launch comes after one of those
+  std::uint64_t launches = 0, most_accesses = 0;
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -172,12 +176,36 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   return true;
 }
 
-// The first and the last block, and others that change from run to run.
-std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t most, unsigned seed) {
-  std::set<std::uint64_t> some{0, blocks - 1};
-  std::mt19937_64 draw(seed + 977 * now.seed);
-  while (some.size() < std::max<std::uint64_t>(most, 2)) some.insert(draw() % blocks);
-  return {some.begin(), some.end()};
+// The first and the last block, and others that change from run to run, and from launch to launch.
+std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t most) {
+  std::vector<std::uint64_t> some{0, blocks - 1};
+  std::set<std::uint64_t> known(some.begin(), some.end());
+  std::mt19937_64 draw(now.launches + 977 * checker_detail::seed_of(*now.on));
+  while (some.size() < most)
+    if (const std::uint64_t b = draw() % blocks; known.insert(b).second) some.push_back(b);
+  return some;
+}
+
+// From the first time on that something depends on the schedule.
+void begin_schedule() {
+  if (!std::exchange(now.begun, true) && now.m->schedule_begins) now.m->schedule_begins();
+}
+
+// Results, and what kernels do that waits for others, are not judged from here on.
+void leave_blocks_out() {
+  if (!std::exchange(now.sampled, true)) checker_detail::forgive_crashes();
+  now.m->forgive_unwritten();
+}
+
+// What is no fault of the program if blocks before it are missing.
+bool may_be_misled(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const cpu_detail::kernel_fault& f) {
+    return f.kind == cpu_detail::fault::deadlock || (f.kind == cpu_detail::fault::gave_up && now.misled);
+  } catch (...) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -294,8 +322,11 @@ void grid_barrier(place where) {
 
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params) {
+  begin_schedule();
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
+  ++now.launches;
+  now.misled = now.sampled;
   now.grid = c.grid;
   now.block = c.block;
   now.together = c.together;
@@ -314,21 +345,37 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   const std::uint64_t most =
       now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
+  constexpr const char* rest =
+      "what the rest would have written is missing, so that results are not judged. --blocks all runs them all";
   std::vector<std::uint64_t> chosen;
-  if (blocks > most && !c.together) {
-    m.say(fmt::format(
-        "of the {} blocks of kernel {}, {} run: the first, the last, and others that differ from run to run; what the rest would "
-        "have written is missing, so that results are not judged. --blocks all runs them all",
-        blocks, name, most));
-    chosen = chosen_blocks(blocks, most, static_cast<unsigned>(++now.launches));
-    now.sampled = true;
-    m.forgive_unwritten();
+  std::uint64_t accesses = c.together ? 0 : now.most_accesses;
+  if (accesses > 0 && m.accesses() > 3 * accesses) {  // one more block, another each time
+    accesses = 1;
+    if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
+  } else if (blocks > most && !c.together) {
+    m.say(fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that differ from run to run; {}",
+                      blocks, name, most, rest));
+    chosen = chosen_blocks(blocks, most);
   }
-  checker_detail::choose_blocks(*now.on, std::move(chosen));
+  const bool together = chosen.empty();
+  if (!together) leave_blocks_out();
+  checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
   } catch (...) {
+    if (now.sampled && may_be_misled(std::current_exception())) {
+      m.say(fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: that is not judged. --blocks "
+                        "all runs them all",
+                        name));
+      end_run(std::make_exception_ptr(checker_detail::stopped("misled")));
+    }
     end_run(std::current_exception());
+  }
+  if (checker_detail::blocks_begun(*now.on) < blocks) {
+    if (together || accesses == 1)
+      m.say(fmt::format("of the {} blocks of kernel {}, only some run, after {} million accesses to memory: {}", blocks, name,
+                        now.most_accesses / 1'000'000, rest));
+    leave_blocks_out();
   }
   if (const std::size_t used = now.placed - (c.shared + 15) / 16 * 16; used > 0) {
     std::size_t variables = 0;
@@ -556,6 +603,17 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   return !of_program && machine_allows(address, bytes, kind);
 }
 
+// What the program's own checks of its results throw.
+bool is_of_host(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::runtime_error& e) {
+    return typeid(e) == typeid(std::runtime_error);
+  } catch (...) {
+    return false;
+  }
+}
+
 void report_leaks() {
   for (const auto& [p, a] : now.allocations)
     if (a.kind != memory_kind::host)
@@ -571,7 +629,7 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   now.m = &m;
   now.program = program;
   now.most_threads = of.most_threads;
-  now.seed = checker_detail::seed_of(where.runs_on());
+  now.most_accesses = of.most_accesses;
   machine_allows = m.host_allows;
   m.host_allows = image_allows;
   m.host_touches = touched;
@@ -591,10 +649,11 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   m.ignore_host();
   checker_detail::active = &m;
   if (setjmp(now.end) == 0) now.exit_code = program.main(static_cast<int>(words.size()), argv.data(), environ);
+  begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
   m.ignored = nullptr;
-  if (now.thrown) std::rethrow_exception(now.thrown);
+  if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
@@ -620,7 +679,10 @@ extern "C" {
   const std::string said = fmt::format("assertion failed: {}", what);
   auto& m = *plain::now.m;
   if (m.current() == nullptr) plain::end_run(fmt::format("{}:{}: {}", checker_detail::shown(file), line, said));
-  m.note_here(finding_kind::gave_up, m.number_of_code(__builtin_return_address(0)), said, "", "");
+  if (plain::now.misled)
+    m.say_misled();
+  else
+    m.note_here(finding_kind::gave_up, m.number_of_code(__builtin_return_address(0)), said, "", "");
   m.stop("an assertion failed");
   __builtin_unreachable();
 }

@@ -35,6 +35,7 @@ plain_program program_of(const check_request& r) {
   p.arguments.assign(end, r.kernels.end());
   p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
+  if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
     p.most_threads = 0;
   } else if (!r.blocks.empty()) {
