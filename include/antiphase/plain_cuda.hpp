@@ -24,7 +24,7 @@ struct plain_program {
   std::uint64_t most_threads = 65'536;
   // After so many accesses to memory no more blocks of a launch begin, and after three times as many of the whole run one block of a launch
   // is enough. 0: never.
-  std::uint64_t most_accesses = 20'000'000;
+  std::uint64_t most_accesses = 12'000'000;
 };
 
 // Compiles the program and runs its main once per schedule, each time in a process of its own; `options.process_seconds` bounds each (0:

@@ -66,6 +66,11 @@ void* shadow::allocate(std::size_t bytes) {
   cell fresh;
   fresh.state = cell_state::uninitialised;
   set(base_ + start, bytes, fresh);
+  constexpr std::size_t huge = std::size_t{2} << 20;
+  if (bytes >= 8 * huge) {  // whole pages of it are asked for one by one, and passed on by fork
+    const auto first = (reinterpret_cast<std::uintptr_t>(base_ + start) + huge - 1) / huge * huge;
+    madvise(reinterpret_cast<void*>(first), bytes - huge, MADV_HUGEPAGE);
+  }
   return base_ + start;
 }
 

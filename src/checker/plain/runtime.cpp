@@ -56,6 +56,8 @@ struct running {
   loaded program;
   std::uint64_t most_threads = 0;
   dim3 grid, block;  // of the launch under way
+  int asked_of = -1;  // the thread of a block whose place in it is known, and that place
+  uint3 thread{};
   bool together = false;
   std::size_t dynamic = 0, placed = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
@@ -214,8 +216,13 @@ bool may_be_misled(const std::exception_ptr& thrown) {
 
 bool on_device() noexcept { return now.m != nullptr && now.m->current() != nullptr; }
 uint3 thread_idx() noexcept {
-  const auto i = static_cast<unsigned>(machine::current->index);
-  return {i % now.block.x, i / now.block.x % now.block.y, i / now.block.x / now.block.y};
+  const int number = machine::current->index;
+  if (number != now.asked_of) {  // a thread asks again and again, as loops of checked kernels keep nothing
+    const auto i = static_cast<unsigned>(number);
+    now.thread = {i % now.block.x, i / now.block.x % now.block.y, i / now.block.x / now.block.y};
+    now.asked_of = number;
+  }
+  return now.thread;
 }
 uint3 block_idx() noexcept {
   const extent3 b = machine::current->block->index;
@@ -329,6 +336,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.misled = now.sampled;
   now.grid = c.grid;
   now.block = c.block;
+  now.asked_of = -1;
   now.together = c.together;
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
