@@ -16,6 +16,8 @@ struct bad_source : error {
 
 struct plain_program {
   std::vector<std::string> sources;           // .cu, and .cpp that belong to it
+  std::string driver;  // not empty: a source with a main that launches the kernels of `sources`, whose own main is left out, as is what
+                       // binds them to Python
   std::vector<std::string> compiler_options;  // -I, -D and the like, as g++ takes them
   std::vector<std::string> arguments;         // of its main, behind the name
   std::string compiler;                       // empty: $CXX, or g++

@@ -70,7 +70,7 @@ class shadow {
  public:
   // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never used twice.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
-  static constexpr std::size_t global_bytes = std::size_t{1} << 30;
+  static constexpr std::size_t global_bytes = std::size_t{1} << 32;
   static constexpr std::size_t gap = 4096;  // nobody's memory before the first allocation and after each
 
   shadow();

@@ -8,3 +8,10 @@ extern "C" {
 [[noreturn]] void abort() noexcept __asm__("antiphase_plain_abort");
 [[noreturn]] void __assert_fail(const char*, const char*, unsigned, const char*) noexcept __asm__("antiphase_plain_assert");
 }
+
+// Programs have a lerp of their own, as CUDA programs are C++17; C++20's is not to be in the way.
+#define lerp antiphase_plain_std_lerp
+#include <math.h>
+
+#include <cmath>
+#undef lerp

@@ -35,6 +35,7 @@ using checker_detail::model;
 constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
 constexpr std::size_t most_shared = 227 * 1024;
+constexpr std::size_t device_memory = std::size_t{1} << 30;  // as the device has it, for programs that take all; more is given
 
 struct shared_size {
   std::size_t bytes, align;
@@ -100,6 +101,7 @@ bool is_shared_with_host(const void* p) {
 bool only_device(const void* p) { return of_device(p) && !is_shared_with_host(p); }
 std::string variable_name(const void* p) {
   Dl_info info{};
+  if (std::string name = checker_detail::symbol_at(p); !name.empty()) return name;
   return dladdr(p, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "without a name";
 }
 
@@ -399,15 +401,14 @@ void launch(const char* name, const config& c, place where, const void* entry, s
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where) {
   try {
     *to = now.on->allocate(bytes);
-  } catch (const device_error&) {
-    *to = nullptr;
-    return fails(cudaErrorMemoryAllocation);
+  } catch (const device_error& e) {
+    end_run(std::make_exception_ptr(not_supported(e.what())));  // a real device may well have more
   }
   now.allocations[*to] = {bytes, kind, where};
   return cudaSuccess;
 }
 cudaError_t release(void* p, place where) {
-  if (p == nullptr) return cudaSuccess;
+  if (p == nullptr || on_device()) return cudaSuccess;  // a destructor of a kernel's argument, which no device runs
   synchronize(nullptr, true);
   if (now.allocations.erase(p) == 0) {
     now.m->note(finding_kind::outside_memory, "", now.m->number_of(where), "cudaFree() of what is not allocated", "",
@@ -510,7 +511,7 @@ cudaError_t reset_device() {
 cudaError_t properties(cudaDeviceProp* p) {
   *p = {};
   std::strcpy(p->name, "antiphase's simulated device");
-  p->totalGlobalMem = checker_detail::shadow::global_bytes;
+  p->totalGlobalMem = device_memory;
   p->sharedMemPerBlock = static_shared;
   p->regsPerBlock = p->regsPerMultiprocessor = 65536;
   p->warpSize = 32;
@@ -664,6 +665,10 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
+    if (now.launches == 0)
+      throw bad_request(fmt::format("the program ended with {} before it had launched a kernel, so nothing is known of it. Its arguments stand "
+                                    "behind --, and files are looked for in the current folder",
+                                    now.exit_code));
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
