@@ -97,6 +97,13 @@ bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
 }
 
 void model::visit(const accessor& w, const void* p, std::size_t bytes) {
+  if (most_effort != 0 && effort() > most_effort && stop != nullptr) {
+    say(fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is not judged. --blocks all does not "
+                    "end them",
+                    kernel_));
+    most_effort = 0;
+    stop("enough");
+  }
   p = followed(p);
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
   if (offset >= memory_.size() || bytes > memory_.size() - offset) {  // an asynchronous copy's, or a barrier's

@@ -69,7 +69,7 @@ class model_observer final : public cpu_detail::observer {
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
     launched_ = static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.what.cluster));
     begun_ = 0;
-    accesses_before_ = m_.accesses();
+    effort_before_ = m_.effort();
     m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on, launch.what.overlaps_previous);
   }
   void launch_ends() override {
@@ -79,7 +79,7 @@ class model_observer final : public cpu_detail::observer {
     clusters_.clear();
     clusters_before_ += launched_;
   }
-  bool enough() override { return most_accesses_ > 0 && begun_ > 0 && m_.accesses() - accesses_before_ >= most_accesses_; }
+  bool enough() override { return most_accesses_ > 0 && begun_ > 0 && m_.effort() - effort_before_ >= most_accesses_; }
   void block_begins(block_state& b) override {
     ++begun_;
     auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes, b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
@@ -196,7 +196,7 @@ class model_observer final : public cpu_detail::observer {
   };
   std::map<std::uint32_t, cluster_barrier> clusters_;
   std::uint32_t launched_ = 0, clusters_before_ = 0;  // clusters, by this launch and by those before it
-  std::uint64_t begun_ = 0, accesses_before_ = 0, most_accesses_ = 0;
+  std::uint64_t begun_ = 0, effort_before_ = 0, most_accesses_ = 0;
 };
 
 class checking_executor final : public executor {

@@ -39,7 +39,7 @@ void model::reset() {
   atomics_.clear();
   entries_.clear();
   findings_.clear();
-  accesses_ = 0;
+  accesses_ = effort_ = most_effort = 0;
   schedule_begins = nullptr;
   last_join_ = {};
 }
@@ -577,6 +577,8 @@ std::array<model::circle, 3> model::circles_around(const thread_model& t) const 
 }
 
 void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
+  constexpr std::uint64_t worth = 20;
+  effort_ += worth;
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   thread_model& t = *current_;

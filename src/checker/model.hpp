@@ -122,6 +122,7 @@ class model {
   void end_block(block_model& b);
   void end_thread(thread_model& t);
   void set_current(thread_model* t) {
+    ++effort_;
     current_ = t;
     read_again_ = 0;
   }
@@ -222,6 +223,9 @@ class model {
   std::vector<code_place> lines(place_number p) const;  // the innermost first
   const void* code_of(place_number p) const;            // the address behind the instruction; null: not known
   std::uint64_t accesses() const { return accesses_; }
+  // How long the run has taken so far, in accesses: atomic operations and barriers take longer.
+  std::uint64_t effort() const { return accesses_ + effort_; }
+  std::uint64_t most_effort = 0;  // not 0: a run that has taken longer ends, with a note; what has been found so far is told
   shadow& memory() { return memory_; }
   const std::string& kernel_name() const { return kernel_; }
 
@@ -387,7 +391,7 @@ class model {
   std::vector<const void*> far_code_;
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<found> findings_;
-  std::uint64_t accesses_ = 0;
+  std::uint64_t accesses_ = 0, effort_ = 0;
   std::uint64_t read_again_ = 0;                        // since the current thread was taken
   std::pair<const void*, const void*> last_slow_read_;  // and the code
   // Joining is often asked for the same pair: all threads of a block that wait for one barrier.

@@ -100,7 +100,7 @@ struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
 };
-enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitDevRuntimeSyncDepth };
+enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitDevRuntimeSyncDepth, cudaLimitPersistingL2CacheSize = 6 };
 enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
 struct cudaAccessPolicyWindow {
   void* base_ptr;
@@ -272,6 +272,8 @@ AP_CALL cudaDeviceGetAttribute(int* v, cudaDeviceAttr a, int) { return ap_plain:
 AP_CALL cudaDriverGetVersion(int* v) { return *v = 12000, cudaSuccess; }
 AP_CALL cudaRuntimeGetVersion(int* v) { return *v = 12000, cudaSuccess; }
 AP_CALL cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+AP_CALL cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* c) { return *c = cudaSharedMemBankSizeFourByte, cudaSuccess; }
+AP_CALL cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t = 0, unsigned = 4) { return cudaSuccess; }
 AP_CALL cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 AP_CALL cudaProfilerStart() { return cudaSuccess; }
 AP_CALL cudaProfilerStop() { return cudaSuccess; }

@@ -69,6 +69,7 @@ struct running {
   bool sampled = false;    // some blocks did not run
   bool misled = false;     // and this launch comes after one of those
   std::uint64_t launches = 0, most_accesses = 0;
+  std::map<std::string, int> launched;  // how often each kernel has been
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -359,7 +360,12 @@ void launch(const char* name, const config& c, place where, const void* entry, s
       "what the rest would have written is missing, so that results are not judged. --blocks all runs them all";
   std::vector<std::uint64_t> chosen;
   std::uint64_t accesses = c.together ? 0 : now.most_accesses;
-  if (accesses > 0 && m.accesses() > 3 * accesses) {  // one more block, another each time
+  constexpr int often = 4;
+  if (now.most_accesses > 0 && m.effort() > 6 * now.most_accesses && ++now.launched[name] > often) {
+    leave_blocks_out();
+    return m.say(fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name, often + 1, rest));
+  }
+  if (accesses > 0 && m.effort() > 3 * accesses) {  // one more block, another each time
     accesses = 1;
     if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
   } else if (blocks > most && !c.together) {
@@ -639,6 +645,7 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   now.program = program;
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
+  m.most_effort = 10 * of.most_accesses;
   machine_allows = m.host_allows;
   m.host_allows = image_allows;
   m.host_touches = touched;
