@@ -5,11 +5,14 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <sys/time.h>
+#include <ucontext.h>
 
 #include <antiphase/plain/cooperative_groups.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <csetjmp>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <random>
@@ -191,9 +194,13 @@ std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t mos
   return some;
 }
 
+void watch_for_empty_loops();
+
 // From the first time on that something depends on the schedule.
 void begin_schedule() {
-  if (!std::exchange(now.begun, true) && now.m->schedule_begins) now.m->schedule_begins();
+  if (std::exchange(now.begun, true)) return;
+  if (now.m->schedule_begins) now.m->schedule_begins();
+  watch_for_empty_loops();  // timers are not passed on to the process of a run
 }
 
 // Results, and what kernels do that waits for others, are not judged from here on.
@@ -617,6 +624,41 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
       dladdr(reinterpret_cast<void*>(address), &info) != 0 && reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
   return !of_program && machine_allows(address, bytes, kind);
 }
+
+// A loop around an ordinary read, which the compiler has taken out of it: a jump to itself. Nobody else gets on, and nothing is called that
+// could say so, so a clock has to look. Nothing is held there, so that a handler may do what it likes.
+#if defined(__x86_64__)
+void look_for_empty_loop(int, siginfo_t*, void* context) {
+  const auto at = static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  Dl_info info{};
+  if (now.m == nullptr || now.m->current() == nullptr || dladdr(reinterpret_cast<void*>(at), &info) == 0 ||
+      reinterpret_cast<std::uintptr_t>(info.dli_fbase) != checker_detail::code_base)
+    return;
+  constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
+  if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
+  model& m = *now.m;
+  m.note_here(finding_kind::deadlock, m.number_of_code(reinterpret_cast<const void*>(at + 1)),
+              "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing says that others change it", "",
+              "volatile, or an atomic operation, for what the loop waits for");
+  m.set_current(nullptr);
+  end_run(std::make_exception_ptr(checker_detail::stopped("an empty loop")));
+}
+void watch_for_empty_loops() {
+  static std::vector<unsigned char> stack(std::size_t{1} << 20);
+  stack_t own{};
+  own.ss_sp = stack.data();
+  own.ss_size = stack.size();
+  sigaltstack(&own, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = look_for_empty_loop;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigaction(SIGVTALRM, &action, nullptr);
+  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 500'000}, .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
+  setitimer(ITIMER_VIRTUAL, &often, nullptr);
+}
+#else
+void watch_for_empty_loops() {}
+#endif
 
 // What the program's own checks of its results throw.
 bool is_of_host(const std::exception_ptr& thrown) {
