@@ -24,7 +24,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests/checker/corpus"
 FILES, OUTCOME, READINGS, PAGE = FOLDER / "files.json", FOLDER / "outcome.json", FOLDER / "readings.json", ROOT / "docs/corpus.md"
-SCHEDULES, SECONDS = 2, 15
+SCHEDULES, SECONDS = 2, 40
 ENDS = {0: "clean", 2: "input", 3: "unsupported", 4: "unfinished", 5: "finding"}
 SHARES = re.compile(r"__shared__|\batomic[A-Z]\w*\s*\(|__shfl|__ballot|__syncwarp|__any_sync|__all_sync|cooperative_groups")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
@@ -68,7 +68,7 @@ def check(tool, cache, entry, file):
         record["sampled"] = any("--blocks all" in note for note in program["notes"])
         record["findings"] = sorted({f"{f['kind']} at {place(f)}" if place(f) else f["kind"] for f in program["findings"]})
     elif done.returncode != 5:
-        lines = [line for line in done.stderr.splitlines() if "error" in line or "not supported" in line or "antiphase:" in line]
+        lines = [line for line in done.stderr.splitlines() if "error:" in line or "not supported" in line or ("antiphase:" in line and not line.endswith(":"))]
         record["said"] = re.sub(r"/\S*/", "", lines[0].removeprefix("antiphase: "))[:200] if lines else ""
     return f"{entry['repository']}/{file['path']}", record
 

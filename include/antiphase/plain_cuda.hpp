@@ -15,7 +15,7 @@ struct bad_source : error {
 };
 
 struct plain_program {
-  std::vector<std::string> sources;           // .cu, and .cpp that belong to it
+  std::vector<std::string> sources;  // .cu, and .cpp that belong to it
   std::string driver;  // not empty: a source with a main that launches the kernels of `sources`, whose own main is left out, as is what
                        // binds them to Python
   std::vector<std::string> compiler_options;  // -I, -D and the like, as g++ takes them

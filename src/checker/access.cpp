@@ -98,9 +98,10 @@ bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
 
 void model::visit(const accessor& w, const void* p, std::size_t bytes) {
   if (most_effort != 0 && effort() > most_effort && stop != nullptr) {
-    say(fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is not judged. --blocks all does not "
-                    "end them",
-                    kernel_));
+    say(fmt::format(
+        "runs were ended within kernel {}, where they had taken long: what comes behind that is not judged. --blocks all does not "
+        "end them",
+        kernel_));
     most_effort = 0;
     stop("enough");
   }

@@ -155,11 +155,9 @@ class runner {
  public:
   runner(const program_of_runs& program, const check_options& options) : program_(program), options_(options) {
     if (options.process_seconds > 0)
-      processes_.emplace(
-          [this](const run_request& asked, const run_processes::fork_point& begins) {
-            return run_here(program_, options_, asked, model_, begins);
-          },
-          options.process_seconds);
+      processes_.emplace([this](const run_request& asked,
+                                const run_processes::fork_point& begins) { return run_here(program_, options_, asked, model_, begins); },
+                         options.process_seconds);
   }
   outcome run(const run_request& asked) { return processes_ ? processes_->run(asked) : run_here(program_, options_, asked, model_); }
 

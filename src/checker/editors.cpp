@@ -51,9 +51,7 @@ std::string what(const finding& f) {
                      who(f.access));
 }
 // Something has to be named: an editor shows nothing that has no place.
-code_place place_of(const finding_side& side, const std::string& source) {
-  return side.at.file.empty() ? code_place{source, 1} : side.at;
-}
+code_place place_of(const finding_side& side, const std::string& source) { return side.at.file.empty() ? code_place{source, 1} : side.at; }
 
 std::string uri_of(const std::string& path) {
   std::string out = path.starts_with("/") ? "file://" : "";
@@ -136,17 +134,12 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
       related["id"] = 1;
       result["relatedLocations"] = json::array({related});
     }
-    if (!command.empty())
-      result["properties"] = {{"replay", fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind)}};
+    if (!command.empty()) result["properties"] = {{"replay", fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind)}};
     results.push_back(std::move(result));
   }
   for (const std::string& n : report.notes) notes.push_back({{"level", "note"}, {"message", {{"text", n}}}});
   const std::string here = uri_of(std::filesystem::current_path().string()) + "/";
-  const json run{{"tool",
-                  {{"driver",
-                    {{"name", "antiphase check"},
-                     {"version", build_info().version},
-                     {"rules", rules}}}}},
+  const json run{{"tool", {{"driver", {{"name", "antiphase check"}, {"version", build_info().version}, {"rules", rules}}}}},
                  {"originalUriBaseIds", {{"SRCROOT", {{"uri", here}}}}},
                  {"columnKind", "utf16CodeUnits"},
                  {"invocations", json::array({{{"executionSuccessful", true}, {"toolExecutionNotifications", notes}}})},

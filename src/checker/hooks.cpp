@@ -188,8 +188,8 @@ ACCESS(16)
 #undef ACCESS
 
 // The same under names that a loaded program's own, which pass over what nobody follows, go on to (plain/compile.cpp).
-#define ACCESS(bytes)                                                                                  \
-  void antiphase_checked_read##bytes(void* p) __attribute__((alias("__tsan_read" #bytes)));            \
+#define ACCESS(bytes)                                                                       \
+  void antiphase_checked_read##bytes(void* p) __attribute__((alias("__tsan_read" #bytes))); \
   void antiphase_checked_write##bytes(void* p) __attribute__((alias("__tsan_write" #bytes)));
 ACCESS(1)
 ACCESS(2)

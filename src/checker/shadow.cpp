@@ -209,7 +209,8 @@ void shadow::drop_groups(std::uint32_t first) {
 }
 
 std::uint64_t shadow::bytes_kept() const {
-  return single_chunks_ * (chunk / 4) * sizeof(cell) + alike_.size() * sizeof alike_[0] + split_.size() * sizeof split_[0] + groups_.size() * sizeof groups_[0];
+  return single_chunks_ * (chunk / 4) * sizeof(cell) + alike_.size() * sizeof alike_[0] + split_.size() * sizeof split_[0] +
+         groups_.size() * sizeof groups_[0];
 }
 
 std::uint64_t shadow::bytes_tracked() const {

@@ -58,7 +58,8 @@ template <class T> class array {
   std::size_t size_;
 };
 
-// Whether a[i] is expected(i) for every i, but for a part of `tolerance` of it; says which is not. NaN is expected where expected(i) is NaN.
+// Whether a[i] is expected(i) for every i, but for a part of `tolerance` of it; says which is not. NaN is expected where expected(i) is
+// NaN.
 template <class T, class F> bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0) {
   const std::vector<T> all = a.to_host();
   for (std::size_t i = 0; i < all.size(); ++i) {

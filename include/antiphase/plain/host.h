@@ -100,7 +100,13 @@ struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
 };
-enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitDevRuntimeSyncDepth, cudaLimitPersistingL2CacheSize = 6 };
+enum cudaLimit {
+  cudaLimitStackSize,
+  cudaLimitPrintfFifoSize,
+  cudaLimitMallocHeapSize,
+  cudaLimitDevRuntimeSyncDepth,
+  cudaLimitPersistingL2CacheSize = 6
+};
 enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
 struct cudaAccessPolicyWindow {
   void* base_ptr;

@@ -48,8 +48,8 @@ struct config {
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params);
 
-// A launch's arguments: copied byte by byte to each thread, and never destroyed, as on the device. A destructor that frees memory runs once,
-// for the copy that the call of the kernel makes.
+// A launch's arguments: copied byte by byte to each thread, and never destroyed, as on the device. A destructor that frees memory runs
+// once, for the copy that the call of the kernel makes.
 template <class T> class own_copy {
  public:
   explicit own_copy(const void* from) { std::memcpy(bytes_, from, sizeof(T)); }

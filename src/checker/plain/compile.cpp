@@ -132,9 +132,17 @@ range* antiphase_plain_passed_over_range() { return &antiphase_plain_passed_over
         INSIDE(p, __start_ap_device, __stop_ap_device) || INSIDE(p, __start_ap_constant, __stop_ap_constant) || \
         INSIDE(p, __start_ap_managed, __stop_ap_managed)) antiphase_checked_##name(p); \
   }
+void* antiphase_plain_malloc(unsigned long);
+void antiphase_plain_free(void*);
 ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
 ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }
+__attribute__((visibility("hidden"))) void* operator new(unsigned long n) { return antiphase_plain_malloc(n); }
+__attribute__((visibility("hidden"))) void* operator new[](unsigned long n) { return antiphase_plain_malloc(n); }
+__attribute__((visibility("hidden"))) void operator delete(void* p) noexcept { antiphase_plain_free(p); }
+__attribute__((visibility("hidden"))) void operator delete[](void* p) noexcept { antiphase_plain_free(p); }
+__attribute__((visibility("hidden"))) void operator delete(void* p, unsigned long) noexcept { antiphase_plain_free(p); }
+__attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free(p); }
 )";
 
 bool is_cuda(const std::string& source) { return source.ends_with(".cu"); }

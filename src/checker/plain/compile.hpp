@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From sources in plain CUDA to a shared object that the checker can load.
 #pragma once
-#include <antiphase/plain_cuda.hpp>
 #include <sys/types.h>
+#include <antiphase/plain_cuda.hpp>
 
 #include <filesystem>
 

@@ -109,9 +109,10 @@ class pass {
       bool names = false, on_device = in_device_;
       for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) {
         names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
-        on_device |= is(k, "__global__") || (is(k, "__device__") && std::none_of(t_.begin() + static_cast<std::ptrdiff_t>(k > 2 ? k - 2 : 0),
-                                                                                 t_.begin() + static_cast<std::ptrdiff_t>(std::min(k + 3, t_.size())),
-                                                                                 [](const token& t) { return t == "__host__"; }));
+        on_device |= is(k, "__global__") ||
+                     (is(k, "__device__") && std::none_of(t_.begin() + static_cast<std::ptrdiff_t>(k > 2 ? k - 2 : 0),
+                                                          t_.begin() + static_cast<std::ptrdiff_t>(std::min(k + 3, t_.size())),
+                                                          [](const token& t) { return t == "__host__"; }));
       }
       scopes_.push_back(names);
       outer_.push_back(std::exchange(in_device_, on_device));
@@ -190,8 +191,7 @@ class pass {
         break;
       }
     }
-    if (in_device_)
-      return refuse(open, "a launch by a kernel", "a launch by the host: kernels cannot launch kernels here");
+    if (in_device_) return refuse(open, "a launch by a kernel", "a launch by the host: kernels cannot launch kernels here");
     index first = open - 1;
     if (is(first, ">")) {
       int depth = 0;

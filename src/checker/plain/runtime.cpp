@@ -59,7 +59,7 @@ struct running {
   model* m = nullptr;
   loaded program;
   std::uint64_t most_threads = 0;
-  dim3 grid, block;  // of the launch under way
+  dim3 grid, block;   // of the launch under way
   int asked_of = -1;  // the thread of a block whose place in it is known, and that place
   uint3 thread{};
   bool together = false;
@@ -68,9 +68,9 @@ struct running {
   std::map<void*, allocation> allocations;
   std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
   cudaError_t error = cudaSuccess;
-  bool begun = false;      // the schedule matters from the first launch on
-  bool sampled = false;    // some blocks did not run
-  bool misled = false;     // and this launch comes after one of those
+  bool begun = false;    // the schedule matters from the first launch on
+  bool sampled = false;  // some blocks did not run
+  bool misled = false;   // and this launch comes after one of those
   std::uint64_t launches = 0, most_accesses = 0;
   std::map<std::string, int> launched;  // how often each kernel has been
   std::uintptr_t streams = 0;
@@ -207,6 +207,20 @@ void begin_schedule() {
 void leave_blocks_out() {
   if (!std::exchange(now.sampled, true)) checker_detail::forgive_crashes();
   now.m->forgive_unwritten();
+}
+
+// A loop around a flag, in a program that has memory which the host may set while a kernel runs.
+bool waits_for_host(const std::exception_ptr& thrown) {
+  const bool shares =
+      now.program.sections[5] - now.program.sections[4] > 16 ||
+      std::any_of(now.allocations.begin(), now.allocations.end(), [](const auto& a) { return a.second.kind != memory_kind::device; });
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const cpu_detail::kernel_fault& f) {
+    return shares && f.kind == cpu_detail::fault::deadlock && f.happened.find("polling") != std::string::npos;
+  } catch (...) {
+    return false;
+  }
 }
 
 // What is no fault of the program if blocks before it are missing.
@@ -363,8 +377,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   const std::uint64_t most =
       now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
-  constexpr const char* rest =
-      "what the rest would have written is missing, so that results are not judged. --blocks all runs them all";
+  constexpr const char* rest = "what the rest would have written is missing, so that results are not judged. --blocks all runs them all";
   std::vector<std::uint64_t> chosen;
   std::uint64_t accesses = c.together ? 0 : now.most_accesses;
   constexpr int often = 4;
@@ -386,10 +399,16 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
   } catch (...) {
+    if (waits_for_host(std::current_exception()))
+      end_run(std::make_exception_ptr(not_supported(fmt::format(
+          "kernel {} waits for what only the host could still set, in memory that both reach: launches end before the host goes "
+          "on here, so the program cannot be checked as it is",
+          name))));
     if (now.sampled && may_be_misled(std::current_exception())) {
-      m.say(fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: that is not judged. --blocks "
-                        "all runs them all",
-                        name));
+      m.say(
+          fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: that is not judged. --blocks "
+                      "all runs them all",
+                      name));
       end_run(std::make_exception_ptr(checker_detail::stopped("misled")));
     }
     end_run(std::current_exception());
@@ -638,8 +657,8 @@ void look_for_empty_loop(int, siginfo_t*, void* context) {
   if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
   model& m = *now.m;
   m.note_here(finding_kind::deadlock, m.number_of_code(reinterpret_cast<const void*>(at + 1)),
-              "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing says that others change it", "",
-              "volatile, or an atomic operation, for what the loop waits for");
+              "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing says that others change it",
+              "", "volatile, or an atomic operation, for what the loop waits for");
   m.set_current(nullptr);
   end_run(std::make_exception_ptr(checker_detail::stopped("an empty loop")));
 }
@@ -715,9 +734,10 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
     if (now.launches == 0)
-      throw bad_request(fmt::format("the program ended with {} before it had launched a kernel, so nothing is known of it. Its arguments stand "
-                                    "behind --, and files are looked for in the current folder",
-                                    now.exit_code));
+      throw bad_request(
+          fmt::format("the program ended with {} before it had launched a kernel, so nothing is known of it. Its arguments stand "
+                      "behind --, and files are looked for in the current folder",
+                      now.exit_code));
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
@@ -732,6 +752,18 @@ using namespace antiphase;
 
 extern "C" {
 
+// A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it ends with the device.
+void* antiphase_plain_malloc(std::size_t bytes) {
+  if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);
+  return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
+}
+void antiphase_plain_free(void* p) {
+  if (p == nullptr) return;
+  if (plain::now.m == nullptr || reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory().lowest() >= plain::now.m->memory().size())
+    std::free(p);
+  else
+    plain::now.on->deallocate(p);
+}
 [[noreturn]] void antiphase_plain_exit(int code) {
   plain::now.exit_code = code;
   std::longjmp(plain::now.end, 1);

@@ -10,7 +10,7 @@ namespace antiphase::plain {
 
 struct loaded {
   int (*main)(int, char**, char**) = nullptr;
-  char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
+  char* sections[6] = {};                                       // of the device's variables: device, constant, managed; each from, to
   checker_detail::model::address_range* passed_over = nullptr;  // accesses there do not leave the program
 };
 
