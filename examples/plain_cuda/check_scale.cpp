@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches scale_rows to have it checked: antiphase check scale.cu --kernels check_scale.cpp
 #include <antiphase/plain/driver.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel of a PyTorch extension: each row of a matrix is divided by its largest value. It has no main, and needs Python to be called.
 #include <torch/extension.h>
 

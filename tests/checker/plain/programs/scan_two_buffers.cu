@@ -10,8 +10,7 @@ __global__ void scan(const int* from, int* to) {
   part[now][t] = from[t];
   for (int stride = 1; stride < N; stride *= 2) {
     __syncthreads();
-    if (t >= stride)
-      part[1 - now][t] = part[now][t] + part[now][t - stride];  // FOUND: uninitialised memory read
+    if (t >= stride) part[1 - now][t] = part[now][t] + part[now][t - stride];  // FOUND: uninitialised memory read
 #ifndef BROKEN
     else
       part[1 - now][t] = part[now][t];
