@@ -166,7 +166,7 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
     if (!forgiving_ || offset < shadow::shared_bytes)
       report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
     else
-      w.thread.misled = true;
+      w.thread.misled = misled_ = true;
   } else if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
@@ -508,7 +508,7 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
 
 void model::report(const accessor& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
                    std::string missing) {
-  if (w.thread.misled && kind == finding_kind::outside_memory) return say_misled();
+  if (w.thread.misled) return say_misled();
   const bool has_earlier = earlier_write != nullptr || earlier_reader != nullptr;
   const place_number earlier = earlier_write != nullptr ? earlier_write->place : earlier_reader != nullptr ? earlier_reader->place : 0;
   bool fresh = false;
