@@ -147,7 +147,8 @@ def page():
 
 What `antiphase check` makes of {total} public CUDA programs, none of which was written with it in mind. Each was run
 as it is, with {SCHEDULES} schedules, and {SECONDS} seconds for a run. `scripts/check_corpus.py` fetches them by name,
-commit and hash, and writes this page.
+commit and hash, and writes this page. Programs that need other libraries, and exercises with gaps in them, are not
+among these.
 
 | what came of it | programs |
 |---|---|

@@ -380,7 +380,7 @@ class model {
   const unsigned char* variables_ = nullptr;               // and where their cells are
   bool shared_by_variables_ = false, forgiving_ = false;
   bool misled_ = false, misled_before_ = false;  // a thread of this run was, of a launch before this one
-  launches chain_;           // that a chained launch to come on their stream may overlap
+  launches chain_;                               // that a chained launch to come on their stream may overlap
   block_number before_ = 0;  // of a chained launch: a block that stands for all before it; who knows of it knows of them
   std::string kernel_;
   std::uintptr_t params_low_ = 0, params_high_ = 0;
