@@ -123,6 +123,12 @@ check_options options_of(std::span<const char* const> arguments);
 std::string to_text(const check_report& report, const std::string& command = {}, const std::string& behind = {});
 std::string summary(const check_report& report);  // "no finding in 20 schedules"
 std::string to_json(const check_report& report, const std::string& command = {}, const std::string& behind = {});
+// For editors: each finding as a line that starts with file:line:column, as compilers print them. `source` is where findings are shown that
+// have no place of their own.
+std::string to_lines(const check_report& report, const std::string& source);
+// SARIF 2.1.0, which editors and code hosts show. Names of files are relative to the current folder where they can be.
+std::string to_sarif(const check_report& report, const std::string& source, const std::string& command = {},
+                     const std::string& behind = {});
 
 // "--seed 7 --order priority --landing early --resident 2"
 std::string to_text(const check_run& run);

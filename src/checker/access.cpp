@@ -97,6 +97,14 @@ bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
 }
 
 void model::visit(const accessor& w, const void* p, std::size_t bytes) {
+  if (most_effort != 0 && effort() > most_effort && stop != nullptr) {
+    say(fmt::format(
+        "runs were ended within kernel {}, where they had taken long: what comes behind that is not judged. --blocks all does not "
+        "end them",
+        kernel_));
+    most_effort = 0;
+    stop("enough");
+  }
   p = followed(p);
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
   if (offset >= memory_.size() || bytes > memory_.size() - offset) {  // an asynchronous copy's, or a barrier's
@@ -155,7 +163,10 @@ bool model::needs_fence(const accessor& w, const cell& c, std::size_t offset) co
 void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
   if (c.state == cell_state::uninitialised) {
-    if (!forgiving_ || offset < shadow::shared_bytes) report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
+    if (!forgiving_ || offset < shadow::shared_bytes)
+      report(w, finding_kind::uninitialised, offset, nullptr, nullptr, "a write before it");
+    else
+      w.thread.misled = misled_ = true;
   } else if (!surely_knows_writer(t, c) && !knows(t, c.block, c.writer, c.time)) {
     if (!strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
       report(w, c.state == cell_state::copied ? finding_kind::read_before_landing : finding_kind::race, offset, &c, nullptr, {});
@@ -337,13 +348,14 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
   const bool exists = offset < memory_.size() && bytes <= memory_.size() - offset;
   if (!exists)
     report(w, finding_kind::outside_memory, ~std::size_t{0}, nullptr, nullptr, "the executor did not allocate this memory");
-  else if (kind == access_kind::write)
-    visit(w, p, bytes);
   else
-    memory_.visit(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {  // what nobody has written may be copied out
+    memory_.visit_alike(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {
       if (c.state == cell_state::nobodys || c.state == cell_state::freed)
-        report(w, finding_kind::outside_memory, at, nullptr, nullptr, "nobody allocated it");
-      else if (c.state != cell_state::uninitialised)
+        report(w, finding_kind::outside_memory, at, nullptr, nullptr,
+               c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it");
+      else if (kind == access_kind::write)
+        write_cell(w, c, at);
+      else if (c.state != cell_state::uninitialised)  // what nobody has written may be copied out
         read_cell(w, c, at);
     });
   blocks_.back().ended = true;
@@ -496,6 +508,7 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
 
 void model::report(const accessor& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
                    std::string missing) {
+  if (w.thread.misled) return say_misled();
   const bool has_earlier = earlier_write != nullptr || earlier_reader != nullptr;
   const place_number earlier = earlier_write != nullptr ? earlier_write->place : earlier_reader != nullptr ? earlier_reader->place : 0;
   bool fresh = false;

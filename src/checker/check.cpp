@@ -81,21 +81,39 @@ bool same(const finding& a, const finding& b) {
 }
 
 using checker_detail::outcome;
+using checker_detail::run_processes;
+using checker_detail::run_request;
 
-outcome run_here(const std::function<void(const context&)>& program, const check_options& options, const check_run& how,
-                 std::shared_ptr<schedule_script> script, model& m) {
-  outcome result;
-  m.reset();
+cpu_options options_for(const check_options& options, const run_request& asked) {
+  const check_run& how = asked.how;
   cpu_options on{.seed = how.seed, .order = how.order, .copies = how.copies, .workers = 1, .resident_blocks = how.resident_blocks};
   on.limits = options.limits;
   on.sums = tensor_sums::plain;  // who is ordered behind whom does not depend on the last bits
-  on.script = std::move(script);
+  on.script = asked.script;
   if (how.order == schedule::script && on.script == nullptr)
     on.script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(how.script), {}});
+  return on;
+}
+
+using program_of_runs = std::function<void(const context&)>;
+
+// `begins`, if given, is called where a schedule begins to matter, and says which.
+outcome run_here(const program_of_runs& program, const check_options& options, const run_request& asked, model& m,
+                 const run_processes::fork_point& begins = {}) {
+  outcome result;
+  m.reset();
+  check_run how = asked.how;
+  const std::shared_ptr<executor> on = checker_detail::make_checking_executor(options_for(options, asked), m);
+  if (begins)
+    m.schedule_begins = [&] {
+      const run_request now = begins();
+      how = now.how;
+      checker_detail::schedule_as(*on, options_for(options, now));
+    };
   finding fault;
   bool failed = false;
   try {
-    program(context(checker_detail::make_checking_executor(on, m)));
+    program(context(on));
   } catch (const bad_request&) {
     result.refused = std::current_exception();
   } catch (const not_supported&) {
@@ -132,11 +150,23 @@ outcome run_here(const std::function<void(const context&)>& program, const check
   return result;
 }
 
-outcome run_once(const std::function<void(const context&)>& program, const check_options& options, const check_run& how,
-                 std::shared_ptr<schedule_script> script, model& m, program_output shown = program_output::none) {
-  const auto run = [&] { return run_here(program, options, how, script, m); };
-  return options.process_seconds > 0 ? checker_detail::run_in_child(run, script.get(), how, shown, options.process_seconds) : run();
-}
+// Runs on one OS thread, one after the other.
+class runner {
+ public:
+  runner(const program_of_runs& program, const check_options& options) : program_(program), options_(options) {
+    if (options.process_seconds > 0)
+      processes_.emplace([this](const run_request& asked,
+                                const run_processes::fork_point& begins) { return run_here(program_, options_, asked, model_, begins); },
+                         options.process_seconds);
+  }
+  outcome run(const run_request& asked) { return processes_ ? processes_->run(asked) : run_here(program_, options_, asked, model_); }
+
+ private:
+  const program_of_runs& program_;
+  const check_options& options_;
+  model model_;
+  std::optional<run_processes> processes_;
+};
 
 void add(check_report& report, outcome&& from) {
   for (finding& f : from.findings) {
@@ -161,11 +191,11 @@ constexpr std::size_t longest_script = 200;  // characters; a seed says the rest
 
 // A simpler run that shows the same: the threads in their order if that does it, else few deviations from it. What every run shows needs
 // no search. The finding is then told as that run shows it. `runs_left` bounds the effort.
-void shorten(finding& f, const std::function<void(const context&)>& program, const check_options& options, model& m, int& runs_left) {
+void shorten(finding& f, runner& runs, int& runs_left) {
   finding shown;
   const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
     --runs_left;
-    const outcome o = run_once(program, options, how, std::move(script), m);
+    const outcome o = runs.run({how, std::move(script)});
     const auto at = std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
     if (at == o.findings.end()) return false;
     shown = *at;
@@ -216,9 +246,9 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   };
   const auto work = [&] {
     try {
-      model m;
+      runner runs(program, options);
       for (std::size_t i = next++; i < plan.size(); i = next++) {
-        outcome o = run_once(program, options, plan[i], nullptr, m, i == 0 ? options.output : program_output::none);
+        outcome o = runs.run({plan[i], nullptr, i == 0 ? options.output : program_output::none});
         const std::lock_guard lock(mutex);
         outcomes[i] = std::move(o);
         add_next();
@@ -243,7 +273,7 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
 // do.
 check_report run_all(const std::function<void(const context&)>& program, const check_options& options) {
   check_report report;
-  model m;
+  runner runs(program, options);
   const check_run how{.seed = options.seed,
                       .order = schedule::script,
                       .copies = options.copies.size() == 1 ? options.copies.front() : landing::mixed,
@@ -251,7 +281,7 @@ check_report run_all(const std::function<void(const context&)>& program, const c
                       .script = {}};
   const auto script = std::make_shared<schedule_script>();
   const auto run = [&] {
-    outcome o = run_once(program, options, how, script, m);
+    outcome o = runs.run({how, script});
     if (o.refused) std::rethrow_exception(o.refused);
     for (finding& f : o.findings) f.first.script = cpu_detail::to_text(cpu_detail::taken(*script));
     add(report, std::move(o));
@@ -269,9 +299,9 @@ check_report check(const std::function<void(const context&)>& program, const che
   checker_detail::enter_checked_kernels();
   check_report report = options.exhaustive > 0 && !options.replay ? run_all(program, options) : run_plan(program, options);
   if (options.shorten && report.runs > 1 && !report.clean()) {
-    model m;
+    runner runs(program, options);
     int runs_left = 100;
-    for (finding& f : report.findings) shorten(f, program, options, m, runs_left);
+    for (finding& f : report.findings) shorten(f, runs, runs_left);
   }
   return report;
 }

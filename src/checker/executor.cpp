@@ -68,15 +68,20 @@ class model_observer final : public cpu_detail::observer {
   }
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
     launched_ = static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.what.cluster));
+    begun_ = 0;
+    effort_before_ = m_.effort();
     m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on, launch.what.overlaps_previous);
   }
   void launch_ends() override {
     m_.set_current(nullptr);
+    m_.ignore_host();
     m_.end_launch();
     clusters_.clear();
     clusters_before_ += launched_;
   }
+  bool enough() override { return most_accesses_ > 0 && begun_ > 0 && m_.effort() - effort_before_ >= most_accesses_; }
   void block_begins(block_state& b) override {
+    ++begun_;
     auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes, b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
     b.watched = block;
     for (std::size_t i = 0; i < b.thread.size(); ++i) b.thread[i]->watched = &block->threads[i];
@@ -85,11 +90,12 @@ class model_observer final : public cpu_detail::observer {
   void runs(thread_state* t) override {
     if (t == nullptr) {
       m_.set_current(nullptr);
-      return;
+      return m_.ignore_host();
     }
     m_.set_current(&model_of(*t));
     m_.stack_low = reinterpret_cast<std::uintptr_t>(t->self.bottom);
     m_.stack_high = m_.stack_low + t->self.size;
+    m_.ignore_stack();
   }
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
 
@@ -168,6 +174,9 @@ class model_observer final : public cpu_detail::observer {
     for (thread_state* t : warp) m_.wait_matrix(model_of(*t), groups_left);
   }
 
+  void limit_accesses(std::uint64_t most) { most_accesses_ = most; }
+  std::uint64_t begun() const { return begun_; }  // blocks of the last launch
+
  private:
   std::uint32_t number_of(const cpu_detail::cluster_state& c) const { return clusters_before_ + static_cast<std::uint32_t>(c.number) + 1; }
   place_number at(const thread_state& t, cpu_detail::place where) { return m_.number_of(t.code, where); }
@@ -187,6 +196,7 @@ class model_observer final : public cpu_detail::observer {
   };
   std::map<std::uint32_t, cluster_barrier> clusters_;
   std::uint32_t launched_ = 0, clusters_before_ = 0;  // clusters, by this launch and by those before it
+  std::uint64_t begun_ = 0, effort_before_ = 0, most_accesses_ = 0;
 };
 
 class checking_executor final : public executor {
@@ -245,7 +255,12 @@ class checking_executor final : public executor {
 
   model& followed() const { return m_; }
   unsigned seed() const { return options_.seed; }
-  void choose_blocks(std::vector<std::uint64_t> chosen) const { chosen_ = std::move(chosen); }
+  void choose_blocks(std::vector<std::uint64_t> chosen, std::uint64_t most_accesses) const {
+    chosen_ = std::move(chosen);
+    watch_.limit_accesses(most_accesses);
+  }
+  std::uint64_t blocks_begun() const { return watch_.begun(); }
+  void schedule_as(const cpu_options& options) { options_ = options; }
 
  private:
   cpu_options options_;
@@ -259,13 +274,15 @@ class checking_executor final : public executor {
 
 }  // namespace
 
-std::shared_ptr<const executor> make_checking_executor(const cpu_options& options, model& m) {
-  return std::make_shared<const checking_executor>(options, m);
+std::shared_ptr<executor> make_checking_executor(const cpu_options& options, model& m) {
+  return std::make_shared<checking_executor>(options, m);
 }
+void schedule_as(executor& on, const cpu_options& options) { dynamic_cast<checking_executor&>(on).schedule_as(options); }
 model& model_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).followed(); }
 unsigned seed_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).seed(); }
-void choose_blocks(const executor& on, std::vector<std::uint64_t> chosen) {
-  dynamic_cast<const checking_executor&>(on).choose_blocks(std::move(chosen));
+void choose_blocks(const executor& on, std::vector<std::uint64_t> chosen, std::uint64_t most_accesses) {
+  dynamic_cast<const checking_executor&>(on).choose_blocks(std::move(chosen), most_accesses);
 }
+std::uint64_t blocks_begun(const executor& on) { return dynamic_cast<const checking_executor&>(on).blocks_begun(); }
 
 }  // namespace antiphase::checker_detail

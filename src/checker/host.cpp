@@ -107,6 +107,7 @@ void model::note(finding_kind kind, const std::string& kernel, place_number at, 
 
 void model::note_here(finding_kind kind, place_number at, std::string action, std::string memory, std::string missing) {
   if (current_ == nullptr) return;
+  if (current_->misled) return say_misled();
   const accessor w{.thread = *current_, .kind = access_kind::read, .place = at, .bytes = 0, .what = action};
   bool fresh = false;
   found& f = entry(kind, at, 0, false, fresh);

@@ -28,7 +28,7 @@ void model::reset() {
   unsynchronised_.clear();
   ordered_.clear();
   variables_low_ = variables_high_ = 0;
-  shared_by_variables_ = forgiving_ = false;
+  shared_by_variables_ = forgiving_ = misled_ = misled_before_ = false;
   host_touches = nullptr;
   notes_.clear();
   shared_place = nullptr;
@@ -39,12 +39,14 @@ void model::reset() {
   atomics_.clear();
   entries_.clear();
   findings_.clear();
-  accesses_ = 0;
+  accesses_ = effort_ = most_effort = 0;
+  schedule_begins = nullptr;
   last_join_ = {};
 }
 
 void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous) {
   kernel_ = kernel;
+  misled_before_ = misled_;  // what such a thread wrote may mislead whoever comes
   params_low_ = reinterpret_cast<std::uintptr_t>(params);
   params_high_ = params_low_ + params_bytes;
   launch_stream_ = on;
@@ -128,6 +130,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
     t.time = &b->times[static_cast<std::size_t>(i / 32)];
     t.index = i;
     t.block_threads = threads;
+    t.misled = misled_before_;
     learn(t, start);
   }
   alive_.push_back(std::move(b));
@@ -576,6 +579,8 @@ std::array<model::circle, 3> model::circles_around(const thread_model& t) const 
 }
 
 void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
+  constexpr std::uint64_t worth = 20;
+  effort_ += worth;
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   thread_model& t = *current_;

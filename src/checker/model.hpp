@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -80,7 +81,8 @@ struct thread_model {
   by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
   own_actor copies, stores_read, stores_written, matrix;
-  int barriers = 0;  // of the block, passed
+  int barriers = 0;     // of the block, passed
+  bool misled = false;  // it has read what blocks that were left out may have been to write
 };
 
 struct block_model {
@@ -120,6 +122,7 @@ class model {
   void end_block(block_model& b);
   void end_thread(thread_model& t);
   void set_current(thread_model* t) {
+    ++effort_;
     current_ = t;
     read_again_ = 0;
   }
@@ -141,6 +144,12 @@ class model {
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code);
   // From here on, what nobody has written may have been left out: launches ran a part of their blocks only.
   void forgive_unwritten() { forgiving_ = true; }
+  bool forgiving() const { return forgiving_; }
+  void say_misled() {
+    say("what a kernel did with memory that blocks which did not run would have written is not judged. --blocks all runs them all");
+  }
+  // Called before the first thing that depends on the schedule; null: nobody asks.
+  std::function<void()> schedule_begins;
   // A finding of the host's. `memory` and `missing` may be empty.
   void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing);
   // Something that the report should say beside the findings, once.
@@ -214,6 +223,9 @@ class model {
   std::vector<code_place> lines(place_number p) const;  // the innermost first
   const void* code_of(place_number p) const;            // the address behind the instruction; null: not known
   std::uint64_t accesses() const { return accesses_; }
+  // How long the run has taken so far, in accesses: atomic operations and barriers take longer.
+  std::uint64_t effort() const { return accesses_ + effort_; }
+  std::uint64_t most_effort = 0;  // not 0: a run that has taken longer ends, with a note; what has been found so far is told
   shadow& memory() { return memory_; }
   const std::string& kernel_name() const { return kernel_; }
 
@@ -225,6 +237,18 @@ class model {
 
   // Host memory that the current thread may use: its stack; what else it may read, `host_allows` knows (null: nothing).
   std::uintptr_t stack_low = 0, stack_high = 0;
+  // Whoever compiles the program may leave out calls for addresses in here, which may go round: the current thread's stack, or all but the
+  // device's memory while the host runs. Null: nobody asks.
+  struct address_range {
+    std::uintptr_t low, size;
+  };
+  address_range* ignored = nullptr;
+  void ignore_stack() {
+    if (ignored != nullptr) *ignored = {stack_low, stack_high - stack_low};
+  }
+  void ignore_host() {
+    if (ignored != nullptr) *ignored = {memory_.lowest() + memory_.size(), ~memory_.size() + 1};
+  }
   bool (*host_allows)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;
   void (*stop)(const char* why) = nullptr;  // leaves the running thread for good
   // What an atomic or volatile load of the current thread brings, or an update that changes nothing: it may be waiting for something else.
@@ -355,7 +379,8 @@ class model {
   std::uintptr_t variables_low_ = 0, variables_high_ = 0;  // in the program's image
   const unsigned char* variables_ = nullptr;               // and where their cells are
   bool shared_by_variables_ = false, forgiving_ = false;
-  launches chain_;           // that a chained launch to come on their stream may overlap
+  bool misled_ = false, misled_before_ = false;  // a thread of this run was, of a launch before this one
+  launches chain_;                               // that a chained launch to come on their stream may overlap
   block_number before_ = 0;  // of a chained launch: a block that stands for all before it; who knows of it knows of them
   std::string kernel_;
   std::uintptr_t params_low_ = 0, params_high_ = 0;
@@ -367,7 +392,7 @@ class model {
   std::vector<const void*> far_code_;
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<found> findings_;
-  std::uint64_t accesses_ = 0;
+  std::uint64_t accesses_ = 0, effort_ = 0;
   std::uint64_t read_again_ = 0;                        // since the current thread was taken
   std::pair<const void*, const void*> last_slow_read_;  // and the code
   // Joining is often asked for the same pair: all threads of a block that wait for one barrier.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "places.hpp"
 
+#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -33,22 +34,45 @@ session open_session() {
   return d;
 }
 
+Dwfl* the_session() {
+  static const session d = open_session();
+  return d.get();
+}
+std::mutex one_at_a_time;  // libdw is not for several
+
 }  // namespace
 
-std::vector<code_place> lines_of(const void* return_address) {
-  static std::mutex one_at_a_time;
+std::string symbol_at(const void* address) {
   const std::lock_guard lock(one_at_a_time);
-  static const session d = open_session();
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  Dwfl_Module* const module = the_session() != nullptr ? dwfl_addrmodule(the_session(), wanted) : nullptr;
+  const int count = module != nullptr ? dwfl_module_getsymtab(module) : 0;
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr start = 0;
+    const char* const name = dwfl_module_getsym_info(module, i, &symbol, &start, nullptr, nullptr, nullptr);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || wanted - start >= symbol.st_size) continue;
+    int failed = 0;
+    const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
+    const std::string text = failed == 0 ? whole.get() : name;
+    return text.substr(text.rfind(':') + 1);
+  }
+  return {};
+}
+
+std::vector<code_place> lines_of(const void* return_address) {
+  const std::lock_guard lock(one_at_a_time);
+  Dwfl* const d = the_session();
   std::vector<code_place> all;
   if (d == nullptr) return all;
   const Dwarf_Addr address = reinterpret_cast<std::uintptr_t>(return_address) - 1;
-  if (Dwfl_Line* line = dwfl_getsrc(d.get(), address)) {
+  if (Dwfl_Line* line = dwfl_getsrc(d, address)) {
     int number = 0;
     if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) all.push_back({shown(file), number});
   }
   // Each function inlined here says where it was called from.
   Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_addrdie(d.get(), address, &bias);
+  Dwarf_Die* unit = dwfl_addrdie(d, address, &bias);
   if (unit == nullptr) return all;
   // The innermost scope at the address, and what encloses it in the tree: the functions that inlined it, not where those were declared.
   Dwarf_Die *at_address = nullptr, *scopes = nullptr;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,8 +12,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace antiphase::checker_detail {
 namespace {
@@ -90,30 +93,30 @@ void silence(program_output shown) {
   if (shown != program_output::first_run) dup2(nothing, STDERR_FILENO);
 }
 
-[[noreturn]] void be_child(const std::function<outcome()>& run, const schedule_script* script, program_output shown, double seconds,
-                           int to) {
-  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE, SIGALRM}) std::signal(s, SIG_DFL);
-  silence(shown);
+void limit_time(double seconds) {
   itimerval limit{};
   limit.it_value.tv_sec = static_cast<time_t>(seconds);
   limit.it_value.tv_usec = static_cast<suseconds_t>((seconds - static_cast<double>(limit.it_value.tv_sec)) * 1e6);
   setitimer(ITIMER_REAL, &limit, nullptr);
-  std::string said;
-  try {
-    said = to_json(run(), script).dump(-1, ' ', false, json::error_handler_t::replace);
-  } catch (const std::exception& e) {
-    said = to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(e.what()))}, nullptr).dump();
-  }
-  std::fflush(nullptr);
-  for (std::size_t at = 0; at < said.size();) {
-    const ssize_t n = write(to, said.data() + at, said.size() - at);
-    if (n < 0 && errno != EINTR) break;
-    if (n > 0) at += static_cast<std::size_t>(n);
-  }
-  _exit(0);
 }
 
-std::string read_all(int from) {
+void write_all(int to, const void* what, std::size_t bytes) {
+  for (const auto* at = static_cast<const char*>(what); bytes > 0;) {
+    const ssize_t n = write(to, at, bytes);
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0) at += n, bytes -= static_cast<std::size_t>(n);
+  }
+}
+bool read_all(int from, void* what, std::size_t bytes) {
+  for (auto* at = static_cast<char*>(what); bytes > 0;) {
+    const ssize_t n = read(from, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n, bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+std::string read_to_end(int from) {
   std::string all;
   char some[65536];
   for (;;) {
@@ -123,32 +126,77 @@ std::string read_all(int from) {
     all.append(some, static_cast<std::size_t>(n));
   }
 }
-
-}  // namespace
-
-outcome run_in_child(const std::function<outcome()>& run, schedule_script* script, const check_run& how, program_output shown,
-                     double seconds) {
-  static std::mutex one_at_a_time;  // no other child may inherit the end that is written to
-  int ends[2] = {};
-  pid_t child = -1;
-  {
-    const std::lock_guard lock(one_at_a_time);
-    std::fflush(nullptr);
-    if (pipe2(ends, O_CLOEXEC) != 0) throw device_error(fmt::format("a run needs a pipe: {}", std::strerror(errno)));
-    child = fork();
-    if (child == 0) be_child(run, script, shown, seconds, ends[1]);
-    close(ends[1]);
-  }
-  if (child < 0) {
-    close(ends[0]);
-    throw device_error(fmt::format("a run needs a process of its own: {}", std::strerror(errno)));
-  }
-  const std::string said = read_all(ends[0]);
-  close(ends[0]);
+int status_of(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!said.empty() && !WIFSIGNALED(status)) return outcome_of(json::parse(said), script, how);
+  return status;
+}
+
+// What one process tells another: how a run ended and what it said, or what is asked for next.
+struct message {
+  int status = 0;
+  bool last = false;  // the sender is gone
+  std::string text;
+};
+void send(int to, const message& m) {
+  const std::uint64_t head[3] = {static_cast<std::uint64_t>(static_cast<unsigned>(m.status)), m.last, m.text.size()};
+  write_all(to, head, sizeof head);
+  write_all(to, m.text.data(), m.text.size());
+}
+bool receive(int from, message& m) {
+  std::uint64_t head[3] = {};
+  if (!read_all(from, head, sizeof head)) return false;
+  m = {static_cast<int>(head[0]), head[1] != 0, std::string(head[2], '\0')};
+  return read_all(from, m.text.data(), m.text.size());
+}
+
+std::string to_text(const run_request& r) {
+  json j{{"seed", r.how.seed},
+         {"order", static_cast<int>(r.how.order)},
+         {"copies", static_cast<int>(r.how.copies)},
+         {"resident", r.how.resident_blocks},
+         {"script", r.how.script},
+         {"shown", static_cast<int>(r.shown)}};
+  if (r.script != nullptr) j["choices"] = cpu_detail::to_text(r.script->choices);
+  return j.dump();
+}
+run_request request_of(const std::string& text) {
+  const json j = json::parse(text);
+  run_request r{.how = {.seed = j["seed"],
+                        .order = static_cast<schedule>(j["order"].get<int>()),
+                        .copies = static_cast<landing>(j["copies"].get<int>()),
+                        .resident_blocks = j["resident"],
+                        .script = j["script"]},
+                .script = nullptr,
+                .shown = static_cast<program_output>(j["shown"].get<int>())};
+  if (j.contains("choices"))
+    r.script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(j["choices"].get<std::string>()), {}});
+  return r;
+}
+
+// Files that processes which part here would read or write as one, as they share the place in it; and threads that only one would have.
+std::size_t open_files() {
+  std::error_code ignored;
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
+    files += target.starts_with("/") && !target.starts_with("/dev/") && !target.starts_with("/proc/") ? 1 : 0;
+  }
+  return files;
+}
+std::size_t threads() {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator tasks("/proc/self/task", ignored);
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+constexpr int not_judged = 77;  // an exit status
+
+void end_unjudged(int) { _exit(not_judged); }
+
+outcome outcome_of_end(int status, const std::string& said, const run_request& asked, double seconds) {
+  if (!said.empty() && !WIFSIGNALED(status)) return outcome_of(json::parse(said), asked.script.get(), asked.how);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome o;
   if (signal == SIGALRM) {
@@ -159,11 +207,126 @@ outcome run_in_child(const std::function<outcome()>& run, schedule_script* scrip
                     seconds));
     return o;
   }
-  finding f{
-      .kind = finding_kind::wrong_result, .kernel = "", .memory = {}, .access = {}, .earlier = {}, .missing = {}, .times = 1, .first = how};
+  if (signal == 0 && WEXITSTATUS(status) == not_judged) {
+    o.unfinished = true;
+    o.notes.emplace_back(
+        "the program's host code crashed after a launch of which only some blocks ran: its fault or not, nobody knows. --blocks all runs "
+        "them all");
+    return o;
+  }
+  finding f{.kind = finding_kind::wrong_result,
+            .kernel = "",
+            .memory = {},
+            .access = {},
+            .earlier = {},
+            .missing = {},
+            .times = 1,
+            .first = asked.how};
   f.access.action = fmt::format("the program's host code ended it ({})", signal != 0 ? strsignal(signal) : "_exit");
   o.findings.push_back(std::move(f));
   return o;
+}
+
+}  // namespace
+
+void forgive_crashes() {
+  for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(s, end_unjudged);
+}
+
+void run_processes::be_first(run_request asked, int requests, int answers) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE, SIGALRM}) std::signal(s, SIG_DFL);
+  silence(asked.shown);
+  limit_time(seconds_);
+  const std::size_t files = open_files();
+  bool alone = true;  // nobody waits between this process and the one that asks
+  const auto serve = [&]() -> run_request {
+    if (open_files() > files || threads() > 1) return asked;
+    limit_time(0);
+    std::fflush(nullptr);
+    for (bool first = true;; first = false) {
+      int ends[2] = {};
+      if (pipe2(ends, O_CLOEXEC) != 0) return asked;
+      const pid_t child = fork();
+      if (child < 0) return asked;
+      if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alone = false;
+        close(requests);
+        close(answers);
+        answers = ends[1];
+        if (!first) silence(asked.shown);
+        limit_time(seconds_);
+        return asked;
+      }
+      close(ends[1]);
+      message answer;
+      answer.text = read_to_end(ends[0]);
+      close(ends[0]);
+      answer.status = status_of(child);
+      send(answers, answer);
+      message next;
+      if (!receive(requests, next)) _exit(0);
+      asked = request_of(next.text);
+    }
+  };
+  message answer{.status = 0, .last = true, .text = {}};
+  try {
+    const outcome o = run_(asked, serve);
+    answer.text = to_json(o, asked.script.get()).dump(-1, ' ', false, json::error_handler_t::replace);
+  } catch (const std::exception& e) {
+    answer.text = to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(e.what()))}, nullptr).dump();
+  }
+  std::fflush(nullptr);
+  if (alone)
+    send(answers, answer);
+  else
+    write_all(answers, answer.text.data(), answer.text.size());
+  _exit(0);
+}
+
+void run_processes::start(const run_request& asked) {
+  static std::mutex one_at_a_time;  // no other process may inherit the ends that are written to
+  const std::lock_guard lock(one_at_a_time);
+  int to[2] = {}, from[2] = {};
+  std::fflush(nullptr);
+  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+    throw device_error(fmt::format("a run needs a pipe: {}", std::strerror(errno)));
+  first_ = fork();
+  if (first_ == 0) {
+    close(to[1]);
+    close(from[0]);
+    be_first(asked, to[0], from[1]);
+  }
+  const int failed = errno;
+  close(to[0]);
+  close(from[1]);
+  requests_ = to[1];
+  answers_ = from[0];
+  if (first_ < 0) {
+    end();
+    throw device_error(fmt::format("a run needs a process of its own: {}", std::strerror(failed)));
+  }
+}
+
+int run_processes::end() {
+  for (int* pipe_end : {&requests_, &answers_})
+    if (const int open = std::exchange(*pipe_end, -1); open >= 0) close(open);
+  const pid_t first = std::exchange(first_, -1);
+  return first > 0 ? status_of(first) : 0;
+}
+
+run_processes::~run_processes() { end(); }
+
+outcome run_processes::run(const run_request& asked) {
+  if (first_ > 0)
+    send(requests_, {.status = 0, .last = false, .text = to_text(asked)});
+  else
+    start(asked);
+  message answer;
+  if (!receive(answers_, answer)) return outcome_of_end(end(), "", asked, seconds_);
+  if (answer.last) end();
+  return outcome_of_end(answer.status, answer.text, asked, seconds_);
 }
 
 }  // namespace antiphase::checker_detail

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <new>
 
@@ -25,13 +26,15 @@ void forget(void* memory, std::size_t bytes) {
 
 shadow::shadow()
     : base_(static_cast<unsigned char*>(reserve(shared_bytes + global_bytes))),
-      cells_(static_cast<cell*>(reserve((shared_bytes + global_bytes) / 4 * sizeof(cell)))) {
+      cells_(static_cast<cell*>(reserve((shared_bytes + global_bytes) / 4 * sizeof(cell)))),
+      uniform_(static_cast<std::uint32_t*>(reserve((shared_bytes + global_bytes) / chunk * sizeof(std::uint32_t)))) {
   reset();
 }
 
 shadow::~shadow() {
   munmap(base_, size());
   munmap(cells_, size() / 4 * sizeof(cell));
+  munmap(uniform_, size() / chunk * sizeof(std::uint32_t));
 }
 
 void shadow::reset() {
@@ -41,6 +44,9 @@ void shadow::reset() {
   forget(base_ + shared_bytes, next_ - shared_bytes);
   const std::size_t first = shared_bytes / 4 * sizeof(cell), last = next_ / 4 * sizeof(cell);
   forget(reinterpret_cast<unsigned char*>(cells_) + first, (last - first + 4095) / 4096 * 4096);
+  forget(uniform_, (next_ / chunk * sizeof(std::uint32_t) + 4095) / 4096 * 4096);
+  alike_.assign(1, {});  // number 0 means none
+  single_chunks_ = 0;
   next_ = shared_bytes + gap;
   shared_used_ = 0;
   allocations_.clear();
@@ -60,6 +66,11 @@ void* shadow::allocate(std::size_t bytes) {
   cell fresh;
   fresh.state = cell_state::uninitialised;
   set(base_ + start, bytes, fresh);
+  constexpr std::size_t huge = std::size_t{2} << 20;
+  if (bytes >= 8 * huge) {  // whole pages of it are asked for one by one, and passed on by fork
+    const auto first = (reinterpret_cast<std::uintptr_t>(base_ + start) + huge - 1) / huge * huge;
+    madvise(reinterpret_cast<void*>(first), bytes - huge, MADV_HUGEPAGE);
+  }
   return base_ + start;
 }
 
@@ -82,20 +93,62 @@ const void* shadow::allocation_of(const void* address) const {
   return at == allocations_.begin() ? nullptr : base_ + std::prev(at)->first;
 }
 
+namespace {
+
+bool same(const reader& a, const reader& b) { return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place; }
+bool same(const cell& a, const cell& b) {
+  return a.block == b.block && a.writer == b.writer && a.state == b.state && a.scope == b.scope && a.time == b.time && a.place == b.place &&
+         same(a.first, b.first);
+}
+
+}  // namespace
+
+// Whatever is set last is asked for again soon.
+std::uint32_t shadow::number_of(const cell& c) {
+  for (std::size_t i = alike_.size(); i > 1 && i + 4 > alike_.size(); --i)
+    if (same(alike_[i - 1], c)) return static_cast<std::uint32_t>(i - 1);
+  alike_.push_back(c);
+  return static_cast<std::uint32_t>(alike_.size() - 1);
+}
+
+void shadow::drop(cell& c) {
+  if (c.state == cell_state::split) {
+    for (cell& b : split_[c.more]) clear_readers(b);
+    free_splits_.push_back(c.more);
+  } else {
+    clear_readers(c);
+  }
+}
+
+void shadow::touch(std::size_t number) {
+  const std::uint32_t as = std::exchange(uniform_[number], single);
+  ++single_chunks_;
+  if (as != untouched) std::fill_n(cells_ + number * (chunk / 4), chunk / 4, alike_[as]);
+}
+
+void shadow::set_chunk(std::size_t number, std::uint32_t as) {
+  if (std::exchange(uniform_[number], as) != single) return;
+  --single_chunks_;
+  cell* const first = cells_ + number * (chunk / 4);
+  for (cell* c = first; c < first + chunk / 4; ++c) drop(*c);
+  std::fill_n(first, chunk / 4, cell{});
+}
+
 void shadow::set(const void* memory, std::size_t bytes, const cell& as) {
   const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(memory) - base_);
   if (offset < shared_bytes) shared_used_ = std::max(shared_used_, (offset + bytes + 4095) / 4096 * 4096);
   const std::size_t end = offset + bytes;
+  const std::uint32_t number = bytes >= chunk ? number_of(as) : untouched;
   for (std::size_t at = offset; at < end;) {
-    cell& c = cells_[at / 4];
+    if (at % chunk == 0 && end - at >= chunk) {
+      set_chunk(at / chunk, number);
+      at += chunk;
+      continue;
+    }
+    cell& c = touched(at);
     const std::size_t word_end = at / 4 * 4 + 4;
     if (at % 4 == 0 && word_end <= end) {
-      if (c.state == cell_state::split) {
-        for (cell& b : split_[c.more]) clear_readers(b);
-        free_splits_.push_back(c.more);
-      } else {
-        clear_readers(c);
-      }
+      drop(c);
       c = as;
     } else {
       if (c.state != cell_state::split) split(c);
@@ -156,7 +209,8 @@ void shadow::drop_groups(std::uint32_t first) {
 }
 
 std::uint64_t shadow::bytes_kept() const {
-  return bytes_tracked() / 4 * sizeof(cell) + split_.size() * sizeof split_[0] + groups_.size() * sizeof groups_[0];
+  return single_chunks_ * (chunk / 4) * sizeof(cell) + alike_.size() * sizeof alike_[0] + split_.size() * sizeof split_[0] +
+         groups_.size() * sizeof groups_[0];
 }
 
 std::uint64_t shadow::bytes_tracked() const {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that kernels may touch, and for each byte of it who wrote it last and who has read it since.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "knowledge.hpp"
@@ -68,7 +70,7 @@ class shadow {
  public:
   // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never used twice.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
-  static constexpr std::size_t global_bytes = std::size_t{1} << 30;
+  static constexpr std::size_t global_bytes = std::size_t{1} << 32;
   static constexpr std::size_t gap = 4096;  // nobody's memory before the first allocation and after each
 
   shadow();
@@ -85,15 +87,20 @@ class shadow {
 
   std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }
   std::size_t size() const { return shared_bytes + global_bytes; }
-  cell& at(std::size_t offset) { return cells_[offset / 4]; }
+  // The cells as they lie in memory: those of a chunk that nobody has touched since it was set as a whole are zeros.
   cell* cells() { return cells_; }
-  const cell& byte(std::size_t offset) { return at(offset).state == cell_state::split ? split_[at(offset).more][offset % 4] : at(offset); }
+  const cell& byte(std::size_t offset) {
+    const cell& c = touched(offset);
+    return c.state == cell_state::split ? split_[c.more][offset % 4] : c;
+  }
 
   // Every byte of the range starts anew.
   void set(const void* memory, std::size_t bytes, const cell& as);
 
   // One function call for each cell that covers a part of [offset, offset + bytes): whole words where they are not split.
   template <class Visit> void visit(std::size_t offset, std::size_t bytes, Visit visit);
+  // The same, for a visitor that looks at nothing but the cell: one call may stand for many cells that are the same.
+  template <class Visit> void visit_alike(std::size_t offset, std::size_t bytes, Visit visit);
 
   reader_group& group(std::uint32_t number) { return groups_[number]; }
   reader_group& add_group(cell& c, const reader& of);  // in front of the cell's list
@@ -107,11 +114,24 @@ class shadow {
   std::uint64_t bytes_tracked() const;  // shared and global, at most so far
 
  private:
+  // Memory is set in chunks: all cells of one that has been set as a whole are the same until somebody touches one of them.
+  static constexpr std::size_t chunk = 256;
+  static constexpr std::uint32_t untouched = 0, single = ~0u;  // the cells are zeros; they are as they lie in memory
   void split(cell& c);
-  std::array<cell, 4>& bytes_of(const cell& c) { return split_[c.more]; }
+  void drop(cell& c);
+  cell& touched(std::size_t offset) {
+    if (uniform_[offset / chunk] != single) touch(offset / chunk);
+    return cells_[offset / 4];
+  }
+  void touch(std::size_t chunk_number);
+  void set_chunk(std::size_t chunk_number, std::uint32_t as);
+  std::uint32_t number_of(const cell& c);
 
   unsigned char* base_ = nullptr;
   cell* cells_ = nullptr;
+  std::uint32_t* uniform_ = nullptr;  // by chunk: `untouched`, `single`, or what all of its cells are, by number
+  std::vector<cell> alike_;           // by that number
+  std::uint64_t single_chunks_ = 0;
   std::size_t next_ = shared_bytes + gap;
   std::size_t shared_used_ = 0;
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
@@ -125,7 +145,7 @@ template <class Visit> void shadow::visit(std::size_t offset, std::size_t bytes,
   std::size_t at = offset;
   const std::size_t end = offset + bytes;
   while (at < end) {
-    cell& c = cells_[at / 4];
+    cell& c = touched(at);
     const std::size_t word_end = at / 4 * 4 + 4;
     if (at % 4 == 0 && word_end <= end && c.state != cell_state::split) {
       visit(c, at, std::size_t{4});
@@ -135,6 +155,33 @@ template <class Visit> void shadow::visit(std::size_t offset, std::size_t bytes,
       for (std::size_t i = at; i < std::min(end, word_end); ++i) visit(split_[bytes_index][i % 4], i, std::size_t{1});
     }
     at = word_end;
+  }
+}
+
+template <class Visit> void shadow::visit_alike(std::size_t offset, std::size_t bytes, Visit visit_one) {
+  std::uint32_t before = untouched, after = untouched;
+  const std::size_t end = offset + bytes;
+  for (std::size_t at = offset; at < end;) {
+    const std::size_t next = std::min(end, (at / chunk + 1) * chunk);
+    const std::uint32_t is = uniform_[at / chunk];
+    if (next - at == chunk && is != untouched && is != single) {
+      if (is != before) {
+        cell c = alike_[is];
+        visit_one(c, at, std::size_t{4});
+        before = after = is;
+        if (c.more != 0)  // a list of readers belongs to a single cell
+          drop_groups(c.more), before = untouched;
+        else
+          after = number_of(c);
+      }
+      if (before == is) {
+        uniform_[at / chunk] = after;
+        at = next;
+        continue;
+      }
+    }
+    visit(at, next - at, visit_one);
+    at = next;
   }
 }
 

@@ -78,6 +78,7 @@ class lanes_of_warp {
     for (int r = 0; r < static_cast<int>(size()); ++r) ranks |= (votes >> lane_of(r) & 1u) << r;
     return ranks;
   }
+  template <class T> AP_VERB unsigned match_any(T v, AP_CG_AT) const { return __match_any_sync(mask_, v, at); }
   AP_VERB int any(int p, AP_CG_AT) const { return ap::vote(mask_, p != 0, at) != 0; }
   AP_VERB int all(int p, AP_CG_AT) const { return ap::vote(mask_, p == 0, at) == 0; }
   unsigned mask() const { return mask_; }
@@ -96,6 +97,15 @@ class coalesced_group : public lanes_of_warp {
   using lanes_of_warp::lanes_of_warp;
 };
 inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+// The lanes of a group that bring the same label, or the same answer.
+template <class Group, class T> AP_VERB coalesced_group labeled_partition(const Group& g, T label, AP_CG_AT) {
+  return coalesced_group(__match_any_sync(g.mask(), label, at));
+}
+template <class Group> AP_VERB coalesced_group binary_partition(const Group& g, bool answer, AP_CG_AT) {
+  const unsigned yes = ap::vote(g.mask(), answer, at);
+  return coalesced_group(answer ? yes : g.mask() & ~yes);
+}
 
 template <unsigned Size, class Parent = thread_block> class thread_block_tile : public lanes_of_warp {
   static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "antiphase check: tiles of 1, 2, 4, 8, 16 or 32 threads are supported");

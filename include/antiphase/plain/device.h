@@ -196,7 +196,7 @@ AP_VERB void __pipeline_commit() { antiphase::machine::copy_async_commit(); }
 AP_VERB void __pipeline_wait_prior(int groups, AP_AT) { antiphase::machine::copy_async_wait(groups, ap_at); }
 
 // time, and the end -------------------------------------------------------------------------------------------------------------------
-AP_VERB long long clock64() { return antiphase::machine::clock(); }
+AP_VERB long long clock64() { return 4096 * antiphase::machine::clock(); }  // whoever waits for it waits for milliseconds of a device
 AP_VERB void __nanosleep(unsigned, AP_AT) { antiphase::machine::yield(ap_at); }
 AP_VERB void __trap(AP_AT) { antiphase::machine::trap("__trap()", ap_at); }
 AP_VERB void __brkpt() {}

@@ -89,11 +89,39 @@ struct cudaDeviceProp {
   std::size_t sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
   int regsPerMultiprocessor, managedMemory, concurrentManagedAccess, cooperativeLaunch, unifiedAddressing, canMapHostMemory,
       asyncEngineCount, deviceOverlap, integrated, ECCEnabled, pciBusID, pciDeviceID, computeMode, kernelExecTimeoutEnabled,
-      pageableMemoryAccess;
+      pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables, hostNativeAtomicSupported, streamPrioritiesSupported,
+      globalL1CacheSupported, localL1CacheSupported, isMultiGpuBoard, multiGpuBoardGroupID, singleToDoublePrecisionPerfRatio,
+      computePreemptionSupported, canUseHostPointerForRegisteredMem, cooperativeMultiDeviceLaunch, directManagedMemAccessFromHost,
+      maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize, persistingL2CacheMaxSize, tccDriver, pciDomainID;
+  std::size_t textureAlignment, texturePitchAlignment, surfaceAlignment, reservedSharedMemPerBlock;
+  int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2], maxTexture2DLayered[3];
 };
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+};
+enum cudaLimit {
+  cudaLimitStackSize,
+  cudaLimitPrintfFifoSize,
+  cudaLimitMallocHeapSize,
+  cudaLimitDevRuntimeSyncDepth,
+  cudaLimitPersistingL2CacheSize = 6
+};
+enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  std::size_t num_bytes;
+  float hitRatio;
+  cudaAccessProperty hitProp, missProp;
+};
+enum cudaStreamAttrID { cudaStreamAttributeAccessPolicyWindow = 1 };
+union cudaStreamAttrValue {
+  cudaAccessPolicyWindow accessPolicyWindow;
+};
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma };
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
 };
 constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
@@ -209,6 +237,13 @@ AP_CALL cudaMemGetInfo(std::size_t* left, std::size_t* all) {
 }
 AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
 AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
+AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t = nullptr) { return cudaSuccess; }
+AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
+AP_CALL cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
+AP_CALL cudaDeviceGetLimit(std::size_t* v, cudaLimit) { return *v = std::size_t{8} << 20, cudaSuccess; }
+AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) { return cudaSuccess; }
+AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* v) { return *v = {}, cudaSuccess; }
+AP_CALL cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
 AP_CALL cudaDeviceSynchronize() { return ap_plain::synchronize(nullptr, true); }
 AP_CALL cudaThreadSynchronize() { return ap_plain::synchronize(nullptr, true); }
@@ -243,6 +278,8 @@ AP_CALL cudaDeviceGetAttribute(int* v, cudaDeviceAttr a, int) { return ap_plain:
 AP_CALL cudaDriverGetVersion(int* v) { return *v = 12000, cudaSuccess; }
 AP_CALL cudaRuntimeGetVersion(int* v) { return *v = 12000, cudaSuccess; }
 AP_CALL cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+AP_CALL cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* c) { return *c = cudaSharedMemBankSizeFourByte, cudaSuccess; }
+AP_CALL cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t = 0, unsigned = 4) { return cudaSuccess; }
 AP_CALL cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 AP_CALL cudaProfilerStart() { return cudaSuccess; }
 AP_CALL cudaProfilerStop() { return cudaSuccess; }

@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <tuple>
 #include <type_traits>
@@ -47,6 +48,18 @@ struct config {
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params);
 
+// A launch's arguments: copied byte by byte to each thread, and never destroyed, as on the device. A destructor that frees memory runs
+// once, for the copy that the call of the kernel makes.
+template <class T> class own_copy {
+ public:
+  explicit own_copy(const void* from) { std::memcpy(bytes_, from, sizeof(T)); }
+  template <class... A> explicit own_copy(std::in_place_t, A&... a) { new (static_cast<void*>(bytes_)) T(a...); }
+  T& get() { return *std::launder(reinterpret_cast<T*>(bytes_)); }
+
+ private:
+  alignas(T) unsigned char bytes_[sizeof(T)];
+};
+
 template <class... P> struct call {
   using function = void (*)(P...);
   const char* name;
@@ -54,16 +67,17 @@ template <class... P> struct call {
   place where;
   function entry;
   struct bound {
+    bound(const function& f, std::decay_t<P>&... a) : entry(f), arguments(a...) {}
     function entry;
     std::tuple<std::decay_t<P>...> arguments;
   };
   static void body(const void* p) {
-    auto b = *static_cast<const bound*>(p);  // each thread has its own
-    std::apply([&](auto&... a) { b.entry(static_cast<P>(a)...); }, b.arguments);
+    own_copy<bound> b(p);
+    std::apply([&](auto&... a) { b.get().entry(static_cast<P>(a)...); }, b.get().arguments);
   }
   void operator()(P... a) const {
-    const bound b{entry, {a...}};
-    launch(name, how, where, reinterpret_cast<const void*>(entry), sizeof b, &body, &b);
+    own_copy<bound> b(std::in_place, entry, a...);
+    launch(name, how, where, reinterpret_cast<const void*>(entry), sizeof(bound), &body, &b.get());
   }
 };
 template <class... P> call<P...> go(void (*entry)(P...), const char* name, config how, place where) { return {name, how, where, entry}; }
@@ -73,14 +87,17 @@ template <class F> struct any_call {
   const char* name;
   config how;
   place where;
-  template <class... A> struct bound { std::tuple<A...> arguments; };
+  template <class... A> struct bound {
+    explicit bound(A&... a) : arguments(a...) {}
+    std::tuple<A...> arguments;
+  };
   template <class... A> static void body(const void* p) {
-    auto b = *static_cast<const bound<A...>*>(p);
-    std::apply([](auto&... a) { F{}(a...); }, b.arguments);
+    own_copy<bound<A...>> b(p);
+    std::apply([](auto&... a) { F{}(a...); }, b.get().arguments);
   }
   template <class... A> void operator()(A... a) const {
-    const bound<A...> b{{a...}};
-    launch(name, how, where, nullptr, sizeof b, &body<A...>, &b);
+    own_copy<bound<A...>> b(std::in_place, a...);
+    launch(name, how, where, nullptr, sizeof(bound<A...>), &body<A...>, &b.get());
   }
 };
 template <class F> any_call<F> go_any(F, const char* name, config how, place where) { return {name, how, where}; }

@@ -52,6 +52,28 @@ int run(const words& command, const fs::path& said) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+// Removes a folder when this process lets go of the pipe, however it ends: by a signal too. Returns the end to hold.
+int watch_over(const fs::path& folder, pid_t& watcher) {
+  int ends[2] = {};
+  watcher = -1;
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  watcher = fork();
+  if (watcher != 0) {
+    close(ends[0]);
+    return ends[1];
+  }
+  setsid();  // what the terminal says is not for this one
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
+  close(ends[1]);
+  char never = 0;
+  while (::read(ends[0], &never, 1) < 0 && errno == EINTR) {
+  }
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  _exit(0);
+}
+
 fs::path headers_of(const plain_program& p) {
   std::vector<fs::path> candidates;
   if (!p.headers.empty()) candidates.emplace_back(p.headers);
@@ -85,19 +107,42 @@ const words instrumented{"-O1",
                          "--param",
                          "tsan-distinguish-volatile=1"};
 
-// Tells the runtime where the device's variables are. Each section has something in it, so that its bounds exist.
-constexpr const char* sections = R"(
-# 1 "antiphase/plain/sections"
+// What the program has of its own, compiled without a call at every access. It tells the runtime where the device's variables are: each
+// section has something in it, so that its bounds exist. And it passes over accesses that nobody follows before they leave the program:
+// those of the host to its own memory, and of a thread to its stack.
+constexpr const char* own_part = R"(
 extern "C" {
 __attribute__((section("ap_device"), used)) static char antiphase_plain_some_device[16];
 __attribute__((section("ap_constant"), used)) static char antiphase_plain_some_constant[16];
 __attribute__((section("ap_managed"), used)) static char antiphase_plain_some_managed[16];
-extern char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[], __start_ap_managed[], __stop_ap_managed[];
+extern __attribute__((visibility("hidden"))) char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[],
+    __start_ap_managed[], __stop_ap_managed[];
 void antiphase_plain_sections(char** to) {
   to[0] = __start_ap_device; to[1] = __stop_ap_device; to[2] = __start_ap_constant; to[3] = __stop_ap_constant;
   to[4] = __start_ap_managed; to[5] = __stop_ap_managed;
 }
+struct range { unsigned long low, size; };
+__attribute__((visibility("hidden"))) range antiphase_plain_passed_over = {0, ~0ul};
+range* antiphase_plain_passed_over_range() { return &antiphase_plain_passed_over; }
+#define INSIDE(p, from, to) ((unsigned long)(p) - (unsigned long)(from) < (unsigned long)(to) - (unsigned long)(from))
+#define ACCESS(name) \
+  void antiphase_checked_##name(void*); \
+  __attribute__((visibility("hidden"))) void __tsan_##name(void* p) { \
+    if ((unsigned long)p - antiphase_plain_passed_over.low >= antiphase_plain_passed_over.size || \
+        INSIDE(p, __start_ap_device, __stop_ap_device) || INSIDE(p, __start_ap_constant, __stop_ap_constant) || \
+        INSIDE(p, __start_ap_managed, __stop_ap_managed)) antiphase_checked_##name(p); \
+  }
+void* antiphase_plain_malloc(unsigned long);
+void antiphase_plain_free(void*);
+ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
+ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }
+__attribute__((visibility("hidden"))) void* operator new(unsigned long n) { return antiphase_plain_malloc(n); }
+__attribute__((visibility("hidden"))) void* operator new[](unsigned long n) { return antiphase_plain_malloc(n); }
+__attribute__((visibility("hidden"))) void operator delete(void* p) noexcept { antiphase_plain_free(p); }
+__attribute__((visibility("hidden"))) void operator delete[](void* p) noexcept { antiphase_plain_free(p); }
+__attribute__((visibility("hidden"))) void operator delete(void* p, unsigned long) noexcept { antiphase_plain_free(p); }
+__attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free(p); }
 )";
 
 bool is_cuda(const std::string& source) { return source.ends_with(".cu"); }
@@ -112,6 +157,8 @@ compiled::compiled(const plain_program& p) {
   if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
   for (const std::string& s : p.sources)
     if (std::error_code ignored; !fs::is_regular_file(s, ignored)) throw bad_source(fmt::format("there is no file '{}'", s));
+  if (std::error_code ignored; !p.driver.empty() && !fs::is_regular_file(p.driver, ignored))
+    throw bad_source(fmt::format("there is no file '{}', which --kernels names", p.driver));
   const fs::path include = headers_of(p);
   const char* named = std::getenv("CXX");
   const std::string compiler = !p.compiler.empty() ? p.compiler : named != nullptr && *named != '\0' ? named : "g++";
@@ -119,6 +166,7 @@ compiled::compiled(const plain_program& p) {
   if (mkdtemp(pattern.data()) == nullptr)
     throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(), std::strerror(errno)));
   folder_ = pattern;
+  watched_ = watch_over(folder_, watcher_);
 
   words common{compiler};
   if (!has_standard(p.compiler_options)) common.emplace_back("-std=gnu++20");
@@ -135,8 +183,18 @@ compiled::compiled(const plain_program& p) {
     words objects;
     std::string refused;
     std::vector<fs::path> inputs;
-    for (std::size_t i = 0; i < p.sources.size(); ++i) {
-      const std::string& source = p.sources[i];
+    words sources = p.sources;
+    driven by;
+    if (!p.driver.empty()) {  // one unit with the kernels, as templates want it
+      by.driver = fs::absolute(p.driver).lexically_normal();
+      const fs::path all = folder_ / "driven.cu";
+      std::ofstream unit(all);
+      for (const std::string& s : sources) unit << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
+      unit << fmt::format("#include \"{}\"\n", by.driver);
+      sources.assign(1, all);
+    }
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const std::string& source = sources[i];
       const fs::path stem = folder_ / std::to_string(i), said = stem.string() + ".said", read_by = stem.string() + ".ii";
       words command = common;
       for (const char* w : {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
@@ -144,22 +202,30 @@ compiled::compiled(const plain_program& p) {
                             "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
         command.emplace_back(w);
       if (is_cuda(source)) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
+      if (!p.driver.empty()) command.insert(command.end(), {"-isystem", include / "antiphase/plain/bindings"});
       command.insert(command.end(), {"-isystem", include / "antiphase/plain", "-isystem", include, "-o", read_by, source});
       if (run(command, said) != 0) fail(said);
-      translation t = translate(read(read_by), numbers);
+      translation t = translate(read(read_by), numbers, by);
       for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
       const fs::path& input = inputs.emplace_back(stem.string() + ".plain.ii");
-      std::ofstream(input, std::ios::binary) << t.text << (i == 0 ? sections : "");
+      std::ofstream(input, std::ios::binary) << t.text;
     }
     if (!refused.empty()) throw bad_source(refused);
-    for (const fs::path& input : inputs) {
+    const auto compile = [&](words command, const fs::path& input) {
       const std::string object = input.string() + ".o";
-      words command = common;
-      command.insert(command.end(), instrumented.begin(), instrumented.end());
-      command.insert(command.end(), {"-x", "c++-cpp-output", "-c", input, "-o", object});
+      command.insert(command.end(), {"-c", input, "-o", object});
       objects.push_back(object);
       compilations.push_back(std::async(std::launch::async, [command, input] { return run(command, input.string() + ".said"); }));
+    };
+    for (const fs::path& input : inputs) {
+      words command = common;
+      command.insert(command.end(), instrumented.begin(), instrumented.end());
+      command.insert(command.end(), {"-x", "c++-cpp-output"});
+      compile(std::move(command), input);
     }
+    const fs::path& own = inputs.emplace_back(folder_ / "own_part.cpp");
+    std::ofstream(own, std::ios::binary) << own_part;
+    compile({compiler, "-O2", "-fPIC", "-fno-plt"}, own);
     for (auto& c : compilations) c.wait();
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (compilations[i].get() != 0) fail(inputs[i].string() + ".said");
@@ -168,15 +234,17 @@ compiled::compiled(const plain_program& p) {
     std::copy_if(p.compiler_options.begin(), p.compiler_options.end(), std::back_inserter(link), is_for_linker);
     if (run(link, folder_ / "link.said") != 0) fail(folder_ / "link.said");
   } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    remove();
     throw;
   }
 }
 
-compiled::~compiled() {
+void compiled::remove() {
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
+  if (watched_ >= 0) close(watched_);
+  if (watcher_ > 0) waitpid(watcher_, nullptr, 0);
 }
+compiled::~compiled() { remove(); }
 
 }  // namespace antiphase::plain

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From sources in plain CUDA to a shared object that the checker can load.
 #pragma once
+#include <sys/types.h>
 #include <antiphase/plain_cuda.hpp>
+
 #include <filesystem>
 
 namespace antiphase::plain {
@@ -16,7 +18,11 @@ class compiled {
   std::string object() const { return folder_ / "program.so"; }
 
  private:
+  void remove();
+
   std::filesystem::path folder_;
+  int watched_ = -1;    // while it is open, the folder stays
+  pid_t watcher_ = -1;  // a process
 };
 
 }  // namespace antiphase::plain

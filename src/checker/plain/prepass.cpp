@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "dialect.hpp"
 #include "tokens.hpp"
@@ -19,11 +20,17 @@ constexpr const char* ours = "::antiphase::plain::";
 
 class pass {
  public:
-  pass(std::string_view source, int& numbers) : source_(source), list_(tokens_of(source)), t_(list_.tokens), numbers_(numbers) {}
+  pass(std::string_view source, int& numbers, const driven& by)
+      : source_(source), list_(tokens_of(source)), t_(list_.tokens), numbers_(numbers), by_(by) {}
 
   translation run() {
     find_kernels();
     for (index i = 0; i < t_.size(); ++i) {
+      if (const index end = binding_at(i); end != none) {
+        drop(i, end + 1);
+        i = end;
+        continue;
+      }
       follow_scopes(i);
       if (t_[i].kind == token_kind::name)
         i = word(i);
@@ -75,6 +82,16 @@ class pass {
     }
     return t_.size();
   }
+  index opening(index close) const {  // of ) ] }: the index of the opening sign, or the start
+    int depth = 0;
+    for (index i = close; i > 0; --i) {
+      if (t_[i].kind != token_kind::sign) continue;
+      const char c = t_[i].is[0];
+      if (c == ')' || c == ']' || c == '}') ++depth;
+      if ((c == '(' || c == '[' || c == '{') && --depth == 0) return i;
+    }
+    return 1;
+  }
   index matching_angle(index open) const {  // of a template's <
     int depth = 0;
     for (index i = open; i < t_.size(); ++i) {
@@ -89,16 +106,54 @@ class pass {
   // scopes --------------------------------------------------------------------------------------------------------------------------
   void follow_scopes(index i) {
     if (is(i, "{")) {
-      bool names = false;
-      for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");)
+      bool names = false, on_device = in_device_;
+      for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) {
         names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
+        on_device |= is(k, "__global__") ||
+                     (is(k, "__device__") && std::none_of(t_.begin() + static_cast<std::ptrdiff_t>(k > 2 ? k - 2 : 0),
+                                                          t_.begin() + static_cast<std::ptrdiff_t>(std::min(k + 3, t_.size())),
+                                                          [](const token& t) { return t == "__host__"; }));
+      }
       scopes_.push_back(names);
+      outer_.push_back(std::exchange(in_device_, on_device));
     } else if (is(i, "}") && !scopes_.empty()) {
       scopes_.pop_back();
+      in_device_ = outer_.back();
+      outer_.pop_back();
     }
   }
   bool in_namespace() const {
     return std::all_of(scopes_.begin(), scopes_.end(), [](bool names) { return names; });
+  }
+
+  // drivers -------------------------------------------------------------------------------------------------------------------------
+  bool is_driven(index i) const { return !by_.driver.empty() && list_.files[static_cast<std::size_t>(t_[i].file)] != by_.driver; }
+  bool names_binding(index i) const {
+    for (const char* space : {"torch", "at", "c10", "py", "pybind11"})
+      if (is(i, space) && is(i + 1, "::")) return true;
+    for (const char* macro : {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_IMPL", "TORCH_LIBRARY_FRAGMENT"})
+      if (is(i, macro)) return true;
+    return false;
+  }
+  // The last token of what begins here, if it is a definition or declaration that binds kernels to something else.
+  index binding_at(index start) const {
+    if (!in_namespace() || !is_driven(start)) return none;
+    if (start > 0 && !is(start - 1, ";") && !is(start - 1, "}") && !is(start - 1, "{") && t_[start - 1].file == t_[start].file) return none;
+    bool binds = false;
+    for (index i = start; i < t_.size(); ++i) {
+      if (is(i, "__global__") || is(i, "__device__")) return none;
+      if (is(i, "namespace") && !is(start, "using")) return none;
+      binds |= names_binding(i);
+      index end = is(i, ";") ? i : none;
+      if (is(i, "(") || is(i, "[") || is(i, "{")) {
+        const index close = matching(i);
+        for (index k = i; k < close && k < t_.size(); ++k) binds |= names_binding(k);
+        if (is(i, "{")) end = is(close + 1, ";") ? close + 1 : close;
+        i = close;
+      }
+      if (end != none) return binds && end < t_.size() ? end : none;
+    }
+    return none;
   }
 
   // kernels -------------------------------------------------------------------------------------------------------------------------
@@ -136,6 +191,7 @@ class pass {
         break;
       }
     }
+    if (in_device_) return refuse(open, "a launch by a kernel", "a launch by the host: kernels cannot launch kernels here");
     index first = open - 1;
     if (is(first, ">")) {
       int depth = 0;
@@ -145,6 +201,9 @@ class pass {
       }
       if (first > 0) --first;
     }
+    while (first > 0 && (is(first, "]") || (is(first, ")") && t_[opening(first) - 1].kind == token_kind::name)))  // an entry of a table
+      first = opening(first) - 1;
+    while (first >= 2 && (is(first - 1, ".") || is(first - 1, "->"))) first -= 2;
     if (end == none || t_[first].kind != token_kind::name)
       return refuse(open, "this form of a launch", "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
     const std::string_view name = t_[first].is;
@@ -189,6 +248,8 @@ class pass {
       const index end = matching(i + 1);
       drop(i, end + 1);
       return end;
+    } else if (w == "main" && is(i + 1, "(") && in_namespace() && is_driven(i)) {
+      replace(i, i + 1, "antiphase_plain_main_of_kernels");
     } else if (w == "__align__") {
       replace(i, i + 1, "alignas");
     } else if (w == "__forceinline__") {
@@ -221,6 +282,16 @@ class pass {
     bool external = false;
     while (first > 0 && (is(first - 1, "extern") || is(first - 1, "static") || is(first - 1, "volatile") || is(first - 1, "__device__")))
       external |= is(--first, "extern");
+    std::string before;  // extern double __shared__ x[]
+    if (first > 0 && !is(first - 1, ";") && !is(first - 1, "{") && !is(first - 1, "}") && !is(first - 1, ")")) {
+      index start = first;
+      while (start > 0 && !is(start - 1, ";") && !is(start - 1, "{") && !is(start - 1, "}")) --start;
+      for (index i = start; i < first; ++i) {
+        external |= is(i, "extern");
+        if (!is(i, "extern") && !is(i, "static")) (before += before.empty() ? "" : " ") += t_[i].is;
+      }
+      first = start;
+    }
     index type = at + 1;
     std::string alignment = "1";
     const auto take_alignment = [&](index i) {
@@ -233,11 +304,11 @@ class pass {
       type = is(type, "__align__") || is(type, "alignas") ? take_alignment(type) : type + 1;
     }
     const index name = declared_name(type);
-    if (name == none || name == type) {
+    if (name == none || (name == type && before.empty())) {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
       return at;
     }
-    std::string of;
+    std::string of = before;
     for (index i = type; i < name; ++i) {
       if (is(i, "__align__") || is(i, "alignas"))
         i = take_alignment(i) - 1;
@@ -339,10 +410,13 @@ class pass {
   token_list list_;
   const std::vector<token>& t_;
   int& numbers_;
+  const driven& by_;
   std::map<std::string_view, bool> generic_;  // kernels by name: templates, overloaded, or with default arguments
   std::set<std::string_view> overloaded_;
   std::map<std::string, std::string, std::less<>> file_wide_;  // extern __shared__ outside of functions
   std::vector<bool> scopes_;                                   // whether each brace around is a namespace's
+  std::vector<bool> outer_;                                    // and whether what is around it is code of the device
+  bool in_device_ = false;
   std::vector<edit> edits_;
   std::vector<refusal> refused_;
 };
@@ -351,6 +425,6 @@ class pass {
 
 std::string to_text(const refusal& r) { return fmt::format("{}:{}: {} is not supported here: {}", r.file, r.line, r.what, r.instead); }
 
-translation translate(std::string_view preprocessed, int& numbers) { return pass(preprocessed, numbers).run(); }
+translation translate(std::string_view preprocessed, int& numbers, const driven& by) { return pass(preprocessed, numbers, by).run(); }
 
 }  // namespace antiphase::plain

@@ -34,6 +34,7 @@ check_report check_plain(const plain_program& program, check_options options) {
     throw bad_source("the sources have no main(): a program is checked by running it");
   const auto sections = reinterpret_cast<void (*)(char**)>(symbol("antiphase_plain_sections"));
   sections(loaded.sections);
+  loaded.passed_over = reinterpret_cast<checker_detail::model::address_range* (*)()>(symbol("antiphase_plain_passed_over_range"))();
   checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   return check([&](const context& where) { plain::run_main(loaded, program, where); }, options);
 }

@@ -5,18 +5,23 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <sys/time.h>
+#include <ucontext.h>
 
 #include <antiphase/plain/cooperative_groups.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <csetjmp>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <random>
 #include <set>
+#include <typeinfo>
 
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
+#include "src/checker/process.hpp"
 #include "src/executor/cpu/worker.hpp"
 
 struct antiphase_plain_event {
@@ -33,6 +38,7 @@ using checker_detail::model;
 constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
 constexpr std::size_t most_shared = 227 * 1024;
+constexpr std::size_t device_memory = std::size_t{1} << 30;  // as the device has it, for programs that take all; more is given
 
 struct shared_size {
   std::size_t bytes, align;
@@ -53,15 +59,20 @@ struct running {
   model* m = nullptr;
   loaded program;
   std::uint64_t most_threads = 0;
-  dim3 grid, block;  // of the launch under way
+  dim3 grid, block;   // of the launch under way
+  int asked_of = -1;  // the thread of a block whose place in it is known, and that place
+  uint3 thread{};
   bool together = false;
   std::size_t dynamic = 0, placed = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
   std::map<void*, allocation> allocations;
   std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
   cudaError_t error = cudaSuccess;
-  bool sampled = false;
-  std::uint64_t launches = 0, seed = 0;
+  bool begun = false;    // the schedule matters from the first launch on
+  bool sampled = false;  // some blocks did not run
+  bool misled = false;   // and this launch comes after one of those
+  std::uint64_t launches = 0, most_accesses = 0;
+  std::map<std::string, int> launched;  // how often each kernel has been
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -94,6 +105,7 @@ bool is_shared_with_host(const void* p) {
 bool only_device(const void* p) { return of_device(p) && !is_shared_with_host(p); }
 std::string variable_name(const void* p) {
   Dl_info info{};
+  if (std::string name = checker_detail::symbol_at(p); !name.empty()) return name;
   return dladdr(p, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "without a name";
 }
 
@@ -172,12 +184,54 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   return true;
 }
 
-// The first and the last block, and others that change from run to run.
-std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t most, unsigned seed) {
-  std::set<std::uint64_t> some{0, blocks - 1};
-  std::mt19937_64 draw(seed + 977 * now.seed);
-  while (some.size() < std::max<std::uint64_t>(most, 2)) some.insert(draw() % blocks);
-  return {some.begin(), some.end()};
+// The first and the last block, and others that change from run to run, and from launch to launch.
+std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t most) {
+  std::vector<std::uint64_t> some{0, blocks - 1};
+  std::set<std::uint64_t> known(some.begin(), some.end());
+  std::mt19937_64 draw(now.launches + 977 * checker_detail::seed_of(*now.on));
+  while (some.size() < most)
+    if (const std::uint64_t b = draw() % blocks; known.insert(b).second) some.push_back(b);
+  return some;
+}
+
+void watch_for_empty_loops();
+
+// From the first time on that something depends on the schedule.
+void begin_schedule() {
+  if (std::exchange(now.begun, true)) return;
+  if (now.m->schedule_begins) now.m->schedule_begins();
+  watch_for_empty_loops();  // timers are not passed on to the process of a run
+}
+
+// Results, and what kernels do that waits for others, are not judged from here on.
+void leave_blocks_out() {
+  if (!std::exchange(now.sampled, true)) checker_detail::forgive_crashes();
+  now.m->forgive_unwritten();
+}
+
+// A loop around a flag, in a program that has memory which the host may set while a kernel runs.
+bool waits_for_host(const std::exception_ptr& thrown) {
+  const bool shares =
+      now.program.sections[5] - now.program.sections[4] > 16 ||
+      std::any_of(now.allocations.begin(), now.allocations.end(), [](const auto& a) { return a.second.kind != memory_kind::device; });
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const cpu_detail::kernel_fault& f) {
+    return shares && f.kind == cpu_detail::fault::deadlock && f.happened.find("polling") != std::string::npos;
+  } catch (...) {
+    return false;
+  }
+}
+
+// What is no fault of the program if blocks before it are missing.
+bool may_be_misled(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const cpu_detail::kernel_fault& f) {
+    return f.kind == cpu_detail::fault::deadlock || (f.kind == cpu_detail::fault::gave_up && now.misled);
+  } catch (...) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -186,8 +240,13 @@ std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t mos
 
 bool on_device() noexcept { return now.m != nullptr && now.m->current() != nullptr; }
 uint3 thread_idx() noexcept {
-  const auto i = static_cast<unsigned>(machine::current->index);
-  return {i % now.block.x, i / now.block.x % now.block.y, i / now.block.x / now.block.y};
+  const int number = machine::current->index;
+  if (number != now.asked_of) {  // a thread asks again and again, as loops of checked kernels keep nothing
+    const auto i = static_cast<unsigned>(number);
+    now.thread = {i % now.block.x, i / now.block.x % now.block.y, i / now.block.x / now.block.y};
+    now.asked_of = number;
+  }
+  return now.thread;
 }
 uint3 block_idx() noexcept {
   const extent3 b = machine::current->block->index;
@@ -294,10 +353,14 @@ void grid_barrier(place where) {
 
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params) {
+  begin_schedule();
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
+  ++now.launches;
+  now.misled = now.sampled;
   now.grid = c.grid;
   now.block = c.block;
+  now.asked_of = -1;
   now.together = c.together;
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
@@ -314,21 +377,47 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   const std::uint64_t most =
       now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
+  constexpr const char* rest = "what the rest would have written is missing, so that results are not judged. --blocks all runs them all";
   std::vector<std::uint64_t> chosen;
-  if (blocks > most && !c.together) {
-    m.say(fmt::format(
-        "of the {} blocks of kernel {}, {} run: the first, the last, and others that differ from run to run; what the rest would "
-        "have written is missing, so that results are not judged. --blocks all runs them all",
-        blocks, name, most));
-    chosen = chosen_blocks(blocks, most, static_cast<unsigned>(++now.launches));
-    now.sampled = true;
-    m.forgive_unwritten();
+  std::uint64_t accesses = c.together ? 0 : now.most_accesses;
+  constexpr int often = 4;
+  if (now.most_accesses > 0 && m.effort() > 6 * now.most_accesses && ++now.launched[name] > often) {
+    leave_blocks_out();
+    return m.say(fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name, often + 1, rest));
   }
-  checker_detail::choose_blocks(*now.on, std::move(chosen));
+  if (accesses > 0 && m.effort() > 3 * accesses) {  // one more block, another each time
+    accesses = 1;
+    if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
+  } else if (blocks > most && !c.together) {
+    m.say(fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that differ from run to run; {}",
+                      blocks, name, most, rest));
+    chosen = chosen_blocks(blocks, most);
+  }
+  const bool together = chosen.empty();
+  if (!together) leave_blocks_out();
+  checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
   } catch (...) {
+    if (waits_for_host(std::current_exception()))
+      end_run(std::make_exception_ptr(not_supported(fmt::format(
+          "kernel {} waits for what only the host could still set, in memory that both reach: launches end before the host goes "
+          "on here, so the program cannot be checked as it is",
+          name))));
+    if (now.sampled && may_be_misled(std::current_exception())) {
+      m.say(
+          fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: that is not judged. --blocks "
+                      "all runs them all",
+                      name));
+      end_run(std::make_exception_ptr(checker_detail::stopped("misled")));
+    }
     end_run(std::current_exception());
+  }
+  if (checker_detail::blocks_begun(*now.on) < blocks) {
+    if (together || accesses == 1)
+      m.say(fmt::format("of the {} blocks of kernel {}, only some run, after {} million accesses to memory: {}", blocks, name,
+                        now.most_accesses / 1'000'000, rest));
+    leave_blocks_out();
   }
   if (const std::size_t used = now.placed - (c.shared + 15) / 16 * 16; used > 0) {
     std::size_t variables = 0;
@@ -344,15 +433,14 @@ void launch(const char* name, const config& c, place where, const void* entry, s
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where) {
   try {
     *to = now.on->allocate(bytes);
-  } catch (const device_error&) {
-    *to = nullptr;
-    return fails(cudaErrorMemoryAllocation);
+  } catch (const device_error& e) {
+    end_run(std::make_exception_ptr(not_supported(e.what())));  // a real device may well have more
   }
   now.allocations[*to] = {bytes, kind, where};
   return cudaSuccess;
 }
 cudaError_t release(void* p, place where) {
-  if (p == nullptr) return cudaSuccess;
+  if (p == nullptr || on_device()) return cudaSuccess;  // a destructor of a kernel's argument, which no device runs
   synchronize(nullptr, true);
   if (now.allocations.erase(p) == 0) {
     now.m->note(finding_kind::outside_memory, "", now.m->number_of(where), "cudaFree() of what is not allocated", "",
@@ -455,7 +543,7 @@ cudaError_t reset_device() {
 cudaError_t properties(cudaDeviceProp* p) {
   *p = {};
   std::strcpy(p->name, "antiphase's simulated device");
-  p->totalGlobalMem = checker_detail::shadow::global_bytes;
+  p->totalGlobalMem = device_memory;
   p->sharedMemPerBlock = static_shared;
   p->regsPerBlock = p->regsPerMultiprocessor = 65536;
   p->warpSize = 32;
@@ -556,6 +644,52 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   return !of_program && machine_allows(address, bytes, kind);
 }
 
+// A loop around an ordinary read, which the compiler has taken out of it: a jump to itself. Nobody else gets on, and nothing is called that
+// could say so, so a clock has to look. Nothing is held there, so that a handler may do what it likes.
+#if defined(__x86_64__)
+void look_for_empty_loop(int, siginfo_t*, void* context) {
+  const auto at = static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  Dl_info info{};
+  if (now.m == nullptr || now.m->current() == nullptr || dladdr(reinterpret_cast<void*>(at), &info) == 0 ||
+      reinterpret_cast<std::uintptr_t>(info.dli_fbase) != checker_detail::code_base)
+    return;
+  constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
+  if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
+  model& m = *now.m;
+  m.note_here(finding_kind::deadlock, m.number_of_code(reinterpret_cast<const void*>(at + 1)),
+              "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing says that others change it",
+              "", "volatile, or an atomic operation, for what the loop waits for");
+  m.set_current(nullptr);
+  end_run(std::make_exception_ptr(checker_detail::stopped("an empty loop")));
+}
+void watch_for_empty_loops() {
+  static std::vector<unsigned char> stack(std::size_t{1} << 20);
+  stack_t own{};
+  own.ss_sp = stack.data();
+  own.ss_size = stack.size();
+  sigaltstack(&own, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = look_for_empty_loop;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigaction(SIGVTALRM, &action, nullptr);
+  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 500'000}, .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
+  setitimer(ITIMER_VIRTUAL, &often, nullptr);
+}
+#else
+void watch_for_empty_loops() {}
+#endif
+
+// What the program's own checks of its results throw.
+bool is_of_host(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::runtime_error& e) {
+    return typeid(e) == typeid(std::runtime_error);
+  } catch (...) {
+    return false;
+  }
+}
+
 void report_leaks() {
   for (const auto& [p, a] : now.allocations)
     if (a.kind != memory_kind::host)
@@ -571,7 +705,8 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   now.m = &m;
   now.program = program;
   now.most_threads = of.most_threads;
-  now.seed = checker_detail::seed_of(where.runs_on());
+  now.most_accesses = of.most_accesses;
+  m.most_effort = 10 * of.most_accesses;
   machine_allows = m.host_allows;
   m.host_allows = image_allows;
   m.host_touches = touched;
@@ -587,13 +722,22 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   words.insert(words.end(), of.arguments.begin(), of.arguments.end());
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
+  m.ignored = program.passed_over;
+  m.ignore_host();
   checker_detail::active = &m;
   if (setjmp(now.end) == 0) now.exit_code = program.main(static_cast<int>(words.size()), argv.data(), environ);
+  begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
-  if (now.thrown) std::rethrow_exception(now.thrown);
+  m.ignored = nullptr;
+  if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
+    if (now.launches == 0)
+      throw bad_request(
+          fmt::format("the program ended with {} before it had launched a kernel, so nothing is known of it. Its arguments stand "
+                      "behind --, and files are looked for in the current folder",
+                      now.exit_code));
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
@@ -608,6 +752,18 @@ using namespace antiphase;
 
 extern "C" {
 
+// A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it ends with the device.
+void* antiphase_plain_malloc(std::size_t bytes) {
+  if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);
+  return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
+}
+void antiphase_plain_free(void* p) {
+  if (p == nullptr) return;
+  if (plain::now.m == nullptr || reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory().lowest() >= plain::now.m->memory().size())
+    std::free(p);
+  else
+    plain::now.on->deallocate(p);
+}
 [[noreturn]] void antiphase_plain_exit(int code) {
   plain::now.exit_code = code;
   std::longjmp(plain::now.end, 1);
@@ -617,7 +773,10 @@ extern "C" {
   const std::string said = fmt::format("assertion failed: {}", what);
   auto& m = *plain::now.m;
   if (m.current() == nullptr) plain::end_run(fmt::format("{}:{}: {}", checker_detail::shown(file), line, said));
-  m.note_here(finding_kind::gave_up, m.number_of_code(__builtin_return_address(0)), said, "", "");
+  if (plain::now.misled)
+    m.say_misled();
+  else
+    m.note_here(finding_kind::gave_up, m.number_of_code(__builtin_return_address(0)), said, "", "");
   m.stop("an assertion failed");
   __builtin_unreachable();
 }

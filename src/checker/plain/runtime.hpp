@@ -4,11 +4,14 @@
 #include <antiphase/context.hpp>
 #include <antiphase/plain_cuda.hpp>
 
+#include "src/checker/model.hpp"
+
 namespace antiphase::plain {
 
 struct loaded {
   int (*main)(int, char**, char**) = nullptr;
-  char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
+  char* sections[6] = {};                                       // of the device's variables: device, constant, managed; each from, to
+  checker_detail::model::address_range* passed_over = nullptr;  // accesses there do not leave the program
 };
 
 // In a process of its own. Throws what the program did wrong.

@@ -49,6 +49,7 @@ class observer {
   virtual unsigned char* shared_memory(std::size_t bytes) = 0;  // for the blocks of a launch; `bytes` covers all of them
   virtual void launch_begins(const launch_state& launch, stream on) = 0;
   virtual void launch_ends() = 0;
+  virtual bool enough() { return false; }  // whether no more blocks of the launch need to begin
   virtual void block_begins(block_state& block) = 0;
   virtual void block_ends(block_state& block) = 0;
   virtual void runs(thread_state* t) = 0;  // from now on; null: the scheduler

@@ -193,6 +193,7 @@ void worker::enter_fiber(thread_state& self) {
 
 // The blocks of a cluster are neighbours along x, where the grid is a multiple of it.
 bool worker::begin_cluster(cluster_state& cluster) {
+  if (launch_->watch != nullptr && launch_->watch->enough()) return false;
   const std::uint64_t first = launch_->next_block.fetch_add(cluster.blocks.size(), std::memory_order_relaxed);
   if (first >= launch_->blocks() || launch_->failed.load(std::memory_order_relaxed)) return false;
   cluster.number = first / cluster.blocks.size();

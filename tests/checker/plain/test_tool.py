@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,9 +99,72 @@ class Plain(unittest.TestCase):
     def test_ends_of_programs(self):
         for body, said in (("exit(3);", "the program ended with 3"), ("abort();", "abort()"), ("int* p = nullptr; *(volatile int*)p = 1;", "Segmentation fault")):
             with self.subTest(body):
-                done = self.check(self.source("#include <cstdlib>\n#include <unistd.h>\nint main() { " + body + " }\n"), "--schedules", "1", "--seconds", "1", "--quiet")
+                text = "#include <cstdlib>\n" + KERNEL + "int main() { k<<<1, 32>>>(nullptr, 0); " + body + " }\n"
+                done = self.check(self.source(text), "--schedules", "1", "--seconds", "5", "--quiet")
                 self.assertEqual(done.returncode, 5, done.stderr)
                 self.assertIn(said, done.stdout)
+
+    def test_a_program_that_wants_arguments_is_not_accused(self):
+        done = self.check(self.source("int main(int argc, char**) { return argc > 1 ? 0 : 3; }\n"), *QUICK)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("ended with 3 before it had launched a kernel", done.stderr)
+        self.assertIn("behind --", done.stderr)
+
+    def test_what_comes_before_the_first_launch_runs_once(self):
+        log = self.folder / "log"
+        text = "#include <cstdio>\n" + KERNEL + """void say(char c) { FILE* f = fopen("LOG", "a"); fputc(c, f); fclose(f); }
+int main() {
+  say('b');
+  HOLD int* x;
+  cudaMalloc(&x, 128), k<<<1, 32>>>(x, 1), cudaFree(x);
+  say('e');
+}
+""".replace("LOG", str(log))
+        for hold, before in (("", "b"), ('FILE* mine = fopen("LOG2", "w");'.replace("LOG2", str(log) + "2"), "bbbb")):
+            with self.subTest(hold):  # a file that is open at the launch would be written by all runs as one
+                log.write_text("")
+                done = self.check(self.source(text.replace("HOLD", hold)), "--schedules", "4", "--workers", "1")
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertEqual(sorted(log.read_text()), sorted(before + "eeee"))
+
+    def test_what_blocks_that_did_not_run_would_have_written(self):
+        text = """#include <cassert>
+__global__ void fill(int* x) { x[blockIdx.x * 32 + threadIdx.x] = 1; }
+__global__ void use(const int* x, int* to) {
+  int mine = x[blockIdx.x * 32 + threadIdx.x];
+  CHECK
+  to[mine - 1] = 5 + threadIdx.x % 1;
+}
+int main() {
+  int *x, *to, n = 300;
+  cudaMalloc(&x, 128 * n), cudaMalloc(&to, 4);
+  fill<<<n, 32>>>(x);
+  use<<<1, 1>>>(x + 32 * 150, to);
+  cudaFree(x), cudaFree(to);
+}
+"""
+        for line in ("", "assert(mine == 1);"):
+            with self.subTest(line):
+                name = self.source(text.replace("CHECK", line))
+                done = self.check(name, *QUICK, "--blocks", "64")
+                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertIn("is not judged", done.stdout)
+        broken = text.replace("CHECK", "").replace("to[mine - 1]", "to[mine]")
+        done = self.check(self.source(broken), *QUICK, "--blocks", "all")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("access outside memory", done.stdout)
+
+    def test_long_launches_end_after_so_many_accesses(self):
+        text = """__global__ void k(int* x) {
+  __shared__ int s[256];
+  for (int i = 0; i < 30000; ++i) s[threadIdx.x] += i;
+  x[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x];
+}
+int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<<64, 256>>>(x), cudaFree(x); }
+"""
+        done = self.check(self.source(text.replace("s[threadIdx.x] +=", "s[threadIdx.x] =")), "--schedules", "1")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("of the 64 blocks of kernel k, only some run, after 12 million accesses", done.stdout)
 
     def test_a_run_that_does_not_end_is_no_fault_and_not_right(self):
         done = self.check(self.source("#include <unistd.h>\nint main() { for (;;) sleep(1); }\n"), "--schedules", "1", "--seconds", "1", "--quiet")
@@ -119,7 +183,7 @@ class Plain(unittest.TestCase):
         name = self.source(text)
         done = self.check(name, *QUICK, "--blocks", "320")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("note: of the 500 blocks of kernel k, 10 run", done.stdout)
+        self.assertIn("note: of the 500 blocks of kernel k, at most 10 run", done.stdout)
         done = self.check(name, *QUICK, "--blocks", "all")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertNotIn("note", done.stdout)
@@ -127,10 +191,18 @@ class Plain(unittest.TestCase):
 
     def test_interrupted(self):
         name = self.source("#include <unistd.h>\n" + KERNEL + "int main() { int* x; cudaMalloc(&x, 100); k<<<1, 32>>>(x, 1); cudaFree(x); }\n")
-        tool = subprocess.Popen([TOOL, "check", name, "--schedules", "100000", "--workers", "1", "--json"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        tool = subprocess.Popen([TOOL, "check", name, "--schedules", "100000", "--workers", "1", "--json"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, env={**os.environ, "TMPDIR": str(temporary)})
         time.sleep(4)
         tool.send_signal(signal.SIGINT)
         out, _ = tool.communicate(timeout=30)
+        for _ in range(50):  # somebody else removes it
+            if not list(temporary.iterdir()):
+                break
+            time.sleep(0.1)
+        self.assertEqual(list(temporary.iterdir()), [])
         self.assertEqual(tool.returncode, 130)
         result = json.loads(out)
         self.assertTrue(result["partial"])
@@ -141,6 +213,60 @@ class Plain(unittest.TestCase):
         self.assertEqual(done.returncode, 5)
         places = re.compile(r"^(?:\d+\. [^,]*|  missing .*| +at .*)", re.MULTILINE)  # what does not depend on the compiler
         self.assertEqual(places.findall(done.stdout), places.findall((ROOT / "examples/plain_cuda/output.txt").read_text()))
+
+    def test_sarif_and_lines(self):
+        name = self.source((PROGRAMS / "reduction.cu").read_text())
+        done = self.check(name, "-DBROKEN", *QUICK, "--sarif", "out.sarif", "--lines")
+        self.assertEqual(done.returncode, 5)
+        gcc = re.compile(r"^(.*?):(\d+):(\d*):?\s+(?:fatal\s+)?(warning|error):\s+(.*)$", re.MULTILINE)  # as editors look for them
+        errors = gcc.findall(done.stdout)
+        document = json.loads((self.folder / "out.sarif").read_text())
+        self.assertEqual(document["version"], "2.1.0")
+        self.assertTrue(document["$schema"].endswith("sarif-2.1.0.json"))
+        run, = document["runs"]
+        rules = run["tool"]["driver"]["rules"]
+        self.assertEqual(len({r["id"] for r in rules}), len(rules))
+        for rule in rules:
+            self.assertTrue(rule["shortDescription"]["text"] and rule["fullDescription"]["text"] and rule["help"]["text"])
+        self.assertTrue(run["originalUriBaseIds"]["SRCROOT"]["uri"].startswith("file:///") and run["originalUriBaseIds"]["SRCROOT"]["uri"].endswith("/"))
+        self.assertEqual(len(run["results"]), len(errors))
+        for result, (file, line, _, severity, text) in zip(run["results"], errors):
+            self.assertEqual((severity, rules[result["ruleIndex"]]["id"], result["level"]), ("error", result["ruleId"], "error"))
+            self.assertTrue(text.endswith(f"[{result['ruleId']}]"))
+            where = result["locations"][0]["physicalLocation"]
+            self.assertEqual((where["artifactLocation"], where["region"]), ({"uri": file, "uriBaseId": "SRCROOT"}, {"startLine": int(line)}))
+            self.assertTrue(result["message"]["text"] and result["partialFingerprints"])
+            self.assertIn("--schedules 1", result["properties"]["replay"])
+            steps = result["codeFlows"][0]["threadFlows"][0]["locations"]
+            self.assertEqual(steps[-1]["location"]["physicalLocation"], where)
+        race = next(r for r in run["results"] if r["ruleId"] == "race")
+        self.assertIn("earlier: write", race["relatedLocations"][0]["message"]["text"])
+        clean = self.check(name, *QUICK, "--sarif", "-", "--quiet", "--lines")
+        self.assertEqual(clean.returncode, 0)
+        self.assertEqual(json.loads(clean.stdout)["runs"][0]["results"], [])
+        self.assertEqual(self.check("scan/items", "--lines").returncode, 2)
+
+    def test_kernels_without_a_main(self):
+        scale, driver = (str(ROOT / "examples/plain_cuda" / name) for name in ("scale.cu", "check_scale.cpp"))
+        done = self.check(scale, "--kernels", driver, *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.check(scale, "--kernels", driver, "-D", "FORGOTTEN", *QUICK)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("scale.cu:19", done.stdout)
+        self.assertIn(f"--kernels {driver} ", done.stdout)
+        done = self.check(scale, "--kernels", "none.cpp")
+        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cpp', which --kernels names\n"))
+
+    def test_a_tool_that_was_moved_finds_its_headers(self):
+        to = self.folder / "elsewhere"
+        (to / "bin").mkdir(parents=True)
+        shutil.copy(TOOL, to / "bin/antiphase")
+        shutil.copytree(ROOT / "include", to / "include")
+        marked = to / "include/antiphase/plain/math_constants.h"
+        marked.write_text(marked.read_text() + "#define OF_THE_COPY 1\n")
+        name = self.source("#include <math_constants.h>\nint main() { return OF_THE_COPY - 1; }\n")
+        done = subprocess.run([to / "bin/antiphase", "check", name, *QUICK], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_dialect(self):
         text = self.check("--dialect").stdout

@@ -2,6 +2,7 @@
 // The subcommand check: the library's kernels under the checker.
 #include "tool/commands/check/check.hpp"
 
+#include <antiphase/core/error.hpp>
 #include <memory>
 
 namespace antiphase::tool {
@@ -78,13 +79,22 @@ void add_check(arguments program) {
                   "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run")
       .type_name("all|N");
   command.add_option("--seconds", r->seconds, "A program's run that takes longer is stopped, and not judged (default: 60)").type_name("S");
+  command
+      .add_option("--kernels", r->driver,
+                  "A source with a main that launches the kernels of the others, whose own main and host functions for Python are left out")
+      .type_name("DRIVER");
+  command.add_option("--sarif", r->sarif, "Write what was found in a program as SARIF, for editors and code hosts").type_name("FILE");
+  command.add_flag("--lines", r->lines, "Tell what was found in a program as compilers do: file:line:column: error: ...");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
   add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] {
     if (r->dialect) return show_dialect(*r);
-    !r->kernels.empty() && is_source(r->kernels.front()) ? run_check_plain(*r) : run_check(*r);
+    if (!r->kernels.empty() && is_source(r->kernels.front())) return run_check_plain(*r);
+    if (!r->sarif.empty() || !r->driver.empty() || r->lines)
+      throw bad_request("--sarif, --lines and --kernels are for programs in plain CUDA: expected a .cu file before them");
+    run_check(*r);
   });
 }
 

@@ -15,8 +15,10 @@ struct check_request {
   std::vector<std::string> arguments;                         // of a program, behind --
   std::vector<std::string> compiler_options;                  // of plain CUDA
   std::string blocks;                                         // all, or threads of a launch that are enough
+  std::string sarif;                                          // a file to write; empty: none
+  std::string driver;                                         // of kernels without a usable main
   int seconds = 60;                                           // of a run of a program
-  bool list = false, dialect = false;
+  bool list = false, dialect = false, lines = false;
   common_options common;
 };
 // Whether a name is a source in plain CUDA, or belongs to one, and no kernel of the library.

@@ -11,6 +11,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/files/file_handle.hpp"
+#include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/unfinished.hpp"
@@ -35,6 +36,8 @@ plain_program program_of(const check_request& r) {
   p.arguments.assign(end, r.kernels.end());
   p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
+  p.driver = r.driver;
+  if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
     p.most_threads = 0;
   } else if (!r.blocks.empty()) {
@@ -50,6 +53,7 @@ std::string command_of(const check_request& r, const plain_program& p) {
   std::string command = "antiphase check";
   for (const std::string& s : p.sources) command += " " + quoted_for_shell(s);
   for (const std::string& o : p.compiler_options) command += " " + quoted_for_shell(o);
+  if (!p.driver.empty()) command += " --kernels " + quoted_for_shell(p.driver);
   if (!r.blocks.empty()) command += " --blocks " + r.blocks;
   return command;
 }
@@ -58,6 +62,7 @@ std::string command_of(const check_request& r, const plain_program& p) {
 
 void run_check_plain(const check_request& r) {
   const plain_program program = program_of(r);
+  refuse_mixed_results(r.common, r.sarif);
   check_options options;
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
   options.process_seconds = r.seconds;
@@ -96,10 +101,17 @@ void run_check_plain(const check_request& r) {
     throw bad_input(e.what());
   }
   so_far.finish();
+  if (!r.sarif.empty()) {
+    output_file file(r.sarif);
+    file.write(to_sarif(report, name, command, behind));
+    file.commit();
+  }
   if (r.common.json) {
     json result = document;
     result["programs"] = entry_of(report, seconds());
     print_json(result);
+  } else if (r.lines) {
+    print(to_lines(report, name));
   } else {
     print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));

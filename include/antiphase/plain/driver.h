@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// For programs that launch kernels only to have them checked (antiphase check my.cu --kernels driver.cpp): arrays on the device, numbers to
+// fill them with, and a look at the results.
+#pragma once
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "cuda_runtime.h"
+
+namespace antiphase::driver {
+
+// n numbers that depend on their place: small integers, of both signs where T has them, so that sums are exact.
+template <class T> std::vector<T> numbers(std::size_t n, unsigned seed = 1) {
+  std::vector<T> all(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int v = static_cast<int>((i * 2654435761u + seed * 40503u) >> 7 & 31) - 16;
+    all[i] = static_cast<T>(static_cast<float>(static_cast<T>(-1) < static_cast<T>(1) ? v : v + 16));
+  }
+  return all;
+}
+
+// What a file holds, as T after T; ends the program if it cannot be read.
+template <class T> std::vector<T> contents(const char* name) {
+  std::FILE* const file = std::fopen(name, "rb");
+  if (file == nullptr) std::fprintf(stderr, "there is no file '%s'\n", name), std::exit(2);
+  std::fseek(file, 0, SEEK_END);
+  std::vector<T> all(static_cast<std::size_t>(std::ftell(file)) / sizeof(T));
+  std::rewind(file);
+  const std::size_t came = std::fread(all.data(), sizeof(T), all.size(), file);
+  std::fclose(file);
+  if (came != all.size()) std::exit(2);
+  return all;
+}
+
+// An array on the device. Without values nobody has written it, so that a kernel that reads it is accused.
+template <class T> class array {
+ public:
+  explicit array(std::size_t n) : size_(n) { cudaMalloc(&data_, n * sizeof(T)); }
+  explicit array(const std::vector<T>& values) : array(values.size()) {
+    cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice);
+  }
+  array(const array&) = delete;
+  array& operator=(const array&) = delete;
+  ~array() { cudaFree(data_); }
+  operator T*() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::vector<T> to_host() const {
+    std::vector<T> all(size_);
+    cudaMemcpy(all.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost);
+    return all;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};
+
+// Whether a[i] is expected(i) for every i, but for a part of `tolerance` of it; says which is not. NaN is expected where expected(i) is
+// NaN.
+template <class T, class F> bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0) {
+  const std::vector<T> all = a.to_host();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double is = static_cast<double>(all[i]), wanted = static_cast<double>(expected(i));
+    if ((is != is && wanted != wanted) || is == wanted || std::fabs(is - wanted) <= tolerance * std::fabs(wanted)) continue;
+    std::fprintf(stderr, "%s[%zu] is %g: expected %g\n", name, i, is, wanted);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace antiphase::driver

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Public CUDA files under `antiphase check`: fetches them by name, commit and hash, checks each, and writes what came of it.
+
+    check_corpus.py run TOOL CACHE [NAME ...]   fetch what CACHE lacks, check all (or those whose path has a NAME), write outcome.json
+    check_corpus.py table [--check]             write docs/corpus.md from outcome.json, or say whether it is so already
+    check_corpus.py add CHECKOUT OWNER/NAME COMMIT PATH ...   add files of a checkout to the list, with the headers they include
+
+The files themselves are in nobody's repository but their own. A verdict is clean, finding, unsupported (something is named that the
+dialect does not have), unfinished (too much for the time), or input (the program wants arguments or files). readings.json says of findings
+what somebody saw who read the program.
+"""
+import collections
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "tests/checker/corpus"
+FILES, OUTCOME, READINGS, PAGE = FOLDER / "files.json", FOLDER / "outcome.json", FOLDER / "readings.json", ROOT / "docs/corpus.md"
+SCHEDULES, SECONDS = 2, 40
+ENDS = {0: "clean", 2: "input", 3: "unsupported", 4: "unfinished", 5: "finding"}
+SHARES = re.compile(r"__shared__|\batomic[A-Z]\w*\s*\(|__shfl|__ballot|__syncwarp|__any_sync|__all_sync|cooperative_groups")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def fetched(cache, entry, path, wanted):
+    """The file in the cache, fetched if it is not there."""
+    at = cache / entry["repository"].replace("/", "+") / path
+    if not at.exists():
+        url = f"https://raw.githubusercontent.com/{entry['repository']}/{entry['commit']}/{urllib.parse.quote(path)}"
+        at.parent.mkdir(parents=True, exist_ok=True)
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            at.write_bytes(answer.read())
+    if digest(at.read_bytes()) != wanted:
+        sys.exit(f"{at} is not the file that {FILES} names: its hash differs")
+    return at
+
+
+def place(finding):
+    at = finding["access"]["at"]
+    return f"{pathlib.PurePosixPath(at['file']).name}:{at['line']}" if at["file"] else ""
+
+
+def check(tool, cache, entry, file):
+    base = cache / entry["repository"].replace("/", "+")
+    for path, wanted in file["files"].items():
+        fetched(cache, entry, path, wanted)
+    source = base / file["path"]
+    more = [str((base / path).resolve()) for path in file.get("with", [])]
+    include = [word for folder in file.get("include", []) for word in ("-I", str((base / folder).resolve()))]
+    command = [tool, "check", source.name, *more, *include, "--schedules", str(SCHEDULES), "--seconds", str(SECONDS), "--workers", "1", "--json"]
+    done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SCHEDULES * SECONDS + 300, errors="replace")
+    record = {"verdict": ENDS.get(done.returncode, f"exit code {done.returncode}")}
+    if done.stdout.strip():
+        program = json.loads(done.stdout)["programs"][0]
+        record["seconds"] = round(program["seconds"], 1)
+        record["sampled"] = any("--blocks all" in note for note in program["notes"])
+        record["findings"] = sorted({f"{f['kind']} at {place(f)}" if place(f) else f["kind"] for f in program["findings"]})
+    elif done.returncode != 5:
+        lines = [line for line in done.stderr.splitlines() if "error:" in line or "not supported" in line or ("antiphase:" in line and not line.endswith(":"))]
+        record["said"] = re.sub(r"/\S*/", "", lines[0].removeprefix("antiphase: "))[:200] if lines else ""
+    return f"{entry['repository']}/{file['path']}", record
+
+
+def run(tool, cache, names):
+    outcome = json.loads(OUTCOME.read_text()) if names and OUTCOME.exists() else {}
+    work = [(entry, file) for entry in json.loads(FILES.read_text()) for file in entry["programs"] if not names or any(name in file["path"] for name in names)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for name, record in pool.map(lambda job: check(str(pathlib.Path(tool).resolve()), pathlib.Path(cache), *job), work):
+            outcome[name] = record
+            print(name, record["verdict"], flush=True)
+    OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
+
+
+def headers_of(checkout, path, include):
+    """What a file includes from its own repository, and what that does."""
+    found, left = {}, [path]
+    while left:
+        name = left.pop()
+        data = (checkout / name).read_bytes()
+        found[name] = digest(data)
+        for other in INCLUDE.findall(data.decode(errors="replace")):
+            for folder in (pathlib.PurePosixPath(name).parent, *map(pathlib.PurePosixPath, include)):
+                at = (checkout / folder / other).resolve()
+                if at.is_file() and at.is_relative_to(checkout):
+                    relative = str(at.relative_to(checkout))
+                    if relative not in found and relative not in left:
+                        left.append(relative)
+                    break
+    return found
+
+
+def add(checkout, repository, commit, paths):
+    """A path may be followed by ,other.cpp: a source that belongs to it; and by ,-Ifolder."""
+    checkout = pathlib.Path(checkout).resolve()
+    entries = json.loads(FILES.read_text()) if FILES.exists() else []
+    entry = next((e for e in entries if e["repository"] == repository), None)
+    if entry is None:
+        entries.append(entry := {"repository": repository, "commit": commit, "programs": []})
+    for given in paths:
+        path, *more = given.split(",")
+        program = {"path": path}
+        include = [word[2:] for word in more if word.startswith("-I")]
+        others = [word for word in more if not word.startswith("-I")]
+        if include:
+            program["include"] = include
+        if others:
+            program["with"] = others
+        program["shares"] = any(SHARES.search(re.sub(r"//[^\n]*|/\*.*?\*/", "", (checkout / name).read_text(errors="replace"), flags=re.DOTALL)) for name in (path, *others))
+        program["files"] = {k: v for name in (path, *others) for k, v in headers_of(checkout, name, include).items()}
+        entry["programs"] = [p for p in entry["programs"] if p["path"] != path] + [program]
+    FILES.write_text(json.dumps(entries, indent=1) + "\n")
+
+
+def page():
+    outcome, readings = json.loads(OUTCOME.read_text()), json.loads(READINGS.read_text())
+    entries = json.loads(FILES.read_text())
+    counts, rows, sharing, compiled, teaching = collections.Counter(), [], 0, 0, 0
+    for entry in entries:
+        for program in entry["programs"]:
+            name = f"{entry['repository']}/{program['path']}"
+            record = outcome[name]
+            counts[record["verdict"]] += 1
+            if program["shares"] and not entry.get("suite"):
+                sharing += 1
+                compiled += record["verdict"] != "unsupported"
+            what = "; ".join(record.get("findings", [])) or record.get("said", "")
+            if reading := readings.get(name):
+                what += f". **Read**: {reading}"
+            if record.get("sampled"):
+                what += (". " if what else "") + "Some blocks only"
+            rows.append(f"| {entry['repository'].split('/')[-1]} | `{program['path']}` | {record['verdict']} | {what.replace('|', '&#124;')} |")
+    total = sum(counts.values())
+    unread = [name for name, record in outcome.items() if any(not f.startswith("memory leak") for f in record.get("findings", [])) and name not in readings]
+    text = f"""# Public programs under the checker
+
+What `antiphase check` makes of {total} public CUDA programs, none of which was written with it in mind. Each was run
+as it is, with {SCHEDULES} schedules, and {SECONDS} seconds for a run. `scripts/check_corpus.py` fetches them by name,
+commit and hash, and writes this page. Programs that need other libraries, and exercises with gaps in them, are not
+among these.
+
+| what came of it | programs |
+|---|---|
+| checked, nothing found | {counts['clean']} |
+| something found | {counts['finding']} |
+| something that is not supported, named with its line | {counts['unsupported']} |
+| did not end in time, so not known to be right | {counts['unfinished']} |
+| wants arguments or files of its own | {counts['input']} |
+
+Of {sharing} teaching programs in which threads share data, {compiled} compile: {100 * compiled / sharing:.0f} %. (The suite of
+races, ScoR, is not counted in this.)
+
+What was found besides memory that is never given back has been read in the source; the table says what was seen.
+
+| repository | program | came of it | what |
+|---|---|---|---|
+""" + "\n".join(rows) + "\n\nCommits: " + ",\n".join(f"{e['repository']} `{e['commit'][:12]}`" for e in entries) + ".\n"
+    return text, unread
+
+
+def main():
+    if len(sys.argv) >= 4 and sys.argv[1] == "run":
+        return run(sys.argv[2], sys.argv[3], sys.argv[4:])
+    if len(sys.argv) >= 6 and sys.argv[1] == "add":
+        return add(sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])
+    if sys.argv[1:] in (["table"], ["table", "--check"]):
+        text, unread = page()
+        if unread:
+            return f"{READINGS.name} does not say what was read of: " + ", ".join(unread)
+        if "--check" in sys.argv:
+            return None if PAGE.read_text() == text else f"{PAGE} is not what {OUTCOME.name} says: run scripts/check_corpus.py table"
+        PAGE.write_text(text)
+        return None
+    return __doc__
+
+
+sys.exit(main())

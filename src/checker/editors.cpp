@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports for editors and code hosts: lines as compilers print them, and SARIF 2.1.0.
+#include <fmt/format.h>
+
+#include <antiphase/checker.hpp>
+#include <antiphase/version.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace antiphase {
+namespace {
+
+using nlohmann::json;
+
+// For rules: what each kind is, in a sentence.
+const char* about(finding_kind kind) {
+  switch (kind) {
+    case finding_kind::race: return "Two accesses to the same memory, one of them a write, and nothing orders them.";
+    case finding_kind::read_before_landing: return "The bytes of an asynchronous copy are read, and nobody has waited for it.";
+    case finding_kind::overwritten_in_use: return "Memory is written while others may still read it, or a copy may still land in it.";
+    case finding_kind::uninitialised: return "Memory is read that nobody has written.";
+    case finding_kind::outside_memory: return "An access to memory that is not the kernel's, or not allocated.";
+    case finding_kind::missing_proxy_fence: return "Ordinary writes are handed to a copy engine or a Tensor Core without a proxy fence.";
+    case finding_kind::divergent_barrier: return "Threads that should meet are at different barriers or warp operations.";
+    case finding_kind::deadlock: return "No thread can go on.";
+    case finding_kind::never_waited_for: return "An asynchronous copy is in flight when its thread or block ends.";
+    case finding_kind::barrier_misuse: return "A barrier is used before it is initialised, or not as it expects.";
+    case finding_kind::bad_copy: return "A copy that is misaligned, of a bad size, or does not fit its pointers.";
+    case finding_kind::gave_up: return "The kernel trapped, or an assertion in it failed.";
+    case finding_kind::misaligned: return "An access by a type that wants a larger alignment than the address has.";
+    case finding_kind::bad_launch: return "A launch that the device refuses.";
+    case finding_kind::leak: return "Device memory that is never given back.";
+    case finding_kind::wrong_result: break;
+  }
+  return "The program's own check of its results failed, or it ended by a fault.";
+}
+
+std::string id(finding_kind kind) {
+  std::string s = name(kind);
+  for (char& c : s) c = c == ' ' ? '-' : c;
+  return s;
+}
+
+std::string who(const finding_side& side) {
+  std::string s = side.action;
+  if (side.thread >= 0) s += fmt::format(" by block ({}, {}, {}), thread {}", side.block.x, side.block.y, side.block.z, side.thread);
+  return side.when.empty() ? s : s + ", " + side.when;
+}
+std::string what(const finding& f) {
+  return fmt::format("{}{}{}{}{}: {}", name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel, f.memory.empty() ? "" : ", ", f.memory,
+                     who(f.access));
+}
+// Something has to be named: an editor shows nothing that has no place.
+code_place place_of(const finding_side& side, const std::string& source) { return side.at.file.empty() ? code_place{source, 1} : side.at; }
+
+std::string uri_of(const std::string& path) {
+  std::string out = path.starts_with("/") ? "file://" : "";
+  for (const char c : path) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("-._~/+@").find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+json location(const code_place& p, const std::string& text = {}) {
+  json artifact{{"uri", uri_of(p.file)}};
+  if (!p.file.starts_with("/")) artifact["uriBaseId"] = "SRCROOT";
+  json l{{"physicalLocation", {{"artifactLocation", artifact}, {"region", {{"startLine", std::max(p.line, 1)}}}}}};
+  if (!text.empty()) l["message"] = {{"text", text}};
+  return l;
+}
+
+// How the later side came to be: the calls that led there, the outermost first, and the earlier side before them.
+json flow_of(const finding& f, const std::string& source) {
+  json steps = json::array();
+  const auto add = [&](const code_place& p, const std::string& text) { steps.push_back({{"location", location(p, text)}}); };
+  if (f.earlier && !f.earlier->at.file.empty()) add(f.earlier->at, "earlier: " + who(*f.earlier));
+  for (auto p = f.access.callers.rbegin(); p != f.access.callers.rend(); ++p) add(*p, "calls");
+  add(place_of(f.access, source), "now: " + who(f.access));
+  return json::array({{{"threadFlows", json::array({{{"locations", steps}}})}}});
+}
+
+// The same finding has the same one in the next run, although lines may have moved.
+std::string fingerprint(const finding& f) {
+  const std::string all = id(f.kind) + '|' + f.kernel + '|' + f.access.at.file + '|' + f.access.action + '|' +
+                          (f.earlier ? f.earlier->at.file + '|' + f.earlier->action : "");
+  std::uint64_t h = 14695981039346656037u;
+  for (const char c : all) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return fmt::format("{:016x}", h);
+}
+
+}  // namespace
+
+std::string to_lines(const check_report& report, const std::string& source) {
+  std::string out;
+  const auto line = [&](const code_place& p, const char* kind, const std::string& text) {
+    out += fmt::format("{}:{}:1: {}: {}\n", p.file, p.line, kind, text);
+  };
+  for (const finding& f : report.findings) {
+    const code_place at = place_of(f.access, source);
+    line(at, "error", what(f) + " [" + id(f.kind) + "]");
+    if (f.earlier && !f.earlier->at.file.empty()) line(f.earlier->at, "note", "earlier: " + who(*f.earlier));
+    if (!f.missing.empty()) line(at, "note", "missing: " + f.missing);
+  }
+  for (const std::string& n : report.notes) line({source, 1}, "note", n);
+  return out;
+}
+
+std::string to_sarif(const check_report& report, const std::string& source, const std::string& command, const std::string& behind) {
+  json rules = json::array(), results = json::array(), notes = json::array();
+  for (int k = 0; k <= static_cast<int>(finding_kind::leak); ++k) {
+    const auto kind = static_cast<finding_kind>(k);
+    rules.push_back({{"id", id(kind)},
+                     {"name", name(kind)},
+                     {"shortDescription", {{"text", name(kind)}}},
+                     {"fullDescription", {{"text", about(kind)}}},
+                     {"help", {{"text", about(kind)}}},
+                     {"defaultConfiguration", {{"level", "error"}}},
+                     {"properties", {{"tags", json::array({"correctness", "cuda", "concurrency"})}}}});
+  }
+  for (const finding& f : report.findings) {
+    std::string text = what(f) + ".";
+    if (f.earlier) text += " Earlier: " + who(*f.earlier) + ".";
+    if (!f.missing.empty()) text += " Missing: " + f.missing + ".";
+    json result{{"ruleId", id(f.kind)},
+                {"ruleIndex", static_cast<int>(f.kind)},
+                {"level", "error"},
+                {"message", {{"text", text}}},
+                {"locations", json::array({location(place_of(f.access, source))})},
+                {"codeFlows", flow_of(f, source)},
+                {"partialFingerprints", {{"antiphaseFinding/v1", fingerprint(f)}}},
+                {"occurrenceCount", f.times}};
+    if (f.earlier && !f.earlier->at.file.empty()) {
+      json related = location(f.earlier->at, "earlier: " + who(*f.earlier));
+      related["id"] = 1;
+      result["relatedLocations"] = json::array({related});
+    }
+    if (!command.empty()) result["properties"] = {{"replay", fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind)}};
+    results.push_back(std::move(result));
+  }
+  for (const std::string& n : report.notes) notes.push_back({{"level", "note"}, {"message", {{"text", n}}}});
+  const std::string here = uri_of(std::filesystem::current_path().string()) + "/";
+  const json run{{"tool", {{"driver", {{"name", "antiphase check"}, {"version", build_info().version}, {"rules", rules}}}}},
+                 {"originalUriBaseIds", {{"SRCROOT", {{"uri", here}}}}},
+                 {"columnKind", "utf16CodeUnits"},
+                 {"invocations", json::array({{{"executionSuccessful", true}, {"toolExecutionNotifications", notes}}})},
+                 {"results", results}};
+  return json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", json::array({run})}}.dump(
+             2, ' ', false, json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace antiphase

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase.checking: kernels on NumPy arrays."""
+import os
+import sys
+import unittest
+
+os.environ["ANTIPHASE_TOOL"] = sys.argv.pop(1)
+sys.path.insert(0, sys.argv.pop(1))  # the folder of the one module that is tested, whether or not the package around it is built
+
+try:
+    import numpy as np  # noqa: E402
+except ImportError:
+    print("there is no NumPy here")
+    sys.exit(77)
+from checking import check, unwritten  # noqa: E402
+
+SOURCE = """#include <torch/extension.h>
+template <class T> __global__ void sums(const T* from, T* to, int n) {
+  extern __shared__ int part[];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  part[threadIdx.x] = i < n ? from[i] : 0;
+  BARRIER;
+  if (threadIdx.x == 0) for (int k = 0; k < blockDim.x; ++k) to[blockIdx.x] += part[k];
+}
+torch::Tensor run(torch::Tensor x) { sums<int><<<1, 32>>>(x.data_ptr<int>(), nullptr, 0); return x; }
+int main() { return undeclared; }
+"""
+
+
+class Checking(unittest.TestCase):
+    def sums(self, barrier, to, expected=None):
+        x = (np.arange(45, dtype=np.int32) * 7) % 11
+        return check(SOURCE.replace("undeclared", "0"), "sums<int>", 2, 32, [x, to, np.int32(45)], expected=expected or {}, shared_bytes=128,
+                     schedules=3, options=[f"-DBARRIER={barrier}"]), x
+
+    def test_right(self):
+        x = (np.arange(45, dtype=np.int32) * 7) % 11
+        report, _ = self.sums("__syncthreads()", np.zeros(2, np.int32), {1: np.array([x[:32].sum(), x[32:].sum()])})
+        self.assertTrue(report.clean, report)
+        self.assertGreater(report.accesses, 100)
+
+    def test_a_race(self):
+        report, _ = self.sums("", np.zeros(2, np.int32))
+        race = next(f for f in report.findings if f.kind == "race")
+        self.assertEqual((race.kernel, race.line, race.earlier_line), ("sums", 7, 5))
+        self.assertIn("kernel.cu:7: race: read of 4 bytes", str(report))
+
+    def test_a_wrong_result_and_memory_that_nobody_wrote(self):
+        report, _ = self.sums("__syncthreads()", unwritten(2, np.int32), {1: [1, 2]})
+        self.assertEqual({f.kind for f in report.findings}, {"uninitialised memory read", "wrong result"})
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(ValueError, "kernel.cu:10:.*undeclared"):
+            check(SOURCE.replace("int main()", "int f()"), "sums<int>", 1, 32, [])
+        for arguments, said in (((0, 32, []), "grid = 0"), ((1, 32, ["x"]), "argument 0 is a str"), ((1, 32, [np.zeros(2, complex)]), "complex128")):
+            with self.subTest(said), self.assertRaisesRegex((ValueError, TypeError), said):
+                check(SOURCE, "sums<int>", *arguments)
+        with self.assertRaisesRegex(ValueError, "has 3 elements"):
+            check(SOURCE, "sums<int>", 1, 32, [np.zeros(2, np.int32)], expected={0: [1, 2, 3]})
+
+
+unittest.main()
