@@ -12,7 +12,16 @@ from ._library import VERSION as __version__
 from ._library import device_count
 from ._scans import cumsum, cumulative_sum, scan
 
-__all__ = ["cumsum", "cumulative_sum", "device_count", "disable", "enable", "enabled", "explain", "matmul", "report", "scan"]
+__all__ = ["check", "cumsum", "cumulative_sum", "device_count", "disable", "enable", "enabled", "explain", "matmul", "report", "scan", "unwritten"]
+
+
+def __getattr__(name):
+    """What looks for races, on NumPy arrays, comes when it is asked for: it needs NumPy."""
+    if name in ("check", "unwritten"):
+        from . import checking
+
+        return getattr(checking, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def matmul(a, b, /, *, out=None, precision=None):

@@ -2,6 +2,9 @@
 from contextlib import AbstractContextManager
 from typing import Any, Literal, TypeVar
 
+from .checking import check as check
+from .checking import unwritten as unwritten
+
 _Array = TypeVar("_Array")
 _Operation = Literal["sum", "product", "min", "max"]
 

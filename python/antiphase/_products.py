@@ -281,7 +281,7 @@ def _queue(kind, args, plan, stream, like):
     """One call, in memory of the array library's where it has an allocator that works in the order of streams."""
     memory = None
     if kind.ordered and plan.device != _library.CPU:
-        key = (args.a & 255, args.b & 255, args.c & 255, args.beta != 0)
+        key = (*((at or 0) & 255 for at in (args.a, args.b, args.c)), args.beta != 0)  # None: an empty array's
         size = plan.workspaces.get(key)
         if size is None:
             size = plan.workspaces[key] = _library.workspace_bytes(args)

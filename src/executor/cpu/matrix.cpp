@@ -362,8 +362,7 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
     for (int i = 0; i < warp; ++i) {
       const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
       for (int r = 0; r < 4; ++r)
-        for (int k = 0; k < k_of_step; ++k)
-          of.sum[r] = std::fma(all_a[i / 4 + r / 2 * 8][k], all_b[k][i % 4 * 2 + r % 2], of.sum[r]);
+        for (int k = 0; k < k_of_step; ++k) of.sum[r] = std::fma(all_a[i / 4 + r / 2 * 8][k], all_b[k][i % 4 * 2 + r % 2], of.sum[r]);
     }
   });
 }
