@@ -11,6 +11,7 @@ import sys
 
 import torch
 import torch.autograd.forward_ad as _forward
+from torch import library as _ops_of_torch
 
 from . import _arrays, _products, _scans
 
@@ -21,7 +22,7 @@ _kind = _arrays.kind_of(torch.empty(0), "a tensor")
 
 # ---- The operators, as torch knows them -------------------------------------------------------------------------------------------------
 
-_operators = torch.library.Library("antiphase", "DEF")
+_operators = _ops_of_torch.Library("antiphase", "DEF")
 # Operands may lie in any way: nobody needs to copy them for us.
 _TAGS = tuple(tag for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout")) if tag is not None)
 
@@ -31,8 +32,8 @@ def _define(schema, compute, fake, setup, backward):
     _operators.define(schema, tags=_TAGS)
     for key in ("CPU", "CUDA"):
         _operators.impl(name, compute, key)
-    torch.library.register_fake(f"antiphase::{name}", fake, lib=_operators)
-    torch.library.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
+    _ops_of_torch.register_fake(f"antiphase::{name}", fake, lib=_operators)
+    _ops_of_torch.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
     return getattr(torch.ops.antiphase, name).default
 
 
@@ -295,10 +296,10 @@ def _scan(asked, x, axis, dtype, out):
 
 # ---- Automatic casts, and tensors that lie on several devices ----------------------------------------------------------------------------
 
-if hasattr(torch.library, "register_autocast"):  # under autocast, products are what they are without
+if hasattr(_ops_of_torch, "register_autocast"):  # under autocast, products are what they are without
     for _name in ("mm", "addmm", "bmm", "baddbmm"):
         for _device in ("cuda", "cpu"):
-            torch.library.register_autocast(f"antiphase::{_name}", _device, torch.float32, lib=_operators)
+            _ops_of_torch.register_autocast(f"antiphase::{_name}", _device, torch.float32, lib=_operators)
 
 
 _shardings_known = False

@@ -39,7 +39,7 @@ class Scratch(support.Case):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def library(self, name, source, *flags):
+    def built(self, name, source, *flags):
         subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", self.folder / name, *flags], input=source, text=True, check=True)
         return str(self.folder / name)
 
@@ -50,14 +50,14 @@ class Library(Scratch):
 
     def test_no_library(self):
         self.assertRegex(self.import_with("/nowhere/lib.so"), r"^ImportError: antiphase: its library /nowhere/lib\.so cannot be loaded")
-        other = self.library("libother.so", "int other;")
+        other = self.built("libother.so", "int other;")
         self.assertRegex(self.import_with(other), r"^ImportError: antiphase: its library .*libother\.so cannot be loaded \(.*antiphase_version")
 
     def test_another_version(self):
         import antiphase
         major, minor, patch = map(int, antiphase.__version__.split("."))
         for number in (10000 * major + 100 * (minor + 1) + patch, 10000 * (major + 1) + 100 * minor + patch, 0):
-            library = self.library("libversion.so", f"int antiphase_version(void) {{ return {number}; }}")
+            library = self.built("libversion.so", f"int antiphase_version(void) {{ return {number}; }}")
             self.assertRegex(self.import_with(library), rf"is version {number // 10000}\.{number // 100 % 100}\.{number % 100}: this package .* needs")
 
     def test_arguments_are_those_of_the_header(self):
@@ -100,7 +100,8 @@ class Library(Scratch):
             self.assertIsNone(re.search(rf"\| +{name}\b", loaded), f"antiphase imports {name}")
 
     def test_import_time(self):
-        measured = [float(python("-c", "import time; t = time.perf_counter(); import antiphase; print(time.perf_counter() - t)")) for _ in range(5)]
+        """Of the processor: what else the machine does is not counted."""
+        measured = [float(python("-c", "import time; t = time.process_time(); import antiphase; print(time.process_time() - t)")) for _ in range(5)]
         print(f"import of antiphase: {1000 * min(measured):.0f} ms")
         self.assertLess(min(measured), 0.2)
 
@@ -113,12 +114,12 @@ class Enabling(Scratch):
     def setUp(self):
         super().setUp()
         from antiphase import _cublas
-        self.module, self.library_ = _cublas, None
+        self.module = _cublas
         _cublas._loaded, _cublas._taken = None, False
         self.addCleanup(os.environ.pop, "ANTIPHASE_CUBLAS_LIBRARY", None)
 
     def use(self, *flags):
-        os.environ["ANTIPHASE_CUBLAS_LIBRARY"] = self.library(f"lib{len(flags)}.so", STAND_IN, *flags)
+        os.environ["ANTIPHASE_CUBLAS_LIBRARY"] = self.built(f"lib{len(flags)}.so", STAND_IN, *flags)
         self.stand_in = ctypes.CDLL(os.environ["ANTIPHASE_CUBLAS_LIBRARY"])
 
     def expect(self, calls, on):
@@ -181,7 +182,7 @@ class Program(Scratch):
         return self.folder / "module_of_mine.py"
 
     def test_run(self):
-        stand_in = self.library("libstand.so", STAND_IN)
+        stand_in = self.built("libstand.so", STAND_IN)
         run = lambda *words, **more: python("-m", "antiphase", "run", *words, code=7, ANTIPHASE_CUBLAS_LIBRARY=stand_in, **more).strip()
         script = self.script()
         self.assertEqual(run(script, "-x", "--report"), "['-x', '--report'] True 0 None None None None None")
@@ -189,7 +190,7 @@ class Program(Scratch):
         self.assertEqual(run("--profile", "--json=a.json", script), "[] True 0 None None None 1 a.json")
         paths = f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"
         self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=paths), "['y'] True 0 None None None None None")
-        another = self.library("libanother.so", "int another;")
+        another = self.built("libanother.so", "int another;")
         self.assertEqual(run(script, LD_PRELOAD=another), "[] True 1 None None None None None")
 
     def test_run_refuses(self):
