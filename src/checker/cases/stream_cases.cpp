@@ -74,8 +74,10 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
   multiply({70, few, 260, 1, 0, rows, columns}, {16, 2});
   multiply({few, 70, 260, -1.5f, 0.5f, rows, rows, 1}, {8, 1});
   multiply({70, few, 260, 1, 0.5f, columns, rows}, {32, 1});
-  if (few == 1) multiply({1, 19, 1300, 1, 0, rows, columns, 1}, {128, 2});
-  if (few == 1) multiply({9, 1, 1300, 1, 0, rows, rows}, {256, 1});
+  if (few == 1) {
+    multiply({1, 19, 1300, 1, 0, rows, columns, 1}, {128, 2});
+    multiply({9, 1, 1300, 1, 0, rows, rows}, {256, 1});
+  }
   if (few > 3) multiply(with_odd_lines({70, few, 139, 1, 0, neither, rows, 1}), {4, 2});
 }
 
