@@ -138,8 +138,12 @@ class model_observer final : public cpu_detail::observer {
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l, cpu_detail::place where) override {
     m_.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
   }
-  void bulk_store_issued(thread_state& t, void* to, const void* from, std::uint32_t bytes, cpu_detail::place where) override {
-    m_.issue_store(model_of(t), to, from, bytes, at(t, where));
+  std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override { return m_.track_copies(model_of(t), word); }
+  void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) override {
+    m_.arrive_with_copies(model_of(t), word, tracked);
+  }
+  void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s, cpu_detail::place where) override {
+    m_.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where), s.updates ? scope::device : scope{});
   }
   void bulk_stores_committed(thread_state& t) override { m_.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {

@@ -144,8 +144,10 @@ void model::end_block(block_model& b) {
   for (auto i = first; i != last; ++i) {
     const mbarrier_model& m = i->second;
     if (m.last_load <= m.waited) continue;
-    const actor_record& a = r.actors[static_cast<std::size_t>(m.loads - r.threads)];
-    left_behind(b.threads[static_cast<std::size_t>(a.thread)], m.last_place, "bulk load that nobody had waited for when its block ended",
+    if (m.last_tracked != 0 && b.threads[static_cast<std::size_t>(m.last_thread)].copies.waited >= m.last_tracked) continue;
+    left_behind(m.last_block, m.last_thread, m.last_place,
+                m.last_tracked != 0 ? "asynchronous copy that nobody had waited for when its block ended"
+                                    : "bulk load that nobody had waited for when its block ended",
                 "a wait for the end of the mbarrier's phase that counts the copy, before the end of the block");
   }
   barriers_.erase(first, last);
@@ -154,21 +156,21 @@ void model::end_block(block_model& b) {
   alive_.erase(at);
 }
 
-void model::left_behind(const thread_model& t, place_number at, const char* what, const char* missing) {
+void model::left_behind(block_number block, int thread, place_number at, const char* what, const char* missing) {
   bool fresh = false;
   found& f = entry(finding_kind::never_waited_for, at, 0, false, fresh);
   if (!fresh) return;
-  f.what.access = {.action = what, .at = {}, .through = {}, .callers = {}, .block = record(t.block).index, .thread = t.index, .when = {}};
+  f.what.access = {.action = what, .at = {}, .through = {}, .callers = {}, .block = record(block).index, .thread = thread, .when = {}};
   f.what.missing = missing;
 }
 
 void model::end_thread(thread_model& t) {
-  const auto in_flight = [](const own_actor& a) { return a.number != 0 && a.last_used > a.waited; };
+  const auto in_flight = [](const own_actor& a) { return a.number != 0 && a.last_used > std::max(a.waited, a.tracked); };
   if (in_flight(t.copies))
-    left_behind(t, t.copies.last_place, "asynchronous copy in flight when its thread ended",
+    left_behind(t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
                 "copy_async_wait for its group before the end");
   if (in_flight(t.stores_read))
-    left_behind(t, t.stores_read.last_place, "bulk store that had not read its source when its thread ended",
+    left_behind(t.block, t.index, t.stores_read.last_place, "bulk store that had not read its source when its thread ended",
                 "bulk_commit and bulk_wait before the end of the thread that issued it");
 }
 
@@ -414,7 +416,7 @@ stamp model::open_group(thread_model& t, own_actor& a, actor_kind kind, place_nu
   block_record& r = record(t.block);
   if (a.number == 0) {
     a.number = static_cast<actor>(r.threads + static_cast<int>(r.actors.size()));
-    r.actors.push_back({kind, t.index, 0});
+    r.actors.push_back({kind, t.index});
   }
   a.last_used = a.closed + 1;
   a.last_place = at;
@@ -422,8 +424,16 @@ stamp model::open_group(thread_model& t, own_actor& a, actor_kind kind, place_nu
 }
 void model::close_group(own_actor& a) { ++a.closed; }
 void model::wait_groups(own_actor& a, int groups_left) {
-  const auto left = static_cast<stamp>(groups_left);
-  if (a.closed > left) a.waited = std::max(a.waited, a.closed - left);
+  stamp done = a.closed;
+  auto part = a.parts.rbegin();
+  for (int left = groups_left; done > 0; --done) {
+    if (part != a.parts.rend() && *part == done)
+      ++part;
+    else if (left-- == 0)
+      break;
+  }
+  a.waited = std::max(a.waited, done);
+  std::erase_if(a.parts, [&](stamp p) { return p <= a.waited; });
 }
 
 void model::issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at) {
@@ -438,14 +448,21 @@ void model::commit_copies(thread_model& t) { close_group(t.copies); }
 void model::wait_copies(thread_model& t, int groups_left) { wait_groups(t.copies, groups_left); }
 
 void model::issue_store(thread_model& t, const void* to, const void* from, std::size_t bytes, place_number at) {
+  const std::span range(static_cast<const unsigned char*>(to), bytes);
+  issue_store(t, {&range, 1}, from, bytes, at);
+}
+void model::issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at, scope updates) {
   const stamp group = open_group(t, t.stores_read, actor_kind::stores_reading, at);
   open_group(t, t.stores_written, actor_kind::stores_writing, at);
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::stores_reading, t.stores_read.number, group);
   visit(w, from, bytes);
-  w.kind = access_kind::write;
   w.become(actor_kind::stores_writing, t.stores_written.number, group);
-  visit(w, to, bytes);
+  w.reach = updates;
+  if (updates != scope{})
+    for (const auto& r : to) visit(w, r.data(), r.size());
+  w.kind = access_kind::write;
+  for (const auto& r : to) visit(w, r.data(), r.size());
 }
 void model::commit_stores(thread_model& t) {
   close_group(t.stores_read);
@@ -463,7 +480,7 @@ void model::join_warpgroup(thread_model& t) {
   const auto at = std::find_if(actors.begin(), actors.end(),
                                [&](const actor_record& a) { return a.kind == actor_kind::matrix && a.thread / 128 == t.index / 128; });
   t.matrix.number = static_cast<actor>(record(t.block).threads + static_cast<int>(at - actors.begin()));
-  if (at == actors.end()) actors.push_back({actor_kind::matrix, t.index, 0});
+  if (at == actors.end()) actors.push_back({actor_kind::matrix, t.index});
 }
 
 namespace {
@@ -519,18 +536,21 @@ void model::touch_barrier(thread_model& t, const void* word, place_number at) {
 
 void model::arrive_barrier(thread_model& t, const void* word) { release(t, barrier(word).arrived); }
 
-void model::end_phase(block_model& block, const void* word) {
+// Of an asynchronous actor, that it has come so far.
+knowledge_ptr model::landed(block_number block, actor number, stamp time) const {
+  auto v = boost::intrusive_ptr<view>(new view);
+  raise(v->copies, static_cast<std::size_t>(number - blocks_[block].threads), time);
+  auto k = boost::intrusive_ptr<knowledge>(new knowledge);
+  k->block = block;
+  k->own = v;
+  return k;
+}
+
+void model::end_phase(block_model&, const void* word) {
   mbarrier_model& b = barrier(word);
   ++b.phase;
-  if (b.loads != 0 && b.arrived != nullptr) {
-    const int threads = record(block.number).threads;
-    auto landed = boost::intrusive_ptr<view>(new view);
-    raise(landed->copies, static_cast<std::size_t>(b.loads - threads), b.phase);
-    auto k = boost::intrusive_ptr<knowledge>(new knowledge);
-    k->block = block.number;
-    k->own = landed;
-    b.arrived = join(b.arrived, k, b.arrived->block);
-  }
+  if (b.arrived != nullptr)
+    for (const auto& [started_in, number] : b.loads) b.arrived = join(b.arrived, landed(started_in, number, b.phase), b.arrived->block);
   b.ended = b.arrived;
 }
 
@@ -540,18 +560,46 @@ void model::wait_barrier(thread_model& t, const void* word) {
   acquire(t, b.ended);
 }
 
+stamp model::track_copies(thread_model& t, const void* word) {
+  own_actor& c = t.copies;
+  if (c.last_used > c.closed) c.parts.push_back(++c.closed);  // what the thread copies from now on is another part of its group
+  c.tracked = c.closed;
+  mbarrier_model& b = barrier(word);
+  if (c.last_used <= c.waited) return c.closed;
+  b.last_load = b.phase + 1;
+  b.last_block = t.block;
+  b.last_thread = t.index;
+  b.last_place = c.last_place;
+  b.last_tracked = c.last_used;
+  return c.closed;
+}
+void model::arrive_with_copies(thread_model& t, const void* word, stamp tracked) {
+  if (t.copies.number == 0) return;
+  knowledge_ptr& arrived = barrier(word).arrived;
+  arrived = join(arrived, landed(t.block, t.copies.number, tracked), arrived != nullptr ? arrived->block : t.block);
+}
+
+// The copies that threads of a block start and an mbarrier counts, of this block or another, are one actor of theirs.
+actor model::loads_counted_by(mbarrier_model& b, block_number started_in, int thread) {
+  for (const auto& [block, number] : b.loads)
+    if (block == started_in) return number;
+  block_record& r = record(started_in);
+  const auto number = static_cast<actor>(r.threads + static_cast<int>(r.actors.size()));
+  r.actors.push_back({actor_kind::loads, thread});
+  r.published |= r.cluster != 0;  // who waits in another block learns of them
+  b.loads.push_back({started_in, number});
+  return number;
+}
+
 void model::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word, place_number at) {
   mbarrier_model& b = barrier(word);
-  if (b.loads == 0) {
-    block_record& r = record(t.block);
-    b.loads = static_cast<actor>(r.threads + static_cast<int>(r.actors.size()));
-    const auto offset = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - memory_.lowest()) - r.lowest;
-    r.actors.push_back({actor_kind::loads, t.index, offset});
-  }
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
-  w.become(actor_kind::loads, b.loads, b.phase + 1);
+  w.become(actor_kind::loads, loads_counted_by(b, t.block, t.index), b.phase + 1);
   b.last_load = b.phase + 1;
+  b.last_block = t.block;
+  b.last_thread = t.index;
   b.last_place = at;
+  b.last_tracked = 0;
   w.what = "use of an mbarrier by the copy engine";
   w.init_fenced = b.init_fenced;
   visit(w, word, sizeof(std::uint64_t));

@@ -26,8 +26,7 @@ using source = machine::place;
 enum class actor_kind : std::uint8_t { thread, copies, stores_reading, stores_writing, matrix, loads };
 struct actor_record {
   actor_kind kind = actor_kind::thread;
-  int thread = -1;                   // whose copies
-  std::uint32_t barrier_offset = 0;  // of loads: the mbarrier's place in shared memory
+  int thread = -1;  // whose copies
 };
 
 struct block_record {
@@ -47,7 +46,9 @@ struct own_actor {
   stamp waited = 0;     // groups known to be done
   bool open = false;    // something has been issued since the last group was closed
   stamp last_used = 0;  // the last group that holds anything
+  stamp tracked = 0;    // groups that an mbarrier waits for
   place_number last_place = 0;
+  std::vector<stamp> parts;  // counted as groups, but closed by an mbarrier that began to wait: they belong to the group behind them
 };
 
 using by_reach = std::array<knowledge_ptr, 3>;  // of block, cluster, and device scope or wider
@@ -192,11 +193,16 @@ class model {
   void arrive_barrier(thread_model& t, const void* word);
   void end_phase(block_model& b, const void* word);
   void wait_barrier(thread_model& t, const void* word);
+  // An arrival that follows when this thread's copies so far have landed: their number, and when it is there.
+  stamp track_copies(thread_model& t, const void* word);
+  void arrive_with_copies(thread_model& t, const void* word, stamp tracked);
   void issue_load(thread_model& t, const void* to, const void* from, std::size_t bytes, const void* word, place_number at);
   void issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word, place_number at);
 
   // bulk stores
   void issue_store(thread_model& t, const void* to, const void* from, std::size_t bytes, place_number at);
+  // `updates`: the scope of what it does to each number there, if it does not just write.
+  void issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at, scope updates = scope{});
   void commit_stores(thread_model& t);
   void wait_stores(thread_model& t, int groups_left, bool written);
 
@@ -286,12 +292,20 @@ class model {
   struct mbarrier_model {
     knowledge_ptr arrived;  // by all arrivals so far
     knowledge_ptr ended;    // as of the end of the last phase
-    actor loads = 0;        // the actor of the copies it counts
-    stamp phase = 0;        // phases ended
+    struct counted {
+      block_number block;  // whose threads start them
+      actor number;        // theirs, in that block
+    };
+    std::vector<counted> loads;  // the copies it counts
+    stamp phase = 0;             // phases ended
     int initialised_by = -1;
     bool init_fenced = false;         // the copy engine sees it initialised
     stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
+    // That copy: who started it, where, and how much of that thread's copies (cp.async) it waits for; 0: it is a load.
+    block_number last_block = 0;
+    int last_thread = 0;
     place_number last_place = 0;
+    stamp last_tracked = 0;
   };
   // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
   using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
@@ -334,9 +348,11 @@ class model {
   std::array<circle, 3> circles_around(const thread_model& t) const;
   static constexpr circle before_fences{3, 0};  // beside the circles: what passed the total fences before the writes
   void learn_also(thread_model& t, knowledge_ptr knowledge::*what, const knowledge_ptr& more);
-  void left_behind(const thread_model& t, place_number at, const char* what, const char* missing);
+  void left_behind(block_number block, int thread, place_number at, const char* what, const char* missing);
   knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
   stamp open_group(thread_model& t, own_actor& a, actor_kind kind, place_number at);
+  knowledge_ptr landed(block_number block, actor number, stamp time) const;
+  actor loads_counted_by(mbarrier_model& b, block_number started_in, int thread);
   static void close_group(own_actor& a);
   void learn(thread_model& t, knowledge_ptr known);
   static void wait_groups(own_actor& a, int groups_left);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of arrivals at mbarriers and of fences by state space.
+// Probe kernels of arrivals at mbarriers, of fences by state space, and of what else the copy engine does with rows.
 #include <antiphase/device/barrier.cuh>
-#include <antiphase/device/bulk.cuh>
+#include <antiphase/device/bulk_reduce.cuh>
 #include <antiphase/device/cluster.cuh>
+#include <antiphase/device/copy_async.cuh>
 #include <antiphase/device/fences.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/mbarrier_arrivals.cuh>
+#include <antiphase/device/multicast.cuh>
 #include "tests/device/probes.hpp"
+#include "tests/device/reductions.hpp"
 
 namespace antiphase::probe {
 inline namespace AP_TARGET {
@@ -83,7 +86,98 @@ struct there_and_back {
   }
 };
 
-std::vector<kernel> arrival_kernels() { return {kernel_of<arrivals>("arrivals"), kernel_of<there_and_back>("there-and-back")}; }
+// Half of the threads arrive with their copies, the other half themselves, and the mbarrier waits for their copies too. In two rounds.
+struct copies_arrive {
+  using params = buffers;
+  struct storage {
+    std::uint32_t value[2][64];
+    mbarrier landed;
+  };
+  static constexpr int threads = 64;
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    if (t == 0) s.landed.init(threads);
+    block_barrier();
+    for (int round = 0; round < 2; ++round) {
+      copy_async<4>(&s.value[round][t], p.in + 64 * round + t, 4);
+      if (t % 2 == 0) {
+        copy_async_arrive(s.landed);
+      } else {
+        copy_async_track(s.landed);
+        s.landed.arrive();
+      }
+      s.landed.wait(static_cast<unsigned>(round));
+      p.out[64 * round + t] = s.value[round][63 - t];
+    }
+  }
+};
+
+// A row of the input for all blocks of a cluster, by the first of them.
+struct row_for_all {
+  using params = buffers;
+  struct storage {
+    alignas(16) std::uint32_t value[64];
+    mbarrier landed;
+  };
+  static constexpr int threads = 64;
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), rank = cluster_rank();
+    const unsigned first = (block_index().y * grid_extent().x + block_index().x) * threads;
+    if (t == 0) {
+      s.landed.init(1);
+      fence_mbarrier_init();
+      s.landed.arrive(bytes{sizeof s.value});
+    }
+    cluster_barrier();
+    if (t == 0 && rank == 0) bulk_load_multicast(s.value, p.in + first, sizeof s.value, s.landed, (1u << cluster_extent()) - 1);
+    s.landed.wait(0);
+    p.out[first + static_cast<unsigned>(t)] = s.value[63 - t] + static_cast<unsigned>(rank);
+  }
+};
+
+// Numbers of each kind come to an output of zeros, then others that update them.
+struct reductions {
+  using params = buffers;
+  struct storage {
+    alignas(16) std::uint32_t word[reduction_kinds][reduction_words];
+  };
+  static constexpr int threads = 32;
+  template <int Which> AP_DEV static void reduce(storage& s, const params& p) {
+    const int t = thread_index();
+    each_reduction([&](int kind, auto r) {
+      using number = typename decltype(r)::type;
+      constexpr int count = reduction_words * 4 / static_cast<int>(sizeof(number));
+      if (t < count) reinterpret_cast<number*>(s.word[kind])[t] = reduced_number<number>(Which, t);
+    });
+    fence_async();
+    block_barrier();
+    if (t == 0) {
+      each_reduction([&](int kind, auto r) {
+        using number = typename decltype(r)::type;
+        std::uint32_t* const to = p.out + reduction_words * kind;
+        if constexpr (Which == 0)
+          bulk_reduce<bulk_update::bit_or>(to, s.word[kind], sizeof s.word[0]);
+        else
+          bulk_reduce<decltype(r)::what>(reinterpret_cast<number*>(to), reinterpret_cast<const number*>(s.word[kind]), sizeof s.word[0]);
+      });
+      bulk_commit();
+      bulk_wait<0>();
+    }
+    block_barrier();
+  }
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    reduce<0>(s, p);
+    reduce<1>(s, p);
+  }
+};
+
+std::vector<kernel> arrival_kernels() {
+  return {kernel_of<arrivals>("arrivals"), kernel_of<there_and_back>("there-and-back"), kernel_of<copies_arrive>("copies-arrive"),
+          kernel_of<row_for_all>("row-for-all"), kernel_of<reductions>("reductions")};
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::probe

@@ -18,20 +18,22 @@ namespace cpu {
 std::vector<kernel> matrix_kernels();
 std::vector<kernel> wgmma_kernels();
 std::vector<kernel> tf32_kernels();
+std::vector<kernel> box_kernels();
 }  // namespace cpu
 #if ANTIPHASE_HAS_CUDA
 namespace cuda {
 std::vector<kernel> matrix_kernels();
 std::vector<kernel> wgmma_kernels();
 std::vector<kernel> tf32_kernels();
+std::vector<kernel> box_kernels();
 }  // namespace cuda
 #endif
 
 inline kernel find(const context& where, const std::string& name) {
   std::vector<std::vector<kernel>> lists;
-  if (where.kind() == target::cpu) lists = {cpu::matrix_kernels(), cpu::wgmma_kernels(), cpu::tf32_kernels()};
+  if (where.kind() == target::cpu) lists = {cpu::matrix_kernels(), cpu::wgmma_kernels(), cpu::tf32_kernels(), cpu::box_kernels()};
 #if ANTIPHASE_HAS_CUDA
-  if (where.kind() == target::cuda) lists = {cuda::matrix_kernels(), cuda::wgmma_kernels(), cuda::tf32_kernels()};
+  if (where.kind() == target::cuda) lists = {cuda::matrix_kernels(), cuda::wgmma_kernels(), cuda::tf32_kernels(), cuda::box_kernels()};
 #endif
   for (const auto& list : lists)
     for (const kernel& k : list)

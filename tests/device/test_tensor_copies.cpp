@@ -4,6 +4,7 @@
 #include <antiphase/core/error.hpp>
 #include <cstring>
 
+#include "tests/device/stored_box.hpp"
 #include "tests/device/tensor_support.hpp"
 
 namespace antiphase::probe {
@@ -33,50 +34,89 @@ std::size_t row_number(std::size_t row, swizzle s) {
   }
 }
 
-void check_box(const context& where, const box_case& c) {
-  const auto size = static_cast<std::size_t>(c.element_bytes), dimensions = c.extent.size();
-  const std::size_t bytes = c.extent.back() * c.stride.back();
-  std::vector<unsigned char> host(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) host[i] = byte_at(i);
-  const device_array<unsigned char> tensor(where, std::span<const unsigned char>(host));
-
-  tensor_layout t{
-      .data = tensor.data(), .element_bytes = c.element_bytes, .dimensions = static_cast<int>(dimensions), .pattern = c.pattern};
-  box_params params{};
-  std::size_t rows = 1;
-  for (std::size_t d = 0; d < dimensions; ++d) {
+struct shape_of_box {
+  std::size_t rows = 1, row_bytes;
+  explicit shape_of_box(const box_case& c) : row_bytes(c.box[0] * static_cast<std::size_t>(c.element_bytes)) {
+    for (std::size_t d = 1; d < c.box.size(); ++d) rows *= c.box[d];
+  }
+  std::size_t bytes() const { return rows * row_bytes; }
+};
+tensor_layout layout_of(const box_case& c, const void* data) {
+  tensor_layout t{.data = data, .element_bytes = c.element_bytes, .dimensions = static_cast<int>(c.extent.size()), .pattern = c.pattern};
+  for (std::size_t d = 0; d < c.extent.size(); ++d) {
     t.extent[d] = c.extent[d];
     if (d > 0) t.stride[d] = c.stride[d - 1];
     t.box[d] = c.box[d];
-    params.first[d] = c.first[d];
-    if (d > 0) rows *= c.box[d];
   }
-  const std::size_t row_bytes = c.box[0] * size;
-  params.map = where.runs_on().encode(t);
-  params.bytes = static_cast<int>(rows * row_bytes);
-  device_array<unsigned char> out(where, rows * row_bytes);
+  return t;
+}
+// Where byte i of a row of the box lies in shared memory.
+std::size_t in_box(const box_case& c, std::size_t row, std::size_t i) {
+  return row * shape_of_box(c).row_bytes + ((i / 16) ^ row_number(row, c.pattern)) * 16 + i % 16;
+}
+// And where in the tensor; nothing if outside.
+std::optional<std::size_t> in_tensor(const box_case& c, std::size_t row, std::size_t i) {
+  const auto size = static_cast<std::size_t>(c.element_bytes);
+  std::int64_t at =
+      (c.first[0] + static_cast<std::int64_t>(i / size)) * static_cast<std::int64_t>(size) + static_cast<std::int64_t>(i % size);
+  bool inside = c.first[0] + static_cast<std::int64_t>(i / size) >= 0 && c.first[0] + i / size < c.extent[0];
+  for (std::size_t d = 1; d < c.extent.size(); row /= c.box[d], ++d) {
+    const std::int64_t index = c.first[d] + static_cast<std::int64_t>(row % c.box[d]);
+    inside = inside && index >= 0 && index < static_cast<std::int64_t>(c.extent[d]);
+    at += index * static_cast<std::int64_t>(c.stride[d - 1]);
+  }
+  return inside ? std::optional(static_cast<std::size_t>(at)) : std::nullopt;
+}
+std::vector<unsigned char> numbered_bytes(std::size_t count) {
+  std::vector<unsigned char> all(count);
+  for (std::size_t i = 0; i < count; ++i) all[i] = byte_at(i);
+  return all;
+}
+
+// By one block, or for all blocks of a cluster.
+void check_box(const context& where, const box_case& c, std::size_t blocks = 1) {
+  const device_array<unsigned char> tensor(where, std::span<const unsigned char>(numbered_bytes(c.extent.back() * c.stride.back())));
+  const shape_of_box shape(c);
+  box_params params{};
+  std::copy(c.first.begin(), c.first.end(), params.first);
+  params.map = where.runs_on().encode(layout_of(c, tensor.data()));
+  params.bytes = static_cast<int>(shape.bytes());
+  device_array<unsigned char> out(where, blocks * shape.bytes());
   params.out = out.data();
-  launch(where, "box-" + std::to_string(dimensions), params);
+  launch(where, blocks > 1 ? "box-for-all" : "box-" + std::to_string(c.extent.size()), params, static_cast<unsigned>(blocks));
 
   const auto result = out.to_host();
   int wrong = 0;
-  for (std::size_t row = 0; row < rows; ++row)
-    for (std::size_t i = 0; i < row_bytes && wrong < 3; ++i) {
-      std::int64_t at =
-          (c.first[0] + static_cast<std::int64_t>(i / size)) * static_cast<std::int64_t>(size) + static_cast<std::int64_t>(i % size);
-      bool inside = c.first[0] + static_cast<std::int64_t>(i / size) >= 0 && c.first[0] + i / size < c.extent[0];
-      std::size_t left = row;
-      for (std::size_t d = 1; d < dimensions; left /= c.box[d], ++d) {
-        const std::int64_t index = c.first[d] + static_cast<std::int64_t>(left % c.box[d]);
-        inside = inside && index >= 0 && index < static_cast<std::int64_t>(c.extent[d]);
-        at += index * static_cast<std::int64_t>(c.stride[d - 1]);
-      }
-      const unsigned char expected = inside ? byte_at(static_cast<std::size_t>(at)) : 0;
-      const std::size_t place = row * row_bytes + ((i / 16) ^ row_number(row, c.pattern)) * 16 + i % 16;
+  for (std::size_t row = 0; row < blocks * shape.rows; ++row)
+    for (std::size_t i = 0; i < shape.row_bytes && wrong < 3; ++i) {
+      const auto at = in_tensor(c, row % shape.rows, i);
+      const unsigned char expected = at ? byte_at(*at) : 0;
+      const std::size_t place = row / shape.rows * shape.bytes() + in_box(c, row % shape.rows, i);
       if (result[place] != expected)
         ADD_FAILURE() << c.name << ": byte " << i << " of row " << row << " is " << int{result[place]} << ", expected " << int{expected}
                       << ", wrong " << ++wrong;
     }
+}
+
+// A tensor of zeros gets the box, and nothing else.
+void check_stored_box(const context& where, const box_case& c) {
+  const std::size_t bytes = c.extent.back() * c.stride.back();
+  const device_array<unsigned char> tensor(where, std::span<const unsigned char>(std::vector<unsigned char>(bytes)));
+  const shape_of_box shape(c);
+  const auto box = numbered_bytes(shape.bytes());
+  const device_array<unsigned char> in(where, std::span<const unsigned char>(box));
+  stored_box_params params{};
+  std::copy(c.first.begin(), c.first.end(), params.first);
+  params.map = where.runs_on().encode(layout_of(c, tensor.data()));
+  params.bytes = static_cast<int>(shape.bytes());
+  params.in = in.data();
+  launch(where, "stored-" + std::to_string(c.extent.size()), params);
+
+  std::vector<unsigned char> expected(bytes);
+  for (std::size_t row = 0; row < shape.rows; ++row)
+    for (std::size_t i = 0; i < shape.row_bytes; ++i)
+      if (const auto at = in_tensor(c, row, i)) expected[*at] = box[in_box(c, row, i)];
+  EXPECT_EQ(tensor.to_host(), expected);
 }
 
 std::vector<box_case> boxes() {
@@ -102,13 +142,29 @@ using tensor_copies = testing::TestWithParam<box_case>;
 TEST_P(tensor_copies, bring_the_box) {
   for (const context& where : cpu_contexts()) check_box(where, GetParam());
 }
+TEST_P(tensor_copies, store_the_box) {
+  for (const context& where : cpu_contexts()) check_stored_box(where, GetParam());
+}
 INSTANTIATE_TEST_SUITE_P(cpu, tensor_copies, testing::ValuesIn(boxes()), name_of);
 using tensor_copies_gpu = testing::TestWithParam<box_case>;
 TEST_P(tensor_copies_gpu, bring_the_box) {
   ON_GPU(where, 90);
   check_box(where, GetParam());
 }
+TEST_P(tensor_copies_gpu, store_the_box) {
+  ON_GPU(where, 90);
+  check_stored_box(where, GetParam());
+}
 INSTANTIATE_TEST_SUITE_P(Cuda, tensor_copies_gpu, testing::ValuesIn(boxes()), name_of);
+
+const box_case for_all{"for_all", 2, {100, 37}, {208}, {64, 16}, {72, 30}, swizzle::bytes_128};
+TEST(tensor_copies, bring_a_box_to_all_blocks_of_a_cluster) {
+  for (const context& where : cpu_contexts()) check_box(where, for_all, 3);
+}
+TEST(tensor_copies_Cuda, bring_a_box_to_all_blocks_of_a_cluster) {
+  ON_GPU(where, 90);
+  check_box(where, for_all, 3);
+}
 
 void check_refusals(const context& where) {
   const device_array<float> memory(where, 1024);

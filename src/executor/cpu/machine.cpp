@@ -9,6 +9,19 @@
 #include "worker.hpp"
 
 namespace antiphase::cpu_detail {
+namespace {
+
+void perform(const async_copy& c) {
+  if (c.from_source > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
+  std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0, static_cast<std::size_t>(c.bytes - c.from_source));
+}
+
+}  // namespace
+
+void land_copies(thread_state& of, std::uint64_t end) {
+  copy_queue& q = of.copies;
+  for (; q.gone + q.landed < end; ++q.landed) perform(q.copies[q.landed]);
+}
 
 void meet_block(thread_state& self, bool yes, place where) {
   meeting& m = self.home->barrier;
@@ -44,13 +57,6 @@ void require_shared(const thread_state& self, const void* p, std::size_t bytes, 
     fail(self, fault::bad_copy, where,
          fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes, block.shared_bytes));
 }
-
-void perform(const async_copy& c) {
-  if (c.from_source > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
-  std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0, static_cast<std::size_t>(c.bytes - c.from_source));
-}
-
-void capture(bulk_store_state& s) { s.captured.assign(s.from, s.from + s.bytes); }
 
 }  // namespace
 
@@ -215,58 +221,10 @@ void copy_async_wait(int groups_left, place) {
   const std::size_t done = q.groups.size() - left;
   const copy_queue::group last = q.groups[done - 1];
   self.time.wait_until(last.lands);
-  for (; q.landed < last.end; ++q.landed) perform(q.copies[q.landed]);
+  land_copies(self, q.gone + last.end);
+  land_arrivals(self);
   q.groups.erase(q.groups.begin(), q.groups.begin() + static_cast<std::ptrdiff_t>(done));
-  if (q.landed < q.copies.size() && q.landed < 4096) return;
-  q.copies.erase(q.copies.begin(), q.copies.begin() + static_cast<std::ptrdiff_t>(q.landed));
-  for (copy_queue::group& group : q.groups) group.end -= q.landed;
-  q.landed = 0;
-}
-
-void bulk_store(void* to, const void* from, std::uint32_t bytes, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
-  require_aligned(self, to, 16, "the destination of a bulk store", where);
-  require_aligned(self, from, 16, "the source of a bulk store", where);
-  require_shared(self, from, bytes, "the source of a bulk store", where);
-  if (bytes % 16 != 0) fail(self, fault::bad_copy, where, fmt::format("a bulk store of {} bytes is not a multiple of 16", bytes));
-  ++self.owner->counts.copies;
-  self.owner->counts.copied_bytes += bytes;
-  if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, to, from, bytes, where);
-  self.time.instructions(1);
-  const std::int64_t lands = self.home->bulk_copies.land(self.time.now(), bytes / ticks::bytes);
-  bulk_store_state store{to, static_cast<const unsigned char*>(from), bytes, {}, lands};
-  if (self.owner->lands_now()) {
-    capture(store);
-    std::memcpy(to, from, bytes);
-  }
-  self.stores.open.push_back(std::move(store));
-}
-
-void bulk_commit() {
-  thread_state& self = called_from(__builtin_return_address(0));
-  if (observer* watch = self.owner->watch()) watch->bulk_stores_committed(self);
-  bulk_store_queue& q = self.stores;
-  q.groups.push_back(std::move(q.open));
-  q.open.clear();
-}
-
-void bulk_wait(int groups_left, bulk_done what, place) {
-  thread_state& self = called_from(__builtin_return_address(0));
-  if (observer* watch = self.owner->watch()) watch->bulk_stores_waited(self, groups_left, what);
-  bulk_store_queue& q = self.stores;
-  const std::size_t left = static_cast<std::size_t>(groups_left);
-  if (q.groups.size() <= left) return;
-  const std::size_t done = q.groups.size() - left;
-  for (std::size_t i = 0; i < done; ++i)
-    for (const auto& store : q.groups[i]) self.time.wait_until(store.lands);
-  for (; q.read < done; ++q.read)
-    for (auto& store : q.groups[q.read])
-      if (store.captured.empty()) capture(store);
-  if (what == bulk_done::read) return;
-  for (std::size_t i = 0; i < done; ++i)
-    for (auto& store : q.groups[i]) std::memcpy(store.to, store.captured.data(), store.bytes);
-  q.groups.erase(q.groups.begin(), q.groups.begin() + static_cast<std::ptrdiff_t>(done));
-  q.read -= done;
+  q.forget_landed();
 }
 
 void yield(place where) {

@@ -73,7 +73,26 @@ void phase_ended(block_state& block, worker& owner, const std::uint64_t* word) {
   owner.wake_mbarrier(block, word);
 }
 
+namespace {
+// What waits for a thread's copies has arrived with them.
+void arrive_with_copies(block_state& block, worker& owner, const bulk_load_state& a) {
+  land_copies(*a.copies_of, a.copies);
+  if (observer* watch = owner.watch()) watch->copies_arrived(*a.copies_of, a.word, a.mark);
+  fields f = unpack(*a.word);
+  --f.missing;  // arrivals that others make leave this one its place
+  mbarrier_clock& time = block.clock_of(a.word);
+  time.latest = std::max(time.latest, a.lands);
+  if (advance(a.word, f)) phase_ended(block, owner, a.word);
+}
+// Arrivals at the mbarrier that copies under way will make.
+std::uint32_t arrivals_to_come(const block_state& block, const std::uint64_t* word) {
+  return static_cast<std::uint32_t>(std::count_if(block.loads.begin(), block.loads.end(),
+                                                  [&](const bulk_load_state& l) { return l.copies_of != nullptr && l.word == word; }));
+}
+}  // namespace
+
 void land(block_state& block, worker& owner, const bulk_load_state& load) {
+  if (load.copies_of != nullptr) return arrive_with_copies(block, owner, load);
   if (load.box != nullptr)
     land_box(block, load);
   else
@@ -85,22 +104,57 @@ void land(block_state& block, worker& owner, const bulk_load_state& load) {
   if (advance(load.word, f)) phase_ended(block, owner, load.word);
 }
 
-void issue(thread_state& self, bulk_load_state load, place where) {
-  require_barrier(self, *self.block, load.word, where);
+void land_arrivals(thread_state& self) {
+  block_state& block = *self.home;
+  for (std::size_t i = 0; i < block.loads.size();) {
+    if (block.loads[i].copies_of != &self || block.loads[i].copies > self.copies.gone + self.copies.landed) {
+      ++i;
+      continue;
+    }
+    const bulk_load_state arrival = block.loads[i];
+    block.loads.erase(block.loads.begin() + static_cast<std::ptrdiff_t>(i));
+    land(block, *self.owner, arrival);
+  }
+}
+
+namespace {
+void issue_to(thread_state& self, block_state& block, bulk_load_state load, place where) {
+  require_barrier(self, block, load.word, where);
   const char* what = load.box != nullptr ? "tensor load" : "bulk load";
   const auto* at = static_cast<const unsigned char*>(load.to);
-  if (at < self.block->shared || at + load.bytes > self.block->shared + self.block->shared_bytes)
+  if (at < block.shared || at + load.bytes > block.shared + block.shared_bytes)
     fail(self, fault::bad_copy, where,
-         fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what, load.bytes, self.block->shared_bytes));
+         fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what, load.bytes, block.shared_bytes));
+  if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
+  if (self.owner->lands_now())
+    land(block, *self.owner, load);
+  else
+    block.loads.push_back(std::move(load));
+}
+}  // namespace
+
+void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where) {
   ++self.owner->counts.copies;
   for (const auto& part : sources(load)) self.owner->counts.copied_bytes += part.size();
   self.time.instructions(1);
-  load.lands = self.home->bulk_copies.land(self.time.now(), load.bytes / ticks::bytes);
-  if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
-  if (self.owner->lands_now())
-    land(*self.home, *self.owner, load);
-  else
-    self.home->loads.push_back(std::move(load));
+  const std::int64_t lands = self.home->bulk_copies.land(self.time.now(), load.bytes / ticks::bytes);
+  const auto issue_in = [&](block_state& block, std::ptrdiff_t away) {
+    bulk_load_state l = load;
+    l.to = static_cast<unsigned char*>(load.to) + away;
+    l.word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(load.word) + away);
+    l.lands = lands;
+    issue_to(self, block, std::move(l), where);
+  };
+  if (ranks == 0) return issue_in(*self.home, 0);
+  const auto blocks = self.home->cluster->blocks;
+  if (ranks >> blocks.size() != 0)
+    fail(self, fault::bad_copy, where, fmt::format("a load for the ranks {:#x} of a cluster of {} blocks", ranks, blocks.size()));
+  for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
+    if ((ranks >> rank & 1u) == 0) continue;
+    block_state& theirs = *blocks[rank];
+    if (theirs.running == 0) fail(self, fault::bad_copy, where, fmt::format("a load for block {} of the cluster, which has ended", rank));
+    issue_in(theirs, theirs.shared - self.home->shared);
+  }
 }
 
 }  // namespace antiphase::cpu_detail
@@ -136,8 +190,11 @@ void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int 
   if (f.missing == 0)
     fail(self, fault::barrier_misuse, where,
          fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
-  if (count < 1 || static_cast<std::uint32_t>(count) > f.missing)
-    fail(self, fault::barrier_misuse, where, fmt::format("{} arrivals at an mbarrier that misses {} in this phase", count, f.missing));
+  const std::uint32_t to_come = arrivals_to_come(block, word);
+  if (count < 1 || static_cast<std::uint32_t>(count) + to_come > f.missing)
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("{} arrivals at an mbarrier that misses {} in this phase{}", count, f.missing,
+                     to_come == 0 ? "" : fmt::format(", of which asynchronous copies under way make {}", to_come)));
   f = with_bytes(self, f, bytes_expected, where);
   f.missing -= static_cast<std::uint32_t>(count);
   mbarrier_clock& time = block.clock_of(word);
@@ -162,6 +219,35 @@ void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where) {
   self.code = __builtin_return_address(0);
   block_state& theirs = *self.home->cluster->blocks[static_cast<std::size_t>(rank)];
   arrive_at(self, theirs, reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(word) + away), 1, 0, where);
+}
+void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  block_state& block = *self.home;
+  require_barrier(self, block, word, where);
+  fields f = unpack(*word);
+  if (how == copies_arrive::beside) {
+    if (f.missing == byte_limit)
+      fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier counts {} arrivals at most", byte_limit));
+    ++f.missing;
+    *word = pack(f);
+  } else if (const std::uint32_t to_come = arrivals_to_come(block, word); f.missing <= to_come) {
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("one arrival more than the mbarrier's {} parties in a phase that has not ended", f.parties));
+  }
+  self.time.instructions(1);
+  bulk_load_state arrival{.to = nullptr,
+                          .from = nullptr,
+                          .bytes = 0,
+                          .word = word,
+                          .lands = self.copies.lands,
+                          .copies_of = &self,
+                          .copies = self.copies.issued()};
+  if (observer* watch = self.owner->watch()) arrival.mark = watch->copies_tracked(self, word);
+  self.copies.forget_landed();
+  if (arrival.copies == self.copies.gone + self.copies.landed)
+    land(block, *self.owner, arrival);
+  else
+    block.loads.push_back(arrival);
 }
 void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -194,11 +280,23 @@ void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
   if (watch != nullptr) watch->mbarrier_waited(self, word);
 }
 
+namespace {
+void load_in_bulk(thread_state& self, const bulk_load_state& load, unsigned ranks, place where) {
+  if (reinterpret_cast<std::uintptr_t>(load.to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(load.from) % 16 != 0 || load.bytes % 16 != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", load.bytes));
+  issue(self, load, ranks, where);
+}
+}  // namespace
+
 void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0 || bytes % 16 != 0)
-    fail(self, fault::bad_copy, where, fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", bytes));
-  issue(self, {to, from, bytes, word}, where);
+  load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, 0, where);
+}
+void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, unsigned ranks, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (ranks == 0) fail(self, fault::bad_copy, where, "a bulk load for no block of the cluster");
+  load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, ranks, where);
 }
 
 }  // namespace antiphase::machine

@@ -15,6 +15,7 @@ struct cluster_state;
 struct launch_state;
 struct async_copy;
 struct bulk_load_state;
+struct bulk_store_state;
 
 // A launch that failed, in parts; what() says it in a sentence.
 enum class fault { divergent_barrier, deadlock, never_waited_for, barrier_misuse, bad_copy, gave_up };
@@ -77,8 +78,11 @@ class observer {
   virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word) = 0;
   virtual void mbarrier_phase_ended(block_state& block, const std::uint64_t* word) = 0;
   virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word) = 0;  // has seen the end of the phase before the present one
+  // An arrival there is to follow when the thread's asynchronous copies so far have landed; a number for those copies. It has followed.
+  virtual std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) = 0;
+  virtual void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) = 0;
   virtual void bulk_load_issued(thread_state& t, const bulk_load_state& load, place where) = 0;
-  virtual void bulk_store_issued(thread_state& t, void* to, const void* from, std::uint32_t bytes, place where) = 0;
+  virtual void bulk_store_issued(thread_state& t, const bulk_store_state& store, place where) = 0;
   virtual void bulk_stores_committed(thread_state& t) = 0;
   virtual void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) = 0;
   virtual void proxy_fence(thread_state& t, machine::proxy of) = 0;

@@ -29,14 +29,14 @@ std::uint32_t rows(const tensor_layout& t) {
   return count;
 }
 
-struct row_source {  // of a row of the box: what lies inside of the tensor
-  const unsigned char* from;
+struct row_part {  // of a row of the box: what lies inside of the tensor
+  unsigned char* at;
   std::uint32_t skipped;  // bytes before it
   std::uint32_t bytes;
 };
-row_source source_of(const tensor_box& b, std::uint32_t row) {
+row_part part_of(const tensor_box& b, std::uint32_t row) {
   const tensor_layout& t = b.of;
-  const auto* at = static_cast<const unsigned char*>(t.data);
+  auto* at = static_cast<unsigned char*>(const_cast<void*>(t.data));  // a store writes to it
   for (int d = 1; d < t.dimensions; row /= t.box[d], ++d) {
     const std::int64_t index = std::int64_t{b.first.index[d]} + row % t.box[d];
     if (index < 0 || index >= static_cast<std::int64_t>(t.extent[d])) return {nullptr, 0, 0};
@@ -59,26 +59,50 @@ tensor_map encode(const tensor_layout& tensor) {
   return map;
 }
 
+namespace {
+std::vector<std::span<const unsigned char>> parts_of(const tensor_box& b) {
+  std::vector<std::span<const unsigned char>> all;
+  for (std::uint32_t row = 0; row < rows(b.of); ++row)
+    if (const row_part p = part_of(b, row); p.bytes > 0) all.emplace_back(p.at, p.bytes);
+  return all;
+}
+// f(where the piece lies in shared memory, where it lies in the box as rows), for each piece of 16 bytes.
+template <class F> void each_piece(const tensor_layout& t, std::uint32_t in_shared, F f) {
+  for (std::uint32_t piece = 0; piece < rows(t) * row_bytes(t); piece += 16) f(swizzled(in_shared + piece, t.pattern), piece);
+}
+}  // namespace
+
 std::vector<std::span<const unsigned char>> sources(const bulk_load_state& load) {
   if (load.box == nullptr) return {{static_cast<const unsigned char*>(load.from), load.bytes}};
-  std::vector<std::span<const unsigned char>> all;
-  for (std::uint32_t row = 0; row < rows(load.box->of); ++row)
-    if (const row_source s = source_of(*load.box, row); s.bytes > 0) all.emplace_back(s.from, s.bytes);
-  return all;
+  return parts_of(*load.box);
+}
+std::vector<std::span<const unsigned char>> destinations(const bulk_store_state& store) {
+  if (store.box == nullptr) return {{static_cast<const unsigned char*>(store.to), store.bytes}};
+  return parts_of(*store.box);
 }
 
 void land_box(const block_state& block, const bulk_load_state& load) {
   const tensor_box& b = *load.box;
   const std::uint32_t bytes = row_bytes(b.of);
-  const auto to = static_cast<std::uint32_t>(static_cast<unsigned char*>(load.to) - block.shared);
-  std::vector<unsigned char> line(bytes);
-  for (std::uint32_t row = 0; row < rows(b.of); ++row) {
-    const row_source s = source_of(b, row);
-    std::fill(line.begin(), line.end(), static_cast<unsigned char>(0));
-    if (s.bytes > 0) std::memcpy(line.data() + s.skipped, s.from, s.bytes);
-    for (std::uint32_t piece = 0; piece < bytes; piece += 16)
-      std::memcpy(block.shared + swizzled(to + row * bytes + piece, b.of.pattern), line.data() + piece, 16);
-  }
+  std::vector<unsigned char> box(std::size_t{rows(b.of)} * bytes);
+  for (std::uint32_t row = 0; row < rows(b.of); ++row)
+    if (const row_part p = part_of(b, row); p.bytes > 0) std::memcpy(box.data() + std::size_t{row} * bytes + p.skipped, p.at, p.bytes);
+  each_piece(b.of, static_cast<std::uint32_t>(static_cast<unsigned char*>(load.to) - block.shared),
+             [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(block.shared + at, box.data() + piece, 16); });
+}
+
+std::vector<unsigned char> rows_of_box(const block_state& block, const bulk_store_state& store) {
+  std::vector<unsigned char> box(store.bytes);
+  each_piece(store.box->of, static_cast<std::uint32_t>(store.from - block.shared),
+             [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(box.data() + piece, block.shared + at, 16); });
+  return box;
+}
+void write_box(const bulk_store_state& store) {
+  const tensor_box& b = *store.box;
+  const std::uint32_t bytes = row_bytes(b.of);
+  for (std::uint32_t row = 0; row < rows(b.of); ++row)
+    if (const row_part p = part_of(b, row); p.bytes > 0)
+      std::memcpy(p.at, store.captured->data() + std::size_t{row} * bytes + p.skipped, p.bytes);
 }
 
 }  // namespace antiphase::cpu_detail
@@ -88,23 +112,50 @@ namespace antiphase::machine {
 using namespace cpu_detail;
 
 static_assert(sizeof(tensor_place::index) == tensor_dimensions * sizeof(int));
-void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+namespace {
+
+// The box that a copy names, or the failure of the launch.
+std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_map& map, tensor_place first, int dimensions,
+                                         const void* in_shared, const char* what, const char* direction, place where) {
   record r;
   std::memcpy(static_cast<void*>(&r), &map, sizeof r);
-  if (r.mark != mark) fail(self, fault::bad_copy, where, "a tensor load takes a map that this executor has not encoded");
+  if (r.mark != mark) fail(self, fault::bad_copy, where, fmt::format("a {} takes a map that this executor has not encoded", what));
   const tensor_layout& t = r.tensor;
   if (t.dimensions != dimensions)
-    fail(self, fault::bad_copy, where, fmt::format("a tensor load by {} indices of a tensor of {} dimensions", dimensions, t.dimensions));
+    fail(self, fault::bad_copy, where, fmt::format("a {} by {} indices of a tensor of {} dimensions", what, dimensions, t.dimensions));
   const std::uint32_t alignment = std::max(128u, t.pattern == swizzle::none ? 0u : period_of(t.pattern));
-  if (const auto at = static_cast<unsigned char*>(to) - self.block->shared; at % alignment != 0)
+  if (const auto at = static_cast<const unsigned char*>(in_shared) - self.block->shared; at % alignment != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format("a tensor load to byte {} of shared memory: expected a multiple of {} with rows of {} bytes swizzled", at, alignment,
-                     width_of(t.pattern)));
+         fmt::format("a {} {} byte {} of shared memory: expected a multiple of {} with rows of {} bytes swizzled", what, direction, at,
+                     alignment, width_of(t.pattern)));
   if (const std::int64_t at = std::int64_t{first.index[0]} * t.element_bytes; at % 16 != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format("a tensor load from index {} on, {} bytes into a row: the engine takes multiples of 16 bytes", first.index[0], at));
-  issue(self, {to, t.data, rows(t) * row_bytes(t), word, std::make_shared<const tensor_box>(tensor_box{t, first})}, where);
+         fmt::format("a {} from index {} on, {} bytes into a row: the engine takes multiples of 16 bytes", what, first.index[0], at));
+  return std::make_shared<const tensor_box>(tensor_box{t, first});
+}
+std::uint32_t bytes_of(const tensor_box& b) { return rows(b.of) * row_bytes(b.of); }
+
+void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, unsigned ranks,
+              place where) {
+  const auto box = box_of(self, map, first, dimensions, to, "tensor load", "to", where);
+  issue(self, {.to = to, .from = box->of.data, .bytes = bytes_of(*box), .word = word, .box = box}, ranks, where);
+}
+
+}  // namespace
+
+void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, place where) {
+  load_box(called_from(__builtin_return_address(0)), to, map, first, dimensions, word, 0, where);
+}
+void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, unsigned ranks,
+                           place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (ranks == 0) fail(self, fault::bad_copy, where, "a tensor load for no block of the cluster");
+  load_box(self, to, map, first, dimensions, word, ranks, where);
+}
+void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const auto box = box_of(self, map, first, dimensions, from, "tensor store", "from", where);
+  issue(self, bulk_store_state{.to = nullptr, .from = static_cast<const unsigned char*>(from), .bytes = bytes_of(*box), .box = box}, where);
 }
 
 }  // namespace antiphase::machine

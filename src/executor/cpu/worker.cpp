@@ -253,7 +253,7 @@ void worker::finish_thread(thread_state& self) {
   if (!block.matrices[static_cast<std::size_t>(self.index / 32)].operations.empty())
     fail(self, fault::never_waited_for, place::current(), "the thread ended with Tensor Core operations in flight");
   for (auto& group : stores.groups)
-    for (auto& store : group) std::memcpy(store.to, store.captured.data(), store.bytes);
+    for (auto& store : group) finish(store);
   stores = {};
   self.now = condition::finished;
   progress();
@@ -265,7 +265,9 @@ void worker::finish_thread(thread_state& self) {
   if (watch() != nullptr)
     watch()->block_ends(block);  // which reports loads in flight, by what was waited for
   else if (!block.loads.empty())
-    fail(self, fault::never_waited_for, place::current(), fmt::format("the block ended with {} bulk loads in flight", block.loads.size()));
+    fail(self, fault::never_waited_for, place::current(),
+         fmt::format("the block ended with {} {} in flight", block.loads.size(),
+                     block.loads.front().copies_of == nullptr ? "bulk loads" : "arrivals of asynchronous copies"));
   block.loads.clear();
   if (--cluster.unfinished == 0) begin_cluster(cluster);
 }

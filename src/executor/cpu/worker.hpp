@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One OS thread's share of a launch: blocks of fibers, who may run, who waits for what.
 #pragma once
+#include <algorithm>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,21 +38,40 @@ struct copy_queue {
   std::vector<async_copy> copies;
   std::vector<group> groups;  // closed ones, from the oldest in flight on
   std::size_t landed = 0;     // copies[0, landed) have landed
+  std::uint64_t gone = 0;     // that stood before them
   std::int64_t lands = 0;     // when all that have been issued have landed, by the clock
+  std::uint64_t issued() const { return gone + copies.size(); }
+  void forget_landed() {
+    if (landed < copies.size() && landed < 4096) return;
+    copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(landed));
+    for (group& g : groups) g.end -= std::min(g.end, landed);
+    gone += landed;
+    landed = 0;
+  }
   void clear() {
     copies.clear();
     groups.clear();
     landed = 0;
+    gone = 0;
     lands = 0;
   }
+};
+
+// A box of a tensor under way to shared memory, or from there.
+struct tensor_box {
+  tensor_layout of;
+  machine::tensor_place first;
 };
 
 struct bulk_store_state {
   void* to;
   const unsigned char* from;
   std::uint32_t bytes;
-  std::vector<unsigned char> captured;  // what was read, between "read" and "written"
-  std::int64_t lands = 0;               // by the clock
+  std::shared_ptr<const tensor_box> box = nullptr;       // null: bytes in a row
+  std::optional<machine::bulk_step> updates = {};        // what is there
+  std::optional<std::vector<unsigned char>> captured{};  // what was read
+  bool written = false;
+  std::int64_t lands = 0;  // by the clock
 };
 struct bulk_store_queue {
   std::vector<std::vector<bulk_store_state>> groups;  // closed, oldest first; read[i] says whether group i has been read
@@ -120,12 +141,6 @@ struct meeting {
   place where{};
 };
 
-// A box of a tensor under way to shared memory.
-struct tensor_box {
-  tensor_layout of;
-  machine::tensor_place first;
-};
-
 // Lanes with one mask that exchange values. Two sets of values alternate: who comes to the next exchange has read the one before.
 struct warp_meeting {
   unsigned mask = 0;
@@ -146,6 +161,10 @@ struct bulk_load_state {
   std::uint64_t* word;
   std::shared_ptr<const tensor_box> box = nullptr;  // null: bytes in a row
   std::int64_t lands = 0;                           // by the clock
+  // No load, but an arrival that waits for a thread's asynchronous copies: all that had been issued then.
+  thread_state* copies_of = nullptr;
+  std::uint64_t copies = 0;
+  std::uint32_t mark = 0;  // the observer's, of these copies
 };
 
 struct cluster_state;
@@ -302,11 +321,23 @@ bool same(place a, place b);
 bool mbarrier_ended(std::uint64_t word, unsigned parity);
 void land(block_state& block, worker& owner, const bulk_load_state& load);
 std::string describe_mbarrier(const std::uint64_t* word);
-void issue(thread_state& self, bulk_load_state load, place where);
+// `ranks`: the blocks of the cluster in which it lands; 0: the thread's own.
+void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where);
+void land_arrivals(thread_state& self);  // that waited for copies which have landed by now
+
+// A thread's asynchronous copies up to this number land, if they have not. machine.cpp
+void land_copies(thread_state& of, std::uint64_t end);
+
+// bulk stores, bulk_store.cpp
+void issue(thread_state& self, bulk_store_state store, place where);
+void finish(bulk_store_state& store);  // it has been read, and is written
 
 // tensor maps, tensor_copy.cpp
 tensor_map encode(const tensor_layout& tensor);
 void land_box(const block_state& block, const bulk_load_state& load);
-std::vector<std::span<const unsigned char>> sources(const bulk_load_state& load);  // in global memory
+std::vector<unsigned char> rows_of_box(const block_state& block, const bulk_store_state& store);
+void write_box(const bulk_store_state& store);
+std::vector<std::span<const unsigned char>> sources(const bulk_load_state& load);         // in global memory
+std::vector<std::span<const unsigned char>> destinations(const bulk_store_state& store);  // in global memory
 
 }  // namespace antiphase::cpu_detail

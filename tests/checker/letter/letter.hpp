@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels in pairs: one that the PTX ISA or the CUDA guide allows, and one that differs by what they ask for.
 #pragma once
+#include <antiphase/core/tensor_map.hpp>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace antiphase::letter {
 // `in` is written by the host, `out` and `flag` are zero.
 constexpr int words = 256, flags = 8;
 struct params {
+  tensor_map map;  // of `out`, 16 rows of 16 words: boxes of 8 x 8, not swizzled
   const std::uint32_t* in;
   std::uint32_t* out;
   std::uint32_t* flag;

@@ -7,6 +7,7 @@ namespace antiphase::letter {
 namespace checked {
 std::vector<mutant> order();
 std::vector<mutant> engines();
+std::vector<mutant> copies();
 }  // namespace checked
 namespace {
 
@@ -17,7 +18,9 @@ void run(const context& where, const mutant& m) {
   const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(numbers));
   device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(zeros));
   device_array<std::uint32_t> flag(where, std::span<const std::uint32_t>(zeros).first(flags));
-  const params p{in.data(), out.data(), flag.data()};
+  const tensor_map map =
+      where.runs_on().encode({.data = out.data(), .element_bytes = 4, .extent = {16, 16}, .stride = {0, 64}, .box = {8, 8}});
+  const params p{map, in.data(), out.data(), flag.data()};
   where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
   if (m.how.right != nullptr && !m.how.right(out.to_host())) throw device_error("wrong numbers");
 }
@@ -35,12 +38,13 @@ TEST_P(letter, is_followed_in_every_schedule_where_that_is_possible) {
   const auto found = std::ranges::find_if(report.findings, [&](const finding& f) { return test::is_the_one(m.found, f); });
   ASSERT_NE(found, report.findings.end());
   EXPECT_GE(found->times, static_cast<std::uint64_t>(schedules));
-  EXPECT_THAT(found->access.at.file, testing::EndsWith("kernels_engines.cuh"));
+  EXPECT_THAT(found->access.at.file, testing::AnyOf(testing::EndsWith("kernels_engines.cuh"), testing::EndsWith("kernels_copies.cuh")));
 }
 
 std::vector<mutant> all() {
   std::vector<mutant> list = checked::order();
-  for (const mutant& m : checked::engines()) list.push_back(m);
+  for (auto more : {&checked::engines, &checked::copies})
+    for (const mutant& m : more()) list.push_back(m);
   return list;
 }
 INSTANTIATE_TEST_SUITE_P(all, letter, testing::ValuesIn(all()), test::name_of<use>);
