@@ -47,6 +47,20 @@ TEST(waiting, blocks_that_do_not_say_so_are_as_many_as_asked_for) {
   launch<all_meet<residency::in_order>>(*make_cpu_executor({.workers = 1}), {&out}, {4, 1, 1});  // two for each of two multiprocessors
   EXPECT_EQ(out, 8u);
 }
+// More threads than are picked between two turns of those that poll.
+struct all_poll_for_nothing {
+  using params = numbers;
+  struct storage {};
+  static constexpr int threads = 160;
+  void operator()(const params& p) const {
+    poll([&] { return load_acquire(p.out) == 1; });
+  }
+};
+TEST(waiting, many_threads_that_poll_for_what_nobody_sets_are_a_deadlock) {
+  std::uint32_t out = 0;
+  EXPECT_THAT(failure_of<all_poll_for_nothing>(*make_cpu_executor({.workers = 1}), {&out}, {1, 1, 1}),
+              HasSubstr("block (0, 0, 0): threads 0-159 polling"));
+}
 TEST(waiting, too_many_blocks_together_are_refused_in_a_sentence) {
   std::uint32_t out = 0;
   const numbers params{&out};

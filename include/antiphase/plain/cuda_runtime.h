@@ -8,3 +8,4 @@
 #include "device.h"
 #include "host.h"
 #include "mathematics.h"
+#include "ptx.h"

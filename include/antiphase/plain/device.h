@@ -25,6 +25,7 @@ constexpr int warpSize = 32;
 AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }
 namespace antiphase::plain {
 void fence(scope reach);
+void fence_acquire_release(scope reach);
 unsigned vote(unsigned mask, bool predicate, place where);
 }  // namespace antiphase::plain
 AP_VERB int __syncthreads_count(int p, AP_AT) { return antiphase::machine::block_vote(p != 0, ap_at).yes; }

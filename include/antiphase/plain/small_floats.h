@@ -2,33 +2,7 @@
 // What __half and __nv_bfloat16 have in common: numbers of 16 bits, computed in float and rounded to the nearest, ties to even.
 #pragma once
 #include "cuda_runtime.h"
-
-namespace antiphase::plain {
-
-inline unsigned short to_half(float x) {
-  const unsigned bits = std::bit_cast<unsigned>(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7FFFFFFFu;
-  if (rest > 0x7F800000u) return static_cast<unsigned short>(sign | 0x7E00u);
-  if (rest >= 0x477FF000u) return static_cast<unsigned short>(sign | 0x7C00u);
-  if (rest < 0x38800000u) {  // subnormal: a multiple of 2^-24
-    const float scaled = std::nearbyint(std::bit_cast<float>(rest) * 16777216.0f);
-    return static_cast<unsigned short>(sign | static_cast<unsigned>(scaled));
-  }
-  return static_cast<unsigned short>(sign | ((rest + 0xFFFu + (rest >> 13 & 1u)) >> 13) - (112u << 10));
-}
-inline float from_half(unsigned short h) {
-  const unsigned sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3FFu;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | fraction << 13);
-  if (exponent == 0) return std::bit_cast<float>(std::bit_cast<unsigned>(static_cast<float>(fraction) / 16777216.0f) | sign);
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-}
-inline unsigned short to_bfloat(float x) {
-  const unsigned bits = std::bit_cast<unsigned>(x);
-  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<unsigned short>(bits >> 16 | 0x40u);
-  return static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
-}
-inline float from_bfloat(unsigned short b) { return std::bit_cast<float>(static_cast<unsigned>(b) << 16); }
-
-}  // namespace antiphase::plain
+#include "rounded.h"
 
 // One type, its pair, and the functions of both. `two` names the pair, `s` stands at the end of conversions.
 #define AP_SMALL_FLOAT(type, two, s, to, from)                                                       \

@@ -2,6 +2,8 @@
 // What plain CUDA may use under the checker: the one table behind --dialect, the table in docs, and the pre-pass's refusals.
 #include "dialect.hpp"
 
+#include "ptx.hpp"
+
 #include <fmt/format.h>
 
 #include <antiphase/plain_cuda.hpp>
@@ -11,6 +13,7 @@ namespace antiphase {
 
 const std::vector<dialect_group>& plain_dialect() {
   using enum supported;
+  using plain::ptx_dialect;
   static const std::vector<dialect_group> all{
       {"kernels and launches",
        {{yes, "<<<>>> __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ __grid_constant__ dim3",
@@ -75,8 +78,9 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute", "one simulated device of compute capability 9.0"}}},
       {"in kernels",
        {{yes, "printf assert __trap __nanosleep", ""},
-        {no, "asm", "the intrinsic that does the same, such as __ldcg or __pipeline_memcpy_async; inline PTX cannot run here"},
-        {no, "cudaGetParameterBuffer cudaLaunchDevice", "a launch by the host: kernels cannot launch kernels here"}}},
+        {partly, "asm", "inline PTX of the instructions below, each with its modifiers; another is named with its line"},
+        {no, "cudaGetParameterBuffer cudaLaunchDevice", "launches by the host, as kernels cannot launch kernels here"}}},
+      {"inline PTX", ptx_dialect()},
       {"libraries",
        {{no, "cublasCreate cublasHandle_t cublasSgemm", "a kernel of the program: calls of cuBLAS cannot be followed"},
         {no, "curand curandState curand_init curandGenerator_t", "numbers made by the host, or by a few lines of integer arithmetic"},
@@ -133,9 +137,8 @@ const unsupported_name* unsupported(std::string_view name) {
       for (const dialect_entry& e : g.entries)
         if (e.how == supported::no)
           each_name(e.names, [&](std::string_view n) {
-            all[std::string(n)] = {n == "asm" ? "inline PTX (asm)" : std::string(n), "use " + std::string(e.about)};
+            if (g.name != "inline PTX") all[std::string(n)] = {std::string(n), std::string(e.about)};
           });
-    all["__asm__"] = all["asm"];
     return all;
   }();
   const auto at = refused.find(name);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dialect.hpp"
+#include "ptx.hpp"
 #include "tokens.hpp"
 
 namespace antiphase::plain {
@@ -191,7 +192,7 @@ class pass {
         break;
       }
     }
-    if (in_device_) return refuse(open, "a launch by a kernel", "a launch by the host: kernels cannot launch kernels here");
+    if (in_device_) return refuse(open, "a launch by a kernel", "launches by the host, as kernels cannot launch kernels here");
     index first = open - 1;
     if (is(first, ">")) {
       int depth = 0;
@@ -239,6 +240,7 @@ class pass {
     const std::string_view w = t_[i].is;
     if (w == "__shared__") return shared(i);
     if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
+    if (w == "asm" || w == "__asm__" || w == "__asm") return inline_ptx(i);
     if ((w == "cudaLaunchKernel" || w == "cudaLaunchCooperativeKernel" || w == "cudaFuncSetAttribute" || w == "cudaFuncGetAttributes") &&
         is(i + 1, "(")) {
       keep_type(i + 2);
@@ -262,6 +264,89 @@ class pass {
       refuse(i, u->what, u->instead);
     }
     return i;
+  }
+
+  // asm volatile("text" : "=r"(output) : "r"(input), "n"(input) : "memory");
+  index inline_ptx(index at) {
+    index open = at + 1;
+    while (is(open, "volatile") || is(open, "__volatile__") || is(open, "inline") || is(open, "__inline__")) ++open;
+    const index end = is(open, "(") ? matching(open) : t_.size();
+    constexpr const char* instead = "an instruction that antiphase check --dialect lists, or the intrinsic that does the same";
+    if (end == t_.size() || in_namespace()) {
+      refuse(at, "this form of asm", instead);
+      return at;
+    }
+    asm_statement s;
+    std::vector<std::pair<std::size_t, index>> starts;  // of the template's strings
+    int section = 0;
+    for (index i = open + 1; i < end; ++i) {
+      if (is(i, ":") || is(i, "::")) {
+        section += is(i, ":") ? 1 : 2;
+      } else if (section == 0 && t_[i].kind == token_kind::text) {
+        starts.emplace_back(s.text.size(), i);
+        s.text += unescaped(t_[i].is);
+      } else if (section == 1 || section == 2) {
+        asm_operand o{.name = {}, .expression = {}, .written = section == 1};
+        if (is(i, "[")) {
+          o.name = t_[i + 1].is;
+          i = matching(i) + 1;
+        }
+        while (i < end && t_[i].kind == token_kind::text) ++i;  // what kind of register it is in
+        if (!is(i, "(")) {
+          if (is(i, ",")) continue;
+          refuse(at, "this form of asm", instead);
+          return at;
+        }
+        const index close = matching(i);
+        o.expression = on_one_line(t_[i].at + 1, t_[close].at);
+        s.operands.push_back(std::move(o));
+        i = close;
+      }
+    }
+    const asm_translation code = translate_asm(s);
+    if (code.refused) {
+      index where = at;
+      for (const auto& [start, i] : starts)
+        if (start <= code.refused->at) where = i;
+      refuse(where, code.refused->what, instead);
+    }
+    // What macros of the stand-in headers bring comes with line markers: one more behind the code says where the rest stands.
+    const token& last = t_[is(end + 1, ";") ? end + 1 : end];
+    const std::size_t stop = last.at + last.is.size();
+    edits_.push_back({t_[at].at, stop - t_[at].at,
+                      fmt::format("{}\n# {} \"{}\"\n", code.text, last.line, list_.files[static_cast<std::size_t>(last.file)])});
+    return end;
+  }
+  // Source text between two places, without its line markers, and with what stands for shared variables outside of functions.
+  std::string on_one_line(std::size_t from, std::size_t to) const {
+    std::string flat, out;
+    for (std::string_view rest = source_.substr(from, to - from); !rest.empty();) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      if (const std::string_view line = rest.substr(0, end); !line.starts_with("#")) (flat += line) += ' ';
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    while (flat.ends_with(' ')) flat.pop_back();
+    const token_list words = tokens_of(flat);
+    std::size_t at = 0;
+    for (const token& t : words.tokens)
+      if (const auto known = file_wide_.find(t.is); known != file_wide_.end()) {
+        (out += flat.substr(at, t.at - at)) += known->second;
+        at = t.at + t.is.size();
+      }
+    return out + flat.substr(at);
+  }
+  // Of a string: what stands between its quotes.
+  static std::string unescaped(std::string_view literal) {
+    std::string out;
+    for (std::size_t i = literal.find('"') + 1; i + 1 < literal.size(); ++i) {
+      if (literal[i] != '\\') {
+        out += literal[i];
+        continue;
+      }
+      const char c = literal[++i];
+      out += c == 'n' ? '\n' : c == 't' || c == 'r' || c == '\n' ? ' ' : c;
+    }
+    return out;
   }
 
   // The declared name behind a type: before [ , ; = at the outermost level.
@@ -423,7 +508,7 @@ class pass {
 
 }  // namespace
 
-std::string to_text(const refusal& r) { return fmt::format("{}:{}: {} is not supported here: {}", r.file, r.line, r.what, r.instead); }
+std::string to_text(const refusal& r) { return fmt::format("{}:{}: {} is not supported here: use {}", r.file, r.line, r.what, r.instead); }
 
 translation translate(std::string_view preprocessed, int& numbers, const driven& by) { return pass(preprocessed, numbers, by).run(); }
 

@@ -282,6 +282,11 @@ void fence(scope reach) {
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::total);
 }
+void fence_acquire_release(scope reach) {
+  machine::next_scope = reach;
+  now.m->fence(checker_detail::order::both);
+}
+unsigned char* shared_base() noexcept { return machine::current->block->shared; }
 unsigned vote(unsigned mask, bool predicate, place where) {
   const unsigned char mine = predicate;
   const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);

@@ -413,8 +413,11 @@ thread_state* worker::draw() {
     if (launch_->options.copies == landing::mixed && picks_ % 4 == 0) land_one();
     if (stalled) land_one();
     if ((ready_.empty() || picks_ % 64 == 0) && !polling_.empty()) {
-      if (ready_.empty() && gives_up()) return nullptr;
-      for (thread_state* t : polling_) make_ready(*t);
+      // So many threads may poll that not all of them have their turn before the first have it again.
+      const bool all_poll = ready_.empty() || !std::exchange(moved_, false);
+      if (all_poll && !stalled) land_one();
+      if (all_poll && gives_up()) return nullptr;
+      ready_.insert(ready_.end(), polling_.begin(), polling_.end());  // of which reports say that they poll
       polling_.clear();
     }
     if (!ready_.empty()) {
@@ -422,6 +425,7 @@ thread_state* worker::draw() {
       thread_state* next = ready_[i];
       ready_[i] = ready_.back();
       ready_.pop_back();
+      next->now = condition::ready;
       if (schedule_.tracks()) {
         if (const std::size_t n = loads(); n > 0 && schedule_.may_land()) schedule_.landing_of(n, n);
         schedule_.took(next->number);
@@ -454,7 +458,10 @@ thread_state* worker::choose() {
 void worker::suspend(thread_state& self, condition why, place where) {
   self.now = why;
   self.where = where;
-  if (why == condition::polling) polling_.push_back(&self);
+  if (why == condition::polling)
+    polling_.push_back(&self);
+  else
+    moved_ = true;
   switch_from(self.self);
 }
 
@@ -503,7 +510,7 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   idle_rounds_ = 0;
   picks_ = 0;
   last_ = nullptr;
-  progressed_ = gave_way_ = wrote_ = false;
+  progressed_ = gave_way_ = wrote_ = moved_ = false;
   known_ = 0;
   prepare(resident);
   ready_.clear();

@@ -242,7 +242,7 @@ class worker {
   bool lands_now();  // whether a copy issued now lands at once
   void progress() {
     idle_rounds_ = 0;
-    progressed_ = true;
+    progressed_ = moved_ = true;
   }
   // A load of what other threads may write, at the place self.code, has brought `value`. A thread that waits in a loop of its own, without
   // poll(), lets others go first.
@@ -285,6 +285,7 @@ class worker {
   std::uint64_t picks_ = 0;
   thread_state* last_ = nullptr;  // what the scheduler has to be told about: who ran, with what success, and ready_ from known_ on
   bool progressed_ = false, gave_way_ = false, wrote_ = false;
+  bool moved_ = false;  // a thread has done something else but poll, since those that poll were let go on last
   std::size_t known_ = 0;
   std::int64_t idle_since_ = 0;
   switching switch_;

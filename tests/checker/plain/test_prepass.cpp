@@ -121,11 +121,72 @@ TEST(prepass, headers_of_the_system_are_not_looked_at) {
 }
 
 TEST(prepass, what_is_not_supported_is_named_with_its_place) {
-  const translation t =
-      translated("# 7 \"my.cu\"\nint x;\nvoid f() { asm volatile(\"bar.sync 0;\"); }\nvoid g() { v = __shfl_down(v, 1); o.asm_ = 1; }\n");
-  ASSERT_EQ(t.refused.size(), 2u);
-  EXPECT_EQ(to_text(t.refused[0]).substr(0, 40), "my.cu:8: inline PTX (asm) is not support");
+  const translation t = translated(
+      "# 7 \"my.cu\"\nint x;\ntexture<int> t;\nvoid g() { v = __shfl_down(v, 1); o.texture = 1; }\n__global__ void k() { k<<<1, 1>>>(); "
+      "}\n");
+  ASSERT_EQ(t.refused.size(), 3u);
+  EXPECT_EQ(to_text(t.refused[0]).substr(0, 40), "my.cu:8: texture is not supported here: ");
   EXPECT_THAT(to_text(t.refused[1]), HasSubstr("my.cu:9: __shfl_down is not supported here: use the form with _sync"));
+  EXPECT_EQ(to_text(t.refused[2]),
+            "my.cu:10: a launch by a kernel is not supported here: use launches by the host, as kernels cannot launch kernels here");
+}
+
+// What becomes of an asm statement within a function, on one line and without the braces around it.
+std::string of_asm(const std::string& statement) {
+  const std::string out = text("# 1 \"my.cu\"\nvoid f() { " + statement + " }\n");
+  const std::size_t from = out.find("{ { ") + 4;
+  return out.substr(from, out.find("}\n# 1 ", from) - from);
+}
+std::string refusal_of_asm(const std::string& statement) {
+  const translation t = translated("# 1 \"my.cu\"\nvoid f() {\n" + statement + "\n}\n");
+  return t.refused.size() == 1 ? to_text(t.refused[0]) : std::to_string(t.refused.size()) + " refusals";
+}
+const std::string to_ptx = "::antiphase::plain::ptx::";
+
+TEST(inline_ptx, becomes_calls) {
+  EXPECT_EQ(of_asm(R"(asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));)"),
+            "auto&& ap_o0 = (lane); { " + to_ptx + "put(ap_o0, " + to_ptx + "get<unsigned>(" + to_ptx + "special_laneid())); } ");
+  EXPECT_EQ(of_asm(R"(asm("popc.b32 %[to], %[from];" : [to] "=r"(x) : [from] "r"(y + 1));)"),
+            "auto&& ap_o0 = (x); const auto ap_o1 = (y + 1); { " + to_ptx + "put(ap_o0, " + to_ptx + "popc<unsigned>(" + to_ptx +
+                "get<unsigned>(ap_o1))); } ");
+  EXPECT_EQ(of_asm(R"(asm volatile("" ::: "memory");)"), "");
+  EXPECT_THAT(of_asm(R"(__asm__ __volatile__("st.global.u8 [%0+-4], 0x1F;" :: "l"(p));)"),
+              AllOf(HasSubstr("get<unsigned long>(ap_o0) + (-4)"), HasSubstr("{" + to_ptx + "get<unsigned char>((0x1F))}")));
+}
+TEST(inline_ptx, has_registers_guards_and_labels_of_its_own) {
+  const std::string out = of_asm(
+      "asm(\"{ .reg .pred p, q; L: // wait; here\\n setp.ne.s32 p, %0, 0; @!p bra L; { .reg .b64 p; mov.b64 p, 1; } @p membar.gl; }\" :: "
+      "\"r\"(x));");
+  EXPECT_TRUE(out.starts_with("__label__ ap_l_L; const auto ap_o0 = (x); bool ap_r0; bool ap_r1; unsigned long ap_r2; ap_l_L:; ")) << out;
+  EXPECT_THAT(out, HasSubstr("if (!" + to_ptx + "get<bool>(ap_r0)) goto ap_l_L; "));
+  EXPECT_THAT(out, HasSubstr(to_ptx + "put(ap_r2, "));  // the inner p
+  EXPECT_THAT(out, HasSubstr("if (" + to_ptx + "get<bool>(ap_r0)) { ::antiphase::plain::fence("));
+}
+TEST(inline_ptx, takes_operands_that_macros_of_the_headers_bring) {
+  const std::string source =
+      "# 1 \"a.cu\"\nvoid f() { asm(\"membar.gl;\" :: \"r\"(1 +\n# 1 \"/x.h\" 1 3 4\n(macro())\n# 1 \"a.cu\" 2\n.x)); }\nint "
+      "here;\ntexture<int> t;\n";
+  const translation t = translated(source);
+  EXPECT_THAT(squeezed(t.text), HasSubstr("const auto ap_o0 = (1 + (macro()) .x); "));
+  ASSERT_EQ(t.refused.size(), 1u);
+  EXPECT_EQ(t.refused[0].line, 3);
+  EXPECT_THAT(t.text, HasSubstr("\n# 1 \"a.cu\"\n }\nint here;"));  // so that lines go on as they were
+}
+TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
+  constexpr const char* rest =
+      " is not supported here: use an instruction that antiphase check --dialect lists, or the intrinsic that does the same";
+  EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"wgmma.fence.sync.aligned;\");"),
+            std::string("my.cu:3: inline PTX 'wgmma.fence.sync.aligned'") + rest);
+  for (const char* instruction :
+       {"ld.global.f16 %0, [%1];", "add.sat.s32 %0, %0, %0;", "mov.b32 %0, %%pm0;",
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%1, {%0, %0}], [%0];", "shfl.up.b32 %0, %0, 1, 0;", "mov.u32 %0, %7;",
+        "bra OUT;", "st.shared.v4.f32 [%1], {%0, %0};", "rdtsc", "mbarrier.arrive.noComplete.b64 %1, [%1], 1;",
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %0, %0, %0}, {%0, %0, %0, %0}, {%0, %0}, {%0, %0, %0, %0};",
+        "ld.param.u32 %0, [%1];"})
+    EXPECT_THAT(refusal_of_asm("asm(\"" + std::string(instruction) + "\" : \"=r\"(x) : \"l\"(y));"),
+                testing::StartsWith("my.cu:2: inline PTX '"))
+        << instruction;
+  EXPECT_THAT(translated("# 1 \"my.cu\"\nint f() asm(\"g\");\n").refused, testing::SizeIs(1));
 }
 
 TEST(prepass, a_cast_of_a_kernel_keeps_its_type) {

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pre-pass turns inline PTX into calls of: src/checker/plain/ptx_table.cpp says which. Plain CUDA under the checker.
+#pragma once
+#include "device.h"
+#include "rounded.h"
+
+namespace antiphase::plain {
+[[gnu::const]] unsigned char* shared_base() noexcept;  // of the running block's shared memory, where its 32-bit addresses count from
+}
+
+namespace antiphase::plain::ptx {
+
+// operands -----------------------------------------------------------------------------------------------------------------------------
+// A register is bits. What a C++ operand of another type of the same size holds is taken as it is; other sizes are cut off or filled with
+// zeros, as a wider register would be.
+template <class T, class X> AP_VERB T get(const X& x) {
+  if constexpr (std::is_same_v<X, T>)
+    return x;
+  else if constexpr (std::is_same_v<T, bool>)
+    return x != 0;
+  else if constexpr (std::is_pointer_v<X>)
+    return get<T>(reinterpret_cast<unsigned long>(x));
+  else if constexpr (std::is_enum_v<X>)
+    return get<T>(static_cast<std::underlying_type_t<X>>(x));
+  else if constexpr (sizeof(X) == sizeof(T))
+    return std::bit_cast<T>(x);
+  else if constexpr (std::is_same_v<X, bool>)
+    return get<T>(static_cast<unsigned>(x));
+  else if constexpr (std::is_integral_v<X> && std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::make_unsigned_t<X>>(x));
+  else if constexpr (std::is_arithmetic_v<X> && std::is_arithmetic_v<T>)
+    return static_cast<T>(x);
+  else
+    return get<T>(std::bit_cast<word_of<X>>(x));
+}
+struct {
+} constexpr nowhere;  // _
+template <class X, class V> AP_VERB void put(X&& to, V v) {
+  using type = std::remove_cvref_t<X>;
+  if constexpr (std::is_same_v<type, std::remove_cv_t<decltype(nowhere)>>)
+    return;
+  else if constexpr (std::is_pointer_v<type>)
+    to = reinterpret_cast<type>(static_cast<unsigned long>(v));
+  else if constexpr (std::is_same_v<type, V> || (std::is_integral_v<type> && std::is_integral_v<V>))
+    to = static_cast<type>(v);
+  else if constexpr (sizeof(type) == sizeof(V))
+    to = std::bit_cast<type>(v);
+  else
+    to = static_cast<type>(v);
+}
+template <class T, int N> struct several { T x[N]; };
+struct with_predicate {
+  unsigned value;
+  bool valid;
+};
+
+// memory -------------------------------------------------------------------------------------------------------------------------------
+AP_VERB void* generic(unsigned long address) { return reinterpret_cast<void*>(address); }
+AP_VERB void* in_shared(unsigned long address) { return shared_base() + static_cast<unsigned>(address); }
+AP_VERB unsigned long to_shared(unsigned long address) { return address - reinterpret_cast<unsigned long>(shared_base()); }
+AP_VERB unsigned long from_shared(unsigned long address) { return reinterpret_cast<unsigned long>(in_shared(address)); }
+
+template <class T, int N> struct alignas(sizeof(T) * N) pack { T x[N]; };
+template <class T, int N> AP_VERB pack<T, N> load(const void* p) { return *static_cast<const pack<T, N>*>(p); }
+template <class T, int N> AP_VERB pack<T, N> load_volatile(const void* p) {
+  pack<T, N> all;
+  for (int i = 0; i < N; ++i) all.x[i] = static_cast<const volatile T*>(p)[i];
+  return all;
+}
+template <class T, int N> AP_VERB void store(void* p, const pack<T, N>& v) { *static_cast<pack<T, N>*>(p) = v; }
+template <class T, int N> AP_VERB void store_volatile(void* p, const pack<T, N>& v) {
+  for (int i = 0; i < N; ++i) static_cast<volatile T*>(p)[i] = v.x[i];
+}
+template <class T> AP_VERB T atomic_load(void* p, scope reach, ordering how, place where) {
+  return updated(
+      static_cast<T*>(p), reach, how, where, [](T a) { return a; }, unchanged::is_read);
+}
+template <class T> AP_VERB void atomic_store(void* p, T v, scope reach, ordering how, place where) {
+  updated(static_cast<T*>(p), reach, how, where, [&](T) { return v; });
+}
+#define AP_ATOMIC(name, expression)                                                                  \
+  template <class T> AP_VERB T atomic_##name(void* p, T v, scope reach, ordering how, place where) { \
+    return updated(static_cast<T*>(p), reach, how, where, [&](T a) -> T { return expression; });     \
+  }
+AP_ATOMIC(add, static_cast<T>(a + v))
+AP_ATOMIC(exch, v)
+AP_ATOMIC(min, v < a ? v : a)
+AP_ATOMIC(max, a < v ? v : a)
+AP_ATOMIC(and, static_cast<T>(word_of<T>(to_word(a)) & word_of<T>(to_word(v))))
+AP_ATOMIC(or, static_cast<T>(word_of<T>(to_word(a)) | word_of<T>(to_word(v))))
+AP_ATOMIC(xor, static_cast<T>(word_of<T>(to_word(a)) ^ word_of<T>(to_word(v))))
+AP_ATOMIC(inc, a >= v ? T(0) : static_cast<T>(a + 1))
+AP_ATOMIC(dec, a == 0 || a > v ? v : static_cast<T>(a - 1))
+#undef AP_ATOMIC
+template <class T> AP_VERB T atomic_cas(void* p, T expected, T v, scope reach, ordering how, place where) {
+  return updated(
+      static_cast<T*>(p), reach, how, where, [&](T a) { return to_word(a) == to_word(expected) ? v : a; }, unchanged::is_read);
+}
+template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
+  constexpr auto kind = std::is_floating_point_v<T> ? machine::number_kind::floating
+                        : std::is_signed_v<T>       ? machine::number_kind::signed_integer
+                                                    : machine::number_kind::unsigned_integer;
+  return {what, kind, static_cast<int>(sizeof(T))};
+}
+
+// mbarriers and barriers -------------------------------------------------------------------------------------------------------------
+// The parity of the phase under way stands for the state that an arrival brings.
+AP_VERB unsigned long mbarrier_phase(unsigned long* word) { return machine::mbarrier_ended(word, 0) ? 1 : 0; }
+AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place where) {
+  if (machine::mbarrier_ended(word, parity & 1)) {
+    machine::polled();
+    return true;
+  }
+  machine::yield(where);
+  return false;
+}
+AP_VERB bool mbarrier_try_wait(unsigned long* word, unsigned parity, place where) { return mbarrier_test_wait(word, parity, where); }
+AP_VERB void mbarrier_invalidate(unsigned long* word) { *word = ~0ul; }
+
+AP_VERB int all_threads() { return machine::current->block->threads; }
+AP_VERB void barrier_sync(int id, int threads, place where) {
+  if (id != 0) return machine::named_barrier_sync(id, threads == 0 ? (all_threads() + 31) / 32 * 32 : threads, where);
+  if (threads != 0 && threads != (all_threads() + 31) / 32 * 32)
+    machine::trap("barrier 0 for a part of the block: antiphase check has it for the whole block; use another number", where);
+  machine::block_barrier(where);
+}
+AP_VERB void barrier_arrive(int id, int threads, place where) { machine::named_barrier_arrive(id, threads, where); }
+
+// warps --------------------------------------------------------------------------------------------------------------------------------
+// c: the last lane that may be reached, and which bits of its number lanes of a group have in common (PTX ISA, shfl.sync).
+AP_VERB with_predicate shuffled(unsigned mask, unsigned value, int from, bool valid, place where) {
+  return {moved(mask, value, valid ? from : lane(), where), valid};
+}
+AP_VERB int last_lane(unsigned c) {
+  const unsigned segment = c >> 8 & 31;
+  return static_cast<int>((static_cast<unsigned>(lane()) & segment) | (c & 31 & ~segment));
+}
+AP_VERB with_predicate shuffle_up(unsigned mask, unsigned value, unsigned by, unsigned c, place where) {
+  const int from = lane() - static_cast<int>(by & 31);
+  return shuffled(mask, value, from, from >= last_lane(c), where);
+}
+AP_VERB with_predicate shuffle_down(unsigned mask, unsigned value, unsigned by, unsigned c, place where) {
+  const int from = lane() + static_cast<int>(by & 31);
+  return shuffled(mask, value, from, from <= last_lane(c), where);
+}
+AP_VERB with_predicate shuffle_bfly(unsigned mask, unsigned value, unsigned by, unsigned c, place where) {
+  const int from = lane() ^ static_cast<int>(by & 31);
+  return shuffled(mask, value, from, from <= last_lane(c), where);
+}
+AP_VERB with_predicate shuffle_idx(unsigned mask, unsigned value, unsigned index, unsigned c, place where) {
+  const unsigned segment = c >> 8 & 31;
+  const int from = static_cast<int>((static_cast<unsigned>(lane()) & segment) | (index & 31 & ~segment));
+  return shuffled(mask, value, from, from <= last_lane(c), where);
+}
+AP_VERB unsigned vote_ballot(unsigned mask, bool p, place where) { return vote(mask, p, where); }
+AP_VERB bool vote_any(unsigned mask, bool p, place where) { return vote(mask, p, where) != 0; }
+AP_VERB bool vote_all(unsigned mask, bool p, place where) { return vote(mask, !p, where) == 0; }
+AP_VERB bool vote_uni(unsigned mask, bool p, place where) {
+  const unsigned yes = vote(mask, p, where);
+  return yes == 0 || vote(mask, !p, where) == 0;
+}
+AP_VERB with_predicate elect(unsigned mask, place where) {
+  const int leader = std::countr_zero(vote(mask, true, where));
+  return {static_cast<unsigned>(leader), leader == lane()};
+}
+
+// Tensor Cores -------------------------------------------------------------------------------------------------------------------------
+constexpr unsigned all_lanes = ~0u;
+// Lane 8 m + r tells where row r of matrix m lies; a lane gets elements 2 (lane % 4) and the next of row lane / 4, or of column lane / 4.
+template <int N, bool Transposed> AP_VERB several<unsigned, N> load_matrices(const void* row, place where) {
+  pack<unsigned, 4> mine{};
+  if (lane() < 8 * N) mine = load<unsigned, 4>(row);
+  const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
+  several<unsigned, N> all{};
+  for (int m = 0; m < N; ++m)
+    for (int half = 0; half < 2; ++half) {
+      const int r = lane() / 4, c = lane() % 4 * 2 + half;
+      unsigned short element;
+      std::memcpy(&element, rows[8 * m + (Transposed ? c : r)].bytes + 2 * (Transposed ? r : c), sizeof element);
+      all.x[m] |= static_cast<unsigned>(element) << 16 * half;
+    }
+  return all;
+}
+template <int N, bool Transposed> AP_VERB void store_matrices(void* row, const several<unsigned, N>& all, place where) {
+  pack<unsigned, 4> mine{};
+  for (int m = 0; m < N; ++m) {
+    const machine::exchange_slot* brought = machine::warp_exchange(all_lanes, &all.x[m], sizeof all.x[m], where);
+    if (lane() / 8 != m) continue;
+    for (int i = 0; i < 8; ++i) {  // of the lane's row
+      const int r = Transposed ? i : lane() % 8, c = Transposed ? lane() % 8 : i;
+      std::memcpy(reinterpret_cast<char*>(&mine) + 2 * i, brought[4 * r + c / 2].bytes + c % 2 * 2, 2);
+    }
+  }
+  if (lane() < 8 * N) store<unsigned, 4>(row, mine);
+}
+
+// D = A B + C for 16 rows, 8 columns and K products each, by the lanes of a warp; the products are added up in float, the first first.
+enum class number { f16, bf16, tf32 };
+template <number Of> AP_VERB float element(const unsigned* registers, int i) {
+  if constexpr (Of == number::tf32) {
+    return std::bit_cast<float>(registers[i] & 0xFFFFE000u);
+  } else {
+    const auto bits = static_cast<unsigned short>(registers[i / 2] >> i % 2 * 16);
+    return Of == number::f16 ? from_half(bits) : from_bfloat(bits);
+  }
+}
+template <number Of, int K, bool HalfSums> AP_VERB several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4> multiply(
+    const several<unsigned, Of == number::tf32 ? K / 2 : K / 4>& a, const several<unsigned, Of == number::tf32 ? K / 4 : K / 8>& b,
+    const several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4>& c, place where) {
+  constexpr int per_register = Of == number::tf32 ? 1 : 2,
+                wide = 4 * per_register;  // columns of A that the lanes of a row hold in one register
+  machine::exchange_slot of_a[32], of_b[32];
+  std::memcpy(of_a, machine::warp_exchange(all_lanes, &a, sizeof a, where), sizeof of_a);
+  std::memcpy(of_b, machine::warp_exchange(all_lanes, &b, sizeof b, where), sizeof of_b);
+  float sum[4];
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (HalfSums)
+      sum[i] = element<number::f16>(c.x, i);
+    else
+      sum[i] = c.x[i];
+    const int row = lane() / 4 + i / 2 * 8, column = lane() % 4 * 2 + i % 2;
+    for (int k = 0; k < K; ++k) {
+      const int part = k % wide / per_register, inner = k % per_register, block = k / wide;
+      const auto* left = reinterpret_cast<const unsigned*>(of_a[row % 8 * 4 + part].bytes);
+      const auto* right = reinterpret_cast<const unsigned*>(of_b[column * 4 + part].bytes);
+      sum[i] += element<Of>(left, (2 * block + row / 8) * per_register + inner) * element<Of>(right, block * per_register + inner);
+    }
+  }
+  if constexpr (HalfSums)
+    return {to_half(sum[0]) | static_cast<unsigned>(to_half(sum[1])) << 16, to_half(sum[2]) | static_cast<unsigned>(to_half(sum[3])) << 16};
+  else
+    return {sum[0], sum[1], sum[2], sum[3]};
+}
+
+// arithmetic ---------------------------------------------------------------------------------------------------------------------------
+template <class T> using twice = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int, unsigned>,
+                                                    std::conditional_t<std::is_signed_v<T>, long, unsigned long>>;
+template <class T> AP_VERB T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(word_of<T>(a) + word_of<T>(b));
+  else
+    return a + b;
+}
+template <class T> AP_VERB T sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(word_of<T>(a) - word_of<T>(b));
+  else
+    return a - b;
+}
+template <class T> AP_VERB T mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<unsigned long>(a) * static_cast<unsigned long>(b));
+  else
+    return a * b;
+}
+template <class T> AP_VERB T mul_hi(T a, T b) {
+  __extension__ typedef std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128> wide;
+  return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b) >> 8 * sizeof(T));
+}
+template <class T> AP_VERB twice<T> mul_wide(T a, T b) { return static_cast<twice<T>>(a) * static_cast<twice<T>>(b); }
+template <class T> AP_VERB T mad(T a, T b, T c) { return add(mul(a, b), c); }
+template <class T> AP_VERB T mad_hi(T a, T b, T c) { return add(mul_hi(a, b), c); }
+template <class T> AP_VERB twice<T> mad_wide(T a, T b, twice<T> c) { return add(mul_wide(a, b), c); }
+template <class T> AP_VERB T fma(T a, T b, T c) { return std::fma(a, b, c); }
+template <class T> AP_VERB T div(T a, T b) { return a / b; }
+template <class T> AP_VERB T rem(T a, T b) { return a % b; }
+template <class T> AP_VERB T min(T a, T b) { return b < a || a != a ? b : a; }
+template <class T> AP_VERB T max(T a, T b) { return a < b || a != a ? b : a; }
+template <class T> AP_VERB T abs(T a) { return a < 0 ? -a : a; }
+template <class T> AP_VERB T neg(T a) { return -a; }
+template <class T> AP_VERB T bit_and(T a, T b) { return a & b; }
+template <class T> AP_VERB T bit_or(T a, T b) { return a | b; }
+template <class T> AP_VERB T bit_xor(T a, T b) { return a ^ b; }
+template <class T> AP_VERB T bit_not(T a) {
+  if constexpr (std::is_same_v<T, bool>)
+    return !a;
+  else
+    return static_cast<T>(~a);
+}
+template <class T> AP_VERB T shl(T a, unsigned by) { return by >= 8 * sizeof(T) ? 0 : static_cast<T>(word_of<T>(a) << by); }
+template <class T> AP_VERB T shr(T a, unsigned by) {
+  if (by >= 8 * sizeof(T)) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : 0;
+  return static_cast<T>(a >> by);
+}
+template <class T> AP_VERB unsigned popc(T a) { return static_cast<unsigned>(std::popcount(a)); }
+template <class T> AP_VERB unsigned clz(T a) { return static_cast<unsigned>(std::countl_zero(a)); }
+template <class T> AP_VERB T brev(T a) {
+  T all = 0;
+  for (unsigned i = 0; i < 8 * sizeof(T); ++i) all |= (a >> i & 1) << (8 * sizeof(T) - 1 - i);
+  return all;
+}
+AP_VERB unsigned lop3(unsigned a, unsigned b, unsigned c, unsigned table) {
+  unsigned all = 0;
+  for (int i = 0; i < 8; ++i)
+    if ((table >> i & 1) != 0) all |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  return all;
+}
+template <class T> AP_VERB T rcp(T a) { return 1 / a; }
+template <class T> AP_VERB T sqrt(T a) { return std::sqrt(a); }
+template <class T> AP_VERB T rsqrt(T a) { return 1 / std::sqrt(a); }
+template <class T> AP_VERB T ex2(T a) { return std::exp2(a); }
+template <class T> AP_VERB T lg2(T a) { return std::log2(a); }
+template <class T> AP_VERB T tanh(T a) { return std::tanh(a); }
+// rounding: n z m p, of a number that becomes an integer. What does not fit becomes the nearest that does, and NaN zero.
+template <class To, class From> AP_VERB To converted(From a, char rounding) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    const From whole = rounding == 'n'   ? std::nearbyint(a)
+                       : rounding == 'm' ? std::floor(a)
+                       : rounding == 'p' ? std::ceil(a)
+                                         : std::trunc(a);
+    if (whole != whole) return 0;
+    if (whole <= static_cast<From>(std::numeric_limits<To>::lowest())) return std::numeric_limits<To>::lowest();
+    if (whole >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    return static_cast<To>(whole);
+  } else {
+    return static_cast<To>(a);
+  }
+}
+using plain::from_bfloat;
+using plain::from_half;
+using plain::to_bfloat;
+using plain::to_half;
+AP_VERB unsigned halves(float upper, float lower) { return static_cast<unsigned>(to_half(upper)) << 16 | to_half(lower); }
+AP_VERB unsigned bfloats(float upper, float lower) { return static_cast<unsigned>(to_bfloat(upper)) << 16 | to_bfloat(lower); }
+
+template <class T, class... X> AP_VERB T packed(const X&... x) {
+  constexpr unsigned bits = 8 * sizeof(T) / sizeof...(X);
+  using part = std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
+  T all = 0;
+  unsigned at = 0;
+  ((all |= static_cast<T>(static_cast<T>(get<part>(x)) << at), at += bits), ...);
+  return all;
+}
+template <int N, class T> AP_VERB auto unpacked(T value) {
+  constexpr unsigned bits = 8 * sizeof(T) / N;
+  using part = std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
+  several<part, N> all;
+  for (unsigned i = 0; i < N; ++i) all.x[i] = static_cast<part>(value >> i * bits);
+  return all;
+}
+
+// Where a thread is, and what time it is. Multiprocessors are numbered as if blocks went round them.
+constexpr unsigned multiprocessors = 132;
+AP_VERB unsigned special_laneid() { return static_cast<unsigned>(lane()); }
+AP_VERB unsigned special_warpid() { return static_cast<unsigned>(machine::current->index) / 32; }
+AP_VERB unsigned special_nwarpid() { return 64; }
+AP_VERB unsigned special_smid() { return block_idx().x % multiprocessors; }
+AP_VERB unsigned special_nsmid() { return multiprocessors; }
+AP_VERB unsigned long special_gridid() { return 1; }
+AP_VERB unsigned long special_clock64() { return static_cast<unsigned long>(clock64()); }
+AP_VERB unsigned special_clock() { return static_cast<unsigned>(clock64()); }
+AP_VERB unsigned special_clock_hi() { return static_cast<unsigned>(clock64() >> 32); }
+AP_VERB unsigned long special_globaltimer() { return static_cast<unsigned long>(clock64()); }
+AP_VERB unsigned special_globaltimer_lo() { return static_cast<unsigned>(clock64()); }
+#define AP_THREE(name, of)                                 \
+  AP_VERB unsigned special_##name##_x() { return of().x; } \
+  AP_VERB unsigned special_##name##_y() { return of().y; } \
+  AP_VERB unsigned special_##name##_z() { return of().z; }
+AP_THREE(tid, thread_idx)
+AP_THREE(ntid, block_dim)
+AP_THREE(ctaid, block_idx)
+AP_THREE(nctaid, grid_dim)
+#undef AP_THREE
+AP_VERB unsigned special_lanemask_eq() { return 1u << lane(); }
+AP_VERB unsigned special_lanemask_lt() { return (1u << lane()) - 1; }
+AP_VERB unsigned special_lanemask_le() { return (2u << lane()) - 1; }
+AP_VERB unsigned special_lanemask_gt() { return ~special_lanemask_le(); }
+AP_VERB unsigned special_lanemask_ge() { return ~special_lanemask_lt(); }
+AP_VERB unsigned special_cluster_ctarank() { return 0; }
+AP_VERB unsigned special_cluster_nctarank() { return 1; }
+
+}  // namespace antiphase::plain::ptx
+
+AP_VERB std::size_t __cvta_generic_to_shared(const void* p) { return antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>(p)); }
+AP_VERB void* __cvta_shared_to_generic(std::size_t a) { return antiphase::plain::ptx::in_shared(a); }
+AP_VERB std::size_t __cvta_generic_to_global(const void* p) { return reinterpret_cast<std::size_t>(p); }
+AP_VERB void* __cvta_global_to_generic(std::size_t a) { return reinterpret_cast<void*>(a); }

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the instructions of an asm statement, and writes the C++ that stands for them.
+#include "ptx.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+
+#include "ptx_instruction.hpp"
+
+namespace antiphase::plain {
+namespace {
+
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
+  return s;
+}
+// Comments as blanks: every character keeps its place.
+std::string without_comments(std::string s) {
+  for (std::size_t i = 0; i + 1 < s.size(); ++i) {
+    if (s[i] != '/' || (s[i + 1] != '/' && s[i + 1] != '*')) continue;
+    const bool line = s[i + 1] == '/';
+    const std::size_t end = line ? s.find('\n', i) : s.find("*/", i + 2);
+    const std::size_t stop = end == std::string::npos ? s.size() : end + (line ? 0 : 2);
+    std::fill(s.begin() + static_cast<std::ptrdiff_t>(i), s.begin() + static_cast<std::ptrdiff_t>(stop), ' ');
+    i = stop;
+  }
+  return s;
+}
+
+const char* register_type(std::string_view type) {
+  if (type == "pred") return "bool";
+  if (type == "f32") return "float";
+  if (type == "f64") return "double";
+  const std::size_t digits = type.find_first_of("0123456789");
+  const std::string_view bits = digits == std::string_view::npos ? type : type.substr(digits);
+  if (bits == "64") return "unsigned long";
+  if (bits == "32" || bits == "16x2") return "unsigned";
+  return bits == "16" || bits == "8" ? "unsigned short" : nullptr;
+}
+
+class writer final : public names {
+ public:
+  explicit writer(const asm_statement& s) : statement_(s), text_(without_comments(s.text)) {}
+
+  asm_translation run() {
+    try {
+      read();
+    } catch (const unknown& u) {
+      return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.what), at_}};
+    }
+    std::string out = "{ ";
+    for (const auto& [name, known] : labels_)
+      if (known) out += fmt::format("__label__ ap_l_{}; ", name);
+    for (std::size_t i = 0; i < statement_.operands.size(); ++i) {
+      const asm_operand& o = statement_.operands[i];
+      out += fmt::format("{} ap_o{} = ({}); ", o.written ? "auto&&" : "const auto", i, o.expression);
+    }
+    return {out + registers_ + body_ + "}", {}};
+  }
+
+  std::string value_of(std::string_view word) const override {
+    if (word.empty()) throw unknown{"an operand that is missing"};
+    if (word == "_") return "::antiphase::plain::ptx::nowhere";
+    if (word.starts_with("%[")) {
+      const std::string_view name = word.substr(2, word.size() - 3);
+      for (std::size_t i = 0; i < statement_.operands.size(); ++i)
+        if (statement_.operands[i].name == name) return fmt::format("ap_o{}", i);
+      throw unknown{std::string(word)};
+    }
+    if (word[0] == '%' && word.size() > 1 && std::isdigit(static_cast<unsigned char>(word[1])) != 0) {
+      std::size_t number = 0;
+      std::from_chars(word.data() + 1, word.data() + word.size(), number);
+      if (number >= statement_.operands.size()) throw unknown{std::string(word)};
+      return fmt::format("ap_o{}", number);
+    }
+    if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-') return number(word);
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      if (const auto found = scope->find(word); found != scope->end()) return found->second;
+    if (word.starts_with("%%")) word.remove_prefix(1);
+    if (std::string special = special_register(word); !special.empty()) return special;
+    throw unknown{std::string(word)};
+  }
+
+ private:
+  static std::string number(std::string_view word) {
+    if (word.starts_with("0f") || word.starts_with("0F")) return fmt::format("__builtin_bit_cast(float, 0x{}u)", word.substr(2));
+    if (word.starts_with("0d") || word.starts_with("0D")) return fmt::format("__builtin_bit_cast(double, 0x{}ul)", word.substr(2));
+    if (word.ends_with("U") && word.size() > 1) word.remove_suffix(1);
+    const bool hex = word.starts_with("0x") || word.starts_with("-0x");
+    for (const char c : word.substr(hex ? word.find('x') + 1 : word[0] == '-' ? 1 : 0))
+      if (std::isxdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-') throw unknown{std::string(word)};
+    return fmt::format("({})", word);
+  }
+
+  // Label: { } .reg instruction;
+  void read() {
+    scopes_.emplace_back();
+    for (at_ = 0; at_ < text_.size();) {
+      const char c = text_[at_];
+      if (std::isspace(static_cast<unsigned char>(c)) != 0 || c == ';') {
+        ++at_;
+      } else if (c == '{') {
+        scopes_.emplace_back();
+        ++at_;
+      } else if (c == '}') {
+        if (scopes_.size() > 1) scopes_.pop_back();
+        ++at_;
+      } else {
+        const std::size_t end = end_of_statement();
+        const std::string_view all = trimmed(std::string_view(text_).substr(at_, end - at_));
+        if (end < text_.size() && text_[end] == ':') {
+          for (const char l : all)
+            if (!in_name(l)) throw unknown{std::string(all)};
+          labels_[std::string(all)] = true;
+          body_ += fmt::format("ap_l_{}:; ", all);
+        } else if (all.starts_with(".reg")) {
+          declare(all.substr(4));
+        } else if (!all.starts_with(".pragma")) {
+          one(all);
+        }
+        at_ = end + (end < text_.size() && (text_[end] == ';' || text_[end] == ':') ? 1 : 0);
+      }
+    }
+    at_ = 0;
+    for (const auto& [name, known] : labels_)
+      if (!known) throw unknown{"bra " + name};
+  }
+  // ; or the : of a label, or a } that closes what the statement does not open.
+  std::size_t end_of_statement() const {
+    int depth = 0;
+    for (std::size_t i = at_; i < text_.size(); ++i) {
+      const char c = text_[i];
+      if (c == ';') return i;
+      if (c == ':' && depth == 0 && (i + 1 >= text_.size() || text_[i + 1] != ':') && (i == 0 || text_[i - 1] != ':')) return i;
+      if (c == '{' || c == '[' || c == '(') ++depth;
+      if ((c == '}' || c == ']' || c == ')') && depth-- == 0) return i;
+    }
+    return text_.size();
+  }
+
+  // .pred p, q
+  void declare(std::string_view rest) {
+    rest = trimmed(rest);
+    const std::size_t blank = rest.find_first_of(" \t\n");
+    const char* type = blank == std::string_view::npos || rest[0] != '.' ? nullptr : register_type(rest.substr(1, blank - 1));
+    if (type == nullptr) throw unknown{".reg " + std::string(rest)};
+    for (std::string_view list = rest.substr(blank); !list.empty();) {
+      const std::size_t comma = std::min(list.find(','), list.size());
+      const std::string_view name = trimmed(list.substr(0, comma));
+      for (const char c : name)
+        if (!in_name(c) && c != '%') throw unknown{".reg " + std::string(rest)};
+      const std::string stands = fmt::format("ap_r{}", count_++);
+      registers_ += fmt::format("{} {}; ", type, stands);
+      scopes_.back()[std::string(name)] = stands;
+      list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+  }
+
+  // [@[!]p] name.modifiers operands
+  void one(std::string_view all) {
+    std::string guard;
+    if (all[0] == '@') {
+      const std::size_t blank = all.find_first_of(" \t\n");
+      std::string_view p = all.substr(1, blank == std::string_view::npos ? blank : blank - 1);
+      const bool negated = p.starts_with("!");
+      if (negated) p.remove_prefix(1);
+      guard = fmt::format("if ({}::antiphase::plain::ptx::get<bool>({})) ", negated ? "!" : "", value_of(p));
+      all = blank == std::string_view::npos ? std::string_view() : trimmed(all.substr(blank));
+    }
+    std::size_t stop = 0;
+    while (stop < all.size() && (in_name(all[stop]) || all[stop] == '.' || all[stop] == ':')) ++stop;
+    const std::string_view name = all.substr(0, stop), rest = trimmed(all.substr(stop));
+    if (name == "bra" || name == "bra.uni") {
+      labels_.try_emplace(std::string(rest), false);
+      body_ += fmt::format("{}goto ap_l_{}; ", guard, rest);
+      return;
+    }
+    if (name == "ret" || name == "exit") throw unknown{std::string(name)};
+    body_ += fmt::format("{}{{ {}; }} ", guard, code_of(name, rest, *this));
+  }
+
+  const asm_statement& statement_;
+  std::string text_;
+  std::size_t at_ = 0;
+  int count_ = 0;
+  std::string registers_, body_;
+  std::map<std::string, bool> labels_;  // whether it stands somewhere
+  std::vector<std::map<std::string, std::string, std::less<>>> scopes_;
+};
+
+}  // namespace
+
+asm_translation translate_asm(const asm_statement& statement) { return writer(statement).run(); }
+
+}  // namespace antiphase::plain

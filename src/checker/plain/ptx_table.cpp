@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instructions of PTX that inline assembly may use under the checker, and what each becomes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "ptx.hpp"
+#include "ptx_instruction.hpp"
+
+namespace antiphase::plain {
+namespace {
+
+using text = std::string;
+using view = std::string_view;
+
+constexpr const char* here = "::antiphase::plain::place::current()";
+template <class... A> text call(view function, const A&... arguments) {
+  text all;
+  ((all += (all.empty() ? "" : ", ") + text(arguments)), ...);
+  return fmt::format("::antiphase::plain::ptx::{}({})", function, all);
+}
+
+std::vector<view> split(view s, char by) {  // at the outermost level of brackets
+  std::vector<view> all;
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= s.size(); ++i) {
+    if (i < s.size()) depth += (s[i] == '{' || s[i] == '[') - (s[i] == '}' || s[i] == ']');
+    if (i < s.size() && (s[i] != by || depth > 0)) continue;
+    view one = s.substr(start, i - start);
+    while (!one.empty() && std::isspace(static_cast<unsigned char>(one.front())) != 0) one.remove_prefix(1);
+    while (!one.empty() && std::isspace(static_cast<unsigned char>(one.back())) != 0) one.remove_suffix(1);
+    all.push_back(one);
+    start = i + 1;
+  }
+  return all;
+}
+
+class instruction {
+ public:
+  instruction(view name, view operands, const names& of) : name_(name), parts_(split(name, '.')), of_(of) {
+    if (!operands.empty()) operands_ = split(operands, ',');
+  }
+  [[noreturn]] void refuse() const { throw unknown{text(name_)}; }
+
+  // modifiers
+  bool take(view part) {
+    const auto at = std::find(parts_.begin(), parts_.end(), part);
+    if (at == parts_.end()) return false;
+    parts_.erase(at);
+    return true;
+  }
+  view take_one(std::initializer_list<view> of) {
+    for (const view p : of)
+      if (take(p)) return p;
+    return {};
+  }
+  void skip(std::initializer_list<view> all) {
+    for (const view p : all) take(p);
+  }
+  void skip_head(std::size_t count) { parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count)); }
+  // What caches are told. A policy is one more operand, which is not looked at.
+  void skip_cache_hints() {
+    if (take("L2::cache_hint")) operands_.pop_back();
+    std::erase_if(parts_, [](view p) { return p.starts_with("L1::") || p.starts_with("L2::"); });
+    skip({"ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt"});
+  }
+  text type() {  // the last modifier
+    if (parts_.empty()) refuse();
+    const text t = type_named(parts_.back());
+    parts_.pop_back();
+    return t;
+  }
+  text type_named(view name) const {
+    constexpr std::pair<view, view> all[] = {{"b8", "unsigned char"},   {"u8", "unsigned char"},   {"s8", "signed char"},
+                                             {"b16", "unsigned short"}, {"u16", "unsigned short"}, {"s16", "short"},
+                                             {"b32", "unsigned"},       {"u32", "unsigned"},       {"s32", "int"},
+                                             {"b64", "unsigned long"},  {"u64", "unsigned long"},  {"s64", "long"},
+                                             {"f32", "float"},          {"f64", "double"},         {"pred", "bool"}};
+    for (const auto& [ptx, cpp] : all)
+      if (ptx == name) return text(cpp);
+    refuse();
+  }
+  text scope(view otherwise = {}) {
+    const view s = take_one({"cta", "cluster", "gpu", "sys"});
+    const view named = s.empty() ? otherwise : s;
+    return fmt::format("::antiphase::scope::{}", named == "cta"       ? "block"
+                                                 : named == "cluster" ? "cluster"
+                                                 : named == "sys"     ? "system"
+                                                                      : "device");
+  }
+  text space() {
+    return take_one({"shared::cta", "shared::cluster", "shared"}).empty() ? (skip({"global", "global::cta"}), "generic") : "in_shared";
+  }
+  std::size_t parts() const { return parts_.size(); }
+  view first() const { return parts_.empty() ? view() : parts_.front(); }
+  bool done() const { return parts_.empty(); }
+
+  // operands
+  std::size_t count() const { return operands_.size(); }
+  view operand(std::size_t i) const {
+    if (i >= operands_.size()) refuse();
+    return operands_[i];
+  }
+  text value(view word) const { return of_.value_of(word); }
+  text value(std::size_t i) const { return value(operand(i)); }
+  text get(const text& type, std::size_t i) const {
+    const view word = operand(i);
+    if (word.starts_with("!")) return fmt::format("!::antiphase::plain::ptx::get<bool>({})", value(word.substr(1)));
+    return fmt::format("::antiphase::plain::ptx::get<{}>({})", type, value(word));
+  }
+  text put(std::size_t i, const text& what) const { return call("put", value(i), what); }
+  std::vector<text> list(std::size_t i) const {  // {a, b}, or one without braces
+    view word = operand(i);
+    if (word.starts_with("{")) word = word.substr(1, word.size() - 2);
+    std::vector<text> all;
+    for (const view one : split(word, ',')) all.push_back(value(one));
+    return all;
+  }
+  text gets(const text& type, std::size_t i) const {
+    text all;
+    for (const text& one : list(i)) all += fmt::format("{}::antiphase::plain::ptx::get<{}>({})", all.empty() ? "" : ", ", type, one);
+    return all;
+  }
+  // [a + 4]
+  text pointer(std::size_t i, const text& space) const {
+    view word = operand(i);
+    if (!word.starts_with("[") || !word.ends_with("]")) refuse();
+    const std::vector<view> sum = split(word.substr(1, word.size() - 2), '+');
+    text address = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", value(sum[0]));
+    for (std::size_t k = 1; k < sum.size(); ++k) address += fmt::format(" + {}", value(sum[k]));
+    return call(space, address);
+  }
+  text barrier(std::size_t i, const text& space) const { return fmt::format("static_cast<unsigned long*>({})", pointer(i, space)); }
+
+ private:
+  view name_;
+  std::vector<view> parts_, operands_;
+  const names& of_;
+};
+
+// memory ------------------------------------------------------------------------------------------------------------------------------
+text order_of(view word) {
+  return fmt::format("::antiphase::ordering::{}", word == "acquire"   ? "acquire"
+                                                  : word == "release" ? "release"
+                                                  : word == "acq_rel" ? "acquire_release"
+                                                                      : "relaxed");
+}
+int vector_of(instruction& i) {
+  const view v = i.take_one({"v2", "v4", "v8"});
+  return v.empty() ? 1 : v[1] - '0';
+}
+text load(instruction& i) {
+  const view how = i.take_one({"weak", "volatile", "relaxed", "acquire"});
+  const text reach = i.scope();
+  const text at = i.pointer(1, i.space());
+  i.skip_cache_hints();
+  const int n = vector_of(i);
+  const text type = i.type();
+  if (how == "relaxed" || how == "acquire") {
+    if (n > 1) i.refuse();
+    return i.put(0, call("atomic_load<" + type + ">", at, reach, order_of(how), here));
+  }
+  text code =
+      fmt::format("const auto ap_v = {}", call(fmt::format("{}<{}, {}>", how == "volatile" ? "load_volatile" : "load", type, n), at));
+  const auto to = i.list(0);
+  if (static_cast<int>(to.size()) != n) i.refuse();
+  for (int k = 0; k < n; ++k) code += "; " + call("put", to[static_cast<std::size_t>(k)], fmt::format("ap_v.x[{}]", k));
+  return code;
+}
+text store(instruction& i) {
+  const view how = i.take_one({"weak", "volatile", "relaxed", "release"});
+  const text reach = i.scope();
+  const text at = i.pointer(0, i.space());
+  i.skip_cache_hints();
+  const int n = vector_of(i);
+  const text type = i.type();
+  if (how == "relaxed" || how == "release") {
+    if (n > 1) i.refuse();
+    return call("atomic_store<" + type + ">", at, i.get(type, 1), reach, order_of(how), here);
+  }
+  if (static_cast<int>(i.list(1).size()) != n) i.refuse();
+  return call(fmt::format("{}<{}, {}>", how == "volatile" ? "store_volatile" : "store", type, n), at, "{" + i.gets(type, 1) + "}");
+}
+text update(instruction& i, bool has_result) {
+  const view how = i.take_one({"relaxed", "acquire", "release", "acq_rel"});
+  const text reach = i.scope("gpu");
+  const std::size_t first = has_result ? 1 : 0;
+  const text at = i.pointer(first, i.space());
+  i.skip_cache_hints();
+  const view what = i.take_one({"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"});
+  if (what.empty()) i.refuse();
+  const text type = i.type();
+  text code = what == "cas" ? call(fmt::format("atomic_cas<{}>", type), at, i.get(type, first + 1), i.get(type, first + 2), reach,
+                                   order_of(how), here)
+                            : call(fmt::format("atomic_{}<{}>", what, type), at, i.get(type, first + 1), reach, order_of(how), here);
+  return has_result ? i.put(0, code) : code;
+}
+text nothing(instruction& i) {
+  while (!i.done()) i.skip_head(1);
+  return "";
+}
+text new_policy(instruction& i) {
+  while (!i.done()) i.skip_head(1);
+  return i.put(0, "0ul");
+}
+
+// asynchronous copies -----------------------------------------------------------------------------------------------------------------
+text copy_async(instruction& i) {
+  i.skip_cache_hints();
+  const text to_space = i.space();
+  i.take("global");
+  const text bytes = i.get("int", 2);
+  return fmt::format("::antiphase::machine::copy_async({}, {}, {}, {}, {})", i.pointer(0, to_space), i.pointer(1, "generic"), bytes,
+                     i.count() > 3 ? i.get("int", 3) : bytes, here);
+}
+text commit_copies(instruction&) { return "::antiphase::machine::copy_async_commit()"; }
+text wait_copies(instruction& i) { return fmt::format("::antiphase::machine::copy_async_wait({}, {})", i.get("int", 0), here); }
+text wait_all_copies(instruction&) {
+  return fmt::format("::antiphase::machine::copy_async_commit(); ::antiphase::machine::copy_async_wait(0, {})", here);
+}
+text copies_arrive(instruction& i) {
+  const bool as_party = i.take("noinc");
+  const text word = i.barrier(0, i.space());
+  i.take("b64");
+  return fmt::format("::antiphase::machine::mbarrier_copies_arrive({}, ::antiphase::machine::copies_arrive::{}, {})", word,
+                     as_party ? "as_party" : "beside", here);
+}
+text bulk_copy(instruction& i) {
+  i.skip_cache_hints();
+  const text bytes = i.get("unsigned", 2);
+  if (i.take("bulk_group")) {
+    if (!i.take("global") || !i.take("shared::cta")) i.refuse();
+    return fmt::format("::antiphase::machine::bulk_store({}, {}, {}, {})", i.pointer(0, "generic"), i.pointer(1, "in_shared"), bytes, here);
+  }
+  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() || !i.take("global")) i.refuse();
+  return fmt::format("::antiphase::machine::bulk_load({}, {}, {}, {}, {})", i.pointer(0, "in_shared"), i.pointer(1, "generic"), bytes,
+                     i.barrier(3, "in_shared"), here);
+}
+text bulk_reduction(instruction& i) {
+  i.skip_cache_hints();
+  if (!i.take("bulk_group") || !i.take("global") || !i.take("shared::cta")) i.refuse();
+  const view what = i.take_one({"add", "min", "max", "and", "or", "xor"});
+  if (what.empty()) i.refuse();
+  return fmt::format(
+      "::antiphase::machine::bulk_reduce({}, {}, {}, ::antiphase::plain::ptx::step_of<{}>(::antiphase::bulk_update::{}{}), {})",
+      i.pointer(0, "generic"), i.pointer(1, "in_shared"), i.get("unsigned", 2), i.type(),
+      what == "and" || what == "or" || what == "xor" ? "bit_" : "", what, here);
+}
+text commit_bulk(instruction&) { return "::antiphase::machine::bulk_commit()"; }
+text wait_bulk(instruction& i) {
+  const bool read = i.take("read");
+  return fmt::format("::antiphase::machine::bulk_wait({}, ::antiphase::machine::bulk_done::{}, {})", i.get("int", 0),
+                     read ? "read" : "written", here);
+}
+
+// mbarriers ---------------------------------------------------------------------------------------------------------------------------
+text mbarrier(instruction& i, view what) {
+  i.skip({"release", "acquire", "relaxed", "cta", "cluster", "b64"});
+  const text space = i.space();
+  if (what == "init") return fmt::format("::antiphase::machine::mbarrier_init({}, {}, {})", i.barrier(0, space), i.get("int", 1), here);
+  if (what == "inval") return call("mbarrier_invalidate", i.barrier(0, space));
+  if (what == "expect_tx")
+    return fmt::format("::antiphase::machine::mbarrier_expect({}, {}, {})", i.barrier(0, space), i.get("int", 1), here);
+  if (what == "arrive") {
+    const text state = i.operand(0) == "_" ? "" : i.put(0, call("mbarrier_phase", i.barrier(1, space))) + "; ";
+    if (i.take("expect_tx"))
+      return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {})", i.barrier(1, space), i.get("int", 2), here);
+    return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {})", i.barrier(1, space),
+                               i.count() > 2 ? i.get("int", 2) : "1", here);
+  }
+  i.take("parity");  // what `arrive` brings is one too
+  return i.put(0, call(what == "try_wait" ? "mbarrier_try_wait" : "mbarrier_test_wait", i.barrier(1, space), i.get("unsigned", 2), here));
+}
+
+// fences and barriers -----------------------------------------------------------------------------------------------------------------
+text membar(instruction& i) {
+  const view level = i.take_one({"cta", "gl", "sys"});
+  return fmt::format("::antiphase::plain::fence(::antiphase::scope::{})", level == "cta" ? "block" : level == "sys" ? "system" : "device");
+}
+text fence(instruction& i) {
+  const view how = i.take_one({"sc", "acq_rel", "acquire", "release"});
+  const text reach = i.scope();
+  return fmt::format("::antiphase::plain::{}({})", how == "sc" ? "fence" : "fence_acquire_release", reach);
+}
+text proxy_fence(instruction& i) {
+  if (!i.take("async")) i.refuse();
+  const bool global = i.take("global"), shared = !i.take_one({"shared::cta", "shared::cluster", "shared::{cta,cluster}"}).empty();
+  return fmt::format("::antiphase::machine::proxy_fence(::antiphase::machine::proxy::{})", global ? "global" : shared ? "shared" : "both");
+}
+text barrier_fence(instruction& i) {
+  i.skip({"release", "cluster"});
+  return "::antiphase::machine::mbarrier_fence()";
+}
+text block_barrier(instruction& i, bool waits) {
+  i.skip({"cta", "aligned"});
+  if (i.take("warp")) i.refuse();
+  const text threads = i.count() > 1 ? i.get("int", 1) : "0";
+  return call(waits ? "barrier_sync" : "barrier_arrive", i.get("int", 0), threads, here);
+}
+text warp_sync(instruction& i) {
+  return fmt::format("::antiphase::machine::warp_exchange({}, nullptr, 0, {})", i.get("unsigned", 0), here);
+}
+
+// warps -------------------------------------------------------------------------------------------------------------------------------
+// d or d|p
+text put_both(const instruction& i, const text& what) {
+  const auto both = split(i.operand(0), '|');
+  text code = fmt::format("const auto ap_v = {}; {}", what, call("put", i.value(both[0]), "ap_v.value"));
+  if (both.size() > 1) code += "; " + call("put", i.value(both[1]), "ap_v.valid");
+  return code;
+}
+text shuffle(instruction& i) {
+  const view mode = i.take_one({"idx", "up", "down", "bfly"});
+  i.take("b32");
+  if (mode.empty() || i.count() < 5) i.refuse();
+  return put_both(i, call(fmt::format("shuffle_{}", mode), i.get("unsigned", 4), i.get("unsigned", 1), i.get("unsigned", 2),
+                          i.get("unsigned", 3), here));
+}
+text vote(instruction& i) {
+  const view how = i.take_one({"all", "any", "uni", "ballot"});
+  i.skip({"pred", "b32"});
+  if (how.empty()) i.refuse();
+  return i.put(0, call(fmt::format("vote_{}", how), i.get("unsigned", 2), i.get("bool", 1), here));
+}
+text match_any(instruction& i) {
+  const text type = i.type();
+  return i.put(0, fmt::format("__match_any_sync({}, {}, {})", i.get("unsigned", 2), i.get(type, 1), here));
+}
+text redux(instruction& i) {
+  const view how = i.take_one({"add", "min", "max", "and", "or", "xor"});
+  const text type = i.type();
+  if (how.empty() || (type != "unsigned" && type != "int")) i.refuse();
+  return i.put(0, fmt::format("__reduce_{}_sync({}, {}, {})", how, i.get("unsigned", 2), i.get(type, 1), here));
+}
+text elect(instruction& i) { return put_both(i, call("elect", i.get("unsigned", 1), here)); }
+text active_mask(instruction& i) {
+  i.take("b32");
+  return i.put(0, "__activemask()");
+}
+
+// Tensor Cores ------------------------------------------------------------------------------------------------------------------------
+text matrices(instruction& i, bool loads) {
+  i.skip({"aligned", "m8n8", "b16"});
+  const view count = i.take_one({"x1", "x2", "x4"});
+  const bool transposed = i.take("trans");
+  const text space = i.space();
+  const std::size_t of = loads ? 0 : 1;
+  const auto registers = i.list(of);
+  if (count.empty() || registers.size() != static_cast<std::size_t>(count[1] - '0')) i.refuse();
+  const text shape = fmt::format("<{}, {}>", registers.size(), transposed);
+  if (!loads) return call("store_matrices" + shape, i.pointer(0, space), "{" + i.gets("unsigned", 1) + "}", here);
+  text code = fmt::format("const auto ap_v = {}", call("load_matrices" + shape, i.pointer(1, space), here));
+  for (std::size_t k = 0; k < registers.size(); ++k) code += "; " + call("put", registers[k], fmt::format("ap_v.x[{}]", k));
+  return code;
+}
+text multiply(instruction& i) {
+  i.skip({"aligned", "row", "col"});
+  const view shape = i.take_one({"m16n8k4", "m16n8k8", "m16n8k16"});
+  if (shape.empty() || i.parts() != 4) i.refuse();
+  const bool half_sums = i.first() == "f16";
+  const view type = i.take_one({"bf16", "tf32", "f16"}), sum = half_sums ? "f16" : "f32";
+  if (type.empty() || !i.take(type) || !i.take(sum) || !i.take(sum) || (half_sums && type != "f16")) i.refuse();
+  const view k = shape.substr(6);
+  const bool wide = type == "tf32";
+  if (k == "4" && !wide) i.refuse();
+  if (k == "16" && wide) i.refuse();
+  const int a = wide ? (k == "4" ? 2 : 4) : (k == "8" ? 2 : 4), sums = half_sums ? 2 : 4;
+  const auto to = i.list(0);
+  if (static_cast<int>(to.size()) != sums || static_cast<int>(i.list(1).size()) != a || static_cast<int>(i.list(2).size()) != a / 2 ||
+      static_cast<int>(i.list(3).size()) != sums)
+    i.refuse();
+  text code =
+      fmt::format("const auto ap_v = {}", call(fmt::format("multiply<::antiphase::plain::ptx::number::{}, {}, {}>", type, k, half_sums),
+                                               "{" + i.gets("unsigned", 1) + "}", "{" + i.gets("unsigned", 2) + "}",
+                                               "{" + i.gets(half_sums ? "unsigned" : "float", 3) + "}", here));
+  for (std::size_t n = 0; n < to.size(); ++n) code += "; " + call("put", to[n], fmt::format("ap_v.x[{}]", n));
+  return code;
+}
+
+// arithmetic --------------------------------------------------------------------------------------------------------------------------
+void skip_rounding(instruction& i) { i.skip({"rn", "rz", "rm", "rp", "ftz", "approx", "full"}); }
+text arithmetic(instruction& i, view function, std::size_t operands) {
+  skip_rounding(i);
+  const view part = i.take_one({"lo", "hi", "wide"});
+  const text type = i.type();
+  text all;
+  for (std::size_t k = 1; k <= operands; ++k)
+    all += (all.empty() ? "" : ", ") + i.get(part == "wide" && k == 3 ? fmt::format("::antiphase::plain::ptx::twice<{}>", type) : type, k);
+  return i.put(0, call(fmt::format("{}{}{}<{}>", function, part.empty() || part == "lo" ? "" : "_", part == "lo" ? "" : part, type), all));
+}
+text shift(instruction& i, view function) {
+  const text type = i.type();
+  return i.put(0, call(fmt::format("{}<{}>", function, type), i.get(type, 1), i.get("unsigned", 2)));
+}
+text move(instruction& i) {
+  const text type = i.type();
+  const view to = i.operand(0), from = i.operand(1);
+  if (to.starts_with("{")) {
+    const auto parts = i.list(0);
+    text code = fmt::format("const auto ap_v = {}", call(fmt::format("unpacked<{}, {}>", parts.size(), type), i.get(type, 1)));
+    for (std::size_t k = 0; k < parts.size(); ++k) code += "; " + call("put", parts[k], fmt::format("ap_v.x[{}]", k));
+    return code;
+  }
+  if (from.starts_with("{")) {
+    text all;
+    for (const text& part : i.list(1)) all += (all.empty() ? "" : ", ") + part;
+    return i.put(0, call("packed<" + type + ">", all));
+  }
+  return i.put(0, i.get(type, 1));
+}
+text to_space(instruction& i) {
+  const bool to = i.take("to");
+  const text space = i.space();
+  i.skip({"u64", "u32"});
+  if (space == "generic") return i.put(0, i.get("unsigned long", 1));
+  return i.put(0, call(to ? "to_shared" : "from_shared", i.get("unsigned long", 1)));
+}
+text convert(instruction& i) {
+  const view rounding = i.take_one({"rni", "rzi", "rmi", "rpi"});
+  skip_rounding(i);
+  for (const view pair : {"f16x2", "bf16x2"})
+    if (i.take(pair)) {
+      if (!i.take("f32")) i.refuse();
+      return i.put(0, call(pair == "f16x2" ? "halves" : "bfloats", i.get("float", 1), i.get("float", 2)));
+    }
+  for (const view half : {"f16", "bf16"}) {
+    const text name = half == "f16" ? "half" : "bfloat";
+    const bool narrows = i.first() == half;
+    if (!i.take(half)) continue;
+    if (!i.take("f32")) i.refuse();
+    return i.put(0, narrows ? call("to_" + name, i.get("float", 1)) : call("from_" + name, i.get("unsigned short", 1)));
+  }
+  const text from = i.type(), to = i.type();
+  return i.put(0,
+               call(fmt::format("converted<{}, {}>", to, from), i.get(from, 1), fmt::format("'{}'", rounding.empty() ? 'z' : rounding[1])));
+}
+text compare(instruction& i) {
+  const view how = i.take_one({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"});
+  i.take("ftz");
+  const view with = i.take_one({"and", "or", "xor"});
+  const text type = i.type();
+  const view sign = how == "eq"                  ? "=="
+                    : how == "ne"                ? "!="
+                    : how == "lt" || how == "lo" ? "<"
+                    : how == "le" || how == "ls" ? "<="
+                    : how == "gt" || how == "hi" ? ">"
+                    : how.empty()                ? ""
+                                                 : ">=";
+  if (sign.empty()) i.refuse();
+  text result = fmt::format("({} {} {})", i.get(type, 1), sign, i.get(type, 2));
+  if (!with.empty()) result = fmt::format("({} {} {})", result, with == "and" ? "&&" : with == "or" ? "||" : "!=", i.get("bool", 3));
+  const auto both = split(i.operand(0), '|');
+  if (both.size() > 1 && !with.empty()) i.refuse();
+  text code = fmt::format("const bool ap_v = {}; {}", result, call("put", i.value(both[0]), "ap_v"));
+  if (both.size() > 1) code += "; " + call("put", i.value(both[1]), "!ap_v");
+  return code;
+}
+text select(instruction& i) {
+  const text type = i.type();
+  return i.put(0, fmt::format("({} ? {} : {})", i.get("bool", 3), i.get(type, 1), i.get(type, 2)));
+}
+text logic3(instruction& i) {
+  i.take("b32");
+  return i.put(0, call("lop3", i.get("unsigned", 1), i.get("unsigned", 2), i.get("unsigned", 3), i.get("unsigned", 4)));
+}
+
+// The table ---------------------------------------------------------------------------------------------------------------------------
+struct row {
+  const char* head;  // the first words of the instruction; the longest that fits counts
+  text (*code)(instruction&);
+};
+struct group {
+  supported how;
+  const char* about;
+  std::vector<row> rows;
+};
+#define AP_ROW(code) [](instruction& i) -> text { return code; }
+const std::vector<group>& table() {
+  using enum supported;
+  static const std::vector<group> all{
+      {yes,
+       "weak, volatile, relaxed, acquire and release, in global, shared and generic memory, vectors too; hints for caches are passed over",
+       {{"ld", load}, {"st", store}}},
+      {yes, "of every order and scope; integers, f32, f64", {{"atom", AP_ROW(update(i, true))}, {"red", AP_ROW(update(i, false))}}},
+      {yes,
+       "do nothing here",
+       {{"prefetch", nothing},
+        {"prefetchu", nothing},
+        {"discard", nothing},
+        {"applypriority", nothing},
+        {"createpolicy", new_policy},
+        {"cp.async.bulk.prefetch", nothing},
+        {"setmaxnreg", nothing},
+        {"griddepcontrol", nothing},
+        {"pmevent", nothing},
+        {"brkpt", nothing}}},
+      {yes,
+       "with sizes of the source",
+       {{"cp.async", copy_async},
+        {"cp.async.commit_group", commit_copies},
+        {"cp.async.wait_group", wait_copies},
+        {"cp.async.wait_all", wait_all_copies},
+        {"cp.async.mbarrier.arrive", copies_arrive}}},
+      {partly,
+       "between global memory and the block's own shared memory, in rows; not of tensors (cp.async.bulk.tensor), as nothing makes their "
+       "maps",
+       {{"cp.async.bulk", bulk_copy},
+        {"cp.reduce.async.bulk", bulk_reduction},
+        {"cp.async.bulk.commit_group", commit_bulk},
+        {"cp.async.bulk.wait_group", wait_bulk}}},
+      {partly,
+       "in the block's own shared memory",
+       {{"mbarrier.init", AP_ROW(mbarrier(i, "init"))},
+        {"mbarrier.inval", AP_ROW(mbarrier(i, "inval"))},
+        {"mbarrier.arrive", AP_ROW(mbarrier(i, "arrive"))},
+        {"mbarrier.expect_tx", AP_ROW(mbarrier(i, "expect_tx"))},
+        {"mbarrier.try_wait", AP_ROW(mbarrier(i, "try_wait"))},
+        {"mbarrier.test_wait", AP_ROW(mbarrier(i, "test_wait"))}}},
+      {yes,
+       "",
+       {{"membar", membar},
+        {"fence", fence},
+        {"fence.proxy", proxy_fence},
+        {"fence.mbarrier_init", barrier_fence},
+        {"bar.sync", AP_ROW(block_barrier(i, true))},
+        {"bar.arrive", AP_ROW(block_barrier(i, false))},
+        {"barrier.sync", AP_ROW(block_barrier(i, true))},
+        {"barrier.arrive", AP_ROW(block_barrier(i, false))},
+        {"bar.cta.sync", AP_ROW(block_barrier(i, true))},
+        {"barrier.cta.sync", AP_ROW(block_barrier(i, true))},
+        {"bar.warp.sync", warp_sync}}},
+      {yes,
+       "",
+       {{"shfl.sync", shuffle},
+        {"vote.sync", vote},
+        {"match.any.sync", match_any},
+        {"redux.sync", redux},
+        {"elect.sync", elect},
+        {"activemask", active_mask}}},
+      {yes, "of 1, 2 or 4 matrices", {{"ldmatrix.sync", AP_ROW(matrices(i, true))}, {"stmatrix.sync", AP_ROW(matrices(i, false))}}},
+      {partly,
+       "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, with sums in f32 (f16: in f16 too); added up in float",
+       {{"mma.sync", multiply}}},
+      {partly,
+       "of integers, f32 and f64 (cvt: of f16 and bf16 too); approximations are as exact as the others",
+       {{"mov", move},
+        {"cvt", convert},
+        {"cvta", to_space},
+        {"setp", compare},
+        {"selp", select},
+        {"add", AP_ROW(arithmetic(i, "add", 2))},
+        {"sub", AP_ROW(arithmetic(i, "sub", 2))},
+        {"mul", AP_ROW(arithmetic(i, "mul", 2))},
+        {"mad", AP_ROW(arithmetic(i, "mad", 3))},
+        {"fma", AP_ROW(arithmetic(i, "fma", 3))},
+        {"div", AP_ROW(arithmetic(i, "div", 2))},
+        {"rem", AP_ROW(arithmetic(i, "rem", 2))},
+        {"min", AP_ROW(arithmetic(i, "min", 2))},
+        {"max", AP_ROW(arithmetic(i, "max", 2))},
+        {"abs", AP_ROW(arithmetic(i, "abs", 1))},
+        {"neg", AP_ROW(arithmetic(i, "neg", 1))},
+        {"and", AP_ROW(arithmetic(i, "bit_and", 2))},
+        {"or", AP_ROW(arithmetic(i, "bit_or", 2))},
+        {"xor", AP_ROW(arithmetic(i, "bit_xor", 2))},
+        {"not", AP_ROW(arithmetic(i, "bit_not", 1))},
+        {"shl", AP_ROW(shift(i, "shl"))},
+        {"shr", AP_ROW(shift(i, "shr"))},
+        {"popc", AP_ROW(arithmetic(i, "popc", 1))},
+        {"clz", AP_ROW(arithmetic(i, "clz", 1))},
+        {"brev", AP_ROW(arithmetic(i, "brev", 1))},
+        {"lop3", logic3},
+        {"rcp", AP_ROW(arithmetic(i, "rcp", 1))},
+        {"sqrt", AP_ROW(arithmetic(i, "sqrt", 1))},
+        {"rsqrt", AP_ROW(arithmetic(i, "rsqrt", 1))},
+        {"ex2", AP_ROW(arithmetic(i, "ex2", 1))},
+        {"lg2", AP_ROW(arithmetic(i, "lg2", 1))},
+        {"tanh", AP_ROW(arithmetic(i, "tanh", 1))}}},
+      {yes,
+       "",
+       {{"trap", AP_ROW((void(i), fmt::format("::antiphase::machine::trap(\"trap\", {})", here)))},
+        {"nanosleep", AP_ROW((i.take("u32"), fmt::format("::antiphase::machine::yield({})", here)))}}},
+      {no,
+       "kernels against antiphase/device, which has products of warpgroups, clusters and copies of tensors; nor is the rest of PTX known",
+       {{"wgmma", nullptr}, {"tcgen05", nullptr}, {"cp.async.bulk.tensor", nullptr}, {"mapa", nullptr}, {"barrier.cluster", nullptr}}}};
+  return all;
+}
+#undef AP_ROW
+
+}  // namespace
+
+std::string special_register(std::string_view name) {
+  constexpr const char* all[] = {"laneid",      "warpid",      "nwarpid",     "smid",        "nsmid",           "gridid",
+                                 "clock",       "clock_hi",    "clock64",     "globaltimer", "globaltimer_lo",  "tid.x",
+                                 "tid.y",       "tid.z",       "ntid.x",      "ntid.y",      "ntid.z",          "ctaid.x",
+                                 "ctaid.y",     "ctaid.z",     "nctaid.x",    "nctaid.y",    "nctaid.z",        "lanemask_eq",
+                                 "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "cluster_ctarank", "cluster_nctarank"};
+  if (!name.starts_with("%")) return {};
+  for (const char* one : all)
+    if (name.substr(1) == one) {
+      text function = one;
+      std::replace(function.begin(), function.end(), '.', '_');
+      return fmt::format("::antiphase::plain::ptx::special_{}()", function);
+    }
+  return {};
+}
+
+std::string code_of(std::string_view name, std::string_view operands, const names& of) {
+  const row* best = nullptr;
+  std::size_t length = 0;
+  for (const group& g : table())
+    for (const row& r : g.rows) {
+      const view head = r.head;
+      const bool fits = name.starts_with(head) && (name.size() == head.size() || name[head.size()] == '.');
+      if (fits && head.size() >= length) {
+        best = &r;
+        length = head.size();
+      }
+    }
+  instruction i(name, operands, of);
+  if (best == nullptr || best->code == nullptr) i.refuse();
+  i.skip_head(split(best->head, '.').size());
+  const text code = best->code(i);
+  if (!i.done()) i.refuse();
+  return code;
+}
+
+std::vector<dialect_entry> ptx_dialect() {
+  static const std::vector<text> heads = [] {
+    std::vector<text> all;
+    for (const group& g : table()) {
+      text& names = all.emplace_back();
+      for (const row& r : g.rows) names += (names.empty() ? "" : " ") + text(r.head);
+    }
+    return all;
+  }();
+  std::vector<dialect_entry> all;
+  for (std::size_t g = 0; g < heads.size(); ++g) all.push_back({table()[g].how, heads[g], table()[g].about});
+  return all;
+}
+
+}  // namespace antiphase::plain
