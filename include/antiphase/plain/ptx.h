@@ -8,47 +8,48 @@ namespace antiphase::plain {
 [[gnu::const]] unsigned char* shared_base() noexcept;  // of the running block's shared memory, where its 32-bit addresses count from
 }
 
+// Names are longer than usual: programs define N, M and K as macros.
 namespace antiphase::plain::ptx {
 
 // operands -----------------------------------------------------------------------------------------------------------------------------
 // A register is bits. What a C++ operand of another type of the same size holds is taken as it is; other sizes are cut off or filled with
 // zeros, as a wider register would be.
-template <class T, class X> AP_VERB T get(const X& x) {
-  if constexpr (std::is_same_v<X, T>)
+template <class T, class Held> AP_VERB T get(const Held& x) {
+  if constexpr (std::is_same_v<Held, T>)
     return x;
   else if constexpr (std::is_same_v<T, bool>)
     return x != 0;
-  else if constexpr (std::is_pointer_v<X>)
+  else if constexpr (std::is_pointer_v<Held>)
     return get<T>(reinterpret_cast<unsigned long>(x));
-  else if constexpr (std::is_enum_v<X>)
-    return get<T>(static_cast<std::underlying_type_t<X>>(x));
-  else if constexpr (sizeof(X) == sizeof(T))
+  else if constexpr (std::is_enum_v<Held>)
+    return get<T>(static_cast<std::underlying_type_t<Held>>(x));
+  else if constexpr (sizeof(Held) == sizeof(T))
     return std::bit_cast<T>(x);
-  else if constexpr (std::is_same_v<X, bool>)
+  else if constexpr (std::is_same_v<Held, bool>)
     return get<T>(static_cast<unsigned>(x));
-  else if constexpr (std::is_integral_v<X> && std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::make_unsigned_t<X>>(x));
-  else if constexpr (std::is_arithmetic_v<X> && std::is_arithmetic_v<T>)
+  else if constexpr (std::is_integral_v<Held> && std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::make_unsigned_t<Held>>(x));
+  else if constexpr (std::is_arithmetic_v<Held> && std::is_arithmetic_v<T>)
     return static_cast<T>(x);
   else
-    return get<T>(std::bit_cast<word_of<X>>(x));
+    return get<T>(std::bit_cast<word_of<Held>>(x));
 }
 struct {
 } constexpr nowhere;  // _
-template <class X, class V> AP_VERB void put(X&& to, V v) {
-  using type = std::remove_cvref_t<X>;
+template <class Held, class Value> AP_VERB void put(Held&& to, Value v) {
+  using type = std::remove_cvref_t<Held>;
   if constexpr (std::is_same_v<type, std::remove_cv_t<decltype(nowhere)>>)
     return;
   else if constexpr (std::is_pointer_v<type>)
     to = reinterpret_cast<type>(static_cast<unsigned long>(v));
-  else if constexpr (std::is_same_v<type, V> || (std::is_integral_v<type> && std::is_integral_v<V>))
+  else if constexpr (std::is_same_v<type, Value> || (std::is_integral_v<type> && std::is_integral_v<Value>))
     to = static_cast<type>(v);
-  else if constexpr (sizeof(type) == sizeof(V))
+  else if constexpr (sizeof(type) == sizeof(Value))
     to = std::bit_cast<type>(v);
   else
     to = static_cast<type>(v);
 }
-template <class T, int N> struct several { T x[N]; };
+template <class T, int Count> struct several { T x[Count]; };
 struct with_predicate {
   unsigned value;
   bool valid;
@@ -60,16 +61,16 @@ AP_VERB void* in_shared(unsigned long address) { return shared_base() + static_c
 AP_VERB unsigned long to_shared(unsigned long address) { return address - reinterpret_cast<unsigned long>(shared_base()); }
 AP_VERB unsigned long from_shared(unsigned long address) { return reinterpret_cast<unsigned long>(in_shared(address)); }
 
-template <class T, int N> struct alignas(sizeof(T) * N) pack { T x[N]; };
-template <class T, int N> AP_VERB pack<T, N> load(const void* p) { return *static_cast<const pack<T, N>*>(p); }
-template <class T, int N> AP_VERB pack<T, N> load_volatile(const void* p) {
-  pack<T, N> all;
-  for (int i = 0; i < N; ++i) all.x[i] = static_cast<const volatile T*>(p)[i];
+template <class T, int Count> struct alignas(sizeof(T) * Count) pack { T x[Count]; };
+template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) { return *static_cast<const pack<T, Count>*>(p); }
+template <class T, int Count> AP_VERB pack<T, Count> load_volatile(const void* p) {
+  pack<T, Count> all;
+  for (int i = 0; i < Count; ++i) all.x[i] = static_cast<const volatile T*>(p)[i];
   return all;
 }
-template <class T, int N> AP_VERB void store(void* p, const pack<T, N>& v) { *static_cast<pack<T, N>*>(p) = v; }
-template <class T, int N> AP_VERB void store_volatile(void* p, const pack<T, N>& v) {
-  for (int i = 0; i < N; ++i) static_cast<volatile T*>(p)[i] = v.x[i];
+template <class T, int Count> AP_VERB void store(void* p, const pack<T, Count>& v) { *static_cast<pack<T, Count>*>(p) = v; }
+template <class T, int Count> AP_VERB void store_volatile(void* p, const pack<T, Count>& v) {
+  for (int i = 0; i < Count; ++i) static_cast<volatile T*>(p)[i] = v.x[i];
 }
 template <class T> AP_VERB T atomic_load(void* p, scope reach, ordering how, place where) {
   return updated(
@@ -167,12 +168,12 @@ AP_VERB with_predicate elect(unsigned mask, place where) {
 // Tensor Cores -------------------------------------------------------------------------------------------------------------------------
 constexpr unsigned all_lanes = ~0u;
 // Lane 8 m + r tells where row r of matrix m lies; a lane gets elements 2 (lane % 4) and the next of row lane / 4, or of column lane / 4.
-template <int N, bool Transposed> AP_VERB several<unsigned, N> load_matrices(const void* row, place where) {
+template <int Count, bool Transposed> AP_VERB several<unsigned, Count> load_matrices(const void* row, place where) {
   pack<unsigned, 4> mine{};
-  if (lane() < 8 * N) mine = load<unsigned, 4>(row);
+  if (lane() < 8 * Count) mine = load<unsigned, 4>(row);
   const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
-  several<unsigned, N> all{};
-  for (int m = 0; m < N; ++m)
+  several<unsigned, Count> all{};
+  for (int m = 0; m < Count; ++m)
     for (int half = 0; half < 2; ++half) {
       const int r = lane() / 4, c = lane() % 4 * 2 + half;
       unsigned short element;
@@ -181,9 +182,9 @@ template <int N, bool Transposed> AP_VERB several<unsigned, N> load_matrices(con
     }
   return all;
 }
-template <int N, bool Transposed> AP_VERB void store_matrices(void* row, const several<unsigned, N>& all, place where) {
+template <int Count, bool Transposed> AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, place where) {
   pack<unsigned, 4> mine{};
-  for (int m = 0; m < N; ++m) {
+  for (int m = 0; m < Count; ++m) {
     const machine::exchange_slot* brought = machine::warp_exchange(all_lanes, &all.x[m], sizeof all.x[m], where);
     if (lane() / 8 != m) continue;
     for (int i = 0; i < 8; ++i) {  // of the lane's row
@@ -191,10 +192,10 @@ template <int N, bool Transposed> AP_VERB void store_matrices(void* row, const s
       std::memcpy(reinterpret_cast<char*>(&mine) + 2 * i, brought[4 * r + c / 2].bytes + c % 2 * 2, 2);
     }
   }
-  if (lane() < 8 * N) store<unsigned, 4>(row, mine);
+  if (lane() < 8 * Count) store<unsigned, 4>(row, mine);
 }
 
-// D = A B + C for 16 rows, 8 columns and K products each, by the lanes of a warp; the products are added up in float, the first first.
+// D = A B + C for 16 rows, 8 columns and Depth products each, by the lanes of a warp; the products are added up in float, the first first.
 enum class number { f16, bf16, tf32 };
 template <number Of> AP_VERB float element(const unsigned* registers, int i) {
   if constexpr (Of == number::tf32) {
@@ -204,8 +205,9 @@ template <number Of> AP_VERB float element(const unsigned* registers, int i) {
     return Of == number::f16 ? from_half(bits) : from_bfloat(bits);
   }
 }
-template <number Of, int K, bool HalfSums> AP_VERB several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4> multiply(
-    const several<unsigned, Of == number::tf32 ? K / 2 : K / 4>& a, const several<unsigned, Of == number::tf32 ? K / 4 : K / 8>& b,
+template <number Of, int Depth, bool HalfSums> AP_VERB several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4> multiply(
+    const several<unsigned, Of == number::tf32 ? Depth / 2 : Depth / 4>& a,
+    const several<unsigned, Of == number::tf32 ? Depth / 4 : Depth / 8>& b,
     const several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4>& c, place where) {
   constexpr int per_register = Of == number::tf32 ? 1 : 2,
                 wide = 4 * per_register;  // columns of A that the lanes of a row hold in one register
@@ -219,7 +221,7 @@ template <number Of, int K, bool HalfSums> AP_VERB several<std::conditional_t<Ha
     else
       sum[i] = c.x[i];
     const int row = lane() / 4 + i / 2 * 8, column = lane() % 4 * 2 + i % 2;
-    for (int k = 0; k < K; ++k) {
+    for (int k = 0; k < Depth; ++k) {
       const int part = k % wide / per_register, inner = k % per_register, block = k / wide;
       const auto* left = reinterpret_cast<const unsigned*>(of_a[row % 8 * 4 + part].bytes);
       const auto* right = reinterpret_cast<const unsigned*>(of_b[column * 4 + part].bytes);
@@ -323,19 +325,19 @@ using plain::to_half;
 AP_VERB unsigned halves(float upper, float lower) { return static_cast<unsigned>(to_half(upper)) << 16 | to_half(lower); }
 AP_VERB unsigned bfloats(float upper, float lower) { return static_cast<unsigned>(to_bfloat(upper)) << 16 | to_bfloat(lower); }
 
-template <class T, class... X> AP_VERB T packed(const X&... x) {
-  constexpr unsigned bits = 8 * sizeof(T) / sizeof...(X);
+template <class T, class... Held> AP_VERB T packed(const Held&... x) {
+  constexpr unsigned bits = 8 * sizeof(T) / sizeof...(Held);
   using part = std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
   T all = 0;
   unsigned at = 0;
   ((all |= static_cast<T>(static_cast<T>(get<part>(x)) << at), at += bits), ...);
   return all;
 }
-template <int N, class T> AP_VERB auto unpacked(T value) {
-  constexpr unsigned bits = 8 * sizeof(T) / N;
+template <int Count, class T> AP_VERB auto unpacked(T value) {
+  constexpr unsigned bits = 8 * sizeof(T) / Count;
   using part = std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
-  several<part, N> all;
-  for (unsigned i = 0; i < N; ++i) all.x[i] = static_cast<part>(value >> i * bits);
+  several<part, Count> all;
+  for (unsigned i = 0; i < Count; ++i) all.x[i] = static_cast<part>(value >> i * bits);
   return all;
 }
 
