@@ -7,7 +7,8 @@
                                                        build/ci --target mutants_on_gpu)
     who_finds_what.py gpu PROGRAM OUTPUT               on a machine with a GPU, also from the folder collected; OUTPUT: a JSON file
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
-    who_finds_what.py table [--check]                  the table in docs/who_finds_what.md, from the two files in tests/checker/mutants/results
+    who_finds_what.py table [--check]                  the tables in docs/who_finds_what.md, from the two files in tests/checker/mutants/results, the
+                                                       programs of tests/checker/plain and the outcome of tests/checker/corpus
 
 A whole round: `checker`; then `collect`, on the machine with the GPU `FOLDER/who_finds_what.py gpu FOLDER/mutants_on_gpu gpu.json`, and the
 file to tests/checker/mutants/results; then `table`. Every run of a mutant has its own process and LIMIT seconds (10), after which the process group
@@ -32,7 +33,9 @@ SCHEMA = 1
 TOOLS = ("racecheck", "synccheck", "memcheck")
 FOUND = 9  # compute-sanitizer's exit status when it has found something
 RESULTS, DOCUMENT = "tests/checker/mutants/results", "docs/who_finds_what.md"
-BEGIN, END = "<!-- mutants:begin -->", "<!-- mutants:end -->"
+PROGRAMS, CORPUS = "tests/checker/plain/programs", "tests/checker/corpus/outcome.json"
+BLOCKS = ("mutants", "programs", "corpus")
+MARK = re.compile(r"// FOUND( SOMEWHERE)?: (.*)$", re.MULTILINE)
 
 
 class Failure(Exception):
@@ -244,18 +247,53 @@ def block(found, on_gpu):
     return "\n\n".join(parts)
 
 
+def block_of_programs(folder):
+    """A row for each program in plain CUDA: what is broken, and what is found, as its marks say and its test sees."""
+    rows = [["program", "what is right and what is broken", "the checker finds"], ["---"] * 3]
+    for program in sorted(folder.glob("*.cu")):
+        text = program.read_text()
+        about = []
+        for line in text.splitlines()[1:]:
+            if not line.startswith("// ") or line.startswith("// FOUND"):
+                break
+            about.append(line[3:])
+        found = [mark.group(2) + ("" if mark.group(1) else f" (line {text.count(chr(10), 0, mark.start()) + 1})") for mark in MARK.finditer(text)]
+        if not about or not found:
+            raise Failure(f"{program.name}: expected a comment that says what is broken, and a mark // FOUND")
+        rows.append([f"[`{program.stem}`](../{PROGRAMS}/{program.name})", " ".join(about), "; ".join(found)])
+    return f"{len(rows) - 2} programs, each right and broken.\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def block_of_corpus(outcome):
+    """How many public programs each kind of finding was made in."""
+    kinds = {}
+    for record in outcome.values():
+        for kind in {finding.split(" at ")[0] for finding in record.get("findings", [])}:
+            kinds[kind] = kinds.get(kind, 0) + 1
+    rows = [["finding", "public programs"], ["---", "--:"], *([kind, str(n)] for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0])))]
+    return f"Of {len(outcome)} public programs:\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def with_block(text, name, made):
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise Failure(f"{DOCUMENT}: expected one line {begin} and below it one line {end}")
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{made}\n{end}{rest.split(end)[1]}"
+
+
 def table(options):
     folder, document = options.root / RESULTS, options.root / DOCUMENT
     on_gpu = folder / "gpu.json"
-    made = block(read(folder / "checker.json"), read(on_gpu) if on_gpu.exists() else None)
-    text = document.read_text() if document.exists() else f"# Checking\n\n{BEGIN}\n{END}\n"
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise Failure(f"{DOCUMENT}: expected one line {BEGIN} and below it one line {END}")
-    before, rest = text.split(BEGIN)
-    new = f"{before}{BEGIN}\n{made}\n{END}{rest.split(END)[1]}"
+    made = (block(read(folder / "checker.json"), read(on_gpu) if on_gpu.exists() else None), block_of_programs(options.root / PROGRAMS),
+            block_of_corpus(json.loads((options.root / CORPUS).read_text())))
+    old = document.read_text()
+    new = old
+    for name, one in zip(BLOCKS, made):
+        new = with_block(new, name, one)
     if options.check:
-        if not document.exists() or document.read_text() != new:
-            raise Failure(f"{DOCUMENT} does not agree with {RESULTS}: run who_finds_what.py table")
+        if old != new:
+            raise Failure(f"{DOCUMENT} does not agree with {RESULTS}, {PROGRAMS} and {CORPUS}: run who_finds_what.py table")
         return
     document.write_text(new)
 

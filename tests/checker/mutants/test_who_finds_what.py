@@ -53,6 +53,15 @@ class WhoFindsWhat(unittest.TestCase):
         self.program = self.executable("mutants_on_gpu", PROGRAM)
         self.executable("bin/compute-sanitizer", SANITIZER)
         self.executable("bin/nvidia-smi", SMI)
+        program = self.root / "tests/checker/plain/programs/sum.cu"
+        program.parent.mkdir(parents=True)
+        program.write_text("// SPDX\n// A sum; broken:\n// no barrier.\n// FOUND SOMEWHERE: wrong result\nx = y;  // FOUND: race or deadlock\n")
+        corpus = self.root / "tests/checker/corpus/outcome.json"
+        corpus.parent.mkdir(parents=True)
+        corpus.write_text(json.dumps({"a.cu": {"findings": ["race at a.cu:1", "race at a.cu:2", "deadlock"]}, "b.cu": {"findings": ["race at b.cu:3"]}, "c.cu": {}}))
+        document = self.root / "docs/who_finds_what.md"
+        document.parent.mkdir()
+        document.write_text("".join(f"<!-- {name}:begin -->\n<!-- {name}:end -->\n" for name in ("mutants", "programs", "corpus")))
 
     def executable(self, name, text):
         path = self.root / name
@@ -159,6 +168,15 @@ class WhoFindsWhat(unittest.TestCase):
         self.assertTrue(self.document().startswith("Before.\n") and self.document().endswith("After.\n"))
         path.write_text("no markers\n")
         self.assertIn("expected one line", self.run_script("table", code=1))
+
+    def test_programs_and_public_ones_stand_in_tables_too(self):
+        self.make_table()
+        self.assertIn("1 programs, each right and broken.", self.document())
+        self.assertIn("| [`sum`](../tests/checker/plain/programs/sum.cu) | A sum; broken: no barrier. | wrong result; race or deadlock (line 5) |\n", self.document())
+        self.assertIn("Of 3 public programs:\n\n| finding | public programs |\n| --- | --: |\n| race | 2 |\n| deadlock | 1 |\n", self.document())
+        program = self.root / "tests/checker/plain/programs/other.cu"
+        program.write_text("// SPDX\n// A sum without a mark.\nint x;\n")
+        self.assertIn("other.cu: expected a comment that says what is broken, and a mark", self.run_script("table", code=1))
 
     def test_a_result_of_another_schema_is_refused(self):
         self.make_table()

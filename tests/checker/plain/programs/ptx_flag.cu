@@ -19,8 +19,7 @@ __global__ void hand_on(int* data, int* flag) {
   asm volatile("ld.global.ca.L1::no_allocate.s32 %0, [%1 + 0];" : "=r"(mine) : "l"(data + blockIdx.x * 32 + 31 - t));  // FOUND: race
   asm volatile("st.global.wt.b32 [%0], %1;" ::"l"(data + next * 32 + t), "r"(mine + 1) : "memory");
   asm volatile("bar.sync 0;" ::: "memory");
-  if (t == 0)
-    asm volatile("{ .reg .pred p; setp.eq.s32 p, %2, 0; @p red.release.gpu.global.add.s32 [%0], %1; }\n" : : "l"(flag), "r"(1), "r"(t));
+  asm volatile("{ .reg .pred p; setp.eq.s32 p, %2, 0; @p red.release.gpu.global.add.s32 [%0], %1; }\n" : : "l"(flag), "r"(1), "r"(t));
 }
 
 int main() {
