@@ -150,6 +150,9 @@ TEST(inline_ptx, becomes_calls) {
             "auto&& ap_o0 = (x); const auto ap_o1 = (y + 1); { " + to_ptx + "put(ap_o0, " + to_ptx + "popc<unsigned>(" + to_ptx +
                 "get<unsigned>(ap_o1))); } ");
   EXPECT_EQ(of_asm(R"(asm volatile("" ::: "memory");)"), "");
+  EXPECT_THAT(of_asm(R"(asm("bar.sync 1, 64;");)"),
+              HasSubstr(to_ptx + "barrier_sync(" + to_ptx + "get<int>((1)), " + to_ptx + "get<int>((64)), "));
+  EXPECT_THAT(of_asm(R"(asm("barrier.arrive 2, 64;");)"), HasSubstr(to_ptx + "barrier_arrive("));
   EXPECT_THAT(of_asm(R"(__asm__ __volatile__("st.global.u8 [%0+-4], 0x1F;" :: "l"(p));)"),
               AllOf(HasSubstr("get<unsigned long>(ap_o0) + (-4)"), HasSubstr("{" + to_ptx + "get<unsigned char>((0x1F))}")));
 }
