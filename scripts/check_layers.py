@@ -10,7 +10,7 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
     core < device, executor < channel < gemm, scan, plain < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
     for C       include/antiphase.h and antiphase_cublas.h, which include nothing of ours; src/c_api, beside the checker
-    in src      executor < gemm, scan < trace < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
+    in src      executor < gemm, scan < trace, model < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
 The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
@@ -32,7 +32,7 @@ LIBRARY = "include/antiphase/"
 LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "plain": 3, "public": 4,
           "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7,
           "src/gemm/finish": 7, "src/gemm/group": 7, "src/gemm/dots": 7, "src/gemm/stream": 7, "src/gemm/narrow": 7,
-          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/checker": 9, "c": 5, "src/c_api": 9, "src/cublas": 10,
+          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/model": 8, "src/checker": 9, "c": 5, "src/c_api": 9, "src/cublas": 10,
           "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
@@ -49,7 +49,7 @@ USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm",
              "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
 # Where .major and .minor may stand.
 CAPABILITIES = {LIBRARY + "executor/features.hpp", LIBRARY + "executor/limits.hpp", "src/executor/cpu/cpu_executor.cpp",
-                "src/executor/cuda/cuda_executor.cpp", "src/checker/plain/runtime.cpp", "src/executor/published.cpp", "tool/measure/kernel_code.cpp"}
+                "src/executor/cuda/cuda_executor.cpp", "src/checker/plain/runtime.cpp", "src/executor/published.cpp", "src/executor/profiles.cpp", "tool/measure/kernel_code.cpp"}
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
 FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")
 LONGEST = 10  # files of a chain, the first included

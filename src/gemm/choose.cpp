@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/gemm/law.hpp>
 #include <cmath>
 #include <cstdint>
 #include <tuple>
@@ -29,9 +30,6 @@ bool always(const candidate&, const request&) { return true; }
 
 double extent(std::int64_t e) { return static_cast<double>(e); }
 int multiprocessors_of(const request& r) { return gemms::multiprocessors_of(r.device()); }
-double products_of(const request& r) {
-  return static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * static_cast<double>(r.k());
-}
 double bytes_of_operands(const request& r) { return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n()); }
 double bytes_of_c(const request& r) {
   return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * (r.what.beta == 0 ? 1 : 2);
@@ -156,9 +154,8 @@ judged_plan plan_ladder(const candidate& c, const request& r) {
   return made;
 }
 double cost_of_ladder(const candidate& c, const request& r) {
-  const extent2 tile = c.is.ladder->how.tile;  // every block reads its rows of A and columns of B
-  const double again = 4. * products_of(r) * (1. / tile.m + 1. / tile.n);
-  return predicted({.fp32 = products_of(r), .bytes = std::max(again, bytes_of_operands(r)) + bytes_of_c(r)}, r.device());
+  const plan made = plan_step(r.where.kind(), *c.is.ladder, r.what);
+  return predict(profile_of(r.device()), made.what.how, {.m = r.what.m(), .n = r.what.n(), .k = r.k(), .adds_c = r.what.beta != 0}).seconds;
 }
 
 constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";

@@ -22,5 +22,7 @@ void add_trace(arguments program);
 void add_check(arguments program);
 void add_tune(arguments program);
 void add_run(arguments program);
+void add_model(arguments program);
+void add_advise(arguments program);
 
 }  // namespace antiphase::tool

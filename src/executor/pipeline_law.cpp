@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <antiphase/executor/pipeline_law.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace antiphase {
+namespace {
+
+// Fitted to the ladders at 1024^3 and 4096^3 on an H200; scripts/model_error.py says how well the rest agrees.
+constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;  // warps of a scheduler that would have to be more for none to idle
+constexpr double barrier_of_warp = 14.2;                              // clocks of a step's barriers and its loop, for each warp
+constexpr double sharpness = 4;                                       // of the maximum of two times that hide each other
+constexpr int schedulers = 4;
+
+// The share of the time in which units are busy: with few warps, all of a scheduler wait at times.
+double busy_share(const pipeline_step& s, int blocks) {
+  if (!s.meets) return 1;
+  const double warps = std::ceil(s.threads / 32.) * blocks / schedulers;
+  return warps / (warps + (s.registers_ahead ? waits_reading_ahead : waits_reading));
+}
+
+// What is hidden behind something longer takes little; what is as long takes more than the longer one.
+double soft_maximum(double a, double b) { return std::pow(std::pow(a, sharpness) + std::pow(b, sharpness), 1 / sharpness); }
+
+struct unit {
+  limit what;
+  double clocks;
+};
+unit busiest(const machine_profile& on, const pipeline_step& s) {
+  return std::max({unit{limit::arithmetic, s.arithmetic}, {limit::issue, s.issue / on.issue.value}, {limit::shared_memory, s.shared}},
+                  [](const unit& a, const unit& b) { return a.clocks < b.clocks; });
+}
+
+void add_scaled(prediction& to, const prediction& of, double times) {
+  for (std::size_t i = 0; i < limit_count; ++i) to.parts[i] += of.parts[i] * times;
+  to.seconds += of.seconds * times;
+}
+
+}  // namespace
+
+std::string_view name(limit l) {
+  switch (l) {
+    case limit::launch: return "launch";
+    case limit::memory: return "memory";
+    case limit::arithmetic: return "arithmetic";
+    case limit::issue: return "issue slots";
+    case limit::shared_memory: return "shared memory";
+    case limit::latency: return "latency";
+    case limit::barriers: return "barriers";
+    case limit::stores: return "stores";
+    case limit::waiting: break;
+  }
+  return "waiting";
+}
+
+limit prediction::largest() const {
+  return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin());
+}
+
+prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks) {
+  const unit most = busiest(on, s);
+  const double clock = on.clock.value, processors = std::max(1, on.limits.multiprocessors);
+  const double barriers = s.meets ? barrier_of_warp * std::ceil(s.threads / 32.) : 0, latency = s.latency * clock;
+  const int ahead = !s.asynchronous && s.stages > 1 ? 1 : s.stages - 1;  // steps that a load has to arrive
+
+  // A block by itself: its own computation, and what of its load that does not hide. (A step with nothing to compute has its load alone.)
+  prediction chain;
+  chain.add(most.what, most.clocks / busy_share(s, 1));
+  chain.add(limit::barriers, barriers);
+  chain.add(limit::latency, ahead == 0 ? latency : soft_maximum(chain.seconds, latency / ahead) - chain.seconds);
+
+  // All blocks together: the unit that is busiest, or memory.
+  prediction together;
+  together.add(most.what, blocks * most.clocks / busy_share(s, blocks));
+  prediction moved;
+  moved.add(limit::memory, blocks * s.bytes / (on.memory_bytes.value / processors / clock));
+  const prediction& longest = together.seconds > moved.seconds ? together : moved;
+  return longest.seconds > chain.seconds ? longest : chain;
+}
+
+prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std::int64_t tiles, std::int64_t steps, int resident) {
+  prediction all;
+  const std::int64_t processors = std::max(1, on.limits.multiprocessors), at_once = processors * std::max(1, resident);
+  const std::int64_t whole = tiles / at_once, left = tiles % at_once;
+  const auto count = [](std::int64_t n) { return static_cast<double>(n); };
+  if (whole > 0) add_scaled(all, step_clocks(on, s, std::max(1, resident)), count(whole * steps) / on.clock.value);
+  if (left > 0)
+    add_scaled(all, step_clocks(on, s, static_cast<int>((left + processors - 1) / processors)), count(steps) / on.clock.value);
+  all.add(limit::latency, s.latency * count(whole + (left > 0 ? 1 : 0)));  // of the first load of a wave
+  return all;
+}
+
+double bytes_to_be_in_flight(const machine_profile& on) {
+  return on.memory_bytes.value * on.memory_latency.value / std::max(1, on.limits.multiprocessors);
+}
+
+}  // namespace antiphase

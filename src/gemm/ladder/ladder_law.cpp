@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The law of the GEMM ladder: from a policy to what a step of its blocks takes of each unit.
+#include <algorithm>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/gemm/law.hpp>
+#include <cmath>
+#include <limits>
+
+namespace antiphase::gemms {
+namespace {
+
+// Fitted, as those of the pipeline's law, to the ladders at 1024^3 and 4096^3 on an H200.
+constexpr double copy_instructions = 11.1;       // of a warp, for each of its copies: addresses, bounds, the copy
+constexpr double staged_instructions = 17.1;     // the same where it goes through registers
+constexpr double transposing_instructions = 12;  // of a 16-byte copy that is transposed in registers, beside those of a copy
+constexpr double narrow_copy_clocks = 8.57;      // of shared memory for the 4-byte asynchronous copies of a warp, which go one by one
+constexpr double wide_copy_clocks = 4;           // 512 bytes
+constexpr double warp_multiplies = 718;          // multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
+constexpr double warp_multiply_share = 0.8;      // of the rate where it is the only instruction: assumed
+constexpr double naive_clocks = 3.47, naive_clocks_of_memory = 7.6;  // of both loads of a warp, from the L2 cache or from memory
+constexpr double unaligned_stores = 0.62e12;                         // bytes per second of C whose rows begin anywhere, on an H200
+constexpr double stores_exposed = 0.5;                               // of a wave's stores, beside its neighbours' computation
+
+double real(std::int64_t x) { return static_cast<double>(x); }
+double real(int x) { return x; }
+
+double latency_of(const machine_profile& on, double bytes) {
+  return bytes < on.cache_size.value ? on.cache_latency.value : on.memory_latency.value;
+}
+
+// Reads of a warp from shared memory for one k. What lies along k is read four values at a time where rows are not padded.
+double reads_per_k(const policy& p) {
+  const double of_a = p.a.order == layout::outer_major ? (p.a.padding == 0 ? 0.25 : 1) * p.thread.m : real(p.thread.m) / p.read_width;
+  return of_a + real(p.thread.n) / p.read_width;
+}
+
+std::size_t shared_bytes_of(const policy& p) {
+  const auto floats = [&](const operand_policy& o, int outer) {
+    const int row = side_by_side(o, outer, p.tile_k), rows = outer * p.tile_k / row;
+    return (row + o.padding) * rows;
+  };
+  return sizeof(float) * static_cast<std::size_t>(p.stages * (floats(p.a, p.tile.m) + floats(p.b, p.tile.n)));
+}
+
+// Sums, what is read ahead, addresses; strides that are not known take more. The compiler keeps below what the policy's blocks leave.
+int registers_of(const policy& p) {
+  constexpr int most = 255, of_register_file = 65536;
+  const bool general = p.a.along == contiguous::neither || p.b.along == contiguous::neither;
+  const int sums = p.thread.m * p.thread.n;
+  const int wanted = sums + (sums == 1 ? 48 : 64) + (p.fragments > 1 ? 12 : 0) + (general && p.read_width > 1 ? 60 : 0);
+  return std::min({wanted, most, of_register_file / (p.threads() * std::max(1, p.blocks)) / 8 * 8});
+}
+
+kernel taking(int threads, std::size_t shared) {
+  kernel k{};
+  k.threads = threads;
+  k.shared_bytes = shared;
+  k.shared = shared_kind::dynamic;
+  return k;
+}
+int resident_of(const machine_profile& on, int threads, std::size_t shared, int registers) {
+  const kernel k = taking(threads, shared);
+  return shortage_of(on.limits, k) != shortage::none ? 0 : resident_blocks(on.limits, k, registers);
+}
+
+// Rows of C that begin anywhere are stored an element at a time where threads hold several side by side.
+bool stores_singly(const product_size& p, int side_by_side) { return side_by_side > 1 && p.n % 4 != 0; }
+double stores_seconds(const machine_profile& on, const product_size& p, extent2 tile, int resident, bool singly) {
+  const double processors = std::max(1, on.limits.multiprocessors), bytes = sizeof(float) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
+  if (singly) return bytes / (unaligned_stores * processors / 132) / resident;
+  const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);
+  const double waves = std::ceil(real(tiles) / (processors * resident));
+  return stores_exposed * waves * resident * sizeof(float) * tile.m * tile.n * (p.adds_c ? 2 : 1) / (on.memory_bytes.value / processors);
+}
+
+double operand_bytes(const product_size& p, std::size_t element) {
+  return static_cast<double>(element) * (real(p.m) * real(p.k) + real(p.k) * real(p.n));
+}
+prediction does_not_fit() {
+  prediction never;
+  never.add(limit::shared_memory, std::numeric_limits<double>::infinity());
+  return never;
+}
+prediction times(const prediction& one, std::int64_t count) {
+  prediction all = one;
+  all.seconds *= real(count);
+  for (double& part : all.parts) part *= real(count);
+  return all;
+}
+
+prediction predict_naive(const machine_profile& on, const product_size& p) {
+  const double clocks = operand_bytes(p, sizeof(float)) < on.cache_size.value ? naive_clocks : naive_clocks_of_memory;
+  prediction all;
+  all.add(limit::launch, on.launch.value);
+  all.add(limit::memory, real(p.m) * real(p.n) / 32 * real(p.k) * clocks / (std::max(1, on.limits.multiprocessors) * on.clock.value));
+  return times(all, p.count);
+}
+
+prediction predict_tiles(const machine_profile& on, const pipeline_shape& shape, const product_size& p, extent2 tile, int tile_k, int wide) {
+  if (shape.resident == 0) return does_not_fit();
+  prediction all;
+  const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);
+  if (tiles > 0) all = blocks_seconds(on, shape.step, tiles, ceil_div<std::int64_t>(p.k, tile_k), shape.resident);
+  all.add(limit::launch, on.launch.value);
+  all.add(limit::stores, stores_seconds(on, p, tile, shape.resident, stores_singly(p, wide)));
+  return times(all, p.count);
+}
+
+}  // namespace
+
+pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes) {
+  pipeline_shape s;
+  const double warps = p.threads() / 32., a = p.tile.m * p.tile_k / 32., b = p.tile.n * p.tile_k / 32.;  // of 4 bytes for each thread
+  const auto copies = [](const operand_policy& o, double narrow) { return narrow / o.copy_width; };
+  const double all_copies = copies(p.a, a) + copies(p.b, b);
+  const double reads = warps * p.slice_k() * reads_per_k(p);
+  s.step = {.threads = p.threads(),
+            .stages = p.stages,
+            .asynchronous = p.copy == copy_kind::asynchronous,
+            .registers_ahead = p.fragments > 1,
+            .arithmetic = real(p.tile.m) * p.tile.n * p.tile_k / on.multiply_adds.value,
+            .issue = warps * p.slice_k() * p.thread.m * p.thread.n + reads,
+            .shared = reads,
+            .latency = latency_of(on, bytes)};
+  if (s.step.asynchronous) {
+    s.step.issue += copy_instructions * all_copies;
+    for (const auto& [how, narrow] : {std::pair{p.a, a}, std::pair{p.b, b}}) {
+      s.step.shared += copies(how, narrow) * (how.copy_width > 1 ? wide_copy_clocks : narrow_copy_clocks);
+      if (how.transposed()) s.step.issue += transposing_instructions * copies(how, narrow);
+    }
+  } else {
+    s.step.issue += staged_instructions * all_copies;
+    s.step.shared += 2 * all_copies;  // read from memory, and written
+  }
+  s.step.shared *= 128 / on.shared_bytes.value;
+  s.shared_bytes = shared_bytes_of(p);
+  s.registers = registers_of(p);
+  s.resident = resident_of(on, p.threads(), s.shared_bytes, s.registers);
+  return s;
+}
+
+pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, double bytes) {
+  constexpr int warpgroups_threads = 384, threads = 256, registers = 128;
+  pipeline_shape s;
+  const bool engine = how.by == feeding::engine;
+  const double processors = std::max(1, on.limits.multiprocessors), products = real(how.tile.m) * how.tile.n * how.tile_k;
+  s.step = {.threads = engine ? warpgroups_threads : threads, .stages = how.stages, .meets = !engine, .latency = latency_of(on, bytes)};
+  // At the clock that is left under power, told in clocks of the other; or of mma.sync at the full one.
+  const double sustained = on.tensor_fp16.value / processors / on.clock.value;
+  const double full = on.tensor_fp16.value / processors / on.clock_under_power.value;
+  s.step.arithmetic = products / (engine ? sustained : std::min(warp_multiplies, warp_multiply_share * full));
+  s.shared_bytes = 2 * static_cast<std::size_t>((how.tile.m + how.tile.n) * how.tile_k * how.stages);
+  s.registers = engine ? 168 : registers;
+  s.resident = resident_of(on, s.step.threads, s.shared_bytes, s.registers);
+  return s;
+}
+
+prediction predict(const machine_profile& on, const policy& how, const product_size& p) {
+  if (how.tile_k == 1) return predict_naive(on, p);
+  return predict_tiles(on, shape_of(on, how, operand_bytes(p, sizeof(float))), p, how.tile, how.tile_k, how.read_width);
+}
+prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p) {
+  return predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile, how.tile_k, 2);
+}
+
+prediction explained(const machine_profile& on, std::string_view policy, const product_size& p, double seconds) {
+  const double products = real(p.count) * real(p.m) * real(p.n) * real(p.k);
+  const double c = real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
+  const double moving = sizeof(float) * real(p.count) * (real(p.m) * real(p.k) + real(p.k) * real(p.n) + c) / on.memory_bytes.value;
+  const bool split = policy.starts_with("split"), narrow = policy == "narrow";
+  const double rate = split ? on.tensor_fp16.value : narrow ? on.tensor_tf32.value : on.tensor_fp64.value;
+  const double multiplying = rate > 0 ? (split || narrow ? 3 : 1) * products / rate : 0;
+  prediction all;
+  const double launch = std::min(on.launch.value, seconds), longer = std::min(std::max(moving, multiplying), seconds - launch);
+  all.add(limit::launch, launch);
+  all.add(moving > multiplying ? limit::memory : limit::arithmetic, longer);
+  all.add(limit::waiting, seconds - launch - longer);
+  return all;
+}
+
+}  // namespace antiphase::gemms
