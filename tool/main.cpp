@@ -60,6 +60,7 @@ void run(int argc, char** argv) {
   tool::add_check(program.commands());
   tool::add_tune(program.commands());
   tool::add_run(program.commands());
+  tool::add_advise(program.commands());
   tool::add_model(program.commands());
   program.run(argc, argv);
 }

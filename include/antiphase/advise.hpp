@@ -40,7 +40,7 @@ struct advice {
   std::string pipelined;                // whose stages these are
   std::vector<advised_stages> stages;   // from 1 on
   double textbook_gain = 1;             // what (Tl + Tc) / max(Tl, Tc) promises that kernel
-  double bytes_needed_in_flight = 0;    // of a multiprocessor: bandwidth x latency
+  double bytes_needed_in_flight = 0;    // of a multiprocessor: bandwidth x latency under load
   std::vector<std::string> limits;      // sentences: what limits the pick
   std::vector<std::string> changes;     // sentences: what would change the answer
   std::vector<std::string> recommends;  // sentences

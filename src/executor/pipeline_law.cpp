@@ -64,17 +64,23 @@ prediction step_clocks(const machine_profile& on, const pipeline_step& s, int bl
   const double barriers = s.meets ? barrier_of_warp * std::ceil(s.threads / 32.) : 0, latency = s.latency * clock;
   const int ahead = !s.asynchronous && s.stages > 1 ? 1 : s.stages - 1;  // steps that a load has to arrive
 
-  // A block by itself: its own computation, and what of its load that does not hide. (A step with nothing to compute has its load alone.)
+  // What of a load does not hide behind so many clocks of something else.
+  const auto add_open_latency = [&](prediction& to) {
+    to.add(limit::latency, ahead == 0 ? latency : soft_maximum(to.seconds, latency / ahead) - to.seconds);
+  };
+  // A block by itself: its own computation, and its load.
   prediction chain;
   chain.add(most.what, most.clocks / busy_share(s, 1));
   chain.add(limit::barriers, barriers);
-  chain.add(limit::latency, ahead == 0 ? latency : soft_maximum(chain.seconds, latency / ahead) - chain.seconds);
+  add_open_latency(chain);
 
   // All blocks together: the unit that is busiest, or memory.
   prediction together;
   together.add(most.what, blocks * most.clocks / busy_share(s, blocks));
+  if (ahead > 0) add_open_latency(together);
   prediction moved;
-  moved.add(limit::memory, blocks * s.bytes / (on.memory_bytes.value / processors / clock));
+  const double in_flight = blocks * s.bytes * std::max(1, ahead), enough = std::min(1., in_flight / on.memory_in_flight.value);
+  if (s.bytes > 0) moved.add(limit::memory, blocks * s.bytes / (enough * on.memory_bytes.value / processors / clock));
   const prediction& longest = together.seconds > moved.seconds ? together : moved;
   return longest.seconds > chain.seconds ? longest : chain;
 }
@@ -89,10 +95,6 @@ prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std
     add_scaled(all, step_clocks(on, s, static_cast<int>((left + processors - 1) / processors)), count(steps) / on.clock.value);
   all.add(limit::latency, s.latency * count(whole + (left > 0 ? 1 : 0)));  // of the first load of a wave
   return all;
-}
-
-double bytes_to_be_in_flight(const machine_profile& on) {
-  return on.memory_bytes.value * on.memory_latency.value / std::max(1, on.limits.multiprocessors);
 }
 
 }  // namespace antiphase

@@ -30,6 +30,7 @@ constexpr machine_member members[] = {{"clock_hz", "Hz", &machine_profile::clock
                                       {"clock_under_power_hz", "Hz", &machine_profile::clock_under_power},
                                       {"memory_bytes_per_second", "B/s", &machine_profile::memory_bytes},
                                       {"memory_latency_seconds", "s", &machine_profile::memory_latency},
+                                      {"memory_bytes_in_flight", "B", &machine_profile::memory_in_flight},
                                       {"cache_bytes", "B", &machine_profile::cache_size},
                                       {"cache_bytes_per_second", "B/s", &machine_profile::cache_bytes},
                                       {"cache_latency_seconds", "s", &machine_profile::cache_latency},

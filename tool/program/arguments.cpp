@@ -240,7 +240,9 @@ void arguments::takes_rest(std::vector<std::string>& words) { state_->rest[app_-
 void arguments::footer(const char* text) { app_->footer(text); }
 
 void arguments::runs(std::function<void()> action) {
-  app_->callback([action = std::move(action), state = state_] { state->chosen = action; });
+  app_->callback([action = std::move(action), state = state_, app = app_] {
+    if (app->get_subcommands().empty()) state->chosen = action;  // else one of these has been chosen, and its callback ran before
+  });
 }
 
 // program -----------------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ struct machine_profile {
   machine_figure clock_under_power;   // Hz that Tensor Cores leave it after a while
   machine_figure memory_bytes;        // bytes per second between memory and the device, read and written ones added up
   machine_figure memory_latency;      // seconds from a load to its value, of one thread that waits for each
+  machine_figure memory_in_flight;    // bytes that each multiprocessor has to have asked for to keep memory busy, its latency under load
   machine_figure cache_size;          // bytes of the L2 cache
   machine_figure cache_bytes;         // bytes per second out of it
   machine_figure cache_latency;       // seconds

@@ -57,7 +57,4 @@ struct textbook_times {
 // Blocks of `steps` steps each, `tiles` of them, as many at a time as fit: in waves, whose last may leave multiprocessors idle. Seconds.
 prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std::int64_t tiles, std::int64_t steps, int resident);
 
-// Bytes that have to be in flight on a multiprocessor to keep memory busy: bandwidth x latency (Little's law).
-double bytes_to_be_in_flight(const machine_profile& on);
-
 }  // namespace antiphase

@@ -15,11 +15,11 @@ constexpr double staged_instructions = 17.1;     // the same where it goes throu
 constexpr double transposing_instructions = 12;  // of a 16-byte copy that is transposed in registers, beside those of a copy
 constexpr double narrow_copy_clocks = 8.57;      // of shared memory for the 4-byte asynchronous copies of a warp, which go one by one
 constexpr double wide_copy_clocks = 4;           // 512 bytes
-constexpr double warp_multiplies = 718;          // multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
+constexpr double warp_multiplies = 684;          // multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
 constexpr double warp_multiply_share = 0.8;      // of the rate where it is the only instruction: assumed
 constexpr double naive_clocks = 3.47, naive_clocks_of_memory = 7.6;  // of both loads of a warp, from the L2 cache or from memory
 constexpr double unaligned_stores = 0.62e12;                         // bytes per second of C whose rows begin anywhere, on an H200
-constexpr double stores_exposed = 0.5;                               // of a wave's stores, beside its neighbours' computation
+constexpr double stores_exposed = 0.5;                               // of a wave's stores, where other blocks compute meanwhile
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 double real(int x) { return x; }
@@ -70,7 +70,7 @@ double stores_seconds(const machine_profile& on, const product_size& p, extent2 
   if (singly) return bytes / (unaligned_stores * processors / 132) / resident;
   const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);
   const double waves = std::ceil(real(tiles) / (processors * resident));
-  return stores_exposed * waves * resident * sizeof(float) * tile.m * tile.n * (p.adds_c ? 2 : 1) / (on.memory_bytes.value / processors);
+  return (resident > 1 ? stores_exposed : 1) * waves * resident * sizeof(float) * tile.m * tile.n * (p.adds_c ? 2 : 1) / (on.memory_bytes.value / processors);
 }
 
 double operand_bytes(const product_size& p, std::size_t element) {

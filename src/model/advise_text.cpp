@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Advice by text: the members of a kernel of one's own, questions and answers in JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/advise.hpp>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace antiphase {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+const std::vector<std::string> kernel_members{"smem", "regs", "load", "compute", "threads", "fixed", "copy"};
+
+struct quantity {
+  double value = 0;
+  std::string unit;
+};
+[[noreturn]] void wrong(std::string_view member, std::string_view text, std::string_view expected) {
+  throw bad_request(fmt::format("kernel: {} is '{}': expected {}", member, text, expected));
+}
+quantity read(std::string_view member, std::string_view text, std::string_view expected) {
+  quantity q;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), q.value);
+  if (error != std::errc() || !(q.value >= 0) || q.value > 1e15) wrong(member, text, expected);
+  q.unit = std::string(end, text.data() + text.size());
+  return q;
+}
+std::optional<double> as_bytes(const quantity& q) {
+  if (q.unit.empty() || q.unit == "B") return q.value;
+  if (q.unit == "KiB") return q.value * 1024;
+  return std::nullopt;
+}
+std::optional<double> as_seconds(const machine_profile& on, const quantity& q) {
+  if (q.unit == "clk") return q.value / on.clock.value;
+  if (q.unit == "ns") return q.value * 1e-9;
+  if (q.unit == "us") return q.value * 1e-6;
+  return std::nullopt;
+}
+int as_integer(std::string_view member, std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) wrong(member, text, "an integer");
+  return value;
+}
+
+void set(own_kernel& k, const machine_profile& on, std::string_view member, std::string_view text) {
+  constexpr std::string_view size = "a size such as 16384 or 16KiB", time = "a time such as 900clk, 450ns or 2us";
+  const auto bytes = [&] {
+    const auto value = as_bytes(read(member, text, size));
+    if (!value) wrong(member, text, size);
+    return static_cast<std::size_t>(*value);
+  };
+  if (member == "smem") k.smem = bytes();
+  else if (member == "fixed") k.fixed = bytes();
+  else if (member == "regs") k.registers = as_integer(member, text);
+  else if (member == "threads") k.threads = as_integer(member, text);
+  else if (member == "compute") {
+    quantity q = read(member, text, time);
+    if (q.unit.empty()) q.unit = "clk";
+    const auto value = as_seconds(on, q);
+    if (!value) wrong(member, text, time);
+    k.compute = *value;
+  } else if (member == "load") {
+    const quantity q = read(member, text, "a size such as 16KiB or a time such as 700clk");
+    if (const auto of_bytes = as_bytes(q)) k.load_bytes = of_bytes;
+    else if (const auto of_time = as_seconds(on, q)) k.load_seconds = of_time;
+    else wrong(member, text, "a size such as 16KiB or a time such as 700clk");
+  } else if (member == "copy") {
+    if (text != "async" && text != "registers") wrong(member, text, "async or registers");
+    k.asynchronous = text == "async";
+  } else
+    throw bad_request(fmt::format("kernel: there is no member '{}': {}", member, suggestion(member, kernel_members)));
+}
+
+json parts_of(const prediction& p) {
+  json parts = json::object();
+  for (std::size_t i = 0; i < limit_count; ++i)
+    if (p.parts[i] > 0) parts[std::string(name(static_cast<limit>(i)))] = p.parts[i];
+  return parts;
+}
+json to_json(const advised_policy& p) {
+  return {{"policy", p.name}, {"seconds", p.takes.seconds}, {"limit", name(p.takes.largest())}, {"parts", parts_of(p.takes)}};
+}
+json to_json(const advised_stages& s) {
+  json one{{"stages", s.stages}, {"fits", s.fits}, {"shared_bytes", s.shared_bytes}};
+  if (s.fits) {
+    one["blocks_per_multiprocessor"] = s.resident;
+    one["occupancy"] = s.occupancy;
+    one["bytes_in_flight"] = s.bytes_in_flight;
+    one["seconds"] = s.seconds;
+    one["gain"] = s.gain;
+    one["limit"] = name(s.largest);
+  }
+  return one;
+}
+
+std::int64_t integer(const json& question, const char* key, std::optional<std::int64_t> otherwise = {}) {
+  if (!question.contains(key)) {
+    if (otherwise) return *otherwise;
+    throw bad_request(fmt::format("advise: '{}' is missing: expected an integer", key));
+  }
+  if (!question[key].is_number_integer()) throw bad_request(fmt::format("advise: '{}' is {}: expected an integer", key, question[key].dump()));
+  return question[key].get<std::int64_t>();
+}
+std::string text(const json& question, const char* key, std::string_view expected) {
+  if (!question.contains(key) || !question[key].is_string()) throw bad_request(fmt::format("advise: '{}': expected {}", key, expected));
+  return question[key].get<std::string>();
+}
+machine_profile profile_of(const json& question) {
+  if (question.contains("profile")) return parse_profile(text(question, "profile", "the text of a machine profile"), "given");
+  return shipped_profile(question.contains("device") ? text(question, "device", "the name of a machine profile") : "H200");
+}
+
+}  // namespace
+
+own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
+  own_kernel k;
+  bool has_smem = false, has_compute = false;
+  for (std::string_view rest = given; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view one = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    const std::size_t equals = one.find('=');
+    if (equals == std::string_view::npos)
+      throw bad_request(fmt::format("kernel: '{}': expected member=value, such as smem=16KiB", one));
+    const std::string_view member = one.substr(0, equals);
+    set(k, on, member, one.substr(equals + 1));
+    has_smem |= member == "smem";
+    has_compute |= member == "compute";
+  }
+  if (!has_smem || !has_compute)
+    throw bad_request(fmt::format("kernel: {} is missing: expected smem=, the bytes of a slot, and compute=, the time a block computes from it",
+                                  has_smem ? "compute" : "smem"));
+  return k;
+}
+
+std::string to_json_text(const advice& a) {
+  json others = json::array(), stages = json::array();
+  for (const advised_policy& p : a.others) others.push_back(to_json(p));
+  for (const advised_stages& s : a.stages) stages.push_back(to_json(s));
+  const json all{{"schema", 1},
+                 {"about", a.about},
+                 {"device", a.on.limits.name},
+                 {"pick", to_json(a.pick)},
+                 {"predicted", others},
+                 {"pipelined", {{"kernel", a.pipelined}, {"stages", stages}, {"textbook_gain", a.textbook_gain - 1}}},
+                 {"bytes_needed_in_flight", a.bytes_needed_in_flight},
+                 {"limits", a.limits},
+                 {"changes", a.changes},
+                 {"recommends", a.recommends}};
+  return all.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+std::string advise_json(std::string_view asked) {
+  const json question = json::parse(asked, nullptr, false);
+  if (!question.is_object()) throw bad_request("advise: the question is no JSON object: expected {\"about\": \"gemm\", \"m\": 4096, ...}");
+  const std::string about = text(question, "about", "gemm, scan or kernel");
+  const machine_profile on = profile_of(question);
+  if (about == "gemm")
+    return to_json_text(advise_gemm(on, {.m = integer(question, "m"),
+                                         .n = integer(question, "n"),
+                                         .k = integer(question, "k"),
+                                         .count = integer(question, "count", 1)}));
+  if (about == "scan")
+    return to_json_text(advise_scan(on, integer(question, "count"), static_cast<std::size_t>(integer(question, "size", 4))));
+  if (about == "kernel") return to_json_text(advise_kernel(on, parse_kernel(on, text(question, "kernel", "its members"))));
+  throw bad_request(fmt::format("advise: 'about' is '{}': expected gemm, scan or kernel", about));
+}
+
+}  // namespace antiphase

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommand advise: when double buffering pays, and with what. Nothing runs, and no GPU is needed.
+#include <antiphase/advise.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "tool/base/wrap.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
+#include "tool/program/table.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr std::size_t shown = 8, terminal_columns = 100;
+
+constexpr const char* explanation =
+    "Predictions are those of docs/model.md, which says how good they are. gain: in speed over one stage; the textbooks' formula, "
+    "(Tl + Tc) / max(Tl, Tc), is what it promises to two. in flight: bytes that a multiprocessor has asked for; memory is busy with "
+    "bandwidth x latency under load of them (Little's law).\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase advise gemm --m 4096 --n 4096 --k 4096\n"
+    "  antiphase advise scan --size 1000000 --device A100\n"
+    "  antiphase advise --kernel smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256\n"
+    "      a kernel of your own: a slot's bytes, registers of a thread, what a step loads (or how long that takes: load=700clk), and "
+    "how long a block computes from a slot\n"
+    "  antiphase advise gemm --m 512 --n 512 --k 512 --device my_gpu.json --json\n"
+    "      a machine profile that antiphase info --measure wrote";
+
+struct request {
+  gemms::product_size size;
+  std::optional<std::int64_t> count, square;
+  std::int64_t element = 4;
+  std::string device, kernel;
+  common_options common;
+};
+
+// A shipped profile's name, or a file; by itself the first GPU's, or the H200's where there is none.
+machine_profile profile_for(const std::string& device, std::string& why) {
+  if (device.ends_with(".json") || std::filesystem::exists(device)) return read_profile(device);
+  if (!device.empty()) return shipped_profile(device);
+  const context best = context::best(&why);
+  if (best.kind() == target::cuda) return profile_of(best.limits());
+  why = "no GPU is usable here, so it is about an H200 (--device)";
+  return shipped_profile("H200");
+}
+
+std::string us(double seconds) { return fmt::format("{:.2f}", seconds * 1e6); }
+
+std::string text_of(const advice& a) {
+  const bool own = a.pipelined == "this kernel";
+  std::string text = wrapped(fmt::format("{}, on {}", a.about, a.on.limits.name)) + "\n";
+  const auto list = [&](std::string_view head, const std::vector<std::string>& sentences) {
+    if (sentences.empty()) return;
+    text += fmt::format("\n{}\n", head);
+    for (const std::string& s : sentences) text += wrapped(fmt::format("  {}", s)) + "\n";
+  };
+  list("advice", a.recommends);
+  list("what limits it", a.limits);
+  list("what would change the answer", a.changes);
+  if (!own && !a.others.empty()) {
+    std::vector<std::vector<std::string>> rows{{"policy", "predicted us", "limit"}};
+    for (const advised_policy& p : a.others)
+      if (rows.size() <= shown) rows.push_back({p.name, us(p.takes.seconds), std::string(name(p.takes.largest()))});
+    text += "\n" + table_text(rows);
+  }
+  if (!a.stages.empty()) {
+    std::vector<std::vector<std::string>> rows{
+        {"stages", own ? "step us" : "us", "gain", "shared B", "blocks", "occupancy", "in flight KiB", "limit"}};
+    for (const advised_stages& s : a.stages)
+      rows.push_back(s.fits ? std::vector<std::string>{fmt::format("{}", s.stages), own ? fmt::format("{:.3f}", s.seconds * 1e6) : us(s.seconds),
+                                                       s.stages == 1 ? "" : fmt::format("{:+.1f} %", 100 * s.gain),
+                                                       fmt::format("{}", s.shared_bytes), fmt::format("{}", s.resident),
+                                                       fmt::format("{:.0f} %", 100 * s.occupancy), fmt::format("{:.1f}", s.bytes_in_flight / 1024),
+                                                       std::string(name(s.largest))}
+                            : std::vector<std::string>{fmt::format("{}", s.stages), fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
+    text += fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n", a.pipelined, 100 * (a.textbook_gain - 1));
+    text += table_text(rows, terminal_columns);
+    text += fmt::format("memory is kept busy by {:.1f} KiB in flight on each multiprocessor\n", a.bytes_needed_in_flight / 1024);
+  }
+  return text;
+}
+
+void tell(const advice& a, const request& r, const std::string& why) {
+  if (!why.empty()) say(r.common, why);
+  if (r.common.json)
+    print_json(json::parse(to_json_text(a)));
+  else
+    print(text_of(a));
+}
+
+template <class Advise> void run(const request& r, Advise advise) {
+  std::string why;
+  const machine_profile on = profile_for(r.device, why);
+  tell(advise(on), r, why);
+}
+
+void add_device_options(arguments command, const std::shared_ptr<request>& r) {
+  std::vector<std::string> names;
+  for (const machine_profile& p : shipped_profiles()) names.push_back(p.limits.name);
+  command.add_option("--device", r->device, fmt::format("{}, or a file that info --measure wrote (default: the GPU here, else the H200)", listed(names)))
+      .check(not_empty())
+      .type_name("NAME");
+  add_common_options(command, r->common);
+}
+
+}  // namespace
+
+void add_advise(arguments program) {
+  arguments command = program.add_subcommand("advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own");
+  command.footer(explanation);
+  const auto own = std::make_shared<request>();
+  command.add_option("--kernel", own->kernel, "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=").type_name("MEMBERS");
+  add_device_options(command, own);
+  command.runs([own] {
+    if (own->kernel.empty()) throw bad_usage("advise: expected gemm, scan, or --kernel smem=...,compute=...");
+    run(*own, [&](const machine_profile& on) { return advise_kernel(on, parse_kernel(on, own->kernel)); });
+  });
+
+  arguments gemm = command.add_subcommand("gemm", "A product C = A B of FP32");
+  const auto product = std::make_shared<request>();
+  product->size.count = 1;
+  const auto extent = [&](const char* option, std::int64_t& to, const char* about) {
+    gemm.add_option(option, to, about).required().check(integer_between(1, (std::int64_t{1} << 31) - 1)).type_name("N");
+  };
+  extent("--m", product->size.m, "Rows of A");
+  extent("--n", product->size.n, "Columns of B");
+  extent("--k", product->size.k, "Columns of A");
+  gemm.add_option("--batch", product->size.count, "How many products, one behind the other (default 1)").check(integer_from(1)).type_name("N");
+  add_device_options(gemm, product);
+  gemm.footer(explanation);
+  gemm.runs([product] { run(*product, [&](const machine_profile& on) { return advise_gemm(on, product->size); }); });
+
+  arguments scan = command.add_subcommand("scan", "Inclusive sums of an array");
+  const auto line = std::make_shared<request>();
+  scan.add_option("--size", line->size.n, "Number of elements").required().check(integer_from(1)).type_name("N").otherwise("--n");
+  scan.add_option("--bytes", line->element, "Of an element: 1, 2, 4 (default) or 8").check(integer_between(1, 8)).type_name("N");
+  add_device_options(scan, line);
+  scan.footer(explanation);
+  scan.runs([line] {
+    run(*line, [&](const machine_profile& on) { return advise_scan(on, line->size.n, static_cast<std::size_t>(line->element)); });
+  });
+}
+
+}  // namespace antiphase::tool
