@@ -59,6 +59,15 @@ gemm_options options_of(const gemms::product_size& p, std::string_view policy = 
   return how;
 }
 
+bool runs(const context& where, const gemms::product_size& p, std::string_view policy) {
+  try {
+    explain(where, imagined(p), options_of(p, policy));
+    return true;
+  } catch (const not_supported&) {
+    return false;
+  }
+}
+
 void sort(std::vector<advised_policy>& list) {
   std::ranges::stable_sort(list, [](const advised_policy& a, const advised_policy& b) { return a.takes.seconds < b.takes.seconds; });
 }
@@ -160,8 +169,11 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   a.about = fmt::format("product of {} x {} x {}{}", p.m, p.n, p.k, p.count == 1 ? "" : fmt::format(", {} of them", p.count));
   const context where = simulated(on);
   const gemm_choice chosen = explain(where, imagined(p), options_of(p));
-  for (const gemm_choice::candidate& c : chosen.considered)
-    a.others.push_back({c.kernel, gemms::explained(on, c.kernel, p, c.predicted)});
+  for (const gemm_choice::candidate& c : chosen.considered) {
+    const std::string refusal = c.kernel + ": ";
+    if (std::ranges::none_of(chosen.refused, [&](const std::string& why) { return why.starts_with(refusal); }) && runs(where, p, c.kernel))
+      a.others.push_back({c.kernel, gemms::explained(on, c.kernel, p, c.predicted)});
+  }
   a.pick = {chosen.kernel, gemms::explained(on, chosen.kernel, p, chosen.predicted)};
   std::vector<advised_policy> steps;
   for (const gemms::step& s : gemms::steps) {

@@ -132,6 +132,8 @@ class reader {
   }
 };
 
+constexpr const char* every_kernel = "all";
+
 double quantile(std::vector<double> of, double share) {
   if (of.empty()) return 0;
   std::ranges::sort(of);
@@ -182,7 +184,7 @@ void add_times(const machine_profile& on, const json& file, const std::string& n
 }
 
 std::vector<family_error> errors_of(const std::vector<judged_time>& times) {
-  std::vector<family_error> all;
+  std::vector<family_error> all{{.name = every_kernel}};
   const auto family = [&](const std::string& name) -> family_error& {
     const auto found = std::ranges::find(all, name, &family_error::name);
     return found != all.end() ? *found : all.emplace_back(family_error{.name = name});
@@ -192,16 +194,17 @@ std::vector<family_error> errors_of(const std::vector<judged_time>& times) {
   };
   std::map<std::string, std::map<std::string, contest>> contests;
   std::map<std::string, std::vector<double>> fitted, unseen;
-  for (const judged_time& t : times) {
-    family_error& f = family(t.family);
-    ++f.times;
-    f.fitted_times += t.fitted ? 1 : 0;
-    (t.fitted ? fitted : unseen)[t.family].push_back(std::fabs(t.takes.seconds / t.measured - 1));
-    if (t.contest.empty()) continue;
-    contest& c = contests[t.family][t.contest + t.shape];
-    c.measured.push_back(t.measured);
-    c.predicted.push_back(t.takes.seconds);
-  }
+  for (const judged_time& t : times)
+    for (const std::string& name : {t.family, std::string(every_kernel)}) {
+      family_error& f = family(name);
+      ++f.times;
+      f.fitted_times += t.fitted ? 1 : 0;
+      (t.fitted ? fitted : unseen)[name].push_back(std::fabs(t.takes.seconds / t.measured - 1));
+      if (t.contest.empty()) continue;
+      contest& c = contests[name][t.contest + t.shape + t.family];
+      c.measured.push_back(t.measured);
+      c.predicted.push_back(t.takes.seconds);
+    }
   constexpr std::size_t least = 3;
   for (family_error& f : all) {
     f.fitted_median = median(fitted[f.name]);
@@ -216,6 +219,7 @@ std::vector<family_error> errors_of(const std::vector<judged_time>& times) {
     }
     if (f.ranked > 0) f.rank /= static_cast<double>(f.ranked);
   }
+  std::ranges::rotate(all, all.begin() + 1);  // all of them last
   return all;
 }
 

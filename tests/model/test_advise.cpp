@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Advice: what is picked, how many stages, and questions that make no sense.
+#include <antiphase/advise.hpp>
+#include <antiphase/core/error.hpp>
+#include <antiphase/gemm.hpp>
+#include <antiphase/scan.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace antiphase {
+namespace {
+
+using testing::AnyOf, testing::Contains, testing::HasSubstr, testing::Not;
+using answer = nlohmann::json;
+
+const machine_profile& an_h200() { return shipped_profile("H200"); }
+std::string refusal(const std::string& question) {
+  try {
+    advise_json(question);
+  } catch (const bad_request& e) {
+    return e.what();
+  }
+  return "answered";
+}
+std::string kernel_refusal(const std::string& members) {
+  try {
+    advise_kernel(an_h200(), parse_kernel(an_h200(), members));
+  } catch (const bad_request& e) {
+    return e.what();
+  }
+  return "answered";
+}
+
+TEST(advise, picks_what_auto_takes) {
+  EXPECT_EQ(advise_gemm(an_h200(), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "split");
+  EXPECT_EQ(advise_gemm(an_h200(), {.m = 1, .n = 4096, .k = 4096}).pick.name, "dots");
+  EXPECT_EQ(advise_gemm(shipped_profile("RTX 4090"), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "split-mma");
+  EXPECT_EQ(advise_scan(an_h200(), 1 << 16).pick.name, "one-wave");
+  EXPECT_EQ(advise_scan(an_h200(), 1 << 28).pick.name, "single-pass");
+  EXPECT_EQ(advise_scan(shipped_profile("A100"), 1 << 28).pick.name, "single-pass-async");
+}
+
+TEST(advise, says_nothing_of_what_the_device_cannot_run) {
+  const advice a = advise_gemm(shipped_profile("A100"), {.m = 64, .n = 4096, .k = 512});
+  for (const advised_policy& p : a.others) EXPECT_THAT(p.name, Not(AnyOf("split", "split-inside", "narrow")));
+  EXPECT_EQ(a.pick.name, a.others.front().name);
+}
+
+TEST(advise, tells_what_would_change_the_answer) {
+  const advice a = advise_gemm(an_h200(), {.m = 4096, .n = 16, .k = 4096});
+  EXPECT_EQ(a.pick.name, "stream");
+  EXPECT_THAT(a.changes, Contains(HasSubstr("N = ")));
+  EXPECT_THAT(advise_scan(an_h200(), 1 << 20).changes, Contains("with 8388608 elements it would be single-pass"));
+}
+
+TEST(advise, more_stages_until_something_else_limits) {
+  const own_kernel one_block = parse_kernel(an_h200(), "smem=64KiB,regs=128,load=2000clk,compute=1000clk,threads=512");
+  const advice a = advise_kernel(an_h200(), one_block);
+  ASSERT_EQ(a.stages.size(), 6U);
+  EXPECT_NEAR(a.textbook_gain, 1.5, 1e-9);
+  EXPECT_GT(a.stages[1].gain, 0.25);
+  EXPECT_GT(a.stages[2].gain, a.stages[1].gain + 0.2);  // two steps of 1000 clocks hide 2000
+  EXPECT_TRUE(a.stages[2].fits);
+  EXPECT_FALSE(a.stages[3].fits);  // 256 KiB
+  EXPECT_EQ(a.stages[2].resident, 1);
+  EXPECT_THAT(a.recommends, Contains(HasSubstr("3 buffers")));
+  EXPECT_THAT(a.recommends, Contains(HasSubstr("4 buffers do not fit")));
+}
+TEST(advise, many_blocks_need_no_buffers) {
+  const advice a = advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=4KiB,regs=32,load=500clk,compute=2000clk,threads=256"));
+  EXPECT_EQ(a.stages[0].resident, 8);
+  EXPECT_THAT(a.recommends, Contains(HasSubstr("one buffer")));
+  EXPECT_THAT(a.changes, Contains(HasSubstr("8 blocks")));
+}
+TEST(advise, registers_gain_nothing_from_a_third_buffer) {
+  const std::string members = "smem=64KiB,regs=128,load=2000clk,compute=1000clk,threads=512,copy=";
+  const advice staged = advise_kernel(an_h200(), parse_kernel(an_h200(), members + "registers"));
+  EXPECT_NEAR(staged.stages[2].gain, staged.stages[1].gain, 1e-9);
+}
+TEST(advise, a_kernel_computes_as_long_as_it_said) {  // with one buffer, alone: load, compute, barriers
+  const advice a = advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=200KiB,load=5us,compute=20us,threads=64"));
+  EXPECT_NEAR(a.stages[0].seconds, 25e-6, 0.1e-6);
+}
+
+TEST(advise, kernels_that_make_no_sense_are_refused) {
+  EXPECT_THAT(kernel_refusal("regs=3"), HasSubstr("smem is missing"));
+  EXPECT_THAT(kernel_refusal("smem=1024"), HasSubstr("compute is missing"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,thread=32"), HasSubstr("did you mean threads?"));
+  EXPECT_THAT(kernel_refusal("smem=1MB,compute=5"), HasSubstr("smem is '1MB'"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5KiB"), HasSubstr("expected a time"));
+  EXPECT_THAT(kernel_refusal("smem=-1,compute=5"), HasSubstr("smem is '-1'"));
+  EXPECT_THAT(kernel_refusal("smem=nan,compute=5"), HasSubstr("smem is 'nan'"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=0"), HasSubstr("compute"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,threads=2048"), HasSubstr("threads is 2048: expected 1 to 1024"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,regs=256"), HasSubstr("regs is 256"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,copy=tma"), HasSubstr("async or registers"));
+  EXPECT_THAT(kernel_refusal("smem"), HasSubstr("member=value"));
+}
+
+TEST(advise, answers_in_json) {
+  const answer a = answer::parse(advise_json(R"({"about": "gemm", "m": 512, "n": 512, "k": 512, "device": "H100"})"));
+  EXPECT_EQ(a.at("device"), "NVIDIA H100 SXM");
+  EXPECT_FALSE(a.at("pick").at("policy").get<std::string>().empty());
+  double parts = 0;
+  for (const auto& [what, seconds] : a.at("pick").at("parts").items()) parts += seconds.get<double>();
+  EXPECT_NEAR(parts, a.at("pick").at("seconds").get<double>(), 1e-12);
+  EXPECT_EQ(a.at("pipelined").at("stages").size(), 6U);
+  const answer k = answer::parse(advise_json(R"({"about": "kernel", "kernel": "smem=16KiB,compute=900clk"})"));
+  EXPECT_EQ(k.at("pipelined").at("kernel"), "this kernel");
+  const answer whole{{"about", "scan"}, {"count", 1000}, {"profile", to_text(shipped_profile("A100"))}};
+  EXPECT_EQ(answer::parse(advise_json(whole.dump())).at("device"), "NVIDIA A100");
+  EXPECT_THAT(refusal("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal(R"({"about": "sort"})"), HasSubstr("'sort': expected gemm, scan or kernel"));
+  EXPECT_THAT(refusal(R"({"about": "gemm", "m": 1, "n": 2})"), HasSubstr("'k' is missing"));
+  EXPECT_THAT(refusal(R"({"about": "gemm", "m": 1, "n": 2, "k": 0.5})"), HasSubstr("'k' is 0.5"));
+  EXPECT_THAT(refusal(R"({"about": "gemm", "m": 0, "n": 2, "k": 3})"), HasSubstr("m is 0"));
+  EXPECT_THAT(refusal(R"({"about": "scan", "count": 5, "size": 3})"), HasSubstr("size is 3"));
+  EXPECT_THAT(refusal(R"({"about": "scan", "count": 5, "device": 7})"), HasSubstr("'device'"));
+}
+
+}  // namespace
+}  // namespace antiphase
