@@ -197,6 +197,16 @@ ANTIPHASE_API antiphase_status antiphase_scan_workspace(const antiphase_scan_arg
 ANTIPHASE_API antiphase_status antiphase_scan_prepare_workspace(const antiphase_scan_args* args, antiphase_stream on);
 ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text, size_t room);
 
+// ---- Advice
+// ------------------------------------------------------------------------------------------------------------------------------
+
+// Which policy and how many buffers suit a product, a scan or a kernel of one's own, predicted for a device that need not be there; nothing
+// runs. The question is a JSON object: {"about": "gemm", "m": 4096, "n": 4096, "k": 4096}, {"about": "scan", "count": 65536, "size": 4} or
+// {"about": "kernel", "kernel": "smem=16KiB,regs=64,compute=900clk"}, each with "device", the name of a machine profile ("H200" if absent),
+// or "profile", the text of a file that `antiphase info --measure` wrote. The answer is one, cut off where `room` bytes with the final 0
+// end (16384 are enough). ANTIPHASE_BAD_REQUEST for questions that make no sense.
+ANTIPHASE_API antiphase_status antiphase_advise(const char* question, char* answer, size_t room);
+
 #ifdef __cplusplus
 }
 #endif

@@ -142,6 +142,12 @@ module antiphase
       character(kind=c_char), intent(out) :: text(*)
       integer(c_size_t), value :: room
     end function
+    integer(c_int) function antiphase_advise(question, answer, room) bind(c)
+      import
+      character(kind=c_char), intent(in) :: question(*)
+      character(kind=c_char), intent(out) :: answer(*)
+      integer(c_size_t), value :: room
+    end function
   end interface
   private :: text_at
 

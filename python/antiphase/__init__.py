@@ -7,12 +7,13 @@
 docs/python.md is the first page.
 """
 from . import _arrays, _products
+from ._advice import advise
 from ._cublas import disable, enable, enabled, report
 from ._library import VERSION as __version__
 from ._library import device_count
 from ._scans import cumsum, cumulative_sum, scan
 
-__all__ = ["check", "cumsum", "cumulative_sum", "device_count", "disable", "enable", "enabled", "explain", "matmul", "report", "scan", "unwritten"]
+__all__ = ["advise", "check", "cumsum", "cumulative_sum", "device_count", "disable", "enable", "enabled", "explain", "matmul", "report", "scan", "unwritten"]
 
 
 def __getattr__(name):

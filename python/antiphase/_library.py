@@ -82,6 +82,8 @@ _sgemm_explain = LIBRARY.antiphase_sgemm_explain
 _sgemm_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 _scan_explain = LIBRARY.antiphase_scan_explain
 _scan_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+_advise = LIBRARY.antiphase_advise
+_advise.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
 LIBRARY.antiphase_last_message.restype = ctypes.c_char_p
 
 # By status: what a caller of Python catches.
@@ -109,6 +111,13 @@ def text_of(args):
     explain = _sgemm_explain if isinstance(args, SgemmArgs) else _scan_explain
     check(explain(ctypes.addressof(args), text, len(text)))
     return text.value.decode(errors="replace")
+
+
+def advice(question):
+    """The answer to a question of antiphase_advise(), both of them JSON."""
+    text = ctypes.create_string_buffer(65536)
+    check(_advise(question.encode(), text, len(text)))
+    return text.value.decode()
 
 
 def device_count():

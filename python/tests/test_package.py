@@ -80,7 +80,7 @@ class Library(Scratch):
         import ast
         package = HERE.parent / "antiphase"
         told, there = {}, {}
-        for to, files in ((told, ["__init__.pyi", "torch.pyi"]), (there, ["__init__.py", "_scans.py", "_cublas.py", "_library.py", "torch.py"])):
+        for to, files in ((told, ["__init__.pyi", "torch.pyi"]), (there, ["__init__.py", "_scans.py", "_advice.py", "_cublas.py", "_library.py", "torch.py"])):
             for file in files:
                 for node in ast.parse((package / file).read_text()).body:
                     if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
@@ -93,6 +93,20 @@ class Library(Scratch):
         for module, names in ((False, set(antiphase.__all__) - of_checking), (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"})):
             self.assertEqual({name for of, name in told if of == module}, names)
         self.assertEqual(told, {name: there[name] for name in told})
+
+    def test_advice(self):
+        import antiphase
+        product = antiphase.advise("gemm", m=4096, n=4096, k=4096)
+        self.assertEqual((product["device"], product["pick"]["policy"]), ("NVIDIA H200", "split"))
+        self.assertEqual([one["stages"] for one in product["pipelined"]["stages"]], list(range(1, 7)))
+        kernel = antiphase.advise("kernel", smem="64KiB", regs=128, load="2000clk", compute="1000clk", threads=512)
+        self.assertGreater(kernel["pipelined"]["stages"][1]["gain"], 0.25)
+        shipped = HERE.parent.parent / "src/executor/profiles/a100.json"
+        self.assertEqual(antiphase.advise("scan", count=1 << 28, device=shipped)["device"], "NVIDIA A100")
+        self.assertEqual(antiphase.advise("scan", count=1 << 28, device="A100")["pick"]["policy"], "single-pass-async")
+        for question, said in (({"m": 1}, "'n' is missing"), ({"m": 1, "n": 1, "k": 1, "device": "B17"}, "no machine profile 'B17'")):
+            with self.assertRaisesRegex(ValueError, said):
+                antiphase.advise("gemm", **question)
 
     def test_import_brings_no_array_library(self):
         loaded = python("-X", "importtime", "-c", "import antiphase")

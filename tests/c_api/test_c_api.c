@@ -645,8 +645,21 @@ static void names(void) {
   EXPECT(antiphase_device_count() >= 0);
 }
 
+static void advice(void) {
+  char text[16384];
+  subject = "advice";
+  EXPECT(antiphase_advise("{\"about\": \"gemm\", \"m\": 4096, \"n\": 4096, \"k\": 4096}", text, sizeof text) == ANTIPHASE_OK);
+  EXPECT(strstr(text, "\"policy\":\"split\"") != NULL && text[strlen(text) - 1] == '}');
+  EXPECT(antiphase_advise("{\"about\": \"scan\", \"count\": 5}", text, 9) == ANTIPHASE_OK);
+  EXPECT(strlen(text) == 8);
+  REFUSED(antiphase_advise("{\"about\": \"gemm\", \"m\": 0, \"n\": 1, \"k\": 1}", text, sizeof text), ANTIPHASE_BAD_REQUEST, "m is 0");
+  REFUSED(antiphase_advise(NULL, text, sizeof text), ANTIPHASE_BAD_REQUEST, "null pointer");
+  REFUSED(antiphase_advise("{\"about\": \"scan\", \"count\": 5}", text, 0), ANTIPHASE_BAD_REQUEST, "text has no room");
+}
+
 int main(void) {
   names();
+  advice();
   products_of_any_strides();
   packed_rows_are_the_default();
   batches_with_biases_and_functions();
