@@ -41,6 +41,15 @@ class Advise(ToolTest):
         self.refused(2, ["size is 3"], "advise", "scan", "--size", "1", "--bytes", "3", *H200)
 
 
+class Measure(ToolTest):
+    def test_without_a_GPU_nothing_is_written(self):
+        said = "info --measure measures a GPU"
+        self.refused(4, [said, "expected a usable GPU"], "info", "--measure", "--output", "p.json", "--on", "cpu")
+        self.assertFalse((self.folder / "p.json").exists())
+        self.refused(2, ["--output is for --measure"], "info", "--output", "p.json")
+        self.refused(2, ["--for and --measure"], "info", "--measure", "--for", "8.0")
+
+
 class Model(ToolTest):
     def test_errors_of_result_files(self):
         file = next((ROOT / "bench/results").glob("*-gemm-2048x2048x2048-rested.json"))

@@ -11,15 +11,18 @@
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/gemm/tuning.hpp>
+#include <antiphase/measure_machine.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/version.hpp>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tool/base/wrap.hpp"
 #include "tool/commands/info_device.hpp"
+#include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/measure/reference.hpp"
 #include "tool/program/command.hpp"
@@ -42,7 +45,9 @@ constexpr const char* examples =
     "  antiphase info\n"
     "  antiphase info --json | python3 -m json.tool\n"
     "  antiphase info --for 8.0\n"
-    "      what would run on an A100, and what would not";
+    "      what would run on an A100, and what would not\n"
+    "  antiphase info --measure --output my_gpu.json\n"
+    "      a machine profile, for antiphase advise --device my_gpu.json";
 
 // Which one corrects gemm's predictions, or why that cannot be told.
 std::string tuning_of(const device& d) {
@@ -103,8 +108,25 @@ std::vector<std::string> known_capabilities() {
 
 struct request {
   std::string of;  // compute capability; empty: what is here
+  bool measure = false;
+  std::string output;
+  place_options place;
   common_options common;
 };
+
+// A machine profile of the GPU that is there, to a file or standard output.
+void measure(const request& r) {
+  const place at = choose_place(r.place, reference::not_offered);
+  if (at.where->kind() != target::cuda)
+    throw not_supported(fmt::format("info --measure measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
+  say_place(r.common, at);
+  std::optional<output_file> out;
+  if (!r.output.empty()) out.emplace(r.output);  // before the work
+  const std::string text = to_text(measure_machine(*at.where));
+  if (!out) return print(text);
+  out->write(text);
+  out->commit();
+}
 
 void run(const common_options& options) {
   const build b = build_info();
@@ -158,9 +180,17 @@ void add_info(arguments program) {
                   "What would run on a GPU of this compute capability, by published limits: " + listed(known_capabilities()))
       .check(not_empty())
       .type_name("CAPABILITY");
+  command.add_flag("--measure", r->measure, "Measure a machine profile of the GPU, which advise and model predict from: about a second");
+  command.add_option("-o,--output", r->output, "Where --measure writes it, a JSON file (default: standard output)").type_name("FILE");
+  add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(examples);
-  command.runs([r] { r->of.empty() ? run(r->common) : tell_device(r->of, r->common); });
+  command.runs([r] {
+    if (r->measure && !r->of.empty()) throw bad_usage("info: --for and --measure: expected one of them");
+    if (!r->measure && !r->output.empty()) throw bad_usage("info: --output is for --measure");
+    if (r->measure) return measure(*r);
+    r->of.empty() ? run(r->common) : tell_device(r->of, r->common);
+  });
 }
 
 }  // namespace antiphase::tool

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that measure a machine, as each target's list gives them.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include <cstdint>
+
+namespace antiphase::probe {
+
+// One thread follows pointers: i = next[i], so many times.
+struct chase_params {
+  const std::uint32_t* next;
+  std::uint32_t steps;
+  std::uint32_t* last;
+};
+// Each thread computes x = x a + b, in several chains that do not wait for each other.
+constexpr int chains = 8, links = 16, probe_threads = 256, reads = 16;
+struct multiply_params {
+  int rounds;  // of links in each chain
+  float a, b;
+  float* sums;           // of each thread's chains
+  std::int64_t* clocks;  // that block 0 took
+};
+// Each thread reads 16 bytes of shared memory, again and again, neighbours side by side.
+struct read_params {
+  int rounds;  // of `reads`
+  float* sums;
+  std::int64_t* clocks;
+};
+
+struct kernels {
+  kernel chase, multiply, read;
+};
+namespace cpu {
+kernels probe_kernels();
+}
+namespace cuda {
+kernels probe_kernels();
+}
+
+}  // namespace antiphase::probe
