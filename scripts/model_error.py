@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes into docs/model.md by how much the model's predictions are off, as `antiphase model` says of the result files in bench/results.
+"""Writes into docs/model.md by how much the model's predictions are off, as `antiphase model` says of the result files in bench/results, and
+docs/report_h200.html, as `antiphase report` makes it from some of them.
 
     model_error.py [--check] TOOL [ROOT]
 
-TOOL is the program antiphase. --check writes nothing and fails where the document says something else. Exit status: 0 fine, 1 it differs, 2 usage.
+TOOL is the program antiphase. --check writes nothing and fails where one of the documents is another. Exit status: 0 fine, 1 it differs, 2 usage.
 """
 import json
 import pathlib
@@ -34,6 +35,13 @@ def table(tool, files):
     return head + "| --- | --: | --: | --: | --: | --: | --: | --: |\n" + "".join(map(row, kernels))
 
 
+def page(tool, results):
+    kinds = ("gemm-4096x4096x4096-rested", "gemm-1024x1024x1024-rested", "scan-268435456-rested", "scan-1048576-rested", "bench-suite-rested",
+             "bench-random-rested", "bench-sizes-rested")
+    newest = [max(results.glob(f"*-{kind}.json")) for kind in kinds]
+    return subprocess.run([tool, "report", "--output", "-", *map(str, newest)], check=True, capture_output=True, text=True).stdout
+
+
 def main():
     words = [word for word in sys.argv[1:] if word != "--check"]
     if not 1 <= len(words) <= 2:
@@ -47,14 +55,18 @@ def main():
     if not found or not ended:
         print(f"{document}: expected a table between '{BEGIN.strip()}' and '{END}'", file=sys.stderr)
         return 1
-    written = before + BEGIN + table(words[0], sorted((root / "bench" / "results").glob("*.json"))) + END + after
-    if written == text:
-        return 0
-    if "--check" in sys.argv:
-        print(f"{document} is not what the result files and the model say: run scripts/model_error.py TOOL", file=sys.stderr)
-        return 1
-    document.write_text(written)
-    return 0
+    results = root / "bench" / "results"
+    shown = root / "docs" / "report_h200.html"
+    differ = 0
+    for path, is_now in ((document, before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after), (shown, page(words[0], results))):
+        if path.exists() and path.read_text() == is_now:
+            continue
+        differ += 1
+        if "--check" in sys.argv:
+            print(f"{path} is not what the result files and the model say: run scripts/model_error.py TOOL", file=sys.stderr)
+        else:
+            path.write_text(is_now)
+    return int("--check" in sys.argv and differ > 0)
 
 
 if __name__ == "__main__":

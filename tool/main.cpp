@@ -62,6 +62,7 @@ void run(int argc, char** argv) {
   tool::add_run(program.commands());
   tool::add_advise(program.commands());
   tool::add_model(program.commands());
+  tool::add_report(program.commands());
   program.run(argc, argv);
 }
 

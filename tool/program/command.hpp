@@ -24,5 +24,6 @@ void add_tune(arguments program);
 void add_run(arguments program);
 void add_model(arguments program);
 void add_advise(arguments program);
+void add_report(arguments program);
 
 }  // namespace antiphase::tool

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase report as a process."""
+import html.parser
+import json
+import pathlib
+import re
+
+from process import ToolTest, gpu_is_usable, main
+
+RESULTS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "results"
+
+
+class Elements(html.parser.HTMLParser):
+    """What is opened and closed, and what a page asks others for."""
+    ALONE = {"meta", "!doctype"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.count, self.asked = [], {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.asked += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
+        if tag not in self.ALONE:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, tag
+
+    def handle_startendtag(self, tag, attributes):
+        self.count[tag] = self.count.get(tag, 0) + 1
+
+
+class Report(ToolTest):
+    def page(self, *arguments):
+        self.run_tool("report", "--output", "r.html", *arguments)
+        text = (self.folder / "r.html").read_text()
+        page = Elements(text)
+        self.assertEqual((page.open, page.asked), ([], []))  # all is closed, and nothing is asked of a network
+        self.assertNotRegex(text, r"https?:|url\(|@import|<script")
+        return text, page
+
+    def test_of_files(self):
+        file = str(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")))
+        text, page = self.page(file)
+        record = next(r for r in json.loads(pathlib.Path(file).read_text())["records"] if r["policy"] == "tiled")
+        self.assertIn(f"<td>{record['time_us']['ours']:.1f}</td>", text)
+        self.assertEqual(page.count["rect"], 16)  # a bar for each step
+        self.assertIn('class="loss">-', text)     # padded
+        self.assertNotIn("No GPU is usable", text)
+
+    def test_without_a_GPU_of_an_H200(self):
+        if gpu_is_usable():
+            self.skipTest("there is a GPU")
+        text, page = self.page()
+        self.assertIn("No GPU is usable here: this is an H200", text)
+        self.assertGreater(page.count["circle"], 50)
+        self.assertLess(len(text), 500_000)
+        for section in ("Roofline", "Model against measurement", "Accuracy", "How many buffers", "The machine"):
+            self.assertIn(f"<h2>{section}</h2>", text)
+        self.assertIn("prefers-color-scheme:dark", text)
+
+    def test_what_is_refused(self):
+        self.refused(2, ["--output is required"], "report")
+        file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())
+        for name, content, said in (("a.json", [], "'a.json' is no result file"), ("b.json", {**file, "machine": {}}, "says of no machine"),
+                                    ("c.json", {**file, "machine": {"name": "Other GPU"}}, "no machine profile of Other GPU"),
+                                    ("d.json", {**file, "records": [{"kernel": "gemm.ladder.tiled", "time_us": {}}]}, "docs/measuring.md")):
+            (self.folder / name).write_text(json.dumps(content))
+            self.refused(4 if name == "c.json" else 3, [said], "report", "--output", "r.html", name)
+            self.assertFalse((self.folder / "r.html").exists())
+        self.refused(3, ["'none.json' cannot be read"], "report", "--output", "r.html", "none.json")
+
+    def test_names_are_text(self):
+        file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())
+        file["machine"]["driver"] = "<b>\"&"
+        (self.folder / "x.json").write_text(json.dumps(file))
+        text, page = self.page("x.json")
+        self.assertTrue(re.search(r"driver &lt;b&gt;&quot;&amp;", text))
+        self.assertNotIn("b", page.count)
+
+
+if __name__ == "__main__":
+    main()

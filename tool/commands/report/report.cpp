@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommand report: one page about a machine, from result files, from runs on its GPU, or from those of an H200.
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "tool/base/errors.hpp"
+#include "tool/commands/record.hpp"
+#include "tool/commands/report/page.hpp"
+#include "tool/commands/report/shipped_results.hpp"
+#include "tool/files/output_file.hpp"
+#include "tool/program/command.hpp"
+#include "tool/program/place.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* explanation =
+    "The page holds all it needs, for light and dark. Without files it runs ladders and products on the GPU, until --seconds are over; "
+    "without a GPU it shows an H200's figures, and says so.\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase report --output report.html\n"
+    "  antiphase report --output report.html bench/results/*.json";
+
+struct request {
+  std::vector<std::string> files;
+  std::string output;
+  int seconds = 120;
+  place_options place;
+  common_options common;
+};
+
+json parsed(const std::string& text, const std::string& name) {
+  json content = json::parse(text, nullptr, false);
+  if (!content.is_object() || !content.contains("command") || !content["command"].is_string() || !content.contains("records") || !content["records"].is_array())
+    throw bad_input(fmt::format("{} is no result file: expected JSON of bench or ladder with 'command' and 'records'", name));
+  return content;
+}
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file.is_open() || file.bad()) throw bad_input(fmt::format("'{}' cannot be read: expected a result file of bench or ladder", path));
+  return text;
+}
+
+// What another process of this program prints; empty if it failed or took longer.
+std::string output_of(const std::string& arguments, int seconds) {
+  std::string quoted;
+  for (const char c : std::filesystem::canonical("/proc/self/exe").string()) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  const std::string command = fmt::format("timeout {} '{}' {} --json --quiet", seconds, quoted, arguments);
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return {};
+  std::string text;
+  std::array<char, 65536> piece{};
+  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;) text.append(piece.data(), n);
+  return pclose(pipe) == 0 ? text : std::string();
+}
+
+std::vector<named_result> measured(const request& r, const std::string& on) {
+  std::vector<named_result> results;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(r.seconds);
+  for (const char* what : {"ladder gemm --size 4096", "ladder scan --size 268435456", "bench gemm --suite", "ladder gemm --size 1024", "ladder scan --size 1048576",
+                           "bench gemm --size 512,1024,2048,4096,8192"}) {
+    const auto left = std::chrono::duration_cast<std::chrono::seconds>(end - std::chrono::steady_clock::now()).count();
+    if (left < 5) break;
+    say_progress(r.common, what);
+    const std::string text = output_of(fmt::format("{} --on {}", what, on), static_cast<int>(left));
+    if (!text.empty()) results.push_back({what, parsed(text, what)});
+  }
+  if (results.empty()) throw not_supported(fmt::format("no run on {} ended within {} seconds: expected more (--seconds)", on, r.seconds));
+  return results;
+}
+
+// The name of the device that the files are of: all of one.
+std::string device_of(const std::vector<named_result>& results) {
+  std::string name;
+  for (const named_result& r : results) {
+    if (!r.content.contains("machine") || !r.content["machine"].contains("name") || !r.content["machine"]["name"].is_string())
+      throw bad_input(fmt::format("'{}' says of no machine ('machine', 'name'): expected a result file of a GPU", r.name));
+    const std::string of = r.content["machine"]["name"];
+    if (!name.empty() && of != name) throw bad_input(fmt::format("the files are of {} and of {}: expected one machine", name, of));
+    name = of;
+  }
+  return name;
+}
+
+std::string origin(const std::vector<named_result>& results, std::string_view first) {
+  std::string least, most, driver;
+  for (const named_result& r : results) {
+    const std::string date = r.content.value("date", "").substr(0, 10);
+    if (least.empty() || date < least) least = date;
+    if (date > most) most = date;
+    driver = r.content["machine"].value("driver", driver);
+  }
+  return fmt::format("{} {} result files, {}{}; driver {}. Medians; every result verified.", first, results.size(), least, least == most ? "" : " to " + most, driver);
+}
+
+void run(const request& r) {
+  output_file out{r.output};
+  std::vector<named_result> results;
+  std::string first = "From";
+  if (!r.files.empty()) {
+    for (const std::string& path : r.files) results.push_back({path, parsed(read(path), fmt::format("'{}'", path))});
+  } else {
+    const place at = choose_place(r.place, reference::not_offered);
+    if (at.where->kind() == target::cuda) {
+      results = measured(r, at.on);
+      const machine_profile on = profile_of(at.where->limits());
+      out.write(report_page(on, results, origin(results, "Measured just now:")));
+      return out.commit();
+    }
+    for (const shipped_result& s : shipped_results()) results.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
+    first = "No GPU is usable here: this is an H200, from";
+    say(r.common, "no GPU is usable here, so the report is about an H200");
+  }
+  const std::string device = device_of(results);
+  const auto& shipped = shipped_profiles();
+  const auto of_device = std::ranges::find_if(shipped, [&](const machine_profile& p) { return p.limits.name == device; });
+  if (of_device == shipped.end()) throw not_supported(fmt::format("there is no machine profile of {}: run report on it, without files", device));
+  out.write(report_page(*of_device, results, origin(results, first)));
+  out.commit();
+}
+
+}  // namespace
+
+void add_report(arguments program) {
+  arguments command = program.add_subcommand("report", "One page about this machine: ladders, roofline, model, accuracy");
+  const auto r = std::make_shared<request>();
+  command.add_option("files", r->files, "Result files of bench and ladder, of one machine").type_name("FILE").values(0, 1 << 20);
+  command.add_option("-o,--output", r->output, "Where to write the page").required().type_name("FILE").otherwise("--out");
+  command.add_option("--seconds", r->seconds, "How long to measure on a GPU (default 120)").check(integer_between(10, 3600)).type_name("N");
+  add_place_options(command, r->place, reference::not_offered);
+  add_common_options(command, r->common);
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
+}
+
+}  // namespace antiphase::tool
