@@ -54,9 +54,7 @@ std::string_view name(limit l) {
   return "waiting";
 }
 
-limit prediction::largest() const {
-  return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin());
-}
+limit prediction::largest() const { return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin()); }
 
 prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks) {
   const unit most = busiest(on, s);
@@ -91,8 +89,7 @@ prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std
   const std::int64_t whole = tiles / at_once, left = tiles % at_once;
   const auto count = [](std::int64_t n) { return static_cast<double>(n); };
   if (whole > 0) add_scaled(all, step_clocks(on, s, std::max(1, resident)), count(whole * steps) / on.clock.value);
-  if (left > 0)
-    add_scaled(all, step_clocks(on, s, static_cast<int>((left + processors - 1) / processors)), count(steps) / on.clock.value);
+  if (left > 0) add_scaled(all, step_clocks(on, s, static_cast<int>((left + processors - 1) / processors)), count(steps) / on.clock.value);
   all.add(limit::latency, s.latency * count(whole + (left > 0 ? 1 : 0)));  // of the first load of a wave
   return all;
 }

@@ -74,8 +74,8 @@ std::pair<int, int> capability_of(std::string_view from, const json& value) {
   if (!value.is_string()) wrong(from, "compute_capability", value, expected);
   const std::string text = value.get<std::string>();
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  const bool sensible = (text.size() == 3 || text.size() == 4) && text[text.size() - 2] == '.' && std::ranges::count_if(text, digit) ==
-                                                                                                     static_cast<int>(text.size()) - 1;
+  const bool sensible = (text.size() == 3 || text.size() == 4) && text[text.size() - 2] == '.' &&
+                        std::ranges::count_if(text, digit) == static_cast<int>(text.size()) - 1;
   if (!sensible) wrong(from, "compute_capability", value, expected);
   return {std::stoi(text.substr(0, text.size() - 2)), text.back() - '0'};
 }
@@ -166,8 +166,8 @@ const machine_profile& shipped_profile(std::string_view name) {
     if (plain(p.limits.name) == plain(name) || (plain(p.limits.name) == "h100sxm" && plain(name) == "h100")) return p;
     known.push_back(p.limits.name);
   }
-  throw bad_request(fmt::format("there is no machine profile '{}': {}, or a file that 'antiphase info --measure' wrote", name,
-                                suggestion(name, known)));
+  throw bad_request(
+      fmt::format("there is no machine profile '{}': {}, or a file that 'antiphase info --measure' wrote", name, suggestion(name, known)));
 }
 
 machine_profile profile_of(const device_limits& device) {
@@ -185,8 +185,8 @@ machine_profile profile_of(const device_limits& device) {
   const double processors = std::max(1, device.multiprocessors), share = processors / made.limits.multiprocessors;
   const device_rates rates = rates_of(device), of_h200 = rates_of(made.limits);
   for (const machine_member& m : members) (made.*m.figure).source = "assumed: as an H200, by multiprocessor";
-  for (machine_figure machine_profile::* const of_all : {&machine_profile::memory_bytes, &machine_profile::cache_size,
-                                                         &machine_profile::cache_bytes})
+  for (machine_figure machine_profile::*const of_all :
+       {&machine_profile::memory_bytes, &machine_profile::cache_size, &machine_profile::cache_bytes})
     (made.*of_all).value *= share;
   made.tensor_fp16.value *= share * rates.tensor_fp16 / of_h200.tensor_fp16;
   made.tensor_tf32.value *= share * rates.tensor_fp16 / of_h200.tensor_fp16;

@@ -22,9 +22,7 @@ namespace {
 constexpr int most_stages = 6;
 constexpr double worth_it = 0.02;  // a gain below is within what the model is off by
 
-std::string seconds_text(double s) {
-  return s < 1e-3 ? fmt::format("{:.4g} us", s * 1e6) : fmt::format("{:.4g} ms", s * 1e3);
-}
+std::string seconds_text(double s) { return s < 1e-3 ? fmt::format("{:.4g} us", s * 1e6) : fmt::format("{:.4g} ms", s * 1e3); }
 std::string gain_text(double gain) { return fmt::format("{:+.1f} %", 100 * gain); }
 std::string kib_text(double bytes) { return fmt::format("{:.3g} KiB", bytes / 1024); }
 
@@ -33,7 +31,8 @@ std::string_view meaning(limit l) {
     case limit::launch: return "launching it, so that neither memory nor arithmetic counts";
     case limit::memory: return "memory: the bytes that have to be moved";
     case limit::arithmetic: return "arithmetic: the multiplying units are busy";
-    case limit::issue: return "issue slots: instructions beside multiply-adds; more outputs per thread and wider copies help, stages do not";
+    case limit::issue:
+      return "issue slots: instructions beside multiply-adds; more outputs per thread and wider copies help, stages do not";
     case limit::shared_memory: return "shared memory, which has more reads than it serves in the time; more outputs per thread help";
     case limit::latency: return "latency: loads that nothing hides; more stages or more blocks help";
     case limit::barriers: return "barriers and what a step costs besides; longer steps help";
@@ -101,23 +100,25 @@ const advised_stages* fewest_of(const std::vector<advised_stages>& list) {
 void say_stages(advice& a) {
   const advised_stages* const best = fewest_of(a.stages);
   if (best == nullptr) {
-    a.recommends.push_back(fmt::format("{} does not fit: even one slot takes more shared memory or threads than a block may have", a.pipelined));
+    a.recommends.push_back(
+        fmt::format("{} does not fit: even one slot takes more shared memory or threads than a block may have", a.pipelined));
     return;
   }
   const std::string textbook = fmt::format("the textbooks' formula promises {} to two", gain_text(a.textbook_gain - 1));
   if (best->stages == 1)
-    a.recommends.push_back(fmt::format("{}: one buffer; more are predicted to gain less than {:.0f} % ({})", a.pipelined, 100 * worth_it, textbook));
+    a.recommends.push_back(
+        fmt::format("{}: one buffer; more are predicted to gain less than {:.0f} % ({})", a.pipelined, 100 * worth_it, textbook));
   else
-    a.recommends.push_back(fmt::format("{}: {} buffers, {} over one ({}); {} {}", a.pipelined, best->stages, gain_text(best->gain), textbook,
-                                       best->stages == most_stages ? "no more were looked at:" : "after that it is limited by",
+    a.recommends.push_back(fmt::format("{}: {} buffers, {} over one ({}); {} {}", a.pipelined, best->stages, gain_text(best->gain),
+                                       textbook, best->stages == most_stages ? "no more were looked at:" : "after that it is limited by",
                                        name(best->largest)));
   for (const advised_stages& s : a.stages) {
     if (s.stages <= best->stages || s.stages != best->stages + 1) continue;
     if (!s.fits)
       a.recommends.push_back(fmt::format("{} buffers do not fit", s.stages));
     else if (s.resident < best->resident)
-      a.recommends.push_back(fmt::format("{} buffers would leave room for {} instead of {} blocks on a multiprocessor: {}", s.stages, s.resident,
-                                         best->resident, gain_text(best->seconds / s.seconds - 1)));
+      a.recommends.push_back(fmt::format("{} buffers would leave room for {} instead of {} blocks on a multiprocessor: {}", s.stages,
+                                         s.resident, best->resident, gain_text(best->seconds / s.seconds - 1)));
   }
 }
 
@@ -125,7 +126,7 @@ void say_stages(advice& a) {
 void say_changes(advice& a, const context& where, const gemms::product_size& p) {
   struct extent {
     const char* name;
-    std::int64_t gemms::product_size::* of;
+    std::int64_t gemms::product_size::*of;
   };
   constexpr int farthest = 4;
   constexpr std::int64_t largest = 1 << 20;
@@ -218,7 +219,8 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
     return s.ring.mover == scans::tile_mover::threads ? has.cp_async : has.bulk_copies && has.sm_90a;
   };
   for (const scans::step& s : scans::steps)
-    if (const prediction takes = scans::predict(on, s, count, size); fits(s) && std::isfinite(takes.seconds)) a.others.push_back({s.name, takes});
+    if (const prediction takes = scans::predict(on, s, count, size); fits(s) && std::isfinite(takes.seconds))
+      a.others.push_back({s.name, takes});
   sort(a.others);
   a.pick = a.others.front();
 
@@ -270,8 +272,8 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   if (k.smem == 0 || k.smem > std::size_t{1} << 30) throw bad_request("smem: expected the bytes of a slot, 1 to 2^30");
   if (!(k.compute > 0)) throw bad_request("compute: expected the time that a block computes from a slot");
   const double clock = on.clock.value, bytes = k.load_bytes.value_or(k.load_seconds ? 0 : static_cast<double>(k.smem));
-  const double latency = k.load_seconds.value_or(on.memory_latency.value +
-                                                 bytes / (on.memory_bytes.value / std::max(1, on.limits.multiprocessors)));
+  const double latency =
+      k.load_seconds.value_or(on.memory_latency.value + bytes / (on.memory_bytes.value / std::max(1, on.limits.multiprocessors)));
   advice a = advice_on(on);
   a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot", k.threads, k.registers, k.smem);
   a.pipelined = "this kernel";
@@ -288,7 +290,8 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     if (one.fits) {
       pipeline_step s{.threads = k.threads, .stages = stages, .asynchronous = k.asynchronous, .bytes = bytes, .latency = latency};
       s.arithmetic = 1;
-      const double alone = 1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1).of(limit::arithmetic);
+      const double alone =
+          1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1).of(limit::arithmetic);
       s.arithmetic = k.compute * clock * alone;  // busy clocks within it
       const prediction takes = step_clocks(on, s, one.resident);
       one.seconds = takes.seconds / one.resident / clock;
@@ -310,16 +313,26 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     a.limits.push_back(fmt::format("with {}: {}", a.pick.name, meaning(best->largest)));
     if (best->largest == limit::memory || best->largest == limit::latency) {
       const double has = best->bytes_in_flight, wants = a.bytes_needed_in_flight;
-      a.limits.push_back(has < wants ? fmt::format("{} in flight on a multiprocessor, and memory wants {} to be busy (bandwidth x latency under load): more or larger slots help",
-                                                   kib_text(has), kib_text(wants))
-                                     : fmt::format("{} in flight on a multiprocessor are enough for memory, which is busy with {} (bandwidth x latency under load)",
-                                                   kib_text(has), kib_text(wants)));
+      a.limits.push_back(
+          has < wants
+              ? fmt::format("{} in flight on a multiprocessor, and memory wants {} to be busy (bandwidth x latency under load): more or "
+                            "larger slots help",
+                            kib_text(has), kib_text(wants))
+              : fmt::format(
+                    "{} in flight on a multiprocessor are enough for memory, which is busy with {} (bandwidth x latency under load)",
+                    kib_text(has), kib_text(wants)));
     }
     const double ratio = latency / k.compute;
-    a.changes.push_back(ratio > 1 ? fmt::format("a load takes {:.2g} times as long as the computation: a slot that is computed from for longer would hide it with fewer buffers", ratio)
-                                  : fmt::format("the computation takes {:.2g} times as long as a load: the most that buffers can hide is {:.0f} % of a step", 1 / ratio, 100 * ratio / (1 + ratio)));
+    a.changes.push_back(
+        ratio > 1
+            ? fmt::format("a load takes {:.2g} times as long as the computation: a slot that is computed from for longer would hide it "
+                          "with fewer buffers",
+                          ratio)
+            : fmt::format("the computation takes {:.2g} times as long as a load: the most that buffers can hide is {:.0f} % of a step",
+                          1 / ratio, 100 * ratio / (1 + ratio)));
     if (best->resident > 1)
-      a.changes.push_back(fmt::format("{} blocks on a multiprocessor already compute while others wait: with one, buffers would gain more", best->resident));
+      a.changes.push_back(fmt::format("{} blocks on a multiprocessor already compute while others wait: with one, buffers would gain more",
+                                      best->resident));
   }
   say_stages(a);
   return a;

@@ -56,10 +56,14 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     if (!value) wrong(member, text, size);
     return static_cast<std::size_t>(*value);
   };
-  if (member == "smem") k.smem = bytes();
-  else if (member == "fixed") k.fixed = bytes();
-  else if (member == "regs") k.registers = as_integer(member, text);
-  else if (member == "threads") k.threads = as_integer(member, text);
+  if (member == "smem")
+    k.smem = bytes();
+  else if (member == "fixed")
+    k.fixed = bytes();
+  else if (member == "regs")
+    k.registers = as_integer(member, text);
+  else if (member == "threads")
+    k.threads = as_integer(member, text);
   else if (member == "compute") {
     quantity q = read(member, text, time);
     if (q.unit.empty()) q.unit = "clk";
@@ -68,9 +72,12 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     k.compute = *value;
   } else if (member == "load") {
     const quantity q = read(member, text, "a size such as 16KiB or a time such as 700clk");
-    if (const auto of_bytes = as_bytes(q)) k.load_bytes = of_bytes;
-    else if (const auto of_time = as_seconds(on, q)) k.load_seconds = of_time;
-    else wrong(member, text, "a size such as 16KiB or a time such as 700clk");
+    if (const auto of_bytes = as_bytes(q))
+      k.load_bytes = of_bytes;
+    else if (const auto of_time = as_seconds(on, q))
+      k.load_seconds = of_time;
+    else
+      wrong(member, text, "a size such as 16KiB or a time such as 700clk");
   } else if (member == "copy") {
     if (text != "async" && text != "registers") wrong(member, text, "async or registers");
     k.asynchronous = text == "async";
@@ -105,7 +112,8 @@ std::int64_t integer(const json& question, const char* key, std::optional<std::i
     if (otherwise) return *otherwise;
     throw bad_request(fmt::format("advise: '{}' is missing: expected an integer", key));
   }
-  if (!question[key].is_number_integer()) throw bad_request(fmt::format("advise: '{}' is {}: expected an integer", key, question[key].dump()));
+  if (!question[key].is_number_integer())
+    throw bad_request(fmt::format("advise: '{}' is {}: expected an integer", key, question[key].dump()));
   return question[key].get<std::int64_t>();
 }
 std::string text(const json& question, const char* key, std::string_view expected) {
@@ -127,16 +135,16 @@ own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
     const std::string_view one = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     const std::size_t equals = one.find('=');
-    if (equals == std::string_view::npos)
-      throw bad_request(fmt::format("kernel: '{}': expected member=value, such as smem=16KiB", one));
+    if (equals == std::string_view::npos) throw bad_request(fmt::format("kernel: '{}': expected member=value, such as smem=16KiB", one));
     const std::string_view member = one.substr(0, equals);
     set(k, on, member, one.substr(equals + 1));
     has_smem |= member == "smem";
     has_compute |= member == "compute";
   }
   if (!has_smem || !has_compute)
-    throw bad_request(fmt::format("kernel: {} is missing: expected smem=, the bytes of a slot, and compute=, the time a block computes from it",
-                                  has_smem ? "compute" : "smem"));
+    throw bad_request(
+        fmt::format("kernel: {} is missing: expected smem=, the bytes of a slot, and compute=, the time a block computes from it",
+                    has_smem ? "compute" : "smem"));
   return k;
 }
 
@@ -163,10 +171,9 @@ std::string advise_json(std::string_view asked) {
   const std::string about = text(question, "about", "gemm, scan or kernel");
   const machine_profile on = profile_of(question);
   if (about == "gemm")
-    return to_json_text(advise_gemm(on, {.m = integer(question, "m"),
-                                         .n = integer(question, "n"),
-                                         .k = integer(question, "k"),
-                                         .count = integer(question, "count", 1)}));
+    return to_json_text(advise_gemm(
+        on,
+        {.m = integer(question, "m"), .n = integer(question, "n"), .k = integer(question, "k"), .count = integer(question, "count", 1)}));
   if (about == "scan")
     return to_json_text(advise_scan(on, integer(question, "count"), static_cast<std::size_t>(integer(question, "size", 4))));
   if (about == "kernel") return to_json_text(advise_kernel(on, parse_kernel(on, text(question, "kernel", "its members"))));

@@ -29,9 +29,11 @@ double seconds_of(const executor& on, const std::function<void(stream)>& queue) 
 
 // Bytes per second, read and written, of copies of `bytes`.
 double copy_seconds(const context& where, void* to, const void* from, std::size_t bytes, int count) {
-  return seconds_of(where.runs_on(), [&](stream s) {
-           for (int i = 0; i < count; ++i) where.runs_on().copy(to, from, bytes, s);
-         }) / count;
+  return seconds_of(where.runs_on(),
+                    [&](stream s) {
+                      for (int i = 0; i < count; ++i) where.runs_on().copy(to, from, bytes, s);
+                    }) /
+         count;
 }
 
 // A cycle through all places of a memory of `bytes`, a place every `apart` bytes, in random order (Sattolo's algorithm).
@@ -62,7 +64,8 @@ double latency(const context& where, const probe::kernels& k, std::size_t bytes,
 
 machine_profile measure_machine(const context& where) {
   if (where.kind() != target::cuda)
-    throw not_supported(fmt::format("a machine profile is measured on a GPU, and this is the {}: expected a usable GPU", where.limits().name));
+    throw not_supported(
+        fmt::format("a machine profile is measured on a GPU, and this is the {}: expected a usable GPU", where.limits().name));
   const executor& on = where.runs_on();
 #if ANTIPHASE_HAS_CUDA
   const probe::kernels k = probe::cuda::probe_kernels();
@@ -93,9 +96,12 @@ machine_profile measure_machine(const context& where) {
 
   constexpr int launches = 1000;
   const probe::multiply_params nothing{0, 0.5F, 1.0F, sums.data(), clocks.data()};
-  set(found.launch, seconds_of(on, [&](stream s) {
-                      for (int i = 0; i < launches; ++i) on.launch(k.multiply, {1, 1, 1}, &nothing, s);
-                    }) / launches,
+  set(found.launch,
+      seconds_of(on,
+                 [&](stream s) {
+                   for (int i = 0; i < launches; ++i) on.launch(k.multiply, {1, 1, 1}, &nothing, s);
+                 }) /
+          launches,
       "1000 kernels of one block, one behind the other in a stream");
 
   constexpr std::size_t large = std::size_t{256} << 20, line = 128;
@@ -105,7 +111,9 @@ machine_profile measure_machine(const context& where) {
     set(found.memory_bytes, 2. * large / copy_seconds(where, to.data(), from.data(), large, 10), "copies of 256 MiB, read and written");
     const auto held = static_cast<std::size_t>(found.cache_size.value) / 8;  // a copy and its source fit, also the larger one
     const double more = copy_seconds(where, to.data(), from.data(), 2 * held, 100) - copy_seconds(where, to.data(), from.data(), held, 100);
-    if (more > 0) set(found.cache_bytes, 2. * static_cast<double>(held) / more, "how much longer a copy that the L2 cache holds takes if it is twice as large");
+    if (more > 0)
+      set(found.cache_bytes, 2. * static_cast<double>(held) / more,
+          "how much longer a copy that the L2 cache holds takes if it is twice as large");
   }
   set(found.cache_latency, latency(where, k, std::size_t{8} << 20, line), "a thread that follows pointers through 8 MiB in random order");
   set(found.memory_latency, latency(where, k, large, line * 2), "a thread that follows pointers through 256 MiB in random order");

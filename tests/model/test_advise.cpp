@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Advice: what is picked, how many stages, and questions that make no sense.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <antiphase/advise.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 namespace antiphase {

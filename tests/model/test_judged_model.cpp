@@ -11,7 +11,13 @@ namespace antiphase::tool {
 namespace {
 
 judged_time time_of(std::string policy, double measured, double predicted, std::string contest = "c", bool fitted = false) {
-  judged_time t{.family = "f", .policy = std::move(policy), .shape = "s", .contest = std::move(contest), .fitted = fitted, .measured = measured, .takes = {}};
+  judged_time t{.family = "f",
+                .policy = std::move(policy),
+                .shape = "s",
+                .contest = std::move(contest),
+                .fitted = fitted,
+                .measured = measured,
+                .takes = {}};
   t.takes.add(limit::memory, predicted);
   return t;
 }
@@ -39,9 +45,9 @@ TEST(judged_model, medians_of_what_was_not_fitted_and_picks) {
     EXPECT_DOUBLE_EQ(f.rank, 1);
     EXPECT_EQ(f.picks, 1U);
   }
-  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.2, 2), time_of("c", 4, 4)})[0].picks, 0U);    // 20 % longer
-  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2), time_of("c", 4, 4)})[0].picks, 1U);   // 4 %
-  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2)})[0].ranked, 0U);                      // two are no ranking
+  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.2, 2), time_of("c", 4, 4)})[0].picks, 0U);   // 20 % longer
+  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2), time_of("c", 4, 4)})[0].picks, 1U);  // 4 %
+  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2)})[0].ranked, 0U);                     // two are no ranking
 }
 
 TEST(judged_model, records) {
@@ -66,7 +72,8 @@ TEST(judged_model, records) {
   EXPECT_LT(times[0].takes.seconds, times[1].takes.seconds);
 
   try {
-    add_times(on, json::parse(R"({"command": "ladder gemm", "records": [{"kernel": "gemm.ladder.tiled", "time_us": {"ours": "x"}}]})"), "bad.json", times);
+    add_times(on, json::parse(R"({"command": "ladder gemm", "records": [{"kernel": "gemm.ladder.tiled", "time_us": {"ours": "x"}}]})"),
+              "bad.json", times);
     FAIL();
   } catch (const bad_input& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr("'bad.json'"));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The laws: their special cases, what may not get worse, and what was measured of occupancy.
+#include <gtest/gtest.h>
 #include <antiphase/executor/pipeline_law.hpp>
 #include <antiphase/gemm/law.hpp>
 #include <antiphase/scan/law.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -92,9 +92,8 @@ TEST(model, blocks_are_those_that_were_measured) {
       if (kernel.starts_with("gemm.ladder-f16.")) {
         shape = gemms::shape_of(h200(), gemms::find_tensor_core_step(policy), 0);
       } else {
-        const gemms::problem p{.a = row_major<const float>(address(1), m, k),
-                               .b = row_major<const float>(address(2), k, n),
-                               .c = row_major(address(3), m, n)};
+        const gemms::problem p{
+            .a = row_major<const float>(address(1), m, k), .b = row_major<const float>(address(2), k, n), .c = row_major(address(3), m, n)};
         shape = gemms::shape_of(h200(), gemms::prepare(target::cpu, gemms::find_step(policy), p).what.how, 0);
       }
       SCOPED_TRACE(entry.path().filename().string() + " " + kernel);
@@ -118,8 +117,9 @@ TEST(gemm_law, batches_and_nothing) {
   EXPECT_NEAR(gemms::predict(h200(), how, {.m = 0, .n = 256, .k = 256}).seconds, h200().launch.value, 1e-9);
 }
 TEST(gemm_law, faster_machines_are_not_slower) {
-  for (machine_figure machine_profile::* const figure :
-       {&machine_profile::clock, &machine_profile::memory_bytes, &machine_profile::multiply_adds, &machine_profile::issue, &machine_profile::shared_bytes})
+  for (machine_figure machine_profile::*const figure :
+       {&machine_profile::clock, &machine_profile::memory_bytes, &machine_profile::multiply_adds, &machine_profile::issue,
+        &machine_profile::shared_bytes})
     for (const gemms::step& s : gemms::steps) {
       machine_profile faster = h200();
       (faster.*figure).value *= 2;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that measure a machine do what they are timed for; measuring asks for a GPU.
+#include <gtest/gtest.h>
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/measure_machine.hpp>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <numeric>
 #include <vector>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine profiles: files that are read and refused, those that ship, and the one of a device.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/executor/published.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 namespace antiphase {

@@ -14,7 +14,7 @@ CPU = ("--on", "cpu")
 
 
 COMMANDS = ((), ("info",), ("gemm",), ("scan",), ("ladder",), ("ladder", "gemm"), ("ladder", "scan"), ("bench",), ("bench", "gemm"), ("bench", "scan"),
-            ("trace",), ("check",), ("tune",), ("run",), ("help",))
+            ("trace",), ("check",), ("tune",), ("run",), ("advise",), ("advise", "gemm"), ("advise", "scan"), ("model",), ("report",), ("help",))
 
 
 class Program(ToolTest):

@@ -77,12 +77,12 @@ std::string text_of(const advice& a) {
     std::vector<std::vector<std::string>> rows{
         {"stages", own ? "step us" : "us", "gain", "shared B", "blocks", "occupancy", "in flight KiB", "limit"}};
     for (const advised_stages& s : a.stages)
-      rows.push_back(s.fits ? std::vector<std::string>{fmt::format("{}", s.stages), own ? fmt::format("{:.3f}", s.seconds * 1e6) : us(s.seconds),
-                                                       s.stages == 1 ? "" : fmt::format("{:+.1f} %", 100 * s.gain),
-                                                       fmt::format("{}", s.shared_bytes), fmt::format("{}", s.resident),
-                                                       fmt::format("{:.0f} %", 100 * s.occupancy), fmt::format("{:.1f}", s.bytes_in_flight / 1024),
-                                                       std::string(name(s.largest))}
-                            : std::vector<std::string>{fmt::format("{}", s.stages), fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
+      rows.push_back(
+          s.fits ? std::vector<std::string>{fmt::format("{}", s.stages), own ? fmt::format("{:.3f}", s.seconds * 1e6) : us(s.seconds),
+                                            s.stages == 1 ? "" : fmt::format("{:+.1f} %", 100 * s.gain), fmt::format("{}", s.shared_bytes),
+                                            fmt::format("{}", s.resident), fmt::format("{:.0f} %", 100 * s.occupancy),
+                                            fmt::format("{:.1f}", s.bytes_in_flight / 1024), std::string(name(s.largest))}
+                 : std::vector<std::string>{fmt::format("{}", s.stages), fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
     text += fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n", a.pipelined, 100 * (a.textbook_gain - 1));
     text += table_text(rows, terminal_columns);
     text += fmt::format("memory is kept busy by {:.1f} KiB in flight on each multiprocessor\n", a.bytes_needed_in_flight / 1024);
@@ -107,7 +107,9 @@ template <class Advise> void run(const request& r, Advise advise) {
 void add_device_options(arguments command, const std::shared_ptr<request>& r) {
   std::vector<std::string> names;
   for (const machine_profile& p : shipped_profiles()) names.push_back(p.limits.name);
-  command.add_option("--device", r->device, fmt::format("{}, or a file that info --measure wrote (default: the GPU here, else the H200)", listed(names)))
+  command
+      .add_option("--device", r->device,
+                  fmt::format("{}, or a file that info --measure wrote (default: the GPU here, else the H200)", listed(names)))
       .check(not_empty())
       .type_name("NAME");
   add_common_options(command, r->common);
@@ -116,10 +118,12 @@ void add_device_options(arguments command, const std::shared_ptr<request>& r) {
 }  // namespace
 
 void add_advise(arguments program) {
-  arguments command = program.add_subcommand("advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own");
+  arguments command =
+      program.add_subcommand("advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own");
   command.footer(explanation);
   const auto own = std::make_shared<request>();
-  command.add_option("--kernel", own->kernel, "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=").type_name("MEMBERS");
+  command.add_option("--kernel", own->kernel, "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=")
+      .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {
     if (own->kernel.empty()) throw bad_usage("advise: expected gemm, scan, or --kernel smem=...,compute=...");
@@ -135,7 +139,9 @@ void add_advise(arguments program) {
   extent("--m", product->size.m, "Rows of A");
   extent("--n", product->size.n, "Columns of B");
   extent("--k", product->size.k, "Columns of A");
-  gemm.add_option("--batch", product->size.count, "How many products, one behind the other (default 1)").check(integer_from(1)).type_name("N");
+  gemm.add_option("--batch", product->size.count, "How many products, one behind the other (default 1)")
+      .check(integer_from(1))
+      .type_name("N");
   add_device_options(gemm, product);
   gemm.footer(explanation);
   gemm.runs([product] { run(*product, [&](const machine_profile& on) { return advise_gemm(on, product->size); }); });

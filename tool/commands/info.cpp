@@ -118,7 +118,8 @@ struct request {
 void measure(const request& r) {
   const place at = choose_place(r.place, reference::not_offered);
   if (at.where->kind() != target::cuda)
-    throw not_supported(fmt::format("info --measure measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
+    throw not_supported(
+        fmt::format("info --measure measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
   say_place(r.common, at);
   std::optional<output_file> out;
   if (!r.output.empty()) out.emplace(r.output);  // before the work

@@ -17,27 +17,27 @@ struct machine_figure {
 // A value: the device's limits, and what it does in a second. Of a whole device unless said otherwise.
 struct machine_profile {
   device_limits limits;
-  machine_figure clock;               // Hz of a multiprocessor after a pause
-  machine_figure clock_under_power;   // Hz that Tensor Cores leave it after a while
-  machine_figure memory_bytes;        // bytes per second between memory and the device, read and written ones added up
-  machine_figure memory_latency;      // seconds from a load to its value, of one thread that waits for each
-  machine_figure memory_in_flight;    // bytes that each multiprocessor has to have asked for to keep memory busy, its latency under load
-  machine_figure cache_size;          // bytes of the L2 cache
-  machine_figure cache_bytes;         // bytes per second out of it
-  machine_figure cache_latency;       // seconds
-  machine_figure shared_bytes;        // bytes per clock of a multiprocessor's shared memory
-  machine_figure multiply_adds;       // FP32, per clock of a multiprocessor
-  machine_figure tensor_fp16;         // multiply-adds per second of its Tensor Cores, sustained: FP16 added up in FP32; 0: none
-  machine_figure tensor_tf32;         // of TF32
-  machine_figure tensor_fp64;         // of FP64; where there are none for it, of its FP64 units
-  machine_figure issue;               // instructions of a warp that a multiprocessor begins per clock
-  machine_figure launch;              // seconds from one kernel to the next in a stream
+  machine_figure clock;              // Hz of a multiprocessor after a pause
+  machine_figure clock_under_power;  // Hz that Tensor Cores leave it after a while
+  machine_figure memory_bytes;       // bytes per second between memory and the device, read and written ones added up
+  machine_figure memory_latency;     // seconds from a load to its value, of one thread that waits for each
+  machine_figure memory_in_flight;   // bytes that each multiprocessor has to have asked for to keep memory busy, its latency under load
+  machine_figure cache_size;         // bytes of the L2 cache
+  machine_figure cache_bytes;        // bytes per second out of it
+  machine_figure cache_latency;      // seconds
+  machine_figure shared_bytes;       // bytes per clock of a multiprocessor's shared memory
+  machine_figure multiply_adds;      // FP32, per clock of a multiprocessor
+  machine_figure tensor_fp16;        // multiply-adds per second of its Tensor Cores, sustained: FP16 added up in FP32; 0: none
+  machine_figure tensor_tf32;        // of TF32
+  machine_figure tensor_fp64;        // of FP64; where there are none for it, of its FP64 units
+  machine_figure issue;              // instructions of a warp that a multiprocessor begins per clock
+  machine_figure launch;             // seconds from one kernel to the next in a stream
 };
 
 // A member of a profile by the name that it has in a file.
 struct machine_member {
   std::string_view name, unit;
-  machine_figure machine_profile::* figure;
+  machine_figure machine_profile::*figure;
 };
 std::span<const machine_member> machine_members();
 

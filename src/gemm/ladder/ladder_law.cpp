@@ -70,7 +70,8 @@ double stores_seconds(const machine_profile& on, const product_size& p, extent2 
   if (singly) return bytes / (unaligned_stores * processors / 132) / resident;
   const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);
   const double waves = std::ceil(real(tiles) / (processors * resident));
-  return (resident > 1 ? stores_exposed : 1) * waves * resident * sizeof(float) * tile.m * tile.n * (p.adds_c ? 2 : 1) / (on.memory_bytes.value / processors);
+  return (resident > 1 ? stores_exposed : 1) * waves * resident * sizeof(float) * tile.m * tile.n * (p.adds_c ? 2 : 1) /
+         (on.memory_bytes.value / processors);
 }
 
 double operand_bytes(const product_size& p, std::size_t element) {
@@ -96,7 +97,8 @@ prediction predict_naive(const machine_profile& on, const product_size& p) {
   return times(all, p.count);
 }
 
-prediction predict_tiles(const machine_profile& on, const pipeline_shape& shape, const product_size& p, extent2 tile, int tile_k, int wide) {
+prediction predict_tiles(const machine_profile& on, const pipeline_shape& shape, const product_size& p, extent2 tile, int tile_k,
+                         int wide) {
   if (shape.resident == 0) return does_not_fit();
   prediction all;
   const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);

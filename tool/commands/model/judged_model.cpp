@@ -51,7 +51,8 @@ prediction predict_step(const machine_profile& on, std::string_view step, const 
   return gemms::predict(on, plan.what.how, size_of(p));
 }
 // By the library's own law for the policy, as its tuning corrects it; nothing if it does not take the product.
-std::optional<prediction> predict_policy(const machine_profile& on, const context& where, std::string_view policy, const listed_product& p) {
+std::optional<prediction> predict_policy(const machine_profile& on, const context& where, std::string_view policy,
+                                         const listed_product& p) {
   try {
     const gemm_choice c = explain(where, imagined(p), in_batches(p, {.policy = policy}));
     return gemms::explained(on, policy, size_of(p), c.predicted);
@@ -102,8 +103,7 @@ class reader {
     const std::string policy = r.at("policy");
     const bool halves = kernel.starts_with("gemm.ladder-f16."), fitted = is_fitted_product(p.size, protocol);
     const std::string shape = fmt::format("{} {}", shape_text(p), protocol);
-    const prediction takes =
-        halves ? gemms::predict(on_, gemms::find_tensor_core_step(policy), size_of(p)) : predict_step(on_, policy, p);
+    const prediction takes = halves ? gemms::predict(on_, gemms::find_tensor_core_step(policy), size_of(p)) : predict_step(on_, policy, p);
     add({halves ? "tensor-core ladder" : "gemm ladder", policy, shape, name, fitted, seconds, takes});
   }
   // Of other data than normal the times differ by the data; prepared operands are not what the laws are asked for here.

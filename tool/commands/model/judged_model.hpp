@@ -27,11 +27,11 @@ void add_times(const machine_profile& on, const json& file, const std::string& n
 struct family_error {
   std::string name;
   std::size_t times = 0, fitted_times = 0;
-  double fitted_median = 0;       // of |predicted / measured - 1|
-  double median = 0, p90 = 0;     // the same of those that nothing was fitted to
-  std::size_t ranked = 0;         // shapes with three policies or more
-  double rank = 0;                // mean of Spearman's correlation over them
-  std::size_t picks = 0;          // of them: the predicted best is within 5 % of the measured one
+  double fitted_median = 0;    // of |predicted / measured - 1|
+  double median = 0, p90 = 0;  // the same of those that nothing was fitted to
+  std::size_t ranked = 0;      // shapes with three policies or more
+  double rank = 0;             // mean of Spearman's correlation over them
+  std::size_t picks = 0;       // of them: the predicted best is within 5 % of the measured one
 };
 std::vector<family_error> errors_of(const std::vector<judged_time>& times);
 

@@ -53,8 +53,7 @@ std::string text_of(const std::vector<family_error>& families) {
   for (const family_error& f : families)
     rows.push_back({f.name, fmt::format("{}", f.times), f.fitted_times == 0 ? "" : percent(f.fitted_median),
                     fmt::format("{}", f.times - f.fitted_times), f.times == f.fitted_times ? "" : percent(f.median),
-                    f.times == f.fitted_times ? "" : percent(f.p90),
-                    f.ranked == 0 ? "" : fmt::format("{:.2f} of {}", f.rank, f.ranked),
+                    f.times == f.fitted_times ? "" : percent(f.p90), f.ranked == 0 ? "" : fmt::format("{:.2f} of {}", f.rank, f.ranked),
                     f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
   return table_text(rows, 120);
 }

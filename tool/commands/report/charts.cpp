@@ -10,7 +10,7 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr double width = 720, left = 150, right = 150, row = 22;        // of bars
+constexpr double width = 720, left = 150, right = 150, row = 22;  // of bars
 constexpr double plane_width = 720, plane_height = 400, margin_x = 64, margin_y = 46;
 
 struct scale {
@@ -65,11 +65,11 @@ std::string bars_svg(const std::vector<bar>& bars, const std::string& title) {
   std::string svg = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", width, height, escaped(title));
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const bar& b = bars[i];
-    const double y = 4 + row * static_cast<double>(i), length = most > 0 ? room * b.value / most : 0, at = most > 0 ? room * b.marked / most : 0;
+    const double y = 4 + row * static_cast<double>(i), length = most > 0 ? room * b.value / most : 0,
+                 at = most > 0 ? room * b.marked / most : 0;
     svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{}\">{}</text>", left - 8, y + 15, escaped(b.label));
     svg += fmt::format("<rect class=\"s0\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>", left, y + 3, length, row - 6);
-    if (b.marked > 0)
-      svg += fmt::format("<path class=\"marked\" d=\"M{:.1f} {}v{}\"/>", left + at, y, row);
+    if (b.marked > 0) svg += fmt::format("<path class=\"marked\" d=\"M{:.1f} {}v{}\"/>", left + at, y, row);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>\n", left + std::max(length, at) + 8, y + 15, escaped(b.text));
   }
   return svg + "</svg>\n";
@@ -86,15 +86,17 @@ std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& 
   for (const curve& c : curves)
     for (const auto& [x, y] : c.points) see(x, y);
   const scale x = scale_of(x_low, x_high, margin_x, plane_width - 12), y = scale_of(y_low, y_high, plane_height - margin_y, 12);
-  std::string svg = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", plane_width, plane_height, escaped(axes.title));
+  std::string svg =
+      fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", plane_width, plane_height, escaped(axes.title));
   for (const double value : ticks(x))
-    svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/><text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x(value), y.from, y.to,
-                       x(value), y.from + 16, number(value));
+    svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/><text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
+                       x(value), y.from, y.to, x(value), y.from + 16, number(value));
   for (const double value : ticks(y))
-    svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/><text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x.from, y(value), x.to,
-                       x.from - 6, y(value) + 4, number(value));
-  svg += fmt::format("\n<text class=\"middle\" x=\"{}\" y=\"{}\">{}</text><text class=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
-                     plane_width / 2, plane_height - 8, escaped(axes.x), plane_height / 2 - 20, escaped(axes.y));
+    svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/><text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x.from,
+                       y(value), x.to, x.from - 6, y(value) + 4, number(value));
+  svg += fmt::format(
+      "\n<text class=\"middle\" x=\"{}\" y=\"{}\">{}</text><text class=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
+      plane_width / 2, plane_height - 8, escaped(axes.x), plane_height / 2 - 20, escaped(axes.y));
   for (const dot& d : dots)
     if (d.x > 0 && d.y > 0) svg += mark(d, x(d.x), y(d.y)) + "\n";
   for (const curve& c : curves) {
@@ -102,7 +104,8 @@ std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& 
     for (const auto& [px, py] : c.points) path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(px), y(py));
     if (path.empty()) continue;
     const auto& [px, py] = c.points.back();
-    svg += fmt::format("<path class=\"curve\" d=\"{}\"/><text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", path, x(px) - 2, y(py) - 6, escaped(c.label));
+    svg += fmt::format("<path class=\"curve\" d=\"{}\"/><text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", path, x(px) - 2,
+                       y(py) - 6, escaped(c.label));
   }
   return svg + "</svg>\n";
 }

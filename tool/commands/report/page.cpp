@@ -77,7 +77,8 @@ std::vector<step_time> steps_of(const machine_profile& on, const named_result& r
   std::vector<step_time> all;
   for (const json& record : r.content.at("records")) {
     if (!record.contains("time_us")) continue;
-    step_time s{.step = record.at("policy"), .kind = record.at("kernel"), .record = &record, .us = record.at("time_us").at("ours"), .takes = {}};
+    step_time s{
+        .step = record.at("policy"), .kind = record.at("kernel"), .record = &record, .us = record.at("time_us").at("ours"), .takes = {}};
     for (const judged_time& t : judged)
       if (t.policy == s.step && std::fabs(t.measured * 1e6 - s.us) < 1e-6 * s.us) s.takes = t.takes;
     all.push_back(s);
@@ -95,8 +96,8 @@ std::string ladder_section(const machine_profile& on, const named_result& r) {
                               : 8 * shape.at("n").get<double>() * 1e-3;  // TFLOP/s, GB/s
   const auto rate = [&](double us) { return work / us; };
   std::vector<std::vector<bar>> charts;  // one for each kind of operands
-  std::vector<cells> rows{{"step", "us", product ? "TFLOP/s" : "GB/s", "gain", product ? "texts promise" : "of a copy", "predicted us", "off", "limit",
-                           "blocks", "occupancy", "shared B", "registers", "error"}};
+  std::vector<cells> rows{{"step", "us", product ? "TFLOP/s" : "GB/s", "gain", product ? "texts promise" : "of a copy", "predicted us",
+                           "off", "limit", "blocks", "occupancy", "shared B", "registers", "error"}};
   double before = 0;
   std::string kind;
   for (const step_time& s : steps) {
@@ -105,27 +106,33 @@ std::string ladder_section(const machine_profile& on, const named_result& r) {
     kind = of;
     const std::string gain = before > 0 ? percent(before / s.us - 1) : "";
     charts.back().push_back({s.step, rate(s.us), s.takes.seconds > 0 ? rate(s.takes.seconds * 1e6) : 0,
-                    rate_text(rate(s.us)) + (gain.empty() ? "" : "  " + gain)});
+                             rate_text(rate(s.us)) + (gain.empty() ? "" : "  " + gain)});
     std::string beside;
     if (product && s.record->contains("overlap")) beside = percent(s.record->at("overlap").at("formula").get<double>() - 1);
     if (!product) beside = fmt::format("{:.0f} %", 100 * s.record->at("time_us").at("memcpy").get<double>() / s.us);
     rows.push_back({s.step, fmt::format("{:.1f}", s.us), rate_text(rate(s.us)), gain, beside,
-                    s.takes.seconds > 0 ? fmt::format("{:.1f}", s.takes.seconds * 1e6) : "", s.takes.seconds > 0 ? percent(s.takes.seconds * 1e6 / s.us - 1) : "",
-                    s.takes.seconds > 0 ? std::string(name(s.takes.largest())) : "", fmt::format("{}", s.record->at("blocks_per_multiprocessor").get<int>()),
-                    fmt::format("{:.0f} %", 100 * s.record->at("occupancy").get<double>()), fmt::format("{}", s.record->at("shared_bytes").get<std::int64_t>()),
-                    fmt::format("{}", s.record->value("registers", 0)), fmt::format("{:.1e}", s.record->at("error").at("ours").get<double>())});
+                    s.takes.seconds > 0 ? fmt::format("{:.1f}", s.takes.seconds * 1e6) : "",
+                    s.takes.seconds > 0 ? percent(s.takes.seconds * 1e6 / s.us - 1) : "",
+                    s.takes.seconds > 0 ? std::string(name(s.takes.largest())) : "",
+                    fmt::format("{}", s.record->at("blocks_per_multiprocessor").get<int>()),
+                    fmt::format("{:.0f} %", 100 * s.record->at("occupancy").get<double>()),
+                    fmt::format("{}", s.record->at("shared_bytes").get<std::int64_t>()), fmt::format("{}", s.record->value("registers", 0)),
+                    fmt::format("{:.1e}", s.record->at("error").at("ours").get<double>())});
     before = s.us;
   }
-  const std::string head = product ? fmt::format("Products, step by step: {} x {} x {}", shape.at("m").dump(), shape.at("n").dump(), shape.at("k").dump())
-                                   : fmt::format("Scans, step by step: {} sums of f32", shape.at("n").dump());
-  const std::string text = product ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. <i>texts promise</i>: "
-                                     "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
-                                   : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the roof.";
+  const std::string head =
+      product ? fmt::format("Products, step by step: {} x {} x {}", shape.at("m").dump(), shape.at("n").dump(), shape.at("k").dump())
+              : fmt::format("Scans, step by step: {} sums of f32", shape.at("n").dump());
+  const std::string text =
+      product ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. <i>texts promise</i>: "
+                "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
+              : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the roof.";
   std::string figures;
   for (std::size_t i = 0; i < charts.size(); ++i)
     figures += figure(bars_svg(charts[i], head),
-                      fmt::format("{} measured ({}){}; the line across a bar is what the <a href=\"#model\">model</a> predicts.", product ? "TFLOP/s" : "GB/s",
-                                  escaped(steps.front().record->value("protocol", "")), i == 0 ? "" : ", f16 operands on Tensor Cores"));
+                      fmt::format("{} measured ({}){}; the line across a bar is what the <a href=\"#model\">model</a> predicts.",
+                                  product ? "TFLOP/s" : "GB/s", escaped(steps.front().record->value("protocol", "")),
+                                  i == 0 ? "" : ", f16 operands on Tensor Cores"));
   return section(head, text) + figures + table_html(rows);
 }
 
@@ -137,17 +144,21 @@ std::vector<product_point> products_of(const std::vector<named_result>& results)
   std::vector<product_point> all;
   for (const named_result& r : results)
     for (const json& record : r.content.at("records")) {
-      if (record.value("kernel", "") != "gemm.fp32" || record.value("data", "normal") != "normal" || record.value("set", "").starts_with("prepared")) continue;
+      if (record.value("kernel", "") != "gemm.fp32" || record.value("data", "normal") != "normal" ||
+          record.value("set", "").starts_with("prepared"))
+        continue;
       const json &s = record.at("shape"), &t = record.at("time_us");
       const json component = record.value("component", json::object());
-      all.push_back({s.at("m"), s.at("n"), s.at("k"), record.value("count", 1.), t.at("ours"), t.value("cublas_fp32", 0.), component.value("ours", 0.),
-                     component.value("cublas_fp32", 0.), component.value("allowed", 0.),
-                     record.contains("policy") ? record.at("policy").get<std::string>() : record.at("choice").at("kernel").get<std::string>()});
+      all.push_back(
+          {s.at("m"), s.at("n"), s.at("k"), record.value("count", 1.), t.at("ours"), t.value("cublas_fp32", 0.),
+           component.value("ours", 0.), component.value("cublas_fp32", 0.), component.value("allowed", 0.),
+           record.contains("policy") ? record.at("policy").get<std::string>() : record.at("choice").at("kernel").get<std::string>()});
     }
   return all;
 }
 std::string shape_text(const product_point& p) {
-  return fmt::format("{:.0f} x {:.0f} x {:.0f}{}, {}: ", p.m, p.n, p.k, p.count > 1 ? fmt::format(" ({:.0f} of them)", p.count) : "", p.policy);
+  return fmt::format("{:.0f} x {:.0f} x {:.0f}{}, {}: ", p.m, p.n, p.k, p.count > 1 ? fmt::format(" ({:.0f} of them)", p.count) : "",
+                     p.policy);
 }
 
 std::string roofline_section(const machine_profile& on, const std::vector<product_point>& products) {
@@ -157,7 +168,8 @@ std::string roofline_section(const machine_profile& on, const std::vector<produc
   for (const product_point& p : products) {
     const double operations = 2 * p.m * p.n * p.k * p.count, x = operations / (4 * p.count * (p.m * p.k + p.k * p.n + p.m * p.n));
     least = std::min(least, x), most = std::max(most, x);
-    if (p.cublas_us > 0) dots.push_back({x, operations / p.cublas_us * 1e-6, 1, shape_text(p) + fmt::format("cuBLAS {:.1f} us", p.cublas_us)});
+    if (p.cublas_us > 0)
+      dots.push_back({x, operations / p.cublas_us * 1e-6, 1, shape_text(p) + fmt::format("cuBLAS {:.1f} us", p.cublas_us)});
     dots.push_back({x, operations / p.us * 1e-6, 0, shape_text(p) + fmt::format("{:.1f} us", p.us)});
   }
   const auto roof = [&](double peak, std::string label) {
@@ -168,12 +180,15 @@ std::string roofline_section(const machine_profile& on, const std::vector<produc
     c.points.emplace_back(std::max(most, knee * 1.5), peak);
     return c;
   };
-  const double fp32 = 2 * on.multiply_adds.value * on.limits.multiprocessors * on.clock.value * 1e-12, split = 2 * on.tensor_fp16.value / 3 * 1e-12;
-  return section("Roofline", "What products reach, by how often they use a byte that they have to move. The roofs are memory, FP32 multiply-adds, and "
-                             "three products of FP16 parts on Tensor Cores, which is how precision <i>fp32</i> multiplies.") +
+  const double fp32 = 2 * on.multiply_adds.value * on.limits.multiprocessors * on.clock.value * 1e-12,
+               split = 2 * on.tensor_fp16.value / 3 * 1e-12;
+  return section("Roofline",
+                 "What products reach, by how often they use a byte that they have to move. The roofs are memory, FP32 multiply-adds, and "
+                 "three products of FP16 parts on Tensor Cores, which is how precision <i>fp32</i> multiplies.") +
          figure(scatter_svg(dots, {roof(fp32, "FP32 multiply-adds"), roof(split, "Tensor Cores, a third")},
                             {"Roofline", "operations per byte that has to be moved", "TFLOP/s"}),
-                "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>. What the L2 cache holds may be above the memory's roof.");
+                "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>. What the L2 cache holds may be "
+                "above the memory's roof.");
 }
 
 std::string model_section(const machine_profile& on, const std::vector<named_result>& results) {
@@ -185,17 +200,25 @@ std::string model_section(const machine_profile& on, const std::vector<named_res
   for (const judged_time& t : times) {
     const int series = t.family.ends_with("ladder") ? (t.family.starts_with("scan") ? 1 : 0) : t.family == "scan" ? 1 : 2;
     dots.push_back({t.measured * 1e6, t.takes.seconds * 1e6, series,
-                    fmt::format("{} {}: {:.1f} us, predicted {:.1f}, {}", t.policy, t.shape, t.measured * 1e6, t.takes.seconds * 1e6, name(t.takes.largest()))});
+                    fmt::format("{} {}: {:.1f} us, predicted {:.1f}, {}", t.policy, t.shape, t.measured * 1e6, t.takes.seconds * 1e6,
+                                name(t.takes.largest()))});
     least = std::min(least, t.measured * 1e6), most = std::max(most, t.measured * 1e6);
   }
   std::vector<cells> rows{{"kernels", "times", "unseen", "median error", "90 % within", "rank", "picks within 5 %"}};
   for (const family_error& f : errors_of(times))
-    rows.push_back({f.name, fmt::format("{}", f.times), fmt::format("{}", f.times - f.fitted_times), f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.median) : fmt::format("{:.1f} % (fitted)", 100 * f.fitted_median),
-                    f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.p90) : "", f.ranked == 0 ? "" : fmt::format("{:.2f}", f.rank),
-                    f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
-  return "<a id=\"model\"></a>" + section("Model against measurement", "Times predicted from the machine's figures below, beside those measured. Errors are of times that nothing was fitted to.") +
-         figure(scatter_svg(dots, {{.points = {{least, least}, {most, most}}, .label = "right"}}, {"Model against measurement", "measured us", "predicted us"}),
-                "<span class=\"key\"><i class=\"s0\"></i>steps of the GEMM ladders<i class=\"s1\"></i>scans<i class=\"s2\"></i>products by the library's choice</span>") +
+    rows.push_back(
+        {f.name, fmt::format("{}", f.times), fmt::format("{}", f.times - f.fitted_times),
+         f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.median) : fmt::format("{:.1f} % (fitted)", 100 * f.fitted_median),
+         f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.p90) : "", f.ranked == 0 ? "" : fmt::format("{:.2f}", f.rank),
+         f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
+  return "<a id=\"model\"></a>" +
+         section(
+             "Model against measurement",
+             "Times predicted from the machine's figures below, beside those measured. Errors are of times that nothing was fitted to.") +
+         figure(scatter_svg(dots, {{.points = {{least, least}, {most, most}}, .label = "right"}},
+                            {"Model against measurement", "measured us", "predicted us"}),
+                "<span class=\"key\"><i class=\"s0\"></i>steps of the GEMM ladders<i class=\"s1\"></i>scans<i class=\"s2\"></i>products by "
+                "the library's choice</span>") +
          table_html(rows);
 }
 
@@ -211,8 +234,11 @@ std::string accuracy_section(const std::vector<product_point>& products) {
   if (dots.empty()) return {};
   curve bound{.points = {}, .label = "80 + K/59"};
   for (double k = 1; k <= most_k * 1.01; k *= 1.5) bound.points.emplace_back(k, 80 + k / 59);
-  return section("Accuracy", fmt::format("The largest error of an output, in units of 2<sup>-24</sup> |A||B|. Policies on FP16 and TF32 parts promise to stay "
-                                         "below the line, those that add up in FP64 below 1; the largest share of what a policy promises was {:.0f} %.", 100 * worst)) +
+  return section("Accuracy",
+                 fmt::format(
+                     "The largest error of an output, in units of 2<sup>-24</sup> |A||B|. Policies on FP16 and TF32 parts promise to stay "
+                     "below the line, those that add up in FP64 below 1; the largest share of what a policy promises was {:.0f} %.",
+                     100 * worst)) +
          figure(scatter_svg(dots, {bound}, {"Accuracy", "K", "largest error, units"}),
                 "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>");
 }
@@ -220,28 +246,33 @@ std::string accuracy_section(const std::vector<product_point>& products) {
 std::string stages_section(const machine_profile& on) {
   constexpr std::int64_t size = 4096;
   const advice product = advise_gemm(on, {.m = size, .n = size, .k = size}), one = advise_gemm(on, {.m = 1024, .n = 1024, .k = 1024});
-  std::vector<cells> rows{{"stages", "at 4096: us", "gain", "limit", "at 1024: us", "gain", "limit", "shared B", "blocks", "in flight KiB"}};
+  std::vector<cells> rows{
+      {"stages", "at 4096: us", "gain", "limit", "at 1024: us", "gain", "limit", "shared B", "blocks", "in flight KiB"}};
   for (std::size_t i = 0; i < product.stages.size(); ++i) {
     const advised_stages &a = product.stages[i], &b = one.stages[i];
     if (!a.fits) continue;
-    rows.push_back({fmt::format("{}", a.stages), fmt::format("{:.1f}", a.seconds * 1e6), i == 0 ? "" : percent(a.gain), std::string(name(a.largest)),
-                    fmt::format("{:.1f}", b.seconds * 1e6), i == 0 ? "" : percent(b.gain), std::string(name(b.largest)), fmt::format("{}", a.shared_bytes),
-                    fmt::format("{}", a.resident), fmt::format("{:.0f}", a.bytes_in_flight / 1024)});
+    rows.push_back({fmt::format("{}", a.stages), fmt::format("{:.1f}", a.seconds * 1e6), i == 0 ? "" : percent(a.gain),
+                    std::string(name(a.largest)), fmt::format("{:.1f}", b.seconds * 1e6), i == 0 ? "" : percent(b.gain),
+                    std::string(name(b.largest)), fmt::format("{}", a.shared_bytes), fmt::format("{}", a.resident),
+                    fmt::format("{:.0f}", a.bytes_in_flight / 1024)});
   }
-  return section("How many buffers", fmt::format("Predicted for the ladder's step <i>register-tile</i>. With enough tiles two blocks share a multiprocessor, and one "
-                                                 "computes while the other waits; with few each is alone, and buffers pay. The texts' formula promises {} and {}.",
-                                                 percent(product.textbook_gain - 1), percent(one.textbook_gain - 1))) +
+  return section("How many buffers",
+                 fmt::format(
+                     "Predicted for the ladder's step <i>register-tile</i>. With enough tiles two blocks share a multiprocessor, and one "
+                     "computes while the other waits; with few each is alone, and buffers pay. The texts' formula promises {} and {}.",
+                     percent(product.textbook_gain - 1), percent(one.textbook_gain - 1))) +
          table_html(rows);
 }
 
 std::string machine_section(const machine_profile& on) {
   std::vector<cells> rows{{"figure", "value", "unit"}};
-  std::string html = "<div class=\"wide\"><table>\n<tr><th>figure</th><th>value</th><th>unit</th><th style=\"text-align:left\">source</th></tr>\n";
+  std::string html =
+      "<div class=\"wide\"><table>\n<tr><th>figure</th><th>value</th><th>unit</th><th style=\"text-align:left\">source</th></tr>\n";
   for (const machine_member& m : machine_members())
-    html += fmt::format("<tr><td>{}</td><td>{:.4g}</td><td>{}</td><td style=\"text-align:left;white-space:normal\">{}</td></tr>\n", m.name, (on.*m.figure).value,
-                        m.unit, escaped((on.*m.figure).source));
-  return section("The machine", fmt::format("{}, compute capability {}, {} multiprocessors.", escaped(on.limits.name), compute_capability(on.limits),
-                                            on.limits.multiprocessors)) +
+    html += fmt::format("<tr><td>{}</td><td>{:.4g}</td><td>{}</td><td style=\"text-align:left;white-space:normal\">{}</td></tr>\n", m.name,
+                        (on.*m.figure).value, m.unit, escaped((on.*m.figure).source));
+  return section("The machine", fmt::format("{}, compute capability {}, {} multiprocessors.", escaped(on.limits.name),
+                                            compute_capability(on.limits), on.limits.multiprocessors)) +
          html + "</table></div>\n";
 }
 
@@ -255,12 +286,16 @@ std::string report_page(const machine_profile& on, const std::vector<named_resul
         if (r.content.at("command") == command) body += ladder_section(on, r);
     const std::vector<product_point> products = products_of(results);
     body += stages_section(on) + roofline_section(on, products) + model_section(on, results) + accuracy_section(products);
-    body += section("Profiling", "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; <i>long scoreboard</i> "
-                                 "is load time that is not.") +
+    body += section("Profiling",
+                    "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; "
+                    "<i>long scoreboard</i> "
+                    "is load time that is not.") +
             fmt::format("<pre>{}</pre>\n", escaped(recipe)) + machine_section(on);
-    return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>antiphase on "
-                       "{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-                       escaped(on.limits.name), style, body);
+    return fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+        "content=\"width=device-width\">\n<title>antiphase on "
+        "{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+        escaped(on.limits.name), style, body);
   } catch (const json::exception& e) {
     throw bad_input(fmt::format("a record is not as docs/measuring.md says: {}", e.what()));
   }

@@ -41,7 +41,8 @@ struct request {
 
 json parsed(const std::string& text, const std::string& name) {
   json content = json::parse(text, nullptr, false);
-  if (!content.is_object() || !content.contains("command") || !content["command"].is_string() || !content.contains("records") || !content["records"].is_array())
+  if (!content.is_object() || !content.contains("command") || !content["command"].is_string() || !content.contains("records") ||
+      !content["records"].is_array())
     throw bad_input(fmt::format("{} is no result file: expected JSON of bench or ladder with 'command' and 'records'", name));
   return content;
 }
@@ -68,8 +69,8 @@ std::string output_of(const std::string& arguments, int seconds) {
 std::vector<named_result> measured(const request& r, const std::string& on) {
   std::vector<named_result> results;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(r.seconds);
-  for (const char* what : {"ladder gemm --size 4096", "ladder scan --size 268435456", "bench gemm --suite", "ladder gemm --size 1024", "ladder scan --size 1048576",
-                           "bench gemm --size 512,1024,2048,4096,8192"}) {
+  for (const char* what : {"ladder gemm --size 4096", "ladder scan --size 268435456", "bench gemm --suite", "ladder gemm --size 1024",
+                           "ladder scan --size 1048576", "bench gemm --size 512,1024,2048,4096,8192"}) {
     const auto left = std::chrono::duration_cast<std::chrono::seconds>(end - std::chrono::steady_clock::now()).count();
     if (left < 5) break;
     say_progress(r.common, what);
@@ -101,7 +102,8 @@ std::string origin(const std::vector<named_result>& results, std::string_view fi
     if (date > most) most = date;
     driver = r.content["machine"].value("driver", driver);
   }
-  return fmt::format("{} {} result files, {}{}; driver {}. Medians; every result verified.", first, results.size(), least, least == most ? "" : " to " + most, driver);
+  return fmt::format("{} {} result files, {}{}; driver {}. Medians; every result verified.", first, results.size(), least,
+                     least == most ? "" : " to " + most, driver);
 }
 
 void run(const request& r) {
@@ -118,14 +120,16 @@ void run(const request& r) {
       out.write(report_page(on, results, origin(results, "Measured just now:")));
       return out.commit();
     }
-    for (const shipped_result& s : shipped_results()) results.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
+    for (const shipped_result& s : shipped_results())
+      results.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
     first = "No GPU is usable here: this is an H200, from";
     say(r.common, "no GPU is usable here, so the report is about an H200");
   }
   const std::string device = device_of(results);
   const auto& shipped = shipped_profiles();
   const auto of_device = std::ranges::find_if(shipped, [&](const machine_profile& p) { return p.limits.name == device; });
-  if (of_device == shipped.end()) throw not_supported(fmt::format("there is no machine profile of {}: run report on it, without files", device));
+  if (of_device == shipped.end())
+    throw not_supported(fmt::format("there is no machine profile of {}: run report on it, without files", device));
   out.write(report_page(*of_device, results, origin(results, first)));
   out.commit();
 }
