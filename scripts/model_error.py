@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-BEGIN, END = "<!-- table model_error -->\n", "<!-- table end -->"
+BEGIN, END = "<!-- model:begin -->\n", "<!-- model:end -->"
 
 
 def percent(share):

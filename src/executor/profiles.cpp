@@ -80,11 +80,15 @@ std::pair<int, int> capability_of(std::string_view from, const json& value) {
   return {std::stoi(text.substr(0, text.size() - 2)), text.back() - '0'};
 }
 
-std::string plain(std::string_view name) {  // what is told apart: letters and digits
+// What is told apart: letters and digits, without the words that some leave away.
+std::string plain(std::string_view name) {
   std::string text;
   for (const char c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text.starts_with("nvidia") ? text.substr(6) : text;
+  for (const std::string_view word : {"nvidia", "geforce"})
+    if (text.starts_with(word)) text.erase(0, word.size());
+  if (text.ends_with("sxm")) text.resize(text.size() - 3);
+  return text;
 }
 
 }  // namespace
@@ -163,7 +167,7 @@ const std::vector<machine_profile>& shipped_profiles() {
 const machine_profile& shipped_profile(std::string_view name) {
   std::vector<std::string> known;
   for (const machine_profile& p : shipped_profiles()) {
-    if (plain(p.limits.name) == plain(name) || (plain(p.limits.name) == "h100sxm" && plain(name) == "h100")) return p;
+    if (plain(p.limits.name) == plain(name)) return p;
     known.push_back(p.limits.name);
   }
   throw bad_request(

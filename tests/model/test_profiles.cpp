@@ -96,6 +96,13 @@ TEST(machine_profile, what_is_wrong_is_told) {
 TEST(machine_profile, devices_have_their_own_or_a_yardstick) {
   device_limits d = shipped_profile("H200").limits;
   EXPECT_EQ(profile_of(d).memory_bytes.value, 4.24e12);
+  for (const auto& [name, of] :
+       {std::pair{"NVIDIA H100 80GB HBM3", "H100"}, {"NVIDIA GeForce RTX 4090", "RTX 4090"}, {"NVIDIA A100-SXM4-40GB", "A100"}}) {
+    device_limits same = shipped_profile(of).limits;
+    same.name = name;
+    EXPECT_EQ(profile_of(same).memory_bytes.value, shipped_profile(of).memory_bytes.value) << name;
+    EXPECT_EQ(profile_of(same).limits.name, name);
+  }
   d.name = "Some GPU";
   d.multiprocessors = 66;
   const machine_profile half = profile_of(d);

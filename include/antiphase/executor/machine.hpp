@@ -36,8 +36,10 @@ struct machine_profile {
 
 // A member of a profile by the name that it has in a file.
 struct machine_member {
+  using member = machine_figure machine_profile::*;  // by a name: what nvcc makes of it otherwise, g++ warns of
+
   std::string_view name, unit;
-  machine_figure machine_profile::*figure;
+  member figure;
 };
 std::span<const machine_member> machine_members();
 

@@ -26,6 +26,7 @@ constexpr const char* explanation =
     "with the same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
     "  load, compute  times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the "
     "gain that the textbooks' formula promises to a kernel that hides the one behind the other\n"
+    "  model, limit   what antiphase's model predicts, of which that formula is a special case, and what limits it (docs/model.md)\n"
     "  shared, registers, occupancy\n"
     "                 what a block takes, and the share of a multiprocessor's threads that is then in use\n"
     "Columns on the CPU executor\n"
@@ -100,6 +101,7 @@ gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
   row.step = s.name;
   row.adds = s.adds;
   row.bytes_moved = bytes_moved(s, plan, data.size);
+  row.takes = gemms::predict(profile_of(where.limits()), plan.what.how, {.m = data.size.m, .n = data.size.n, .k = data.size.k});
   if (const auto why = refusal(where.limits(), plan.what.code)) {
     row.refused = *why;
     return row;

@@ -20,24 +20,24 @@ double promise(const gemm_row& row) {
 
 std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e) {
   std::vector<std::vector<std::string>> table{{"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS", "load us", "compute us", "overlap",
-                                               "shared B", "registers", "occupancy", "error", "verified"}};
+                                               "model us", "limit", "shared B", "registers", "occupancy", "error", "verified"}};
   for (const gemm_row& row : rows) {
     if (!row.refused.empty()) {
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
     const bool parts = row.load && row.compute;
-    table.push_back({row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time),
-                     fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row.gain),
-                     cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
-                     parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
-                     parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{}", row.usage.shared_bytes),
-                     fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
-                     fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
+    table.push_back(
+        {row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time), fmt::format("{:.2f}", tflops(e, row.time.median_us)),
+         gain_text(row.gain), cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
+         parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
+         parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{:.1f}", row.takes.seconds * 1e6),
+         std::string(name(row.takes.largest())), fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
+         fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
   if (cublas.who)
     table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
-                     fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
+                     fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "", "", "",
                      fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
   return table_text(table, terminal_columns);
 }
@@ -70,6 +70,8 @@ json records(const gemm_half& half, const std::vector<gemm_row>& rows, const tim
     if (row.refused.empty() && row.time.median_us > 0) {
       record["protocol"] = name(how);
       record["tflops"] = tflops(e, row.time.median_us);
+      record["predicted_us"] = row.takes.seconds * 1e6;
+      record["limit"] = name(row.takes.largest());
       if (cublas.who) {
         add_time(record, half.rival, cublas.time);
         add_rival(record, half.rival, cublas.who);

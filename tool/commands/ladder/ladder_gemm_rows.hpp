@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the two halves of the GEMM ladder tell of their steps: FP32 operands, and f16 ones on Tensor Cores.
 #pragma once
+#include <antiphase/gemm/law.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/trace.hpp>
 #include <cstdint>
@@ -20,6 +21,7 @@ struct gemm_row : ladder_row {
   std::optional<timing> load, compute;  // naive has no such parts
   std::optional<overlap> hidden;
   std::int64_t bytes_moved = 0;
+  prediction takes;  // by the model, on such a device (docs/model.md)
 };
 
 struct timed_rival {

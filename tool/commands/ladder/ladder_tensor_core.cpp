@@ -69,6 +69,7 @@ void run_halves(const context& where, const extents& e, const std::vector<const 
     row.step = s->name;
     row.adds = s->adds;
     row.bytes_moved = bytes_moved(*s, e);
+    row.takes = gemms::predict(profile_of(where.limits()), *s, {.m = e.m, .n = e.n, .k = e.k});
     if (const auto why = gemms::refuses(where.runs_on(), *s)) {
       row.refused = *why;
     } else {
