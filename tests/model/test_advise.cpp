@@ -62,6 +62,7 @@ TEST(advise, more_stages_until_something_else_limits) {
   EXPECT_GT(a.stages[1].gain, 0.25);
   EXPECT_GT(a.stages[2].gain, a.stages[1].gain + 0.2);  // two steps of 1000 clocks hide 2000
   EXPECT_TRUE(a.stages[2].fits);
+  EXPECT_EQ(a.stages[2].shared_bytes, 3U * 65536);
   EXPECT_FALSE(a.stages[3].fits);  // 256 KiB
   EXPECT_EQ(a.stages[2].resident, 1);
   EXPECT_THAT(a.recommends, Contains(HasSubstr("3 buffers")));

@@ -219,7 +219,7 @@ std::vector<family_error> errors_of(const std::vector<judged_time>& times) {
     }
     if (f.ranked > 0) f.rank /= static_cast<double>(f.ranked);
   }
-  std::ranges::rotate(all, all.begin() + 1);  // all of them last
+  std::rotate(all.begin(), all.begin() + 1, all.end());  // all of them last
   return all;
 }
 
