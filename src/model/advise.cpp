@@ -16,6 +16,8 @@
 #include <limits>
 #include <utility>
 
+#include "src/scan/choose.hpp"
+
 namespace antiphase {
 namespace {
 
@@ -213,11 +215,7 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
   advice a = advice_on(on);
   a.about = fmt::format("inclusive sums of {} elements of {} bytes", count, size);
   const device_features has = features_of(on.limits);
-  const auto fits = [&](const scans::step& s) {
-    if (scans::is_one_wave(s)) return has.sm_80;
-    if (!scans::is_single_pass(s)) return true;
-    return s.ring.mover == scans::tile_mover::threads ? has.cp_async : has.bulk_copies && has.sm_90a;
-  };
+  const auto fits = [&](const scans::step& s) { return first_missing(has, scans::candidate_of(s).needs) == nullptr; };
   for (const scans::step& s : scans::steps)
     if (const prediction takes = scans::predict(on, s, count, size); fits(s) && std::isfinite(takes.seconds))
       a.others.push_back({s.name, takes});

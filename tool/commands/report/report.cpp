@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subcommand report: one page about a machine, from result files, from runs on its GPU, or from those of an H200.
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
