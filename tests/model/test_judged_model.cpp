@@ -55,7 +55,7 @@ TEST(judged_model, records) {
   const machine_profile& on = shipped_profile("H200");
   const json ladder = json::parse(R"({"command": "ladder gemm", "records": [
     {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 1024, "n": 1024, "k": 1024}, "protocol": "rested", "time_us": {"ours": 308}},
-    {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 1024, "n": 1024, "k": 1024}, "protocol": "hot", "time_us": {"ours": 308}},
+    {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 2048, "n": 2048, "k": 2048}, "protocol": "rested", "time_us": {"ours": 2431}},
     {"kernel": "gemm.ladder.async-4", "policy": "async-4", "shape": {"m": 1, "n": 1, "k": 1}, "refused": "too much"}]})");
   add_times(on, ladder, "l.json", times);
   ASSERT_EQ(times.size(), 2U);

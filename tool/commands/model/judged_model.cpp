@@ -24,13 +24,9 @@
 namespace antiphase::tool {
 namespace {
 
-// The times that numbers of the laws come from (docs/model.md).
-bool is_fitted_product(const extents& e, std::string_view protocol) {
-  return protocol == "rested" && e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096);
-}
-bool is_fitted_scan(std::int64_t n, std::string_view protocol) {
-  return protocol == "rested" && (n == 1 << 16 || n == 1 << 24 || n == 1 << 28);
-}
+// The shapes that numbers of the laws come from (docs/model.md), rested; hot times of the same shapes are no news.
+bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
+bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
 
 listed_product product_of(const json& record) {
   const json& s = record.at("shape");
@@ -82,7 +78,7 @@ class reader {
     if (command == "ladder scan") {
       const std::int64_t n = r.at("shape").at("n");
       const std::string policy = r.at("policy");
-      return add({"scan ladder", policy, fmt::format("{} {}", n, protocol), name, is_fitted_scan(n, protocol), seconds,
+      return add({"scan ladder", policy, fmt::format("{} {}", n, protocol), name, is_fitted_scan(n), seconds,
                   scans::predict(on_, scans::find_step(policy), n, 4)});
     }
     if (kernel == "gemm.fp32") return read_product(r, protocol, seconds);
@@ -101,7 +97,7 @@ class reader {
   void read_step(const json& r, const std::string& kernel, const std::string& protocol, double seconds, const std::string& name) {
     const listed_product p = product_of(r);
     const std::string policy = r.at("policy");
-    const bool halves = kernel.starts_with("gemm.ladder-f16."), fitted = is_fitted_product(p.size, protocol);
+    const bool halves = kernel.starts_with("gemm.ladder-f16."), fitted = is_fitted_product(p.size);
     const std::string shape = fmt::format("{} {}", shape_text(p), protocol);
     const prediction takes = halves ? gemms::predict(on_, gemms::find_tensor_core_step(policy), size_of(p)) : predict_step(on_, policy, p);
     add({halves ? "tensor-core ladder" : "gemm ladder", policy, shape, name, fitted, seconds, takes});
