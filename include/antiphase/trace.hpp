@@ -11,6 +11,14 @@
 
 namespace antiphase {
 
+// Warps that do the same.
+struct timeline_role {
+  std::string name{};  // what they do: "load", "compute", "scan", ...
+  int first = 0, count = 1;
+  bool loads = false;     // they fill slots
+  bool computes = false;  // they are those whose waiting counts
+};
+
 // The spans of one block, warp by warp and within a warp in the order of time, which starts at 0 with the first of them.
 struct timeline {
   std::string policy{};  // the step of the ladder
@@ -24,7 +32,16 @@ struct timeline {
   unsigned block = 0;
   std::vector<span_record> spans{};
   std::uint64_t dropped = 0;  // spans that found no room in the log
+
+  std::string kernel = "gemm";                         // the family
+  std::string step_is = "step along K";                // what goes through the ring in one step
+  std::vector<std::string> phases{"load", "compute"};  // of a slot: each ends with an event of the ring, the last gives the slot back
+  std::vector<std::string> rings{"tiles"};             // of which the first is the one whose slots are shown
+  std::vector<timeline_role> roles{};                  // none: every warp loads and computes
+  std::int64_t step_bytes = 0;                         // that a step loads
 };
+// The roles, or the one of a kernel without.
+std::vector<timeline_role> roles_of(const timeline& t);
 
 struct trace_options {
   unsigned block = 0;  // which block of the grid
@@ -52,9 +69,20 @@ struct step_times {
   std::int64_t issued = 0;         // the first warp begins to load
   std::int64_t landed = 0;         // the first warp's wait returns: the data of all warps have landed
   std::int64_t compute_begin = 0;  // of the first warp
-  std::int64_t compute_end = 0;    // of the last warp
+  std::int64_t compute_end = 0;    // of the last warp; of a ring with roles, when the slot has been given back
+  // When the data landed, as far as one can tell: `landed` if a warp was waiting then; else after as long as the loads took that warps did
+  // wait for, but before the first wait.
+  std::int64_t arrived = 0;
+  bool seen_landing = false;           // a warp was waiting
+  std::vector<std::int64_t> events{};  // of a ring with roles: when each has happened
 };
 std::vector<step_times> by_step(const timeline& t);  // the recorded steps, in order
+
+// What computing warps wait for, and how much of their time.
+struct waiting_share {
+  std::string cause{};
+  double share = 0;
+};
 
 // How well the pipeline works.
 struct overlap {
@@ -64,7 +92,26 @@ struct overlap {
   double mean_wait = 0;       // per step and warp: time in wait, commit and release; a commit of staged registers waits for them to arrive
   double mean_compute = 0;    // per step and warp
   std::int64_t duration = 0;  // from the first load to the end of the last computation
+
+  double waiting = 0;                   // share of the computing warps' time in which they wait
+  std::vector<waiting_share> causes{};  // of that, the largest first
+  double mean_bytes = 0;                // on their way to the block at a time (by step_times::arrived); 0 if a step's bytes are not known
+  std::int64_t most_bytes = 0;
+  // Which side limits: "loads", "computation", "turns" (of loading and computing, in a ring of one slot that the same warps fill and use),
+  // or the name of a later phase that computing warps wait for.
+  std::string limited_by{};
+  double load_time = 0;     // typical, of a load that a warp waited for
+  double step_time = 0;     // mean
+  double busy_time = 0;     // of step_time, what is not waiting for data
+  double next_time = 0;     // step_time with one more stage, estimated: see one_more_stage()
+  bool knows_rate = false;  // several loads were seen landing one after the other, so the estimate knows how fast they can
 };
+
+// The estimate of a step's time in a ring of `stages` slots, from recorded times: as long as the longest of what a step needs anyhow
+// (`busy`), what the ring's slots let through (a slot is filled for `load`, and used for `use` where the loader is a role of its own; each
+// stage more lets one more load be on its way), and what the memory has been seen to deliver (`rate`: time from landing to landing, 0: not
+// known). Other limits are not known, so it is a lower bound of the time.
+double one_more_stage(int stages, bool roles, double load, double use, double busy, double rate);
 overlap measure(const timeline& t);
 
 }  // namespace antiphase

@@ -131,7 +131,8 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
                        .stages = twin.how.stages,
                        .steps = static_cast<int>(ceil_div<std::int64_t>(plan.arguments.k(), twin.how.tile_k)),
                        .warps = ceil_div(twin.code.threads, 32),
-                       .block = options.block};
+                       .block = options.block,
+                       .step_bytes = std::int64_t{twin.how.tile.m + twin.how.tile.n} * twin.how.tile_k * static_cast<int>(sizeof(float))};
   timeline best = record_once(where, plan, empty, options);
   const int runs = where.kind() != target::cuda || p.beta != 0 ? 1 : options.runs;  // the simulation's clock tells the same every time
   for (int i = 1; i < runs; ++i) {

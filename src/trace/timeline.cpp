@@ -3,74 +3,274 @@
 #include <antiphase/trace.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
+#include <utility>
 
 namespace antiphase {
 
+namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+const timeline_role& role_of(const std::vector<timeline_role>& roles, int agent) {
+  for (const timeline_role& r : roles)
+    if (agent >= r.first && agent < r.first + r.count) return r;
+  return roles.front();
+}
+
+bool is_wait(const span_record& s, bool roles) {
+  if (s.kind == span_kind::wait || s.kind == span_kind::acquire) return true;
+  return !roles && (s.kind == span_kind::commit || s.kind == span_kind::release);
+}
+
+// The value below which this share of the values lies; 0 of none.
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
+}
+
+// How warps waited for a step's data. Where warps wait for each other as well, the last to come tells whether data were late; in a ring
+// with roles, any.
+struct data_waits {
+  std::int64_t begin = never;  // of the first
+  std::int64_t shortest = never, longest = 0;
+};
+
+// A wait that finds its data there takes as long as the shortest of all, and never longer than `at_once` cycles or ticks.
+void estimate_arrivals(std::vector<step_times>& steps, const std::vector<data_waits>& waits, bool roles) {
+  constexpr std::int64_t at_once = 100;
+  const auto waited = [&](std::size_t i) { return roles ? waits[i].longest : waits[i].shortest == never ? 0 : waits[i].shortest; };
+  std::int64_t shortest = never;
+  for (std::size_t i = 0; i < waits.size(); ++i) shortest = std::min(shortest, waited(i));
+  const std::int64_t patience = std::min(at_once, shortest == never ? 0 : 2 * shortest + 20);
+  std::vector<double> seen;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    step_times& s = steps[i];
+    s.seen_landing = waited(i) > patience;
+    if (s.seen_landing) seen.push_back(static_cast<double>(s.landed - s.issued));
+  }
+  const auto typical = static_cast<std::int64_t>(quantile(seen, 0.5));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    step_times& s = steps[i];
+    const std::int64_t latest = std::max(s.issued, std::min(s.landed, waits[i].begin == never ? s.landed : waits[i].begin));
+    s.arrived = s.seen_landing ? s.landed : seen.empty() ? latest : std::min(latest, s.issued + typical);
+  }
+}
+
+}  // namespace
+
+std::vector<timeline_role> roles_of(const timeline& t) {
+  if (!t.roles.empty()) return t.roles;
+  return {{.name = "warps", .first = 0, .count = t.warps, .loads = true, .computes = true}};
+}
+
 std::vector<step_times> by_step(const timeline& t) {
-  constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-  std::vector<step_times> steps(static_cast<std::size_t>(t.recorded), {.issued = never, .landed = never, .compute_begin = never});
-  for (int i = 0; i < t.recorded; ++i) steps[static_cast<std::size_t>(i)].step = i;
+  const std::vector<timeline_role> roles = roles_of(t);
+  const bool with_roles = !t.roles.empty();
+  const auto count = static_cast<std::size_t>(t.recorded);
+  std::vector<step_times> steps(count, {.issued = never, .landed = never, .compute_begin = never});
+  std::vector<data_waits> waits(count);
+  for (int i = 0; i < t.recorded; ++i) {
+    steps[static_cast<std::size_t>(i)].step = i;
+    if (with_roles) steps[static_cast<std::size_t>(i)].events.assign(t.phases.size(), 0);
+  }
   for (const span_record& s : t.spans) {
-    if (s.step >= t.recorded) continue;
-    step_times& step = steps[static_cast<std::size_t>(s.step)];
+    if (s.step >= t.recorded || s.step < 0 || s.ring != 0) continue;
+    const auto at = static_cast<std::size_t>(s.step);
+    step_times& step = steps[at];
     switch (s.kind) {
       case span_kind::load:
         step.slot = s.slot;
         step.issued = std::min(step.issued, s.begin);
         break;
-      case span_kind::wait: step.landed = std::min(step.landed, s.end); break;
+      case span_kind::wait:
+        if (s.event != 0) break;
+        step.landed = std::min(step.landed, s.end);
+        waits[at].begin = std::min(waits[at].begin, s.begin);
+        waits[at].shortest = std::min(waits[at].shortest, s.end - s.begin);
+        waits[at].longest = std::max(waits[at].longest, s.end - s.begin);
+        break;
       case span_kind::compute:
+        if (!role_of(roles, s.agent).computes) break;
         step.compute_begin = std::min(step.compute_begin, s.begin);
         step.compute_end = std::max(step.compute_end, s.end);
         break;
       case span_kind::commit:
-      case span_kind::release: break;
+      case span_kind::release:
+        if (with_roles && s.event > 0) {
+          std::int64_t& happened = step.events[static_cast<std::size_t>(s.event)];
+          happened = std::max(happened, s.end);
+        }
+        break;
+      case span_kind::acquire: break;
     }
   }
+  for (step_times& s : steps) {
+    if (!with_roles) continue;
+    s.events.front() = s.landed;
+    if (s.events.back() > 0) s.compute_end = s.events.back();
+  }
+  estimate_arrivals(steps, waits, with_roles);
   return steps;
 }
 
 namespace {
 
-// How much of [begin, end) some computation covers. Computations of different steps may overlap: a fast warp is ahead of a slow one.
-std::int64_t covered(const std::vector<step_times>& steps, std::int64_t begin, std::int64_t end) {
-  std::int64_t total = 0;
-  for (const step_times& s : steps) {  // in the order of their beginnings
-    const std::int64_t from = std::max(begin, s.compute_begin), to = std::min(end, s.compute_end);
-    if (to <= from) continue;
-    total += to - from;
-    begin = to;
+struct interval {
+  std::int64_t begin, end;
+};
+// When at least one computing warp computes: intervals apart from each other, in the order of time.
+std::vector<interval> computing(const timeline& t) {
+  const std::vector<timeline_role> roles = roles_of(t);
+  std::vector<interval> all;
+  for (const span_record& s : t.spans)
+    if (s.kind == span_kind::compute && s.step < t.recorded && s.end > s.begin && role_of(roles, s.agent).computes)
+      all.push_back({s.begin, s.end});
+  std::ranges::sort(all, {}, &interval::begin);
+  std::vector<interval> apart;
+  for (const interval& i : all) {
+    if (!apart.empty() && i.begin <= apart.back().end)
+      apart.back().end = std::max(apart.back().end, i.end);
+    else
+      apart.push_back(i);
   }
+  return apart;
+}
+std::int64_t covered(const std::vector<interval>& by, std::int64_t begin, std::int64_t end) {
+  std::int64_t total = 0;
+  for (auto i = std::ranges::lower_bound(by, begin, {}, &interval::end); i != by.end() && i->begin < end; ++i)
+    total += std::min(end, i->end) - std::max(begin, i->begin);
   return total;
 }
 
+void count_hidden(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
+  const std::vector<interval> by = computing(t);
+  std::int64_t in_flight = 0, hidden = 0;
+  for (const step_times& s : steps) {
+    const std::int64_t by_computation = covered(by, s.issued, s.landed);
+    in_flight += s.landed - s.issued;
+    hidden += by_computation;
+    o.steps_hidden += by_computation > 0;
+  }
+  if (in_flight > 0) o.hidden = static_cast<double>(hidden) / static_cast<double>(in_flight);
+}
+
+// What a span of waiting waits for.
+std::string cause_of(const timeline& t, const span_record& s) {
+  if (s.ring != 0) return t.rings[static_cast<std::size_t>(s.ring)];
+  switch (s.kind) {
+    case span_kind::acquire: return "a free slot";
+    case span_kind::commit: return "the commit of a load";
+    case span_kind::release: return "other warps";
+    default: return s.event == 0 ? "data" : t.phases[static_cast<std::size_t>(s.event)];
+  }
+}
+
+void count_waiting(overlap& o, const timeline& t) {
+  const std::vector<timeline_role> roles = roles_of(t);
+  const bool with_roles = !t.roles.empty();
+  std::map<std::string, double> causes;
+  std::map<int, interval> lives;  // of computing warps
+  double waited = 0, computed = 0;
+  int computers = 0;
+  for (const timeline_role& r : roles) computers += r.computes ? r.count : 0;
+  for (const span_record& s : t.spans) {
+    if (s.step >= t.recorded || !role_of(roles, s.agent).computes) continue;
+    const auto [life, fresh] = lives.try_emplace(s.agent, interval{s.begin, s.end});
+    if (!fresh) life->second = {std::min(life->second.begin, s.begin), std::max(life->second.end, s.end)};
+    const auto took = static_cast<double>(s.end - s.begin);
+    if (s.kind == span_kind::compute) computed += took;
+    if (!is_wait(s, with_roles)) continue;
+    waited += took;
+    causes[cause_of(t, s)] += took;
+  }
+  double lived = 0;
+  for (const auto& [agent, life] : lives) lived += static_cast<double>(life.end - life.begin);
+  for (const auto& [cause, time] : causes)
+    if (time > 0) o.causes.push_back({cause, time / lived});
+  std::ranges::sort(o.causes, std::greater{}, &waiting_share::share);
+  if (lived > 0) o.waiting = waited / lived;
+  const double shares = static_cast<double>(t.recorded) * std::max(1, computers);
+  o.mean_wait = waited / shares;
+  o.mean_compute = computed / shares;
+}
+
+void count_bytes(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
+  std::vector<std::pair<std::int64_t, int>> changes;
+  double in_flight = 0;
+  for (const step_times& s : steps) {
+    changes.insert(changes.end(), {{s.issued, 1}, {s.arrived, -1}});
+    in_flight += static_cast<double>(s.arrived - s.issued);
+  }
+  std::ranges::sort(changes);  // of the same time, landings first
+  int now = 0, most = 0;
+  for (const auto& [time, change] : changes) most = std::max(most, now += change);
+  o.most_bytes = most * t.step_bytes;
+  if (o.duration > 0) o.mean_bytes = in_flight * static_cast<double>(t.step_bytes) / static_cast<double>(o.duration);
+}
+
+// Of loads that were under way together and both seen landing: how long the later one took beyond the earlier.
+double rate_of(const std::vector<step_times>& steps) {
+  std::vector<double> apart;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const step_times &one = steps[i - 1], &next = steps[i];
+    if (one.seen_landing && next.seen_landing && next.issued < one.landed && next.landed > one.landed)
+      apart.push_back(static_cast<double>(next.landed - one.landed));
+  }
+  return quantile(apart, 0.1);
+}
+
+void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
+  const bool with_roles = !t.roles.empty();
+  double for_data = 0;
+  for (const waiting_share& w : o.causes)
+    if (w.cause == "data" || w.cause == "the commit of a load") for_data += w.share;
+  constexpr double matters = 0.1;  // of the computing warps' time
+  if (!with_roles && t.stages == 1)
+    o.limited_by = "turns";
+  else if (for_data >= matters)
+    o.limited_by = "loads";
+  else if (!o.causes.empty() && o.causes.front().share >= matters && o.causes.front().cause != "data")
+    o.limited_by = o.causes.front().cause;
+  else
+    o.limited_by = "computation";
+
+  std::vector<double> loads, uses;
+  for (const step_times& s : steps) {
+    if (s.seen_landing) loads.push_back(static_cast<double>(s.landed - s.issued));
+    uses.push_back(static_cast<double>(s.compute_end - s.compute_begin));
+  }
+  o.load_time = quantile(loads, 0.25);
+  o.step_time = static_cast<double>(o.duration) / o.steps;
+  o.busy_time = o.step_time * (1 - for_data);
+  const double rate = rate_of(steps);
+  o.knows_rate = rate > 0;
+  o.next_time = std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time, quantile(uses, 0.5), o.busy_time, rate));
+}
+
 }  // namespace
+
+double one_more_stage(int stages, bool roles, double load, double use, double busy, double rate) {
+  const double through = roles ? (load + use) / (stages + 1) : load / stages;
+  return std::max({busy, through, rate});
+}
 
 overlap measure(const timeline& t) {
   const std::vector<step_times> steps = by_step(t);
   overlap result{.steps = t.recorded};
   if (steps.empty() || t.warps == 0) return result;
-
-  std::int64_t in_flight = 0, hidden = 0;
-  for (const step_times& s : steps) {
-    const std::int64_t by_computation = covered(steps, s.issued, s.landed);
-    in_flight += s.landed - s.issued;
-    hidden += by_computation;
-    result.steps_hidden += by_computation > 0;
-  }
-  if (in_flight > 0) result.hidden = static_cast<double>(hidden) / static_cast<double>(in_flight);
-
-  double waited = 0, computed = 0;
-  for (const span_record& s : t.spans) {
-    if (s.step >= t.recorded || s.kind == span_kind::load) continue;
-    (s.kind == span_kind::compute ? computed : waited) += static_cast<double>(s.end - s.begin);
-  }
-  const double shares = static_cast<double>(t.recorded) * t.warps;
-  result.mean_wait = waited / shares;
-  result.mean_compute = computed / shares;
-  result.duration = steps.back().compute_end - steps.front().issued;
+  std::int64_t end = 0;
+  for (const step_times& s : steps) end = std::max(end, s.compute_end);
+  result.duration = end - steps.front().issued;
+  count_hidden(result, t, steps);
+  count_waiting(result, t);
+  count_bytes(result, t, steps);
+  judge(result, t, steps);
   return result;
 }
 

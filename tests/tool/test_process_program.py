@@ -56,7 +56,7 @@ class Program(ToolTest):
                 ("'one-wav' did mean one-wave", ("ladder", "scan", "--policy", "one-wav", *CPU)),
                 ("'split' policy gemm beside not step pipeline", (*trace, "--policy", "split")), ("'short' not", (*trace, "--policy", "short")),
                 ("'tensor-core-2' f16", (*trace, "--policy", "tensor-core-2")), ("'padde' did mean padded", (*trace, "--policy", "padde")),
-                ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")), ("'gif' svg or json", (*trace, "--format", "gif")),
+                ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")), ("'gif' html, svg or json", (*trace, "--format", "gif")),
                 ("'vsg' did mean svg", (*trace, "--format", "vsg")), ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),
                 ("'maximum' did mean max", ("scan", "X.npy", "-o", "Y.npy", "--op", "maximum", *CPU)),
                 ("'prod' did mean product", ("scan", "X.npy", "-o", "Y.npy", "--op", "prod", *CPU)),
@@ -345,6 +345,12 @@ class Trace(ToolTest):
         self.assertEqual([t["policy"] for t in timelines], ["double-buffered", "warp-tile"])
         self.assertEqual(timelines[0]["steps_hidden"], 3)
 
+    def test_comparing_stages(self):
+        done = self.run_tool("trace", "gemm", "--compare", "stages=1,2", "--k", "64", "--output", "t.html", "--json", *CPU)
+        self.assertEqual([(t["kernel"], t["policy"]) for t in json.loads(done.stdout)["timelines"]], [("gemm", "async-1"), ("gemm", "async-2")])
+        self.assertEqual([t["limited_by"] for t in json.loads(done.stdout)["timelines"]], ["turns", "loads"])
+        self.assertIn(b"<!DOCTYPE html>", (self.folder / "t.html").read_bytes())
+
     def test_to_standard_output(self):
         done = self.run_tool("trace", "--stages", "2", "--k", "96", "--output", "-", "--format", "svg", *CPU)
         self.assertTrue(xml.etree.ElementTree.fromstring(done.stdout).tag.endswith("svg"))
@@ -353,7 +359,7 @@ class Trace(ToolTest):
     def test_refusals(self):
         base = ("trace", "--k", "64", *CPU)
         self.refused(2, ["'t.png'", ".svg", "--format"], *base, "--output", "t.png")
-        self.refused(2, ["'gif'", "svg or json"], *base, "--output", "t", "--format", "gif")
+        self.refused(2, ["'gif'", "html, svg or json"], *base, "--output", "t", "--format", "gif")
         self.refused(2, ["naive", "no pipeline"], *base, "--output", "t.svg", "--policy", "naive")
         self.refused(2, ["'asynk'", "async-2"], *base, "--output", "t.svg", "--policy", "asynk")
         for stages, found in (("9", "9"), ("0", "0"), ("1,x", "x"), ("", "")):
@@ -363,6 +369,10 @@ class Trace(ToolTest):
                 self.refused(2, [option, f"from {least} to {most}", f"'{value}'"], *base, "--output", "t.svg", option, value)
         self.refused(2, ["--format", "''"], *base, "--output", "t.svg", "--format", "")
         self.refused(2, ["block 1000"], *base, "--output", "t.svg", "--block", "1000")
+        for compare in ("stages", "stages=", "stages=1,", "stages=5", "stages=12", "slots=1"):
+            self.refused(2, ["--compare", "stages= and numbers from 1 to 4", f"'{compare}'"], *base, "--output", "t.svg", "--compare", compare)
+        self.refused(2, ["--stages and --compare"], *base, "--output", "t.svg", "--stages", "1", "--compare", "stages=1")
+        self.refused(2, ["'gem'", "gemm"], "trace", "gem", "--output", "t.svg", *CPU)
         self.refused(1, ["'none/t.svg'"], *base, "--output", "none/t.svg")
 
 

@@ -41,7 +41,7 @@ TEST(Overlap, ThreeStagesHaveTwoLoadsInFlight) {
 TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
   timeline t{.policy = "two warps", .unit = "cycles", .stages = 3, .steps = 3, .recorded = 3, .warps = 2};
   const auto add = [&](int warp, span_kind kind, int step, std::int64_t begin, std::int64_t end) {
-    t.spans.push_back({begin, end, kind, step, step % 3, warp});
+    t.spans.push_back({.begin = begin, .end = end, .kind = kind, .step = step, .slot = step % 3, .agent = warp});
   };
   for (const int warp : {0, 1}) {
     const std::int64_t late = 15 * warp;
@@ -65,6 +65,51 @@ TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
   EXPECT_DOUBLE_EQ(o.hidden, (20.0 + 49) / (10 + 30 + 50));
   EXPECT_EQ(o.steps_hidden, 2);
   EXPECT_DOUBLE_EQ(o.mean_wait, (8 + 1 + 10) / 3.0);
+}
+
+// Times of a GPU's size, so that waits count as such.
+timeline slower(timeline t) {
+  for (span_record& s : t.spans) s.begin *= 100, s.end *= 100;
+  t.step_bytes = 4096;
+  return t;
+}
+
+TEST(Overlap, TellsWhatWarpsWaitForAndWhatLimits) {
+  const overlap one = measure(slower(made_up(1, 5)));
+  EXPECT_DOUBLE_EQ(one.waiting, 1 / 3.);
+  ASSERT_EQ(one.causes.size(), 1u);
+  EXPECT_EQ(one.causes[0].cause, "data");
+  EXPECT_DOUBLE_EQ(one.causes[0].share, 1 / 3.);
+  EXPECT_EQ(one.limited_by, "turns");
+  const overlap two = measure(slower(made_up(2, 5)));
+  EXPECT_DOUBLE_EQ(two.waiting, 1 / 11.);  // for the first load alone
+  EXPECT_EQ(two.limited_by, "computation");
+}
+
+TEST(Overlap, CountsBytesUntilTheyHaveArrived) {
+  const timeline t = slower(made_up(2, 5));
+  const std::vector<step_times> steps = by_step(t);
+  EXPECT_TRUE(steps[0].seen_landing);
+  EXPECT_FALSE(steps[3].seen_landing);
+  EXPECT_EQ(steps[3].arrived, steps[3].issued + 1000) << "as long as the load that was waited for";
+  EXPECT_EQ(steps[3].landed, steps[3].issued + 2000) << "when somebody looked";
+  const overlap o = measure(t);
+  EXPECT_DOUBLE_EQ(o.mean_bytes, 4096 * 5000 / 11000.);
+  EXPECT_EQ(o.most_bytes, 4096);
+  EXPECT_EQ(measure(slower(made_up(3, 5))).most_bytes, 2 * 4096);
+}
+
+TEST(Overlap, ForetellsOneMoreStage) {
+  const overlap one = measure(slower(made_up(1, 50)));
+  EXPECT_DOUBLE_EQ(one.step_time, 3000);
+  EXPECT_DOUBLE_EQ(one.next_time, 2000) << "what is left is computation";
+  EXPECT_NEAR(one.next_time, measure(slower(made_up(2, 50))).step_time, 25);
+  const overlap two = measure(slower(made_up(2, 50)));
+  EXPECT_NEAR(two.next_time, two.step_time, 25) << "nothing is left to hide";
+  EXPECT_EQ(one_more_stage(2, false, 900, 100, 50, 0), 450) << "two loads on their way";
+  EXPECT_EQ(one_more_stage(2, true, 900, 300, 50, 0), 400) << "three slots, each busy for 1200";
+  EXPECT_EQ(one_more_stage(2, true, 900, 300, 500, 0), 500);
+  EXPECT_EQ(one_more_stage(2, true, 900, 300, 50, 600), 600) << "no faster than loads land";
 }
 
 TEST(Overlap, OfNoStepIsNothing) {

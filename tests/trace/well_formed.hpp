@@ -68,7 +68,7 @@ inline timeline made_up(int stages, int steps) {
              .warps = 1};
   std::int64_t now = 0;
   const auto add = [&](span_kind kind, int step, std::int64_t duration) {
-    t.spans.push_back({now, now + duration, kind, step, step % stages, 0});
+    t.spans.push_back({.begin = now, .end = now + duration, .kind = kind, .step = step, .slot = step % stages, .agent = 0});
     now += duration;
   };
   const int lead = stages - 1;

@@ -19,6 +19,7 @@
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/pictures/perfetto.hpp"
+#include "tool/pictures/timeline_page.hpp"
 #include "tool/pictures/timeline_svg.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
@@ -33,16 +34,17 @@ constexpr const char* examples =
     "Runs a product of random matrices with a recording twin of the kernel and writes what one block did and when: loads in "
     "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU (docs/measuring.md): "
     "times are ticks of the model, not measured, and the same in every run.\n"
-    "The output's name says the format: .svg is a picture, .json a trace for ui.perfetto.dev or chrome://tracing; --format for "
-    "others.\n"
+    "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a picture; .json a trace for "
+    "ui.perfetto.dev or chrome://tracing; --format for others.\n"
     "\n"
     "Examples:\n"
-    "  antiphase trace --stages 1,2,3 --output overlap.svg\n"
-    "      the asynchronous kernel with one, two and three buffers\n"
-    "  antiphase trace --policy double-buffered --output trace.json\n"
-    "  antiphase trace --policy warp-tile --block 5 -o - --format svg > t.svg";
+    "  antiphase trace gemm --compare stages=1,2,3,4 --output overlap.html\n"
+    "      the asynchronous kernel with one to four buffers, side by side\n"
+    "  antiphase trace gemm --policy double-buffered --output trace.json\n"
+    "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
 
 struct request {
+  std::string kernel = "gemm", compare;
   std::vector<std::string> policies;
   std::vector<int> stages;
   std::int64_t m = 128, n = 128, k = 512;
@@ -53,15 +55,44 @@ struct request {
   common_options common;
 };
 
-enum class format { svg, json };
+enum class format { html, svg, json };
 
 format format_of(const request& r) {
-  const bool named = !r.format.empty();
-  if (named) return choice_of("--format", r.format, {"svg", "json"}) == 0 ? format::svg : format::json;
+  if (!r.format.empty()) return static_cast<format>(choice_of("--format", r.format, {"html", "svg", "json"}));
+  if (r.output.ends_with(".html")) return format::html;
   if (r.output.ends_with(".svg")) return format::svg;
   if (r.output.ends_with(".json")) return format::json;
   throw bad_request(
-      fmt::format("{}: the name ends neither in .svg nor in .json; give --format svg or --format json", output_name(r.output)));
+      fmt::format("{}: the name ends in none of .html, .svg and .json; give --format html, svg or json", output_name(r.output)));
+}
+std::string drawn(format as, const std::vector<timeline>& timelines) {
+  switch (as) {
+    case format::html: return timeline_page(timelines);
+    case format::svg: return timeline_svg(timelines);
+    case format::json: break;
+  }
+  return perfetto_json(timelines);
+}
+
+// --stages, or --compare stages=LIST.
+std::vector<int> compared_stages(const request& r) {
+  if (r.compare.empty()) return r.stages;
+  if (!r.stages.empty()) throw bad_request("--stages and --compare: expected one of them, they say the same");
+  constexpr std::string_view what = "stages=";
+  std::vector<int> stages;
+  std::string_view rest = r.compare;
+  const auto wrong = [&] {
+    return bad_request(
+        fmt::format("--compare: expected stages= and numbers from 1 to 4, separated by commas, found {}", tool::quoted(r.compare)));
+  };
+  if (!rest.starts_with(what)) throw wrong();
+  rest.remove_prefix(what.size() - 1);
+  while (!rest.empty()) {  // an '=' or a comma, a digit
+    if (rest.size() < 2 || rest[1] < '1' || rest[1] > '4' || (rest.size() > 2 && rest[2] != ',')) throw wrong();
+    stages.push_back(rest[1] - '0');
+    rest.remove_prefix(2);
+  }
+  return stages;
 }
 
 std::vector<std::string> policies_of(const request& r) {
@@ -73,13 +104,16 @@ std::vector<std::string> policies_of(const request& r) {
     if (std::ranges::find(known, policy) == known.end()) gemms::refuse_policy(policy, "step with a pipeline", known);
     policies.push_back(policy);
   }
-  for (const int stages : r.stages) policies.push_back(fmt::format("async-{}", stages));
+  for (const int stages : compared_stages(r)) policies.push_back(fmt::format("async-{}", stages));
   if (policies.empty()) policies = {"async-1", "async-2", "async-3"};
   return policies;
 }
 
 json to_json(const timeline& t, const overlap& o) {
-  return {{"policy", t.policy},
+  json causes = json::object();
+  for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
+  return {{"kernel", t.kernel},
+          {"policy", t.policy},
           {"stages", t.stages},
           {"steps", t.steps},
           {"recorded", t.recorded},
@@ -90,17 +124,23 @@ json to_json(const timeline& t, const overlap& o) {
           {"hidden_share", o.hidden},
           {"mean_wait", o.mean_wait},
           {"mean_compute", o.mean_compute},
-          {"duration", o.duration}};
+          {"duration", o.duration},
+          {"waiting_share", o.waiting},
+          {"waiting_for", causes},
+          {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
+          {"limited_by", o.limited_by},
+          {"step_time", o.step_time},
+          {"step_time_with_one_more_stage", o.next_time}};
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "steps hidden", "load time hidden", "duration"}};
+  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "load time hidden", "warps wait", "limited by", "duration"}};
   json list = json::array();
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
     list.push_back(to_json(t, o));
-    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{}", o.steps_hidden),
-                     fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{} {}", o.duration, t.unit)});
+    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{:.0f} %", o.hidden * 100),
+                     fmt::format("{:.0f} %", o.waiting * 100), o.limited_by, fmt::format("{} {}", o.duration, t.unit)});
     if (t.dropped > 0)
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }
@@ -117,6 +157,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
 }
 
 void run(const request& r) {
+  choice_of("KERNEL", r.kernel, {"gemm"});
   const format as = format_of(r);
   const std::vector<std::string> policies = policies_of(r);
   refuse_mixed_results(r.common, r.output);
@@ -131,7 +172,7 @@ void run(const request& r) {
   const gemms::problem p{.a = row_major(a.data(), r.m, r.k), .b = row_major(b.data(), r.k, r.n), .c = row_major(c.data(), r.m, r.n)};
   std::vector<timeline> timelines;
   for (const std::string& policy : policies) timelines.push_back(record_gemm(where, policy, p, {.block = r.block, .steps = r.recorded}));
-  out.write(as == format::svg ? timeline_svg(timelines) : perfetto_json(timelines));
+  out.write(drawn(as, timelines));
   out.commit();
   report(r, at, timelines);
 }
@@ -141,6 +182,7 @@ void run(const request& r) {
 void add_trace(arguments program) {
   arguments command = program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
+  command.add_option("KERNEL", r->kernel, "What to record: gemm").shows_default();
   constexpr const char* extent = "Size of the product, 1 to 65536";
   constexpr long long most = 1 << 16;
   for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
@@ -154,6 +196,7 @@ void add_trace(arguments program) {
       .several()
       .check(integer_between(1, 4))
       .type_name("NUMBERS");
+  command.add_option("--compare", r->compare, "The same as --stages, as stages=1,2,3,4").check(not_empty()).type_name("stages=LIST");
   command.add_option("--block", r->block, "Which block of the grid")
       .shows_default()
       .check(integer_between(0, std::numeric_limits<unsigned>::max()))
@@ -163,7 +206,9 @@ void add_trace(arguments program) {
       .check(integer_between(1, most))
       .type_name("N");
   command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
-  command.add_option("--format", r->format, "svg or json, where the output's name does not say").check(not_empty()).type_name("FORMAT");
+  command.add_option("--format", r->format, "html, svg or json, where the output's name does not say")
+      .check(not_empty())
+      .type_name("FORMAT");
   add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(examples);

@@ -2,6 +2,7 @@
 // Writing the Trace Event Format.
 #include "perfetto.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
@@ -12,13 +13,17 @@ using json = nlohmann::ordered_json;
 
 constexpr int first_warp = 1000;  // thread ids: buffers from 0 on, warps from here on
 
-const char* name_of(span_kind kind) {
-  switch (kind) {
+std::string name_of(const timeline& t, const timeline_role& role, const span_record& s) {
+  const bool main_ring = s.ring == 0;
+  switch (s.kind) {
     case span_kind::load: return "issue load";
     case span_kind::commit: return "commit";
-    case span_kind::wait: return "wait";
-    case span_kind::compute: return "compute";
+    case span_kind::wait:
+      if (!main_ring) return "wait for " + t.rings[static_cast<std::size_t>(s.ring)];
+      return s.event == 0 ? "wait" : "wait for " + t.phases[static_cast<std::size_t>(s.event)];
+    case span_kind::compute: return t.roles.empty() ? "compute" : role.name;
     case span_kind::release: return "release";
+    case span_kind::acquire: return "wait for a free slot";
   }
   return "span";
 }
@@ -45,19 +50,29 @@ json span_event(place at, const std::string& name, int step, int slot, std::int6
 
 void add_timeline(json& events, const timeline& t, int process) {
   const std::string clock = t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "1 ns is 1 tick of a model, nothing was measured";
-  events.push_back(named(
-      "process_name", process, 0,
-      "gemm " + t.policy + ", " + std::to_string(t.stages) + (t.stages == 1 ? " stage, " : " stages, ") + t.device + " (" + clock + ")"));
+  events.push_back(named("process_name", process, 0,
+                         t.kernel + " " + t.policy + ", " + std::to_string(t.stages) + (t.stages == 1 ? " stage, " : " stages, ") +
+                             t.device + " (" + clock + ")"));
   for (int slot = 0; slot < t.stages; ++slot) events.push_back(named("thread_name", process, slot, "buffer " + std::to_string(slot)));
-  for (int warp = 0; warp < t.warps; ++warp)
-    events.push_back(named("thread_name", process, first_warp + warp, "warp " + std::to_string(warp)));
+  const std::vector<timeline_role> roles = roles_of(t);
+  for (const timeline_role& r : roles)
+    for (int warp = r.first; warp < r.first + r.count; ++warp)
+      events.push_back(
+          named("thread_name", process, first_warp + warp, "warp " + std::to_string(warp) + (t.roles.empty() ? "" : ": " + r.name)));
   for (const step_times& s : by_step(t)) {
     const place buffer{process, s.slot};
     events.push_back(span_event(buffer, "load in flight", s.step, s.slot, s.issued, s.landed));
-    events.push_back(span_event(buffer, "compute", s.step, s.slot, s.compute_begin, s.compute_end));
+    std::int64_t from = s.compute_begin;
+    for (std::size_t e = 1; e < s.events.size(); ++e) {
+      events.push_back(span_event(buffer, t.phases[e], s.step, s.slot, from, std::max(from, s.events[e])));
+      from = std::max(from, s.events[e]);
+    }
+    if (s.events.empty()) events.push_back(span_event(buffer, "compute", s.step, s.slot, s.compute_begin, s.compute_end));
   }
   for (const span_record& s : t.spans)
-    events.push_back(span_event({process, first_warp + s.agent}, name_of(s.kind), s.step, s.slot, s.begin, s.end));
+    for (const timeline_role& r : roles)
+      if (s.agent >= r.first && s.agent < r.first + r.count)
+        events.push_back(span_event({process, first_warp + s.agent}, name_of(t, r, s), s.step, s.slot, s.begin, s.end));
 }
 
 }  // namespace

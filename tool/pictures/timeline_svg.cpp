@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "xml_text.hpp"
+
 namespace antiphase::tool {
 namespace {
 
@@ -25,21 +27,6 @@ constexpr double left = margin + gutter, right = width - margin, plot = right - 
 constexpr double row_height = 26, row_gap = 5;
 constexpr double panel_head = 28, panel_gap = 30;
 constexpr double head = 100, foot = 98;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&apos;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // XML 1.0 has no control characters
-    }
-  }
-  return out;
-}
 
 // What is drawn of one timeline.
 struct panel {
@@ -69,7 +56,7 @@ double tick_distance(double range, int most) {
 class picture {
  public:
   void text(double x, double y, std::string_view style, std::string_view content) {
-    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, escaped(content));
+    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, xml_text(content));
   }
   void line(double x1, double y1, double x2, double y2, const char* colour) {
     out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2, y2, colour);
@@ -80,7 +67,7 @@ class picture {
     out_ += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"2\" fill=\"{}\" stroke=\"#ffffff\" "
         "stroke-width=\"0.8\"><title>{}</title></rect>\n",
-        from, y, w, row_height, colour, escaped(hint));
+        from, y, w, row_height, colour, xml_text(hint));
     const std::string full = label.empty() ? std::string() : fmt::format("{} {}", label, number);
     const std::string_view shown = !full.empty() && fits(full, w) ? std::string_view(full) : fits(number, w) ? number : std::string_view();
     if (!shown.empty()) text(from + w / 2, y + row_height / 2 + 4.5, "class=\"bar\"", shown);
@@ -217,7 +204,7 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{4}</svg>\n",
-      width, height, escaped(options.title), style, p.content());
+      width, height, xml_text(options.title), style, p.content());
 }
 
 }  // namespace antiphase::tool

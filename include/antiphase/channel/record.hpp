@@ -7,17 +7,20 @@ namespace antiphase {
 
 // What an agent (a warp) did during a span. The copy itself has no span of its own: it is in flight from the beginning of its load to the
 // end of the wait that finds it landed.
-enum class span_kind : std::int32_t {
+enum class span_kind : std::int16_t {
   load,     // issuing the load of a step
-  commit,   // closing it; a ring that stages loads in registers stores them here, once they have arrived
-  wait,     // for the data of a step
-  compute,  // using them
+  commit,   // closing it; a ring that stages loads in registers stores them here, once they have arrived. With roles: an event's share done
+  wait,     // for an event of a step: for its data, where there are no others
+  compute,  // using them; of a ring with roles, whatever a warp does between its waits
   release,  // giving the slot back; a ring of one slot waits here until every warp has used it
+  acquire,  // with roles: waiting for a free slot
 };
 
 struct span_record {
   std::int64_t begin, end;  // of the device's clock
   span_kind kind;
+  std::int8_t ring = 0;   // of the kernel's rings
+  std::int8_t event = 0;  // of that ring: waited for, or committed
   std::int32_t step, slot;
   std::int32_t agent;
 };

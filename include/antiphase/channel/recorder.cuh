@@ -57,7 +57,7 @@ template <step_work Work = step_work{}> class recorder {
   AP_DEV void add(span_kind kind, int step, int slot, std::int64_t begin) {
     const std::int64_t end = clock_now();
     if (!writes_) return;
-    if (count_ < capacity_) spans_[count_] = {begin, end, kind, step, slot, agent_};
+    if (count_ < capacity_) spans_[count_] = {.begin = begin, .end = end, .kind = kind, .step = step, .slot = slot, .agent = agent_};
     ++count_;
   }
   // The last call: how many spans there were.

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of timelines, without a browser: that it stands alone, and says what the timelines do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <antiphase/core/error.hpp>
+#include "tool/pictures/timeline_page.hpp"
+
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tests/trace/well_formed.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+using antiphase::testing::made_up;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string data_text(const std::string& page) {
+  const std::string open = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t from = page.find(open);
+  return from == page.npos ? std::string() : page.substr(from + open.size(), page.find("</script>", from) - from - open.size());
+}
+
+TEST(TimelinePage, StandsAlone) {
+  EXPECT_LT(timeline_page_template().size(), 60u << 10);
+  const std::string page = timeline_page(std::vector{made_up(1, 6), made_up(2, 6)}, "one & <two>");
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
+  EXPECT_THAT(page, HasSubstr("<title>one &amp; &lt;two&gt;</title>"));
+  EXPECT_THAT(page, Not(HasSubstr("{{")));
+  // Nothing is fetched: no address, no other file.
+  EXPECT_FALSE(
+      std::regex_search(page, std::regex("https?:|//[a-z]+\\.[a-z]|@import|url\\(|import\\(|<link(?! rel=\"icon\" href=\"data:,\")|src=")))
+      << page;
+  EXPECT_EQ(page, timeline_page(std::vector{made_up(1, 6), made_up(2, 6)}, "one & <two>")) << "the same timelines give the same text";
+}
+
+TEST(TimelinePage, HasEverySpanSlotAndFigure) {
+  const std::vector<timeline> timelines{made_up(1, 3), made_up(2, 5)};
+  const json data = json::parse(data_text(timeline_page(timelines)));
+  EXPECT_EQ(data.at("unit"), "cycles");
+  ASSERT_EQ(data.at("timelines").size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const timeline& t = timelines[i];
+    const json& told = data.at("timelines").at(i);
+    EXPECT_EQ(told.at("title"), "gemm made-up");
+    ASSERT_EQ(told.at("spans").size(), 8 * t.spans.size());
+    for (std::size_t s = 0; s < t.spans.size(); ++s) {
+      const auto number = [&](std::size_t n) { return told.at("spans").at(8 * s + n).get<std::int64_t>(); };
+      EXPECT_EQ(number(0), t.spans[s].agent);
+      EXPECT_EQ(number(1), static_cast<int>(t.spans[s].kind));
+      EXPECT_EQ(number(4), t.spans[s].step);
+      EXPECT_EQ(number(6), t.spans[s].begin);
+      EXPECT_EQ(number(7), t.spans[s].end - t.spans[s].begin);
+    }
+    const std::vector<step_times> steps = by_step(t);
+    ASSERT_EQ(told.at("slots").size(), 9 * steps.size());
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      EXPECT_EQ(told.at("slots").at(9 * s), steps[s].slot);
+      EXPECT_EQ(told.at("slots").at(9 * s + 2), steps[s].issued);
+      EXPECT_EQ(told.at("slots").at(9 * s + 6), steps[s].compute_end);
+    }
+    const overlap o = measure(t);
+    EXPECT_EQ(told.at("summary").at("hidden"), o.hidden);
+    EXPECT_EQ(told.at("summary").at("waiting"), o.waiting);
+    EXPECT_EQ(told.at("summary").at("limited_by"), o.limited_by);
+  }
+}
+
+TEST(TimelinePage, NamesCannotEndItsScript) {
+  timeline t = made_up(2, 3);
+  t.policy = "</script><script>alert(1)</script><!--";
+  const std::string page = timeline_page(std::vector{t});
+  EXPECT_THAT(page, Not(HasSubstr("</script><script>alert")));
+  EXPECT_EQ(json::parse(data_text(page)).at("timelines").at(0).at("title"), "gemm " + t.policy);
+  EXPECT_THAT(data_text(page), Not(HasSubstr("<!")));
+}
+
+TEST(TimelinePage, SaysWhatWasMeasured) {
+  timeline t = made_up(2, 3);
+  EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("recorded on a test."));
+  t.runs_on = target::cpu;
+  EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("nothing was measured"));
+}
+
+TEST(TimelinePage, RefusesWhatCannotBeDrawn) {
+  EXPECT_THROW(timeline_page({}), bad_request);
+  EXPECT_THROW(timeline_page(std::vector{timeline{.policy = "empty"}}), bad_request);
+  std::vector<timeline> mixed{made_up(1, 2), made_up(2, 2)};
+  mixed[1].unit = "ns";
+  EXPECT_THROW(timeline_page(mixed), bad_request);
+}
+
+}  // namespace
+}  // namespace antiphase::tool

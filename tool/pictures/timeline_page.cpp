@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filling the page in.
+#include "timeline_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "xml_text.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json spans_of(const timeline& t) {
+  json all = json::array();
+  for (const span_record& s : t.spans)
+    for (const std::int64_t n : {std::int64_t{s.agent}, std::int64_t{static_cast<int>(s.kind)}, std::int64_t{s.ring}, std::int64_t{s.event},
+                                 std::int64_t{s.step}, std::int64_t{s.slot}, s.begin, s.end - s.begin})
+      all.push_back(n);
+  return all;
+}
+
+json slots_of(const timeline& t, const std::vector<step_times>& steps) {
+  json all = json::array();
+  for (const step_times& s : steps) {
+    for (const std::int64_t n : {std::int64_t{s.slot}, std::int64_t{s.step}, s.issued, s.arrived, std::int64_t{s.seen_landing ? 1 : 0},
+                                 s.compute_begin, s.compute_end})
+      all.push_back(n);
+    for (std::size_t e = 0; e < t.phases.size(); ++e) all.push_back(e < s.events.size() ? s.events[e] : 0);
+  }
+  return all;
+}
+
+json summary_of(const overlap& o) {
+  json causes = json::array();
+  for (const waiting_share& w : o.causes) causes.push_back({{"cause", w.cause}, {"share", w.share}});
+  return {{"duration", o.duration},   {"hidden", o.hidden},         {"steps_hidden", o.steps_hidden}, {"waiting", o.waiting},
+          {"causes", causes},         {"mean_bytes", o.mean_bytes}, {"most_bytes", o.most_bytes},     {"limited_by", o.limited_by},
+          {"step_time", o.step_time}, {"next_time", o.next_time},   {"knows_rate", o.knows_rate}};
+}
+
+json to_json(const timeline& t) {
+  const std::vector<step_times> steps = by_step(t);
+  if (steps.empty()) throw bad_request(fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));
+  json roles = json::array();
+  for (const timeline_role& r : roles_of(t))
+    roles.push_back({{"name", r.name}, {"first", r.first}, {"count", r.count}, {"loads", r.loads}, {"computes", r.computes}});
+  std::int64_t end = 0;
+  for (const span_record& s : t.spans) end = std::max(end, s.end);
+  return {{"title", fmt::format("{} {}", t.kernel, t.policy)},
+          {"stages", t.stages},
+          {"steps", t.steps},
+          {"recorded", t.recorded},
+          {"stepIs", t.step_is},
+          {"stepBytes", t.step_bytes},
+          {"phases", t.phases},
+          {"rings", t.rings},
+          {"roles", roles},
+          {"end", end},
+          {"summary", summary_of(measure(t))},
+          {"slots", slots_of(t, steps)},
+          {"spans", spans_of(t)}};
+}
+
+constexpr const char* model_clock =
+    "A tick is a cycle of a simple model of a multiprocessor, on which the CPU executor keeps time: nothing was measured, and the same "
+    "problem gives "
+    "the same timeline everywhere. The structure is the kernel's own; the durations are the model's.";
+constexpr const char* gpu_clock =
+    "Times are cycles of the multiprocessor's clock, read by the recording twin of the kernel while it ran. Reading clocks and logging "
+    "take time "
+    "themselves.";
+
+std::string about(const timeline& t) {
+  return t.runs_on == target::cuda ? fmt::format("Block {} of the running kernel, recorded on {}.", t.block, t.device)
+                                   : fmt::format(
+                                         "Block {} of the running kernel, recorded on the CPU executor: times are ticks of a model, "
+                                         "nothing was measured.",
+                                         t.block);
+}
+
+// `text` with each of the names in double braces replaced.
+std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = text.find("{{", at);
+    const std::size_t close = open == text.npos ? text.npos : text.find("}}", open);
+    const auto name = close == text.npos ? std::string_view() : text.substr(open + 2, close - open - 2);
+    const auto value = std::ranges::find(values, name, &std::pair<std::string_view, std::string>::first);
+    if (close == text.npos) return out += text.substr(at);
+    out += text.substr(at, open - at);
+    out += value == values.end() ? text.substr(open, close + 2 - open) : std::string_view(value->second);
+    at = close + 2;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string timeline_page(std::span<const timeline> timelines, std::string_view title) {
+  if (timelines.empty()) throw bad_request("there is no timeline to draw: expected at least one");
+  json all = json::array();
+  for (const timeline& t : timelines) {
+    if (t.unit != timelines.front().unit)
+      throw bad_request(fmt::format("timelines in {} and in {} cannot share a page", timelines.front().unit, t.unit));
+    all.push_back(to_json(t));
+  }
+  const timeline& first = timelines.front();
+  const json data{{"unit", first.unit},
+                  {"about", about(first)},
+                  {"clock", first.runs_on == target::cuda ? gpu_clock : model_clock},
+                  {"timelines", all}};
+  // Within a script element nothing but its end is markup.
+  std::string text = data.dump(-1, ' ', false, json::error_handler_t::replace);
+  for (std::size_t at = 0; (at = text.find("</", at)) != text.npos; at += 3) text.insert(at + 1, "\\");
+  for (std::size_t at = 0; (at = text.find("<!", at)) != text.npos; at += 6) text.replace(at, 1, "\\u003c");
+  return filled(timeline_page_template(), {{"title", xml_text(title)}, {"data", text}});
+}
+
+}  // namespace antiphase::tool
