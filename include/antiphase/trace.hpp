@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines: when the block of a running GEMM kernel loads, waits and computes, and how much of the loading its computation hides.
+// Timelines: when a block of a running kernel loads, waits and computes, and how much of the loading its computation hides.
 #pragma once
 #include <antiphase/channel/record.hpp>
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
+#include <antiphase/gemm/tensor_core.hpp>
+#include <antiphase/scan/problem.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -52,16 +54,24 @@ struct trace_options {
   stream on = nullptr;
 };
 
-// Computes the product with a recording twin of a ladder step and returns the timeline of one block. `policy` is the name of a step, or
-// "async-1": the asynchronous kernel with a single buffer, to compare the other stages with. Where a step has variants for the layouts of A
+// Computes the product with a recording twin of its kernel and returns the timeline of one block. `policy` is the name of a step of the
+// ladder; "async-1", the asynchronous kernel with a single buffer, to compare the other stages with; or "split", "split-inside" or
+// "split-mma", of which the kernel whose blocks do not share tiles has a twin. Where a step of the ladder has variants for the layouts of A
 // and B, there are two twins: one for row-major operands with wide copies, one for all others.
 //
-// On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/measuring.md): nothing is measured, and the same
+// On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md): nothing is measured, and the same
 // problem gives the same timeline everywhere.
 //
 // Throws bad_request for an unknown policy, for "naive", which has no pipeline, for a problem without steps and for a block that does not
-// exist.
+// exist; not_supported, naming the kernels, where the problem is computed by kernels without a twin.
 timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p, const trace_options& options = {});
+// The same of a step with f16 operands: "tensor-core-2" to "tensor-core-tma".
+timeline record_gemm(const context& where, std::string_view policy, const gemms::tensor_core_problem& p, const trace_options& options = {});
+
+// Scans with a recording twin: "single-pass", or its rings of fewer slots, "single-pass-1" to "-3". A step is a tile; a block draws its
+// tiles, so which they are differs from run to run. Twins are of inclusive and exclusive sums of f32 in one line. Throws as record_gemm(),
+// bad_request for other problems.
+timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options = {});
 
 // One step as the whole block sees it: the warps' spans taken together.
 struct step_times {
@@ -98,7 +108,7 @@ struct overlap {
   double mean_bytes = 0;                // on their way to the block at a time (by step_times::arrived); 0 if a step's bytes are not known
   std::int64_t most_bytes = 0;
   // Which side limits: "loads", "computation", "turns" (of loading and computing, in a ring of one slot that the same warps fill and use),
-  // or the name of a later phase that computing warps wait for.
+  // or the name of a later phase that computing warps wait for, or that holds the slots which loads wait for.
   std::string limited_by{};
   double load_time = 0;     // typical, of a load that a warp waited for
   double step_time = 0;     // mean

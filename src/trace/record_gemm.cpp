@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
+#include <antiphase/gemm.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <cstddef>
 #include <span>
 #include <utility>
+#include "src/trace/record_call.hpp"
+#include "src/trace/spans.hpp"
 #include "src/trace/traced_problem.hpp"
 
 #include "build_config.hpp"
@@ -23,17 +27,32 @@ namespace {
 
 using gemms::instance;
 
-constexpr int most_steps = 1 << 16;
+template <class T> std::vector<T> joined(std::vector<T> one, const std::vector<T>& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
 
-std::vector<instance> both(std::vector<instance> plain, const std::vector<instance>& async) {
-  plain.insert(plain.end(), async.begin(), async.end());
-  return plain;
+constexpr std::string_view with_twins_of_verbs[] = {"split", "split-inside", "split-mma"};
+
+void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (m == 0 || n == 0 || k == 0)
+    throw bad_request(fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m, n, k));
+}
+
+const std::vector<twin>& gemm_twins(target where) {
+  static const std::vector<twin> on_cpu = joined(gemms::cpu::twins_by_threads(), gemms::cpu::twins_by_engine());
+#if ANTIPHASE_HAS_CUDA
+  static const std::vector<twin> on_cuda = joined(gemms::cuda::twins_by_threads(), gemms::cuda::twins_by_engine());
+#else
+  static const std::vector<twin> on_cuda;
+#endif
+  return where == target::cuda ? on_cuda : on_cpu;
 }
 
 const std::vector<instance>& twins(target where) {
-  static const std::vector<instance> on_cpu = both(gemms::cpu::traced_plain_kernels(), gemms::cpu::traced_async_kernels());
+  static const std::vector<instance> on_cpu = joined(gemms::cpu::traced_plain_kernels(), gemms::cpu::traced_async_kernels());
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda = both(gemms::cuda::traced_plain_kernels(), gemms::cuda::traced_async_kernels());
+  static const std::vector<instance> on_cuda = joined(gemms::cuda::traced_plain_kernels(), gemms::cuda::traced_async_kernels());
 #else
   static const std::vector<instance> on_cuda;
 #endif
@@ -66,43 +85,14 @@ launch_plan choose(target where, std::string_view policy, const gemms::problem& 
 
 void require_recordable(const launch_plan& plan, const trace_options& options) {
   const gemms::problem& p = plan.arguments;
-  if (p.m() == 0 || p.n() == 0 || p.k() == 0)
-    throw bad_request(fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", p.m(),
-                                  p.n(), p.k()));
+  require_something(p.m(), p.n(), p.k());
   if (options.block >= plan.grid.count())
     throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0", options.block, plan.grid.count()));
-  if (options.steps < 1 || options.steps > most_steps)
-    throw bad_request(fmt::format("steps = {}: expected 1 to {}", options.steps, most_steps));
-  if (options.runs < 1) throw bad_request(fmt::format("runs = {}: expected 1 or more", options.runs));
+  require_sensible(options);
 }
 
 // The spans of a warp in its first steps. A ring of one slot also logs its releases; with more slots, loads and commits run ahead.
 int capacity_for(int steps, int stages) { return stages == 1 ? 5 * steps : 4 * steps + 2 * (stages - 1); }
-
-// Fills in what the warps logged, warp by warp, with times from the first span on.
-void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts, int capacity) {
-  for (int warp = 0; warp < t.warps; ++warp) {
-    const auto logged = static_cast<std::size_t>(counts[static_cast<std::size_t>(warp)]);
-    const auto kept = std::min(logged, static_cast<std::size_t>(capacity));
-    const auto spans = log.subspan(static_cast<std::size_t>(warp) * static_cast<std::size_t>(capacity), kept);
-    t.spans.insert(t.spans.end(), spans.begin(), spans.end());
-    t.dropped += logged - kept;
-  }
-  const auto first = std::ranges::min_element(t.spans, {}, &span_record::begin);
-  const std::int64_t origin = first == t.spans.end() ? 0 : first->begin;
-  for (span_record& s : t.spans) {
-    s.begin -= origin;
-    s.end -= origin;
-  }
-}
-
-// The steps that every warp has computed within its room.
-int complete_steps(const timeline& t) {
-  std::vector<int> computed(static_cast<std::size_t>(t.warps), 0);
-  for (const span_record& s : t.spans)
-    if (s.kind == span_kind::compute) ++computed[static_cast<std::size_t>(s.agent)];
-  return *std::ranges::min_element(computed);
-}
 
 timeline record_once(const context& where, const launch_plan& plan, timeline t, const trace_options& options) {
   const int capacity = capacity_for(std::min(t.steps, options.steps), t.stages);
@@ -113,13 +103,18 @@ timeline record_once(const context& where, const launch_plan& plan, timeline t, 
   where.runs_on().launch(plan.twin->code, plan.grid, &params, options.on);
   where.runs_on().synchronize(options.on);
   collect(t, spans.to_host(), counts.to_host(), capacity);
-  t.recorded = complete_steps(t);
+  t.recorded = computed_steps(t);
   return t;
 }
 
 }  // namespace
 
 timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p, const trace_options& options) {
+  if (const auto found = std::ranges::find(with_twins_of_verbs, policy); found != std::end(with_twins_of_verbs)) {
+    require_something(p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
+    return record_call(where, gemm_twins(where.kind()), {.policy = std::string(policy)}, options, p.beta != 0,
+                       [&](const context& recording) { gemm(recording, p, {.policy = policy, .on = options.on}); });
+  }
   const launch_plan plan = choose(where.kind(), policy, p);
   require_recordable(plan, options);
   gemms::require_own_memory(p);
@@ -140,6 +135,17 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
     if (measure(next).duration < measure(best).duration) best = std::move(next);
   }
   return best;
+}
+
+timeline record_gemm(const context& where, std::string_view policy, const gemms::tensor_core_problem& p, const trace_options& options) {
+  const gemms::tensor_core_step& how = gemms::find_tensor_core_step(policy);
+  require_something(p.m(), p.n(), p.k());
+  const auto steps = static_cast<int>(ceil_div<std::int64_t>(p.k(), how.tile_k));
+  return record_call(where, gemm_twins(where.kind()), {.policy = std::string(policy), .steps = steps}, options, false,
+                     [&](const context& recording) {
+                       const executor& on = recording.runs_on();
+                       gemms::run(on, gemms::prepare(on, how, p), options.on);
+                     });
 }
 
 }  // namespace antiphase

@@ -54,8 +54,8 @@ class Program(ToolTest):
                 ("'auto' choice not a step", ("ladder", "gemm", "--policy", "auto", *CPU)), ("'async-1' only trace", ("ladder", "gemm", "--policy", "async-1", *CPU)),
                 ("'auto' choice not a step of the scan ladder", ("ladder", "scan", "--policy", "auto", *CPU)),
                 ("'one-wav' did mean one-wave", ("ladder", "scan", "--policy", "one-wav", *CPU)),
-                ("'split' policy gemm beside not step pipeline", (*trace, "--policy", "split")), ("'short' not", (*trace, "--policy", "short")),
-                ("'tensor-core-2' f16", (*trace, "--policy", "tensor-core-2")), ("'padde' did mean padded", (*trace, "--policy", "padde")),
+                ("'narrow' policy gemm beside not twin", (*trace, "--policy", "narrow")), ("'short' not", (*trace, "--policy", "short")),
+                ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")), ("'padde' did mean padded", (*trace, "--policy", "padde")),
                 ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")), ("'gif' html, svg or json", (*trace, "--format", "gif")),
                 ("'vsg' did mean svg", (*trace, "--format", "vsg")), ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),
                 ("'maximum' did mean max", ("scan", "X.npy", "-o", "Y.npy", "--op", "maximum", *CPU)),
@@ -369,9 +369,12 @@ class Trace(ToolTest):
                 self.refused(2, [option, f"from {least} to {most}", f"'{value}'"], *base, "--output", "t.svg", option, value)
         self.refused(2, ["--format", "''"], *base, "--output", "t.svg", "--format", "")
         self.refused(2, ["block 1000"], *base, "--output", "t.svg", "--block", "1000")
-        for compare in ("stages", "stages=", "stages=1,", "stages=5", "stages=12", "slots=1"):
-            self.refused(2, ["--compare", "stages= and numbers from 1 to 4", f"'{compare}'"], *base, "--output", "t.svg", "--compare", compare)
+        for compare in ("stages", "stages=", "stages=1,", "stages=9", "stages=12", "slots=1"):
+            self.refused(2, ["--compare", "stages= and numbers from 1 to 8", f"'{compare}'"], *base, "--output", "t.svg", "--compare", compare)
         self.refused(2, ["--stages and --compare"], *base, "--output", "t.svg", "--stages", "1", "--compare", "stages=1")
+        self.refused(2, ["no async with 5 stages", "1, 2, 3, 4"], *base, "--output", "t.svg", "--compare", "stages=5")
+        self.refused(2, ["warp-tile", "async or tensor-core"], *base, "--output", "t.svg", "--compare", "stages=2", "--policy", "warp-tile")
+        self.refused(2, ["--stages", "trace gemm"], "trace", "scan", "--output", "t.svg", "--stages", "2", *CPU)
         self.refused(2, ["'gem'", "gemm"], "trace", "gem", "--output", "t.svg", *CPU)
         self.refused(1, ["'none/t.svg'"], *base, "--output", "none/t.svg")
 

@@ -97,6 +97,16 @@ TEST(Overlap, CountsBytesUntilTheyHaveArrived) {
   EXPECT_DOUBLE_EQ(o.mean_bytes, 4096 * 5000 / 11000.);
   EXPECT_EQ(o.most_bytes, 4096);
   EXPECT_EQ(measure(slower(made_up(3, 5))).most_bytes, 2 * 4096);
+
+  // Two loads that nobody waits for, the second begun when the first must have arrived.
+  timeline apart{.policy = "apart", .unit = "cycles", .stages = 3, .steps = 3, .recorded = 3, .warps = 1, .step_bytes = 4096};
+  const auto add = [&](span_kind kind, int step, std::int64_t begin, std::int64_t end) {
+    apart.spans.push_back({.begin = begin, .end = end, .kind = kind, .step = step, .slot = step, .agent = 0});
+  };
+  add(span_kind::load, 0, 0, 1), add(span_kind::wait, 0, 1, 1000), add(span_kind::load, 1, 1000, 1001), add(span_kind::compute, 0, 1001, 2500);
+  add(span_kind::load, 2, 2500, 2501), add(span_kind::wait, 1, 5000, 5001), add(span_kind::compute, 1, 5001, 6000);
+  add(span_kind::wait, 2, 6000, 6001), add(span_kind::compute, 2, 6001, 7000);
+  EXPECT_EQ(measure(apart).most_bytes, 4096);
 }
 
 TEST(Overlap, ForetellsOneMoreStage) {

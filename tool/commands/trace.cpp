@@ -3,6 +3,7 @@
 #include <antiphase/trace.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
@@ -10,8 +11,10 @@
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
@@ -31,7 +34,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Runs a product of random matrices with a recording twin of the kernel and writes what one block did and when: loads in "
+    "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and writes what one block did and when: loads in "
     "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU (docs/measuring.md): "
     "times are ticks of the model, not measured, and the same in every run.\n"
     "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a picture; .json a trace for "
@@ -40,6 +43,8 @@ constexpr const char* examples =
     "Examples:\n"
     "  antiphase trace gemm --compare stages=1,2,3,4 --output overlap.html\n"
     "      the asynchronous kernel with one to four buffers, side by side\n"
+    "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
+    "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
     "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
 
@@ -47,7 +52,7 @@ struct request {
   std::string kernel = "gemm", compare;
   std::vector<std::string> policies;
   std::vector<int> stages;
-  std::int64_t m = 128, n = 128, k = 512;
+  std::int64_t m = 128, n = 128, k = 512, size = 1 << 18;
   unsigned block = 0;
   int recorded = 16;
   std::string output, format;
@@ -74,39 +79,85 @@ std::string drawn(format as, const std::vector<timeline>& timelines) {
   return perfetto_json(timelines);
 }
 
-// --stages, or --compare stages=LIST.
+// What --compare stages=LIST says.
 std::vector<int> compared_stages(const request& r) {
-  if (r.compare.empty()) return r.stages;
-  if (!r.stages.empty()) throw bad_request("--stages and --compare: expected one of them, they say the same");
   constexpr std::string_view what = "stages=";
   std::vector<int> stages;
   std::string_view rest = r.compare;
   const auto wrong = [&] {
     return bad_request(
-        fmt::format("--compare: expected stages= and numbers from 1 to 4, separated by commas, found {}", tool::quoted(r.compare)));
+        fmt::format("--compare: expected stages= and numbers from 1 to 8, separated by commas, found {}", tool::quoted(r.compare)));
   };
   if (!rest.starts_with(what)) throw wrong();
   rest.remove_prefix(what.size() - 1);
   while (!rest.empty()) {  // an '=' or a comma, a digit
-    if (rest.size() < 2 || rest[1] < '1' || rest[1] > '4' || (rest.size() > 2 && rest[2] != ',')) throw wrong();
+    if (rest.size() < 2 || rest[1] < '1' || rest[1] > '8' || (rest.size() > 2 && rest[2] != ',')) throw wrong();
     stages.push_back(rest[1] - '0');
     rest.remove_prefix(2);
   }
   return stages;
 }
 
-std::vector<std::string> policies_of(const request& r) {
+// The kernels that can be recorded.
+std::vector<std::string> recorded_gemm_policies() {
+  std::vector<std::string> names = names_of(gemms::steps);
+  names.front() = "async-1";  // in the place of naive
+  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
+  names.insert(names.end(), {"split", "split-inside", "split-mma"});
+  return names;
+}
+const std::vector<std::string> recorded_scan_policies{"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"};
+
+// Kernels that differ in their number of stages only, and how they are called.
+struct stage_family {
+  std::string_view of;  // as the names begin
+  std::vector<int> stages;
+  std::string_view bare;  // the one whose name does not say its stages, which are the last of them
+};
+const stage_family gemm_families[] = {{"async", {1, 2, 3, 4}, ""}, {"tensor-core", {2, 3, 4}, ""}};
+const stage_family scan_families[] = {{"single-pass", {1, 2, 3, 8}, "single-pass"}};
+
+std::string with_stages(const stage_family& f, int stages) {
+  if (std::ranges::find(f.stages, stages) == f.stages.end())
+    throw bad_request(fmt::format("--compare: there is no {} with {} stages: expected {}", f.of, stages, fmt::join(f.stages, ", ")));
+  return stages == f.stages.back() && !f.bare.empty() ? std::string(f.bare) : fmt::format("{}-{}", f.of, stages);
+}
+std::vector<std::string> with_other_stages(const request& r, std::span<const stage_family> families) {
+  if (!r.stages.empty()) throw bad_request("--stages and --compare: expected one of them, they say the same");
+  const std::vector<int> stages = compared_stages(r);
+  if (r.policies.size() > 1) throw bad_request("--compare: expected one policy, whose numbers of stages are compared");
+  const std::string_view policy = r.policies.empty() ? families.front().of : std::string_view(r.policies.front());
+  for (const stage_family& f : families) {
+    const bool is_one = policy == f.of || (policy.starts_with(f.of) && policy.size() == f.of.size() + 2 && policy[f.of.size()] == '-');
+    if (!is_one) continue;
+    std::vector<std::string> names;
+    for (const int n : stages) names.push_back(with_stages(f, n));
+    return names;
+  }
+  std::vector<std::string_view> known;
+  for (const stage_family& f : families) known.push_back(f.of);
+  throw bad_request(
+      fmt::format("--compare: {} is compiled for one number of stages: expected --policy {}", policy, fmt::join(known, " or ")));
+}
+
+std::vector<std::string> gemm_policies_of(const request& r) {
+  if (!r.compare.empty()) return with_other_stages(r, gemm_families);
   std::vector<std::string> policies;
-  std::vector<std::string> known = names_of(gemms::steps);
-  known.front() = "async-1";  // in the place of naive
+  const std::vector<std::string> known = recorded_gemm_policies();
   for (const std::string& policy : r.policies) {
     if (policy == "naive") throw bad_request("--policy naive: it has no pipeline to record, expected another step");
-    if (std::ranges::find(known, policy) == known.end()) gemms::refuse_policy(policy, "step with a pipeline", known);
+    if (std::ranges::find(known, policy) == known.end()) gemms::refuse_policy(policy, "kernel with a recording twin", known);
     policies.push_back(policy);
   }
-  for (const int stages : compared_stages(r)) policies.push_back(fmt::format("async-{}", stages));
+  for (const int stages : r.stages) policies.push_back(fmt::format("async-{}", stages));
   if (policies.empty()) policies = {"async-1", "async-2", "async-3"};
   return policies;
+}
+std::vector<std::string> scan_policies_of(const request& r) {
+  if (!r.compare.empty()) return with_other_stages(r, scan_families);
+  if (!r.stages.empty()) throw bad_request("--stages is of trace gemm: expected --compare stages=1,2,3,8");
+  for (const std::string& policy : r.policies) choice_of("--policy", policy, recorded_scan_policies);
+  return r.policies.empty() ? std::vector<std::string>{"single-pass"} : r.policies;
 }
 
 json to_json(const timeline& t, const overlap& o) {
@@ -146,7 +197,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
   }
   if (r.common.json) {
     json content = result_envelope("trace", at, schema_of_traces);
-    content["shape"] = {{"m", r.m}, {"n", r.n}, {"k", r.k}};
+    content["shape"] = r.kernel == "scan" ? json{{"length", r.size}} : json{{"m", r.m}, {"n", r.n}, {"k", r.k}};
     content["timelines"] = list;
     content["output"] = r.output;
     print_json(content);
@@ -156,22 +207,62 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
   if (!r.common.json && !is_standard_output(r.output)) print(table_text(table));
 }
 
-void run(const request& r) {
-  choice_of("KERNEL", r.kernel, {"gemm"});
-  const format as = format_of(r);
-  const std::vector<std::string> policies = policies_of(r);
-  refuse_mixed_results(r.common, r.output);
-  const place at = choose_place(r.place, reference::not_offered);
-  const context& where = *at.where;
-  say_place(r.common, at);
-  output_file out{r.output};
+bool is_tensor_core(std::string_view policy) {
+  return std::ranges::any_of(gemms::tensor_core_steps, [&](const gemms::tensor_core_step& s) { return policy == s.name; });
+}
 
-  const device_array<float> a(where, random_values(static_cast<std::size_t>(r.m * r.k), 1)),
-      b(where, random_values(static_cast<std::size_t>(r.k * r.n), 2));
+std::vector<timeline> record_products(const context& where, const request& r, const std::vector<std::string>& policies,
+                                      const trace_options& options) {
+  const std::vector<float> a_values = random_values(static_cast<std::size_t>(r.m * r.k), 1),
+                           b_values = random_values(static_cast<std::size_t>(r.k * r.n), 2);
+  std::vector<timeline> timelines;
+  const device_array<float> a(where, a_values), b(where, b_values);
   device_array<float> c(where, static_cast<std::size_t>(r.m * r.n));
   const gemms::problem p{.a = row_major(a.data(), r.m, r.k), .b = row_major(b.data(), r.k, r.n), .c = row_major(c.data(), r.m, r.n)};
+  for (const std::string& policy : policies) {
+    if (!is_tensor_core(policy)) {
+      timelines.push_back(record_gemm(where, policy, p, options));
+      continue;
+    }
+    // Rows of f16 that start at multiples of 16 bytes.
+    const auto halves = [&](const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
+      const std::int64_t apart = (columns + 7) / 8 * 8;
+      std::vector<f16> padded(static_cast<std::size_t>(rows * apart));
+      for (std::int64_t i = 0; i < rows * columns; ++i)
+        padded[static_cast<std::size_t>(i / columns * apart + i % columns)] = to_f16(values[static_cast<std::size_t>(i)]);
+      return device_array<f16>(where, padded);
+    };
+    const device_array<f16> half_a = halves(a_values, r.m, r.k), half_b = halves(b_values, r.k, r.n);
+    const auto view = [](const device_array<f16>& of, std::int64_t rows, std::int64_t columns) {
+      return matrix_view<const f16>{of.data(), rows, columns, (columns + 7) / 8 * 8, 1};
+    };
+    timelines.push_back(record_gemm(where, policy,
+                                    gemms::tensor_core_problem{.a = view(half_a, r.m, r.k), .b = view(half_b, r.k, r.n), .c = p.c}, options));
+  }
+  return timelines;
+}
+
+std::vector<timeline> record_scans(const context& where, const request& r, const std::vector<std::string>& policies,
+                                   const trace_options& options) {
+  const device_array<float> in(where, random_values(static_cast<std::size_t>(r.size), 1));
+  device_array<float> out(where, in.size());
   std::vector<timeline> timelines;
-  for (const std::string& policy : policies) timelines.push_back(record_gemm(where, policy, p, {.block = r.block, .steps = r.recorded}));
+  for (const std::string& policy : policies)
+    timelines.push_back(record_scan(where, policy, {.in = in.data(), .out = out.data(), .length = r.size}, options));
+  return timelines;
+}
+
+void run(const request& r) {
+  const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
+  const format as = format_of(r);
+  const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
+  refuse_mixed_results(r.common, r.output);
+  const place at = choose_place(r.place, reference::not_offered);
+  say_place(r.common, at);
+  output_file out{r.output};
+  const trace_options options{.block = r.block, .steps = r.recorded};
+  const std::vector<timeline> timelines =
+      of_scan ? record_scans(*at.where, r, policies, options) : record_products(*at.where, r, policies, options);
   out.write(drawn(as, timelines));
   out.commit();
   report(r, at, timelines);
@@ -182,12 +273,13 @@ void run(const request& r) {
 void add_trace(arguments program) {
   arguments command = program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
-  command.add_option("KERNEL", r->kernel, "What to record: gemm").shows_default();
+  command.add_option("KERNEL", r->kernel, "What to record: gemm or scan").shows_default();
   constexpr const char* extent = "Size of the product, 1 to 65536";
   constexpr long long most = 1 << 16;
   for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
     command.add_option(option, *value, extent).shows_default().check(integer_between(1, most)).type_name("N");
-  command.add_option("--policy", r->policies, "Steps of the GEMM ladder, separated by commas")
+  command.add_option("--size", r->size, "Elements of the array that is scanned, 1 to 2^30").shows_default().check(integer_between(1, 1 << 30)).type_name("N");
+  command.add_option("--policy", r->policies, "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma or split among them, or single-pass")
       .several()
       .type_name("NAMES")
       .otherwise("--step")
@@ -196,12 +288,14 @@ void add_trace(arguments program) {
       .several()
       .check(integer_between(1, 4))
       .type_name("NUMBERS");
-  command.add_option("--compare", r->compare, "The same as --stages, as stages=1,2,3,4").check(not_empty()).type_name("stages=LIST");
+  command.add_option("--compare", r->compare, "Kernels that differ in their buffers alone: async 1 to 4, tensor-core 2 to 4, single-pass 1 to 3 and 8")
+      .check(not_empty())
+      .type_name("stages=LIST");
   command.add_option("--block", r->block, "Which block of the grid")
       .shows_default()
       .check(integer_between(0, std::numeric_limits<unsigned>::max()))
       .type_name("N");
-  command.add_option("--record", r->recorded, "Room for so many steps along K, 1 to 65536")
+  command.add_option("--record", r->recorded, "Room for so many steps along K, or tiles of a scan, 1 to 65536")
       .shows_default()
       .check(integer_between(1, most))
       .type_name("N");

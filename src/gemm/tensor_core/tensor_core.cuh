@@ -2,6 +2,7 @@
 // GEMM on Tensor Cores by whole warps: f16 in, f32 out (mma.sync and cp.async, sm_80).
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
+#include <antiphase/channel/recorder.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/warp.cuh>
@@ -68,20 +69,24 @@ template <tensor_policy P> struct tensor_core {
   // kernel ----------------------------------------------------------------------------------------------------------------------
   // One block per tile: (tiles along N, tiles along M) of them.
   AP_DEV void operator()(const params& p) const {
+    no_recorder nothing;
+    run(p, nothing);
+  }
+  // The same with a timeline: see channel/recorder.cuh.
+  template <class Recorder> AP_DEV static void run(const params& p, Recorder& recorder) {
     storage& s = antiphase::shared<storage, P.shared>();
     const int top = static_cast<int>(block_index().y) * P.tile.m, left = static_cast<int>(block_index().x) * P.tile.n;
     const int warp = warp_index(), warp_top = warp / (P.tile.n / P.warp.n) * P.warp.m, warp_left = warp % (P.tile.n / P.warp.n) * P.warp.n;
     const int steps = static_cast<int>((p.k() + P.tile_k - 1) / P.tile_k);
     sums sum = {};
-    async_copies<P.stages> ring;
+    const auto load = [&](int step, int slot) {
+      load_tile<P.tile.m, P.tile_k, threads>(s.slots[slot].a, p.a, top, step * P.tile_k);
+      load_tile<P.tile_k, P.tile.n, threads>(s.slots[slot].b, p.b, step * P.tile_k, left);
+    };
+    const auto compute = [&](int, int slot) { multiply(sum, s.slots[slot].a, s.slots[slot].b, warp_top, warp_left); };
+    auto ring = recorder.ring(async_copies<P.stages>{}, steps);
     pipeline line{ring};
-    line.run(
-        steps,
-        [&](int step, int slot) {
-          load_tile<P.tile.m, P.tile_k, threads>(s.slots[slot].a, p.a, top, step * P.tile_k);
-          load_tile<P.tile_k, P.tile.n, threads>(s.slots[slot].b, p.b, step * P.tile_k, left);
-        },
-        [&](int, int slot) { multiply(sum, s.slots[slot].a, s.slots[slot].b, warp_top, warp_left); });
+    line.run(steps, recorder.load(load), recorder.compute(compute));
     store(p, sum, top + warp_top, left + warp_left);
   }
 };

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ring whose verbs leave spans behind: what each warp waited for, and when it gave slots on.
+#pragma once
+#include <antiphase/channel/record.hpp>
+#include <antiphase/core/channel.hpp>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/clock.cuh>
+#include <antiphase/device/shared.cuh>
+#include <antiphase/device/storage.cuh>
+#include <antiphase/device/warp.cuh>
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// The log of a block, in its shared memory; `Warps` of the block. A span is logged by lane 0 of a warp, so it has to be among those that
+// call the verb. Waits are spans, commits are moments with a beginning and an end; which step they belong to follows from their order:
+// recorded_ring.hpp reads them.
+template <int Warps> struct block_spans {
+  span_log log;
+  std::int32_t logged[Warps];
+
+  // One thread, before a barrier of the block. Of several rings of a kernel each has room of its own: Warps x capacity spans.
+  AP_DEV void begin(const span_log& to, int ring = 0) {
+    log = to;
+    log.spans += std::int64_t{ring} * Warps * to.capacity;
+    log.counts += ring * Warps;
+    for (int& count : logged) count = 0;
+  }
+  AP_DEV void add(span_kind kind, int event, int slot, std::int64_t from) {
+    const std::int64_t until = clock_now();
+    if (lane_index() != 0 || block_index().x != log.block) return;
+    const int warp = thread_index() / warp_size, at = logged[warp]++;
+    if (at < log.capacity)
+      log.spans[std::int64_t{warp} * log.capacity + at] = {.begin = from,
+                                                           .end = until,
+                                                           .kind = kind,
+                                                           .event = static_cast<std::int8_t>(event),
+                                                           .step = 0,
+                                                           .slot = slot,
+                                                           .agent = warp};
+  }
+  // Every warp, when it has no more to log.
+  AP_DEV void finish() const {
+    const int warp = thread_index() / warp_size;
+    if (lane_index() == 0 && block_index().x == log.block) log.counts[warp] = logged[warp];
+  }
+};
+
+// A channel that logs: for a ring in shared memory, between warps with roles. `Work`: instructions of a thread before it commits an event
+// but the first, for the clock of the CPU executor, which does not see ordinary code.
+template <class Channel, int Warps, int Work = 0> struct recorded : Channel {
+  using typename Channel::slot_cursor;
+  block_spans<Warps> spans;
+
+  AP_DEV void acquire(slot_cursor at, int event = Channel::first, auto... who) {
+    const std::int64_t from = clock_now();
+    Channel::acquire(at, event, who...);
+    if (event > Channel::first)
+      spans.add(span_kind::wait, event - 1, at.index, from);
+    else
+      spans.add(span_kind::acquire, 0, at.index, from);
+  }
+  AP_DEV void wait(slot_cursor at, int event = Channel::first, auto... who) {
+    const std::int64_t from = clock_now();
+    Channel::wait(at, event, who...);
+    spans.add(span_kind::wait, event, at.index, from);
+  }
+  AP_DEV void commit(slot_cursor at, int event = Channel::first, auto... how) {
+    if (Work > 0 && event > Channel::first) clock_instructions(Work);
+    const std::int64_t from = clock_now();
+    Channel::commit(at, event, how...);
+    spans.add(event == Channel::last ? span_kind::release : span_kind::commit, event, at.index, from);
+  }
+  AP_DEV void release(slot_cursor at, auto... how) { commit(at, Channel::last, how...); }
+};
+
+// The same around a ring for pipeline, of which every thread has an object: its log lies behind the kernel's storage.
+template <class Ring, class Storage, int Warps, int Work = 0> struct recorded_copies {
+  static constexpr int stages = Ring::stages;
+  Ring ring;
+  int waits = 0;
+
+  AP_DEV static block_spans<Warps>& spans() { return *shared_tail<block_spans<Warps>, Storage>(); }
+  AP_DEV void acquire(cursor<stages> at) {
+    const std::int64_t from = clock_now();
+    ring.acquire(at);
+    spans().add(span_kind::acquire, 0, at.index, from);
+  }
+  AP_DEV void commit(cursor<stages> at) {
+    const std::int64_t from = clock_now();
+    ring.commit(at);
+    spans().add(span_kind::commit, 0, at.index, from);
+  }
+  AP_DEV void wait(cursor<stages> at) {
+    if (Work > 0 && waits++ > 0) clock_instructions(Work);  // of the step before
+    const std::int64_t from = clock_now();
+    ring.wait(at);
+    spans().add(span_kind::wait, 0, at.index, from);
+  }
+  AP_DEV void release(cursor<stages> at) { ring.release(at); }
+};
+
+// The recording twin of a kernel K: its params are K's and a log.
+template <class Params> struct recorded_params {
+  Params what;
+  span_log log;
+};
+
+// Of a kernel whose storage has a member `ring` of type recorded<...>, and which has a barrier of the block before it uses that.
+template <class K> struct recording : K {
+  using params = recorded_params<typename K::params>;
+
+  AP_DEV void operator()(const params& p) const {
+    auto& spans = antiphase::shared<typename K::storage, K::shared>().ring.spans;
+    if (thread_index() == 0) spans.begin(p.log);
+    K::operator()(p.what);
+    spans.finish();
+  }
+};
+
+// Of a kernel whose ring is a recorded_copies<..., Warps>.
+template <class K, int Warps> struct recording_copies : K {
+  using params = recorded_params<typename K::params>;
+  struct storage {
+    typename K::storage work;
+    block_spans<Warps> spans;
+  };
+
+  AP_DEV void operator()(const params& p) const {
+    auto& spans = *shared_tail<block_spans<Warps>, typename K::storage>();
+    if (thread_index() == 0) spans.begin(p.log);
+    block_barrier();
+    K::operator()(p.what);
+    spans.finish();
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording twins of products that the copy engine feeds (sm_90a).
+#include <antiphase/channel/recorded.cuh>
+#include <vector>
+#include "src/gemm/split/split_inside_product.cuh"
+#include "src/gemm/split/split_product.cuh"
+#include "src/gemm/tensor_core/tensor_core_tma.cuh"
+#include "src/trace/twin.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// Of a wgmma's multiply-adds in a stage: instructions of the threads of `warps` warps that compute side by side, where a multiprocessor
+// does 2048 in a cycle; for the clock of the CPU executor, on which an instruction of all threads of a block takes a tick per 128 threads.
+constexpr int wgmma_work(std::int64_t macs, int threads) { return static_cast<int>(macs / 2048 * 128 / threads); }
+
+template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<P> {
+  static constexpr int threads = 3 * warpgroup_size;
+  using ring = recorded<typename warpgroup_waits<P>::ring, threads / 32, wgmma_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
+};
+template <product_policy P> struct recorded_product_waits : product_waits<P> {
+  static constexpr int threads = 3 * warpgroup_size;
+  using ring =
+      recorded<typename product_waits<P>::ring, threads / 32, wgmma_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+};
+template <product_policy P> struct recorded_inside_steps : split_inside_steps<P> {
+  static constexpr int threads = 4 * warpgroup_size;
+  using ring = recorded<typename split_inside_steps<P>::ring, threads / 32,
+                        wgmma_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+};
+
+std::vector<twin> twins_by_engine() {
+  constexpr warpgroup_policy tensors{};
+  constexpr product_policy split{}, inside{.stages = 7, .by = multiplier::split_inside};
+  using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
+  using splitting = split_product<split, recorded_product_waits<split>>;
+  using splitting_inside = split_inside_product<inside, recorded_inside_steps<inside>>;
+  const timeline_role loads{.name = "load", .loads = true};
+  return {{.of = "gemm.tensor-core-tma",
+           .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
+           .stages = tensors.stages,
+           .step_bytes = sizeof(tensor_core::slot),
+           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
+          {.of = "gemm.split",
+           .code = kernel_of<recording<splitting>>("gemm.split, recorded"),
+           .stages = split.stages,
+           .step_bytes = sizeof(splitting::slot),
+           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
+          {.of = "gemm.split-inside",
+           .code = kernel_of<recording<splitting_inside>>("gemm.split-inside, recorded"),
+           .stages = inside.stages,
+           .step_bytes = sizeof(splitting_inside::slot),
+           .phases = {"load", "count", "compute"},
+           .roles = {{.name = "count", .first = 0, .count = 4},
+                     {.name = "compute", .first = 4, .count = 8, .computes = true},
+                     {.name = "load", .first = 12, .count = 1, .loads = true}}}};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording twins of products by asynchronous copies (sm_80): Tensor Cores fed by all threads.
+#include <antiphase/channel/recorded.cuh>
+#include <antiphase/channel/recorder.cuh>
+#include <vector>
+#include "src/gemm/split/split_mma_product.cuh"
+#include "src/gemm/tensor_core/tensor_core.cuh"
+#include "src/trace/twin.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// Of `macs` multiply-adds of f16 by a block: instructions of its threads, where a multiprocessor does 2048 in a cycle.
+constexpr int tensor_core_work(std::int64_t macs, int threads) { return static_cast<int>(macs / 2048 * 128 / threads); }
+
+// The recorder takes registers of its own, so no second block per multiprocessor is asked for: spilled registers would show up as time.
+template <tensor_policy P> struct traced_tensor_core {
+  using plain = tensor_core<P>;
+  static constexpr int threads = plain::threads;
+  static constexpr shared_kind shared = plain::shared;
+  using params = recorded_params<typename plain::params>;
+  using storage = typename plain::storage;
+
+  AP_DEV void operator()(const params& p) const {
+    recorder<step_work{.multiply_adds = tensor_core_work(std::int64_t{P.tile.m} * P.tile.n * P.tile_k, threads)}> spans(p.log);
+    plain::run(p.what, spans);
+    spans.finish(p.log);
+  }
+};
+
+template <int Stages> twin tensor_core_twin(const char* of, const char* name) {
+  constexpr tensor_policy how{.stages = Stages};
+  return {.of = of,
+          .code = kernel_of<traced_tensor_core<how>>(name),
+          .stages = Stages,
+          .step_bytes = std::int64_t{how.tile.m + how.tile.n} * how.tile_k * static_cast<int>(sizeof(f16)),
+          .spans_are = twin::spans::complete,
+          .tile_k = how.tile_k};
+}
+
+inline twin split_mma_twin() {
+  constexpr product_policy how = split_mma_policy;
+  using plain = split_mma_product<how>;
+  constexpr int warps = plain::threads / 32, work = tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
+  using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
+  return {.of = "gemm.split-mma",
+          .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.split-mma, recorded"),
+          .stages = how.stages,
+          .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
+}
+
+std::vector<twin> twins_by_threads() {
+  return {tensor_core_twin<2>("gemm.tensor-core-2", "gemm.tensor-core-2, recorded"),
+          tensor_core_twin<3>("gemm.tensor-core-3", "gemm.tensor-core-3, recorded"),
+          tensor_core_twin<4>("gemm.tensor-core-4", "gemm.tensor-core-4, recorded"), split_mma_twin()};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/trace/recording_executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "src/trace/spans.hpp"
+
+namespace antiphase {
+namespace {
+
+// Verbs of a warp in a step: in a scan four waits and a commit.
+constexpr int spans_of_step = 6, spans_besides = 16;
+
+// A context that owns nothing.
+context on_borrowed(const executor& e) { return context(std::shared_ptr<const executor>(std::shared_ptr<void>(), &e)); }
+
+// Where the log lies in the params of a twin: behind those of the kernel, aligned.
+constexpr std::size_t log_at(std::size_t params_bytes) { return (params_bytes + alignof(span_log) - 1) / alignof(span_log) * alignof(span_log); }
+
+}  // namespace
+
+recording_executor::recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options)
+    : on_(on),
+      twins_(twins),
+      options_(options),
+      capacity_(spans_of_step * options.steps + spans_besides),
+      spans_(on_borrowed(on), static_cast<std::size_t>(most_warps) * static_cast<std::size_t>(capacity_)),
+      counts_(on_borrowed(on), std::vector<std::int32_t>(most_warps, 0)) {}
+
+launch_counts recording_executor::launch(const kernel& k, extent3 grid, const void* params, stream s) const {
+  const auto found = std::ranges::find(twins_, std::string_view(k.name), [](const twin& t) { return std::string_view(t.of); });
+  launched_.push_back(k.name);
+  if (recorded_ != nullptr || found == twins_.end() || grid.count() == 0) return on_.launch(k, grid, params, s);
+  blocks_ = grid.count();
+  if (options_.block >= blocks_)
+    throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0", options_.block, blocks_));
+  std::vector<std::byte> all(found->code.params_bytes);
+  const span_log log{const_cast<span_record*>(spans_.data()), const_cast<std::int32_t*>(counts_.data()), capacity_, options_.block};
+  std::memcpy(all.data(), params, k.params_bytes);
+  std::memcpy(all.data() + log_at(k.params_bytes), &log, sizeof log);
+  const launch_counts done = on_.launch(found->code, grid, all.data(), s);
+  recorded_ = &*found;
+  return done;
+}
+
+std::optional<timeline> recording_executor::take(timeline t) const {
+  if (recorded_ == nullptr) return std::nullopt;
+  const twin& by = *recorded_;
+  t.device = on_.limits().name;
+  t.runs_on = on_.kind();
+  t.unit = on_.kind() == target::cuda ? "cycles" : "ticks";
+  t.stages = by.stages;
+  t.warps = by.code.threads / 32;
+  t.block = options_.block;
+  t.step_is = by.step_is;
+  t.phases = by.phases;
+  t.roles = by.roles;
+  t.step_bytes = by.step_bytes;
+  collect(t, spans_.to_host(), counts_.to_host(), capacity_);
+  if (by.spans_are == twin::spans::complete)
+    t.recorded = computed_steps(t);
+  else
+    complete_from_verbs(t);
+  keep_steps(t, options_.steps);
+  return t;
+}
+
+}  // namespace antiphase

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/trace/spans.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace antiphase {
+
+void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts, int capacity) {
+  for (int warp = 0; warp < t.warps; ++warp) {
+    const auto logged = static_cast<std::size_t>(counts[static_cast<std::size_t>(warp)]);
+    const auto kept = std::min(logged, static_cast<std::size_t>(capacity));
+    const auto spans = log.subspan(static_cast<std::size_t>(warp) * static_cast<std::size_t>(capacity), kept);
+    t.spans.insert(t.spans.end(), spans.begin(), spans.end());
+    t.dropped += logged - kept;
+  }
+  const auto first = std::ranges::min_element(t.spans, {}, &span_record::begin);
+  const std::int64_t origin = first == t.spans.end() ? 0 : first->begin;
+  for (span_record& s : t.spans) {
+    s.begin -= origin;
+    s.end -= origin;
+  }
+}
+
+namespace {
+
+const timeline_role* role_of(const std::vector<timeline_role>& roles, int agent) {
+  for (const timeline_role& r : roles)
+    if (agent >= r.first && agent < r.first + r.count) return &r;
+  return nullptr;
+}
+
+bool is_moment(const span_record& s) { return s.kind == span_kind::commit || s.kind == span_kind::release; }
+
+// One warp's verbs, in the order of time, and between them what it did.
+class reader {
+ public:
+  reader(const timeline_role& role, std::vector<span_record>& out) : role_(&role), out_(&out) {}
+
+  void read(span_record s) {
+    s.step = seen_[{s.kind, s.ring, s.event}]++;
+    if (doing_) did_until(s.begin);
+    out_->push_back(s);
+    doing_ = begins_after(s);
+  }
+
+ private:
+  struct activity {
+    span_kind kind;
+    int step, slot;
+    std::int64_t begin;
+  };
+  void did_until(std::int64_t end) {
+    if (end <= doing_->begin) return;
+    if (last_ < out_->size()) {  // the same once more, interrupted by a moment: one span
+      span_record& before = (*out_)[last_];
+      const bool moments = std::all_of(out_->begin() + static_cast<std::ptrdiff_t>(last_) + 1, out_->end(), is_moment);
+      if (before.kind == doing_->kind && before.step == doing_->step && moments) {
+        before.end = end;
+        return;
+      }
+    }
+    last_ = out_->size();
+    out_->push_back({.begin = doing_->begin, .end = end, .kind = doing_->kind, .step = doing_->step, .slot = doing_->slot, .agent = agent_of()});
+  }
+  int agent_of() const { return out_->back().agent; }
+
+  std::optional<activity> begins_after(const span_record& s) {
+    const activity load{span_kind::load, loading_.step, loading_.slot, s.end};
+    switch (s.kind) {
+      case span_kind::acquire:
+        loading_ = {span_kind::load, s.step, s.slot, s.end};
+        return loading_;
+      case span_kind::wait:
+        if (role_->loads && !role_->computes) return load;  // a loader that keeps its loads in flight within bounds
+        working_ = {span_kind::compute, s.step, s.slot, s.end};
+        waited_ = true;
+        return working_;
+      case span_kind::commit:
+      case span_kind::release: {
+        if (!waited_) return std::nullopt;
+        activity on = working_;
+        on.begin = s.end;
+        return on;
+      }
+      case span_kind::load:
+      case span_kind::compute: break;
+    }
+    return std::nullopt;
+  }
+
+  const timeline_role* role_;
+  std::vector<span_record>* out_;
+  std::map<std::tuple<span_kind, int, int>, int> seen_;
+  std::optional<activity> doing_;
+  activity loading_{}, working_{};
+  bool waited_ = false;
+  std::size_t last_ = std::numeric_limits<std::size_t>::max();
+};
+
+// The steps of which every warp of some role has all spans: those that give slots back, or else those that compute.
+int complete_steps(const timeline& t, const std::vector<timeline_role>& roles) {
+  const bool released = std::ranges::any_of(t.spans, [](const span_record& s) { return s.kind == span_kind::release; });
+  std::map<int, int> steps;
+  for (const span_record& s : t.spans) {
+    const timeline_role* const role = role_of(roles, s.agent);
+    if (role == nullptr || s.ring != 0) continue;
+    if (released ? s.kind == span_kind::release : s.kind == span_kind::compute && role->computes)
+      steps[s.agent] = std::max(steps[s.agent], s.step + 1);
+    else if (!released && role->computes)
+      steps.try_emplace(s.agent, 0);
+  }
+  int least = std::numeric_limits<int>::max();
+  for (const auto& [agent, count] : steps) least = std::min(least, count);
+  return steps.empty() ? 0 : least;
+}
+
+}  // namespace
+
+void keep_steps(timeline& t, int most) {
+  if (t.recorded <= most) return;
+  t.recorded = most;
+  std::int64_t end = 0;
+  for (const span_record& s : t.spans)
+    if (s.ring == 0 && s.step < most) end = std::max(end, s.end);
+  t.dropped += std::erase_if(t.spans, [&](const span_record& s) { return s.begin >= end; });
+}
+
+int computed_steps(const timeline& t) {
+  std::vector<int> computed(static_cast<std::size_t>(t.warps), 0);
+  for (const span_record& s : t.spans)
+    if (s.kind == span_kind::compute) ++computed[static_cast<std::size_t>(s.agent)];
+  return *std::ranges::min_element(computed);
+}
+
+void complete_from_verbs(timeline& t) {
+  const std::vector<timeline_role> roles = roles_of(t);
+  std::vector<span_record> all;
+  const std::size_t logged = t.spans.size();
+  for (std::size_t i = 0; i < logged;) {
+    const int agent = t.spans[i].agent;
+    const timeline_role* const role = role_of(roles, agent);
+    std::vector<span_record> mine;
+    const timeline_role other{};
+    reader by(role == nullptr ? other : *role, mine);
+    for (; i < logged && t.spans[i].agent == agent; ++i) by.read(t.spans[i]);
+    if (role == nullptr) continue;  // a warp that the description does not name
+    std::ranges::stable_sort(mine, {}, &span_record::begin);
+    all.insert(all.end(), mine.begin(), mine.end());
+  }
+  t.spans = std::move(all);
+  t.recorded = complete_steps(t, roles);
+  // The event before the last is waited for in every step by those who use the slot last, and not once more at the end.
+  const int before_last = static_cast<int>(t.phases.size()) - 2;
+  t.steps = t.recorded;
+  for (const span_record& s : t.spans)
+    if (s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role_of(roles, s.agent)->computes) t.steps = std::max(t.steps, s.step + 1);
+  if (t.dropped > 0 && logged > 0)
+    t.steps = static_cast<int>(std::lround(t.recorded * static_cast<double>(logged + t.dropped) / static_cast<double>(logged)));
+}
+
+}  // namespace antiphase

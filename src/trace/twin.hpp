@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording twin of a kernel, and what its warps do.
+#pragma once
+#include <antiphase/executor/kernel.hpp>
+#include <antiphase/trace.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace antiphase {
+
+// Its params are those of the kernel that it stands for, and a span_log behind them (recorded_params, channel/recorded.cuh).
+struct twin {
+  enum class spans { of_verbs, complete };  // what a ring's verbs log (recorded.cuh), or all that there is (recorder.cuh)
+
+  const char* of;  // the name of the kernel that it stands for
+  kernel code;
+  int stages;
+  std::int64_t step_bytes;
+  spans spans_are = spans::of_verbs;
+  int tile_k = 0;  // of a kernel whose blocks have one tile each: k of a step
+  std::string step_is = "step along K";
+  std::vector<std::string> phases = {"load", "compute"};  // of a slot, as timeline::phases
+  std::vector<timeline_role> roles = {};                  // none: every warp loads and computes
+};
+
+// The twins of a target, as its lists give them.
+#define AP_TRACE_LISTS(TARGET)          \
+  namespace gemms::TARGET {             \
+  std::vector<twin> twins_by_threads(); \
+  std::vector<twin> twins_by_engine();  \
+  }                                     \
+  namespace scans::TARGET {             \
+  std::vector<twin> scan_twins();       \
+  }
+AP_TRACE_LISTS(cpu)
+AP_TRACE_LISTS(cuda)
+#undef AP_TRACE_LISTS
+
+}  // namespace antiphase

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timelines of kernels whose warps have roles: their twins compute the same bits, and what they log is in order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/half.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <antiphase/gemm.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <antiphase/scan.hpp>
+#include <antiphase/trace.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace antiphase::of_roles {
+namespace {
+
+using ::testing::HasSubstr;
+
+context on_cpu(unsigned seed = 1) { return context(make_cpu_executor({.seed = seed, .workers = 1})); }
+
+std::vector<float> values(std::int64_t count, int by) {
+  std::vector<float> v(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>((i * static_cast<std::size_t>(by) + i / 17) % 31) / 4 - 3;
+  return v;
+}
+
+// One sentence per fault: a warp's waits and work follow each other, those of a computing warp without a gap, steps of each kind are counted
+// without one, a slot is loaded after the step before has given it back, and used after its data have landed.
+std::vector<std::string> faults_of(const timeline& t) {
+  std::vector<std::string> faults;
+  std::map<std::tuple<int, span_kind, int>, int> next;
+  std::map<int, std::int64_t> until;
+  for (const span_record& s : t.spans) {
+    const std::string at = "warp " + std::to_string(s.agent) + ", step " + std::to_string(s.step) + ": ";
+    if (s.begin < 0 || s.end < s.begin) faults.push_back(at + "ends before it begins");
+    if (s.slot != s.step % t.stages) faults.push_back(at + "in the wrong slot");
+    const bool moment = s.kind == span_kind::commit || s.kind == span_kind::release;
+    if (!moment && until.contains(s.agent) && s.begin < until[s.agent]) faults.push_back(at + "begins before the span before has ended");
+    const bool computes = std::ranges::any_of(
+        t.roles, [&](const timeline_role& r) { return r.computes && s.agent >= r.first && s.agent < r.first + r.count; });
+    if (computes && until.contains(s.agent) && s.begin > until[s.agent]) faults.push_back(at + "begins after a gap");
+    until[s.agent] = std::max(until[s.agent], s.end);
+    if (s.kind == span_kind::load || s.kind == span_kind::compute) continue;
+    int& expected = next[{s.agent, s.kind, s.event}];
+    if (s.step != expected) faults.push_back(at + "expected step " + std::to_string(expected));
+    ++expected;
+  }
+  const std::vector<step_times> steps = by_step(t);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const step_times& s = steps[i];
+    const auto at = "step " + std::to_string(i) + " ";
+    if (s.issued > s.arrived || s.arrived > s.landed || s.landed > s.compute_begin || s.compute_begin > s.compute_end)
+      faults.push_back(at + "is out of order");
+    if (i >= static_cast<std::size_t>(t.stages) && s.issued < steps[i - static_cast<std::size_t>(t.stages)].compute_end)
+      faults.push_back(at + "is loaded into a slot that is in use");
+  }
+  return faults;
+}
+
+void expect_in_order(const timeline& t) {
+  const std::vector<std::string> faults = faults_of(t);
+  EXPECT_TRUE(faults.empty()) << t.policy << ": " << faults.size() << " faults, the first: " << faults.front();
+}
+
+struct product {
+  std::int64_t m, n, k;
+  device_array<float> a, b, c;
+  product(const context& where, std::int64_t m_, std::int64_t n_, std::int64_t k_)
+      : m(m_), n(n_), k(k_), a(where, values(m * k, 7)), b(where, values(k * n, 11)), c(where, values(m * n, 13)) {}
+  gemms::problem problem() { return {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)}; }
+};
+
+struct split_case {
+  const char* policy;
+  int stages, m, n, k;
+  int steps;  // of block 0
+};
+// The simulated device has two multiprocessors: of three tiles block 0 has the first and the last.
+constexpr split_case split_cases[] = {
+    {"split", 7, 300, 120, 200, 2 * 8}, {"split-mma", 3, 300, 120, 200, 2 * 8}, {"split-inside", 7, 300, 120, 448, 14}};
+
+TEST(RecordRoles, SplitProducts) {
+  for (const split_case& c : split_cases) {
+    const context where = on_cpu();
+    product p(where, c.m, c.n, c.k), plain(where, c.m, c.n, c.k);
+    const timeline t = record_gemm(where, c.policy, p.problem());
+    gemm(where, plain.problem(), {.policy = c.policy});
+    EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << c.policy;
+    expect_in_order(t);
+    EXPECT_EQ(t.stages, c.stages) << c.policy;
+    EXPECT_EQ(t.steps, c.steps) << c.policy;
+    EXPECT_GE(t.recorded, c.steps - 1) << c.policy;
+    EXPECT_EQ(t.dropped, 0u);
+    EXPECT_EQ(t.step_bytes, 32 << 10) << c.policy;
+    const overlap o = measure(t);
+    EXPECT_GT(o.hidden, 0) << c.policy;
+    EXPECT_GE(o.most_bytes, 2 * t.step_bytes) << c.policy;
+  }
+}
+
+TEST(RecordRoles, SplitHasALoaderAndEightComputingWarps) {
+  const context where = on_cpu();
+  product p(where, 256, 256, 256);
+  const timeline t = record_gemm(where, "split", p.problem());
+  ASSERT_EQ(t.roles.size(), 2u);
+  std::map<int, std::map<span_kind, int>> kinds;
+  for (const span_record& s : t.spans) ++kinds[s.agent][s.kind];
+  EXPECT_EQ(kinds.size(), 9u) << "warps 1 to 3 have nothing to do";
+  const int steps = t.steps;
+  EXPECT_EQ(steps, 2 * 8);
+  EXPECT_EQ(kinds[0][span_kind::acquire], steps);
+  EXPECT_EQ(kinds[0][span_kind::load], steps);
+  EXPECT_EQ(kinds[0][span_kind::commit], steps);
+  EXPECT_EQ(kinds[0][span_kind::wait], 0);
+  for (int warp = 4; warp < 12; ++warp) {
+    EXPECT_EQ(kinds[warp][span_kind::wait], steps);
+    EXPECT_EQ(kinds[warp][span_kind::release], steps);
+    EXPECT_EQ(kinds[warp][span_kind::compute], steps);
+  }
+}
+
+TEST(RecordRoles, KeepsTheFirstStepsWhenThereIsNoRoomForAll) {
+  const context where = on_cpu();
+  for (const char* policy : {"split", "split-mma"}) {
+    product p(where, 256, 256, 640);
+    const timeline t = record_gemm(where, policy, p.problem(), {.steps = 4});
+    EXPECT_EQ(t.recorded, 4) << policy;
+    EXPECT_GT(t.dropped, 0u) << policy;
+    EXPECT_NEAR(t.steps, 2 * 20, 6) << policy;
+    expect_in_order(t);
+  }
+}
+
+TEST(RecordRoles, TensorCoreSteps) {
+  const context where = on_cpu();
+  const std::int64_t m = 150, n = 136, k = 200;
+  const auto halves = [&](std::int64_t rows, std::int64_t columns, int by) {
+    std::vector<f16> all;
+    for (const float v : values(rows * columns, by)) all.push_back(to_f16(v));
+    return device_array<f16>(where, all);
+  };
+  const device_array<f16> a = halves(m, k, 7), b = halves(k, n, 11);
+  for (const gemms::tensor_core_step& step : gemms::tensor_core_steps) {
+    device_array<float> c(where, values(m * n, 13)), plain(where, values(m * n, 13));
+    const auto problem = [&](device_array<float>& to) {
+      return gemms::tensor_core_problem{row_major(a.data(), m, k), row_major(b.data(), k, n), row_major(to.data(), m, n)};
+    };
+    const timeline t = record_gemm(where, step.name, problem(c));
+    gemms::run(where.runs_on(), gemms::prepare(where.runs_on(), step, problem(plain)), nullptr);
+    EXPECT_EQ(c.to_host(), plain.to_host()) << step.name;
+    EXPECT_EQ(t.stages, step.stages);
+    // The block of tensor-core-tma has one tile of the two.
+    EXPECT_EQ(t.recorded, t.steps) << step.name;
+    EXPECT_EQ(t.steps, (k + step.tile_k - 1) / step.tile_k) << step.name;
+    EXPECT_EQ(t.step_bytes, 2 * step.tile_k * (step.tile.m + step.tile.n));
+    if (!t.roles.empty()) expect_in_order(t);
+  }
+}
+
+TEST(RecordRoles, SinglePassScans) {
+  for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"}) {
+    const context where = on_cpu(3);
+    const std::int64_t length = 6144 * 9 + 77;
+    const device_array<float> in(where, values(length, 7));
+    device_array<float> out(where, values(length, 3)), plain(where, values(length, 5));
+    const timeline t = record_scan(where, policy, {.in = in.data(), .out = out.data(), .length = length});
+    scan(where, {.in = in.data(), .out = plain.data(), .length = length}, {.policy = policy});
+    EXPECT_EQ(out.to_host(), plain.to_host()) << policy;
+    expect_in_order(t);
+    EXPECT_GT(t.recorded, 0) << policy;
+    EXPECT_LE(t.recorded, 10) << policy;
+    ASSERT_EQ(t.phases.size(), 5u);
+    for (const step_times& s : by_step(t)) {
+      ASSERT_EQ(s.events.size(), 5u);
+      EXPECT_TRUE(std::ranges::is_sorted(s.events)) << policy << ", step " << s.step;
+    }
+  }
+}
+
+template <class Action> std::string refusal_of(Action action) {
+  try {
+    action();
+  } catch (const bad_request& e) {
+    return e.what();
+  } catch (const not_supported& e) {
+    return e.what();
+  }
+  return "not refused";
+}
+
+TEST(RecordRoles, RefusesWhatHasNoTwin) {
+  const context where = on_cpu();
+  product p(where, 100, 100, 256);
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", p.problem()); }), HasSubstr("gemm.split-2")) << "two blocks share the tile";
+  product larger(where, 300, 300, 64);
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.block = 2}); }), HasSubstr("block 2 does not exist"));
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.runs = 0}); }), HasSubstr("runs = 0"));
+  device_array<float> out(where, 100);
+  const scan_problem scanned{.in = larger.a.data(), .out = out.data(), .length = 100};
+  EXPECT_THAT(refusal_of([&] { record_scan(where, "items", scanned); }), HasSubstr("no recording kernel"));
+  scan_problem other = scanned;
+  other.operation = scan_operation::max;
+  EXPECT_THAT(refusal_of([&] { record_scan(where, "single-pass", other); }), HasSubstr("only sums of f32"));
+  other = scanned;
+  other.length = 0;
+  EXPECT_THAT(refusal_of([&] { record_scan(where, "single-pass", other); }), HasSubstr("nothing to record"));
+}
+
+TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
+  std::string why;
+  if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
+  const context where(make_cuda_executor());
+  for (const char* policy : {"split", "split-mma"}) {
+    product p(where, 2100, 2048, 500), plain(where, 2100, 2048, 500);
+    const timeline t = record_gemm(where, policy, p.problem());
+    gemm(where, plain.problem(), {.policy = policy});
+    EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << policy;
+    expect_in_order(t);
+    EXPECT_EQ(t.unit, "cycles");
+  }
+  for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"}) {
+    const std::int64_t length = (1 << 24) + 5;
+    const device_array<float> in(where, values(length, 7));
+    device_array<float> out(where, static_cast<std::size_t>(length)), plain(where, static_cast<std::size_t>(length));
+    const timeline t = record_scan(where, policy, {.in = in.data(), .out = out.data(), .length = length});
+    scan(where, {.in = in.data(), .out = plain.data(), .length = length}, {.policy = policy});
+    EXPECT_EQ(out.to_host(), plain.to_host()) << policy;
+    expect_in_order(t);
+  }
+}
+
+}  // namespace
+}  // namespace antiphase::of_roles
