@@ -20,7 +20,14 @@ inline namespace AP_TARGET {
 //                                 or write it in place -> computed
 //   warp W + 1        wait computed | store | release            (only where the copy engine stores)
 // The last 1 to 3 floats of a tile that is not a multiple of 16 bytes are moved by the roles' own loads and stores.
-template <bulk_copy_policy P> struct bulk_copy {
+//
+// The ring is a parameter, so that a recording twin can take another (examples/timeline.cpp).
+template <bulk_copy_policy P>
+using bulk_copy_ring =
+    std::conditional_t<P.store == store_by::copy_engine, channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps), antiphase::threads(1)>,
+                       channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps)>>;
+
+template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
   static_assert(P.tile % 4 == 0, "a tile starts on a multiple of 16 bytes");
   static_assert(P.tile * sizeof(float) < 1 << 20, "an mbarrier counts fewer bytes than 1 MiB in a phase");
   static constexpr bool in_place = P.store == store_by::copy_engine;
@@ -32,11 +39,9 @@ template <bulk_copy_policy P> struct bulk_copy {
 
   // storage ---------------------------------------------------------------------------------------------------------------------
   static constexpr int full = 0, computed = 1;  // the last event, empty, is the channel's `last`
-  using ring_type = std::conditional_t<in_place, channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps), antiphase::threads(1)>,
-                                       channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps)>>;
   struct storage {
     alignas(128) float tile[P.stages][P.tile];
-    ring_type ring;
+    Ring ring;
   };
   using place = cursor<P.stages>;
 

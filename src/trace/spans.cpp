@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/trace/spans.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <antiphase/core/error.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -163,6 +166,17 @@ void complete_from_verbs(timeline& t) {
     if (s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role_of(roles, s.agent)->computes) t.steps = std::max(t.steps, s.step + 1);
   if (t.dropped > 0 && logged > 0)
     t.steps = static_cast<int>(std::lround(t.recorded * static_cast<double>(logged + t.dropped) / static_cast<double>(logged)));
+}
+
+timeline read_spans(timeline t, std::span<const span_record> log, std::span<const std::int32_t> counts) {
+  if (t.warps < 1 || counts.size() < static_cast<std::size_t>(t.warps) || log.size() % counts.size() != 0)
+    throw bad_request(fmt::format("the log has {} spans for {} counts and {} warps: expected a count for each warp, and as much room for each",
+                                  log.size(), counts.size(), t.warps));
+  if (t.stages < 1 || t.phases.size() < 2)
+    throw bad_request(fmt::format("a timeline of {} stages and {} phases: expected 1 or more, and 2 or more", t.stages, t.phases.size()));
+  collect(t, log, counts, static_cast<int>(log.size() / counts.size()));
+  complete_from_verbs(t);
+  return t;
 }
 
 }  // namespace antiphase

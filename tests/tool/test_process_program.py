@@ -351,6 +351,32 @@ class Trace(ToolTest):
         self.assertEqual([t["limited_by"] for t in json.loads(done.stdout)["timelines"]], ["turns", "loads"])
         self.assertIn(b"<!DOCTYPE html>", (self.folder / "t.html").read_bytes())
 
+    def test_reading_a_timeline(self):
+        """What a program has recorded itself: two steps, each loaded by warp 0 and used by warp 1."""
+        spans = []
+        for step in range(2):
+            at = 1000 * step
+            spans += [at, at + 10, 5, 0, 0, step, 0, 0, at + 10, at + 20, 0, 0, 0, step, 0, 0, at + 20, at + 21, 1, 0, 0, step, 0, 0]
+        for step in range(2):
+            at = 1000 * step
+            spans += [at + 10, at + 600, 2, 0, 0, step, 0, 1, at + 600, at + 900, 3, 0, 0, step, 0, 1, at + 900, at + 901, 4, 0, 1, step, 0, 1]
+        role = {"count": 1, "loads": False, "computes": False}
+        timeline = {"antiphase_timeline": 1, "kernel": "own", "policy": "p", "device": "d", "measured": False, "unit": "ticks", "stages": 1, "steps": 2,
+                    "recorded": 2, "warps": 2, "block": 0, "dropped": 0, "step_is": "tile", "step_bytes": 64, "phases": ["load", "compute"], "rings": ["r"],
+                    "roles": [{**role, "name": "load", "first": 0, "loads": True}, {**role, "name": "compute", "first": 1, "computes": True}], "spans": spans}
+        (self.folder / "t.json").write_text(json.dumps(timeline))
+        told = json.loads(self.run_tool("trace", "--read", "t.json", "--output", "t.svg", "--json").stdout)["timelines"][0]
+        self.assertEqual((told["kernel"], told["recorded"], told["limited_by"]), ("own", 2, "loads"))
+        self.assertAlmostEqual(told["waiting_for"]["data"], 2 * 590 / 1891)
+        self.assertIn("svg", (self.folder / "t.svg").read_text())
+        for wrong, words in (({"antiphase_timeline": 2}, ["version 2"]), ({"spans": spans[1:]}, ["8 for each"]), ({"stages": 0}, ["stages"]),
+                             ({"spans": spans[:6] + [9] + spans[7:]}, ["slot 9"]), ({"policy": 3}, ["no timeline"])):
+            (self.folder / "w.json").write_text(json.dumps({**timeline, **wrong}))
+            self.refused(3, ["'w.json'", *words], "trace", "--read", "w.json", "--output", "w.svg")
+        self.refused(3, ["'none.json'"], "trace", "--read", "none.json", "--output", "w.svg")
+        self.refused(2, ["--read", "--stages"], "trace", "--read", "t.json", "--stages", "1", "--output", "w.svg")
+        self.assertEqual(self.names(), ["t.json", "t.svg", "w.json"])
+
     def test_to_standard_output(self):
         done = self.run_tool("trace", "--stages", "2", "--k", "96", "--output", "-", "--format", "svg", *CPU)
         self.assertTrue(xml.etree.ElementTree.fromstring(done.stdout).tag.endswith("svg"))

@@ -2,8 +2,10 @@
 // The subcommand trace: the timeline of a running kernel, as a picture or for Perfetto.
 #include <antiphase/trace.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
@@ -12,10 +14,12 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <cerrno>
 #include <limits>
 #include <memory>
 #include <span>
 
+#include "tool/base/errors.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
@@ -50,7 +54,7 @@ constexpr const char* examples =
 
 struct request {
   std::string kernel = "gemm", compare;
-  std::vector<std::string> policies;
+  std::vector<std::string> policies, files;
   std::vector<int> stages;
   std::int64_t m = 128, n = 128, k = 512, size = 1 << 18;
   unsigned block = 0;
@@ -252,7 +256,48 @@ std::vector<timeline> record_scans(const context& where, const request& r, const
   return timelines;
 }
 
+std::string text_of(const std::string& path) {
+  const file_handle in = path == "-" ? duplicate(STDIN_FILENO) : open_file(path, O_RDONLY);
+  std::string text;
+  for (std::ptrdiff_t got = in ? 1 : -1; got != 0;) {
+    constexpr std::size_t piece = 1 << 20;
+    const std::size_t before = text.size();
+    if (got > 0) {
+      text.resize(before + piece);
+      got = read_fully(in.get(), std::as_writable_bytes(std::span(text).subspan(before)));
+      text.resize(before + static_cast<std::size_t>(std::max<std::ptrdiff_t>(got, 0)));
+    }
+    if (got < 0) throw bad_input(fmt::format("{}: cannot be read: {}", input_name(path), error_text(errno)));
+  }
+  return text;
+}
+
+// Timelines that programs have recorded themselves.
+void draw_files(const request& r) {
+  if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
+    throw bad_request("--read draws what was recorded: expected no --policy, --stages or --compare beside it");
+  const format as = format_of(r);
+  refuse_mixed_results(r.common, r.output);
+  std::vector<timeline> timelines;
+  for (const std::string& file : r.files) {
+    const std::string text = text_of(file);
+    try {
+      timelines.push_back(timeline_of(text));
+    } catch (const bad_request& e) {
+      throw bad_input(fmt::format("{}: {}", input_name(file), e.what()));
+    }
+  }
+  output_file out{r.output};
+  out.write(drawn(as, timelines));
+  out.commit();
+  if (!r.common.json) return;
+  json list = json::array();
+  for (const timeline& t : timelines) list.push_back(to_json(t, measure(t)));
+  print_json({{"schema", schema_of_traces}, {"command", "trace"}, {"timelines", list}, {"output", r.output}});
+}
+
 void run(const request& r) {
+  if (!r.files.empty()) return draw_files(r);
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
   const format as = format_of(r);
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
@@ -291,6 +336,10 @@ void add_trace(arguments program) {
   command.add_option("--compare", r->compare, "Kernels that differ in their buffers alone: async 1 to 4, tensor-core 2 to 4, single-pass 1 to 3 and 8")
       .check(not_empty())
       .type_name("stages=LIST");
+  command.add_option("--read", r->files, "Draw timelines that your own programs recorded (docs/timelines.md) instead, separated by commas")
+      .several()
+      .check(not_empty())
+      .type_name("FILES");
   command.add_option("--block", r->block, "Which block of the grid")
       .shows_default()
       .check(integer_between(0, std::numeric_limits<unsigned>::max()))

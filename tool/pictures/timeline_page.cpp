@@ -44,7 +44,7 @@ json summary_of(const overlap& o) {
           {"step_time", o.step_time}, {"next_time", o.next_time},   {"knows_rate", o.knows_rate}};
 }
 
-json to_json(const timeline& t) {
+json data_of(const timeline& t) {
   const std::vector<step_times> steps = by_step(t);
   if (steps.empty()) throw bad_request(fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));
   json roles = json::array();
@@ -108,7 +108,7 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
   for (const timeline& t : timelines) {
     if (t.unit != timelines.front().unit)
       throw bad_request(fmt::format("timelines in {} and in {} cannot share a page", timelines.front().unit, t.unit));
-    all.push_back(to_json(t));
+    all.push_back(data_of(t));
   }
   const timeline& first = timelines.front();
   const json data{{"unit", first.unit},
