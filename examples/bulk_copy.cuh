@@ -22,9 +22,9 @@ inline namespace AP_TARGET {
 // The last 1 to 3 floats of a tile that is not a multiple of 16 bytes are moved by the roles' own loads and stores.
 //
 // The ring is a parameter, so that a recording twin can take another (examples/timeline.cpp).
-template <bulk_copy_policy P>
-using bulk_copy_ring =
-    std::conditional_t<P.store == store_by::copy_engine, channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps), antiphase::threads(1)>,
+template <bulk_copy_policy P> using bulk_copy_ring =
+    std::conditional_t<P.store == store_by::copy_engine,
+                       channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps), antiphase::threads(1)>,
                        channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps)>>;
 
 template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {

@@ -74,9 +74,10 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
 // bad_request for other problems.
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options = {});
 
-// The timeline of a kernel of one's own, whose ring is a recorded<...> (channel/recorded.cuh): `like` says what is known of it (names, roles,
-// phases, stages, warps, unit), `counts` and `log` are what the kernel has written, with room for log.size() / counts.size() spans of each
-// warp. Steps are numbered by the order of the verbs, and what warps did between them is added. Throws bad_request where they do not fit.
+// The timeline of a kernel of one's own, whose ring is a recorded<...> (channel/recorded.cuh): `like` says what is known of it (names,
+// roles, phases, stages, warps, unit), `counts` and `log` are what the kernel has written, with room for log.size() / counts.size() spans
+// of each warp. Steps are numbered by the order of the verbs, and what warps did between them is added. Throws bad_request where they do
+// not fit.
 timeline read_spans(timeline like, std::span<const span_record> log, std::span<const std::int32_t> counts);
 
 // A timeline as text, for `antiphase trace --read`, and back. Throws bad_request for text that is none.

@@ -16,7 +16,8 @@ constexpr int wgmma_work(std::int64_t macs, int threads) { return static_cast<in
 
 template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;
-  using ring = recorded<typename warpgroup_waits<P>::ring, threads / 32, wgmma_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
+  using ring =
+      recorded<typename warpgroup_waits<P>::ring, threads / 32, wgmma_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
 };
 template <product_policy P> struct recorded_product_waits : product_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;

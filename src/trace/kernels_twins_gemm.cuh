@@ -41,7 +41,8 @@ template <int Stages> twin tensor_core_twin(const char* of, const char* name) {
 inline twin split_mma_twin() {
   constexpr product_policy how = split_mma_policy;
   using plain = split_mma_product<how>;
-  constexpr int warps = plain::threads / 32, work = tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
+  constexpr int warps = plain::threads / 32,
+                work = tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
   using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
   return {.of = "gemm.split-mma",
           .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.split-mma, recorded"),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recording twins of single-pass scans: sums of FP32, one line (sm_90).
 #include <antiphase/channel/recorded.cuh>
-#include <antiphase/scan/detail/single_pass.cuh>
 #include <vector>
-#include "src/scan/ring/ring_plan.hpp"
+#include "src/scan/ring/single_pass_list.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::scans {

@@ -36,7 +36,8 @@ constexpr std::string_view with_twins_of_verbs[] = {"split", "split-inside", "sp
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 0 || n == 0 || k == 0)
-    throw bad_request(fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m, n, k));
+    throw bad_request(
+        fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m, n, k));
 }
 
 const std::vector<twin>& gemm_twins(target where) {

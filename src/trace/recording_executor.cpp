@@ -22,7 +22,9 @@ constexpr int spans_of_step = 6, spans_besides = 16;
 context on_borrowed(const executor& e) { return context(std::shared_ptr<const executor>(std::shared_ptr<void>(), &e)); }
 
 // Where the log lies in the params of a twin: behind those of the kernel, aligned.
-constexpr std::size_t log_at(std::size_t params_bytes) { return (params_bytes + alignof(span_log) - 1) / alignof(span_log) * alignof(span_log); }
+constexpr std::size_t log_at(std::size_t params_bytes) {
+  return (params_bytes + alignof(span_log) - 1) / alignof(span_log) * alignof(span_log);
+}
 
 }  // namespace
 

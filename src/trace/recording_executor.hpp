@@ -11,8 +11,8 @@
 
 namespace antiphase {
 
-// The library's calls, on a context of it, run as ever, but for the first launch of a kernel with a twin: that one is recorded. The executor
-// that it stands before must outlive it.
+// The library's calls, on a context of it, run as ever, but for the first launch of a kernel with a twin: that one is recorded. The
+// executor that it stands before must outlive it.
 class recording_executor final : public executor {
  public:
   recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options);

@@ -70,16 +70,15 @@ class reader {
       }
     }
     last_ = out_->size();
-    out_->push_back({.begin = doing_->begin, .end = end, .kind = doing_->kind, .step = doing_->step, .slot = doing_->slot, .agent = agent_of()});
+    out_->push_back(
+        {.begin = doing_->begin, .end = end, .kind = doing_->kind, .step = doing_->step, .slot = doing_->slot, .agent = agent_of()});
   }
   int agent_of() const { return out_->back().agent; }
 
   std::optional<activity> begins_after(const span_record& s) {
     const activity load{span_kind::load, loading_.step, loading_.slot, s.end};
     switch (s.kind) {
-      case span_kind::acquire:
-        loading_ = {span_kind::load, s.step, s.slot, s.end};
-        return loading_;
+      case span_kind::acquire: loading_ = {span_kind::load, s.step, s.slot, s.end}; return loading_;
       case span_kind::wait:
         if (role_->loads && !role_->computes) return load;  // a loader that keeps its loads in flight within bounds
         working_ = {span_kind::compute, s.step, s.slot, s.end};
@@ -163,15 +162,17 @@ void complete_from_verbs(timeline& t) {
   const int before_last = static_cast<int>(t.phases.size()) - 2;
   t.steps = t.recorded;
   for (const span_record& s : t.spans)
-    if (s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role_of(roles, s.agent)->computes) t.steps = std::max(t.steps, s.step + 1);
+    if (s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role_of(roles, s.agent)->computes)
+      t.steps = std::max(t.steps, s.step + 1);
   if (t.dropped > 0 && logged > 0)
     t.steps = static_cast<int>(std::lround(t.recorded * static_cast<double>(logged + t.dropped) / static_cast<double>(logged)));
 }
 
 timeline read_spans(timeline t, std::span<const span_record> log, std::span<const std::int32_t> counts) {
   if (t.warps < 1 || counts.size() < static_cast<std::size_t>(t.warps) || log.size() % counts.size() != 0)
-    throw bad_request(fmt::format("the log has {} spans for {} counts and {} warps: expected a count for each warp, and as much room for each",
-                                  log.size(), counts.size(), t.warps));
+    throw bad_request(
+        fmt::format("the log has {} spans for {} counts and {} warps: expected a count for each warp, and as much room for each",
+                    log.size(), counts.size(), t.warps));
   if (t.stages < 1 || t.phases.size() < 2)
     throw bad_request(fmt::format("a timeline of {} stages and {} phases: expected 1 or more, and 2 or more", t.stages, t.phases.size()));
   collect(t, log, counts, static_cast<int>(log.size() / counts.size()));

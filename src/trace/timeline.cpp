@@ -225,8 +225,8 @@ double rate_of(const std::vector<step_times>& steps) {
   return quantile(apart, 0.1);
 }
 
-// The phase of a slot, after the load, that takes longest on average, if those who load wait for free slots for most of their time and those
-// who compute do not do it: 0, if there is none.
+// The phase of a slot, after the load, that takes longest on average, if those who load wait for free slots for most of their time and
+// those who compute do not do it: 0, if there is none.
 std::size_t holds_slots(const timeline& t, const std::vector<step_times>& steps) {
   const std::vector<timeline_role> roles = roles_of(t);
   double acquiring = 0, last = 0;  // time begins with 0
@@ -238,7 +238,8 @@ std::size_t holds_slots(const timeline& t, const std::vector<step_times>& steps)
   if (t.phases.size() < 3 || acquiring < 0.5 * last) return 0;
   std::vector<double> took(t.phases.size(), 0);
   for (const step_times& s : steps)
-    for (std::size_t e = 1; e < s.events.size(); ++e) took[e] += static_cast<double>(std::max<std::int64_t>(0, s.events[e] - s.events[e - 1]));
+    for (std::size_t e = 1; e < s.events.size(); ++e)
+      took[e] += static_cast<double>(std::max<std::int64_t>(0, s.events[e] - s.events[e - 1]));
   const auto longest = static_cast<std::size_t>(std::ranges::max_element(took) - took.begin());
   const bool computed = std::ranges::any_of(roles, [&](const timeline_role& r) { return r.computes && r.name == t.phases[longest]; });
   return computed ? 0 : longest;

@@ -59,8 +59,7 @@ timeline timeline_of(std::string_view text) {
     take("steps", t.steps), take("recorded", t.recorded), take("warps", t.warps), take("block", t.block), take("dropped", t.dropped);
     take("step_is", t.step_is), take("step_bytes", t.step_bytes), take("phases", t.phases), take("rings", t.rings);
     t.runs_on = all.at("measured").get<bool>() ? target::cuda : target::cpu;
-    for (const json& r : all.at("roles"))
-      t.roles.push_back({r.at("name"), r.at("first"), r.at("count"), r.at("loads"), r.at("computes")});
+    for (const json& r : all.at("roles")) t.roles.push_back({r.at("name"), r.at("first"), r.at("count"), r.at("loads"), r.at("computes")});
     const json& spans = all.at("spans");
     if (spans.size() % numbers_of_span != 0)
       throw bad_request(fmt::format("the timeline has {} numbers of spans: expected {} for each", spans.size(), numbers_of_span));

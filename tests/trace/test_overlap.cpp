@@ -103,7 +103,8 @@ TEST(Overlap, CountsBytesUntilTheyHaveArrived) {
   const auto add = [&](span_kind kind, int step, std::int64_t begin, std::int64_t end) {
     apart.spans.push_back({.begin = begin, .end = end, .kind = kind, .step = step, .slot = step, .agent = 0});
   };
-  add(span_kind::load, 0, 0, 1), add(span_kind::wait, 0, 1, 1000), add(span_kind::load, 1, 1000, 1001), add(span_kind::compute, 0, 1001, 2500);
+  add(span_kind::load, 0, 0, 1), add(span_kind::wait, 0, 1, 1000), add(span_kind::load, 1, 1000, 1001),
+      add(span_kind::compute, 0, 1001, 2500);
   add(span_kind::load, 2, 2500, 2501), add(span_kind::wait, 1, 5000, 5001), add(span_kind::compute, 1, 5001, 6000);
   add(span_kind::wait, 2, 6000, 6001), add(span_kind::compute, 2, 6001, 7000);
   EXPECT_EQ(measure(apart).most_bytes, 4096);

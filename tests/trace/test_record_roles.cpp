@@ -31,8 +31,8 @@ std::vector<float> values(std::int64_t count, int by) {
   return v;
 }
 
-// One sentence per fault: a warp's waits and work follow each other, those of a computing warp without a gap, steps of each kind are counted
-// without one, a slot is loaded after the step before has given it back, and used after its data have landed.
+// One sentence per fault: a warp's waits and work follow each other, those of a computing warp without a gap, steps of each kind are
+// counted without one, a slot is loaded after the step before has given it back, and used after its data have landed.
 std::vector<std::string> faults_of(const timeline& t) {
   std::vector<std::string> faults;
   std::map<std::tuple<int, span_kind, int>, int> next;

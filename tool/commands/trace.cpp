@@ -38,7 +38,8 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and writes what one block did and when: loads in "
+    "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and writes what one block did and "
+    "when: loads in "
     "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU (docs/measuring.md): "
     "times are ticks of the model, not measured, and the same in every run.\n"
     "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a picture; .json a trace for "
@@ -240,8 +241,8 @@ std::vector<timeline> record_products(const context& where, const request& r, co
     const auto view = [](const device_array<f16>& of, std::int64_t rows, std::int64_t columns) {
       return matrix_view<const f16>{of.data(), rows, columns, (columns + 7) / 8 * 8, 1};
     };
-    timelines.push_back(record_gemm(where, policy,
-                                    gemms::tensor_core_problem{.a = view(half_a, r.m, r.k), .b = view(half_b, r.k, r.n), .c = p.c}, options));
+    timelines.push_back(record_gemm(
+        where, policy, gemms::tensor_core_problem{.a = view(half_a, r.m, r.k), .b = view(half_b, r.k, r.n), .c = p.c}, options));
   }
   return timelines;
 }
@@ -323,8 +324,13 @@ void add_trace(arguments program) {
   constexpr long long most = 1 << 16;
   for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
     command.add_option(option, *value, extent).shows_default().check(integer_between(1, most)).type_name("N");
-  command.add_option("--size", r->size, "Elements of the array that is scanned, 1 to 2^30").shows_default().check(integer_between(1, 1 << 30)).type_name("N");
-  command.add_option("--policy", r->policies, "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma or split among them, or single-pass")
+  command.add_option("--size", r->size, "Elements of the array that is scanned, 1 to 2^30")
+      .shows_default()
+      .check(integer_between(1, 1 << 30))
+      .type_name("N");
+  command
+      .add_option("--policy", r->policies,
+                  "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma or split among them, or single-pass")
       .several()
       .type_name("NAMES")
       .otherwise("--step")
@@ -333,7 +339,9 @@ void add_trace(arguments program) {
       .several()
       .check(integer_between(1, 4))
       .type_name("NUMBERS");
-  command.add_option("--compare", r->compare, "Kernels that differ in their buffers alone: async 1 to 4, tensor-core 2 to 4, single-pass 1 to 3 and 8")
+  command
+      .add_option("--compare", r->compare,
+                  "Kernels that differ in their buffers alone: async 1 to 4, tensor-core 2 to 4, single-pass 1 to 3 and 8")
       .check(not_empty())
       .type_name("stages=LIST");
   command.add_option("--read", r->files, "Draw timelines that your own programs recorded (docs/timelines.md) instead, separated by commas")

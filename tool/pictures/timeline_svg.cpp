@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "xml_text.hpp"
@@ -19,6 +20,8 @@ namespace {
 // Colours that stay apart for colour-blind eyes: M. Okabe and K. Ito, Color Universal Design, 2008.
 constexpr const char* load_colour = "#56b4e9";
 constexpr const char* compute_colour = "#e69f00";
+constexpr const char* look_colour = "#cc79a7";
+constexpr const char* store_colour = "#009e73";
 constexpr const char* wait_colour = "#d9d9d9";
 constexpr const char* ink = "#222222";
 
@@ -81,7 +84,15 @@ class picture {
 
 std::string plural(int count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
-void draw_legend(picture& p, double y) {
+bool has_later_phases(const timeline& t) { return !t.roles.empty() && t.phases.size() > 2; }
+
+// Of a phase after the load, by its name.
+const char* phase_colour(std::string_view phase) {
+  if (phase == "look back") return look_colour;
+  return phase == "store" ? store_colour : compute_colour;
+}
+
+void draw_legend(picture& p, double y, const timeline& first) {
   double x = margin;
   const auto entry = [&](const char* colour, std::string_view what, double advance) {
     p.bar(x, x + 30, y, colour, "", "", what);
@@ -89,9 +100,13 @@ void draw_legend(picture& p, double y) {
     x += advance;
   };
   entry(load_colour, "load: data on their way into the buffer", 340);
-  entry(compute_colour, "compute: warps multiply from the buffer", 345);
-  entry(wait_colour, "no warp computes", 190);
-  p.text(right, y + row_height / 2 + 4.5, "class=\"unit\"", "numbers: the step along K");
+  if (has_later_phases(first)) {
+    for (std::size_t e = 1; e < first.phases.size(); ++e) entry(phase_colour(first.phases[e]), first.phases[e], 132);
+  } else {
+    entry(compute_colour, "compute: warps multiply from the buffer", 345);
+    entry(wait_colour, "no warp computes", 190);
+  }
+  p.text(right, y + row_height / 2 + 4.5, "class=\"unit\"", fmt::format("numbers: the {}", first.step_is));
 }
 
 void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
@@ -104,8 +119,34 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
       return fmt::format("step {}, {}: {} to {} {}", step.step, what, from, to, s.unit);
     };
     p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "load", number, hint("load in flight", step.issued, step.landed));
-    p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "compute", number,
-          hint("compute", step.compute_begin, step.compute_end));
+    if (!has_later_phases(*of.what)) {
+      p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "compute", number,
+            hint("compute", step.compute_begin, step.compute_end));
+      continue;
+    }
+    std::int64_t from = step.landed;
+    for (std::size_t e = 1; e < step.events.size(); ++e) {
+      const std::string& phase = of.what->phases[e];
+      if (step.events[e] > from)
+        p.bar(s.x(from), s.x(step.events[e]), top, phase_colour(phase), phase, number, hint(phase, from, step.events[e]));
+      from = std::max(from, step.events[e]);
+    }
+  }
+}
+
+// What the computing warps of a kernel with roles do: they may hold several slots at a time, so there is no bar for each.
+void draw_work(picture& p, const panel& of, const scale& s, double y) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> work;
+  for (const span_record& span : of.what->spans)
+    for (const timeline_role& r : of.what->roles)
+      if (r.computes && span.agent >= r.first && span.agent < r.first + r.count && span.kind == span_kind::compute &&
+          span.step <= of.steps.back().step)
+        work.emplace_back(span.begin, span.end);
+  std::ranges::sort(work);
+  for (std::size_t i = 0; i < work.size();) {
+    auto [begin, end] = work[i];
+    for (; i < work.size() && work[i].first <= end; ++i) end = std::max(end, work[i].second);
+    p.bar(s.x(begin), s.x(end), y, compute_colour, "", "", fmt::format("a warp computes: {} to {} {}", begin, end, s.unit));
   }
 }
 
@@ -113,6 +154,7 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
 void draw_warps(picture& p, const panel& of, const scale& s, double y) {
   p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", "warps");
   p.bar(s.x(of.steps.front().issued), s.x(of.steps.back().compute_end), y, wait_colour, "", "", "no warp computes");
+  if (!of.what->roles.empty()) return draw_work(p, of, s, y);
   for (const step_times& step : of.steps)
     p.bar(s.x(step.compute_begin), s.x(step.compute_end), y, compute_colour, "compute", std::to_string(step.step),
           fmt::format("the warps compute step {}", step.step));
@@ -191,9 +233,13 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   }
   const scale s = scale_for(end, timelines.front().unit);
 
+  const timeline& first = timelines.front();
+  const std::string title = !options.title.empty() ? options.title
+                                                   : fmt::format("Loading and computing in antiphase: one block of a {} kernel",
+                                                                 first.kernel == "gemm" ? "GEMM" : first.kernel);
   picture p;
-  p.text(margin, 38, "class=\"title\"", options.title);
-  draw_legend(p, 54);
+  p.text(margin, 38, "class=\"title\"", title);
+  draw_legend(p, 54, first);
   draw_axis(p, s, head, height - foot + 14);
   double y = head + 8;
   for (const panel& of : panels) {
@@ -204,7 +250,7 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{4}</svg>\n",
-      width, height, xml_text(options.title), style, p.content());
+      width, height, xml_text(title), style, p.content());
 }
 
 }  // namespace antiphase::tool

@@ -31,13 +31,8 @@ template <int Warps> struct block_spans {
     if (lane_index() != 0 || block_index().x != log.block) return;
     const int warp = thread_index() / warp_size, at = logged[warp]++;
     if (at < log.capacity)
-      log.spans[std::int64_t{warp} * log.capacity + at] = {.begin = from,
-                                                           .end = until,
-                                                           .kind = kind,
-                                                           .event = static_cast<std::int8_t>(event),
-                                                           .step = 0,
-                                                           .slot = slot,
-                                                           .agent = warp};
+      log.spans[std::int64_t{warp} * log.capacity + at] = {
+          .begin = from, .end = until, .kind = kind, .event = static_cast<std::int8_t>(event), .step = 0, .slot = slot, .agent = warp};
   }
   // Every warp, when it has no more to log.
   AP_DEV void finish() const {
