@@ -103,6 +103,37 @@ TEST(TimelineSvg, SaysThatTheCpuExecutorsTimesAreAModels) {
   EXPECT_THAT(svg, HasSubstr("(in 2 of 3 steps)"));
 }
 
+// A tile of a scan goes through five phases; a warp that computes has a bar of its own.
+TEST(TimelineSvg, ShowsThePhasesOfARingWithRoles) {
+  timeline t{.policy = "tiny",
+             .device = "a test",
+             .runs_on = target::cuda,
+             .unit = "cycles",
+             .steps = 1,
+             .recorded = 1,
+             .warps = 3,
+             .kernel = "scan",
+             .step_is = "tile",
+             .phases = {"load", "look back", "store"},
+             .roles = {{.name = "load", .loads = true}, {.name = "scan", .first = 1, .computes = true}, {.name = "store", .first = 2}}};
+  const auto add = [&](int warp, span_kind kind, int event, std::int64_t begin, std::int64_t end) {
+    t.spans.push_back(
+        {.begin = begin, .end = end, .kind = kind, .event = static_cast<std::int8_t>(event), .step = 0, .slot = 0, .agent = warp});
+  };
+  add(0, span_kind::load, 0, 0, 10), add(1, span_kind::wait, 0, 5, 500), add(1, span_kind::compute, 0, 500, 900);
+  add(1, span_kind::commit, 1, 900, 901), add(2, span_kind::wait, 1, 0, 901), add(2, span_kind::release, 2, 1500, 1501);
+  const std::string svg = timeline_svg(std::vector{t});
+  EXPECT_EQ(xml_fault(svg), "");
+  EXPECT_THAT(svg, HasSubstr("one block of a scan kernel"));
+  EXPECT_THAT(svg, HasSubstr("numbers: the tile"));
+  const bar look = bar_with(svg, "step 0, look back: 500 to 901"), store = bar_with(svg, "step 0, store: 901 to 1501");
+  const bar load = bar_with(svg, "step 0, load in flight: 0 to 500"), work = bar_with(svg, "a warp computes: 500 to 900");
+  EXPECT_EQ(look.y, load.y);
+  EXPECT_LT(look.y, work.y);
+  EXPECT_NE(look.colour, store.colour);
+  EXPECT_NEAR(store.x, load.x + 901 / 500. * load.width, 0.1);
+}
+
 TEST(TimelineSvg, RefusesWhatCannotBeDrawn) {
   EXPECT_THROW(timeline_svg({}), bad_request);
   EXPECT_THROW(timeline_svg(std::vector{timeline{.policy = "empty"}}), bad_request);

@@ -184,6 +184,38 @@ TEST(RecordRoles, SinglePassScans) {
   }
 }
 
+TEST(RecordRoles, TimelinesSurviveAsText) {
+  const context where = on_cpu();
+  product p(where, 256, 128, 128);
+  for (const char* policy : {"split", "async-2"}) {
+    const timeline t = record_gemm(where, policy, p.problem());
+    const std::string text = to_json(t);
+    const timeline again = timeline_of(text);
+    EXPECT_EQ(to_json(again), text) << policy;
+    EXPECT_EQ(measure(again).waiting, measure(t).waiting) << policy;
+    EXPECT_EQ(again.spans.size(), t.spans.size());
+    EXPECT_EQ(again.roles.size(), t.roles.size());
+  }
+}
+
+TEST(RecordRoles, ReadsOnlyLogsThatFit) {
+  const std::vector<span_record> log(12);
+  const std::vector<std::int32_t> counts(2, 0);
+  const auto refused = [&](timeline like) {
+    try {
+      read_spans(std::move(like), log, counts);
+    } catch (const bad_request&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused({.warps = 2}));
+  EXPECT_TRUE(refused({.warps = 3})) << "a count for each warp";
+  EXPECT_TRUE(refused({.warps = 0}));
+  EXPECT_TRUE(refused({.stages = 0, .warps = 2}));
+  EXPECT_TRUE(refused({.warps = 2, .phases = {"load"}}));
+}
+
 template <class Action> std::string refusal_of(Action action) {
   try {
     action();
