@@ -56,9 +56,10 @@ struct trace_options {
 };
 
 // Computes the product with a recording twin of its kernel and returns the timeline of one block. `policy` is the name of a step of the
-// ladder; "async-1", the asynchronous kernel with a single buffer, to compare the other stages with; or "split", "split-inside" or
-// "split-mma", of which the kernel whose blocks do not share tiles has a twin. Where a step of the ladder has variants for the layouts of A
-// and B, there are two twins: one for row-major operands with wide copies, one for all others.
+// ladder; "async-1", the asynchronous kernel with a single buffer, to compare the other stages with; "split", "split-inside" or
+// "split-mma", of which the kernel whose blocks do not share tiles has a twin; or "narrow", with A and B row-major and no fewer rows of A
+// than columns of B. Where a step of the ladder has variants for the layouts of A and B, there are two twins: one for row-major operands
+// with wide copies, one for all others.
 //
 // On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md): nothing is measured, and the same
 // problem gives the same timeline everywhere.

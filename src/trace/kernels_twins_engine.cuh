@@ -2,6 +2,7 @@
 // The recording twins of products that the copy engine feeds (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
+#include "src/gemm/narrow/narrow_product.cuh"
 #include "src/gemm/split/split_inside_product.cuh"
 #include "src/gemm/split/split_product.cuh"
 #include "src/gemm/tensor_core/tensor_core_tma.cuh"
@@ -30,12 +31,18 @@ template <product_policy P> struct recorded_inside_steps : split_inside_steps<P>
                         wgmma_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
 };
 
+// Three products of TF32, which a multiprocessor does at half the rate.
+template <class Channel, int Warps>
+using recorded_narrow_ring =
+    recorded<Channel, Warps, 2 * wgmma_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step, Warps * warp_size)>;
+
 std::vector<twin> twins_by_engine() {
   constexpr warpgroup_policy tensors{};
   constexpr product_policy split{}, inside{.stages = 7, .by = multiplier::split_inside};
   using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
   using splitting = split_product<split, recorded_product_waits<split>>;
   using splitting_inside = split_inside_product<inside, recorded_inside_steps<inside>>;
+  using narrow = narrow_product<narrow_policy{true, false}, recorded_narrow_ring>;
   const timeline_role loads{.name = "load", .loads = true};
   return {{.of = "gemm.tensor-core-tma",
            .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
@@ -54,7 +61,15 @@ std::vector<twin> twins_by_engine() {
            .phases = {"load", "count", "compute"},
            .roles = {{.name = "count", .first = 0, .count = 4},
                      {.name = "compute", .first = 4, .count = 8, .computes = true},
-                     {.name = "load", .first = 12, .count = 1, .loads = true}}}};
+                     {.name = "load", .first = 12, .count = 1, .loads = true}}},
+          {.of = "gemm.narrow-kn",
+           .code = kernel_of<recording<narrow>>("gemm.narrow-kn, recorded"),
+           .stages = narrow::stages,
+           .step_bytes = std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float)),
+           .phases = {"load", "prepare", "compute"},
+           .roles = {{.name = "prepare", .count = narrow::preparing_warps},
+                     {.name = "load", .first = narrow::preparing_warps, .loads = true},
+                     {.name = "compute", .first = 4, .count = narrow::computing_warps, .computes = true}}}};
 }
 
 }  // namespace AP_TARGET

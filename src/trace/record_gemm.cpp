@@ -32,7 +32,7 @@ template <class T> std::vector<T> joined(std::vector<T> one, const std::vector<T
   return one;
 }
 
-constexpr std::string_view with_twins_of_verbs[] = {"split", "split-inside", "split-mma"};
+constexpr std::string_view with_twins_of_verbs[] = {"split", "split-inside", "split-mma", "narrow"};
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 0 || n == 0 || k == 0)

@@ -47,7 +47,9 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   const span_log log{const_cast<span_record*>(spans_.data()), const_cast<std::int32_t*>(counts_.data()), capacity_, options_.block};
   std::memcpy(all.data(), params, k.params_bytes);
   std::memcpy(all.data() + log_at(k.params_bytes), &log, sizeof log);
-  const launch_counts done = on_.launch(found->code, grid, all.data(), s);
+  kernel code = found->code;
+  code.cluster = k.cluster;  // which host code may choose
+  const launch_counts done = on_.launch(code, grid, all.data(), s);
   recorded_ = &*found;
   return done;
 }

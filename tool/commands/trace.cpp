@@ -108,7 +108,7 @@ std::vector<std::string> recorded_gemm_policies() {
   std::vector<std::string> names = names_of(gemms::steps);
   names.front() = "async-1";  // in the place of naive
   for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
-  names.insert(names.end(), {"split", "split-inside", "split-mma"});
+  names.insert(names.end(), {"split", "split-inside", "split-mma", "narrow"});
   return names;
 }
 const std::vector<std::string> recorded_scan_policies{"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"};

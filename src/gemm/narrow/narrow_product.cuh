@@ -51,7 +51,10 @@ AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least
 constexpr std::uint32_t infinite = 0x7F800000;
 constexpr std::uint32_t no_least = ~0u, least_whole = 2 * ((127u - 112) << 23) - 1;  // of 2^-112: smaller elements lose bits of lo
 
-template <narrow_policy P> struct narrow_product {
+// What the ring is made of: a parameter, so that a recording twin can take another.
+template <class Channel, int Warps> using plain_ring = Channel;
+
+template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_product {
   static_assert(valid(P));
   static constexpr bool by_engine = P.by == stream_loader::engine, transposes = !P.short_along_k;
   static constexpr int threads = 3 * warpgroup_size, computing_warps = 8, computing_threads = 2 * warpgroup_size;
@@ -77,7 +80,7 @@ template <narrow_policy P> struct narrow_product {
       slot slots[stages];
       float parts[registers][computing_threads];  // for other blocks, when there is nothing more to load
     };
-    std::conditional_t<by_engine, ring_of_engine, ring_of_threads> ring;
+    RingOf<std::conditional_t<by_engine, ring_of_engine, ring_of_threads>, threads / warp_size> ring;
     narrow_lines lines[tiles_in_sight];
   };
   using slot_cursor = cursor<stages>;
