@@ -32,9 +32,8 @@ template <product_policy P> struct recorded_inside_steps : split_inside_steps<P>
 };
 
 // Three products of TF32, which a multiprocessor does at half the rate.
-template <class Channel, int Warps>
-using recorded_narrow_ring =
-    recorded<Channel, Warps, 2 * wgmma_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step, Warps * warp_size)>;
+template <class Channel, int Warps> using recorded_narrow_ring =
+    recorded<Channel, Warps, 2 * wgmma_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step, Warps* warp_size)>;
 
 std::vector<twin> twins_by_engine() {
   constexpr warpgroup_policy tensors{};

@@ -17,6 +17,7 @@
 #include "src/trace/record_call.hpp"
 #include "src/trace/spans.hpp"
 #include "src/trace/traced_problem.hpp"
+#include "src/trace/twin_lists.hpp"
 
 #include "build_config.hpp"
 #include "src/gemm/request.hpp"

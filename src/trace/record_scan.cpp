@@ -10,6 +10,7 @@
 
 #include "build_config.hpp"
 #include "src/trace/record_call.hpp"
+#include "src/trace/twin_lists.hpp"
 
 namespace antiphase {
 namespace {

@@ -24,17 +24,4 @@ struct twin {
   std::vector<timeline_role> roles = {};                  // none: every warp loads and computes
 };
 
-// The twins of a target, as its lists give them.
-#define AP_TRACE_LISTS(TARGET)          \
-  namespace gemms::TARGET {             \
-  std::vector<twin> twins_by_threads(); \
-  std::vector<twin> twins_by_engine();  \
-  }                                     \
-  namespace scans::TARGET {             \
-  std::vector<twin> scan_twins();       \
-  }
-AP_TRACE_LISTS(cpu)
-AP_TRACE_LISTS(cuda)
-#undef AP_TRACE_LISTS
-
 }  // namespace antiphase

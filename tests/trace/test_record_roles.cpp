@@ -83,8 +83,10 @@ struct split_case {
   int steps;  // of block 0
 };
 // The simulated device has two multiprocessors: of three tiles block 0 has the first and the last, of five three.
-constexpr split_case split_cases[] = {
-    {"split", 7, 300, 120, 200, 2 * 8}, {"split-mma", 3, 300, 120, 200, 2 * 8}, {"split-inside", 7, 300, 120, 448, 14}, {"narrow", 5, 520, 60, 160, 3 * 6}};
+constexpr split_case split_cases[] = {{"split", 7, 300, 120, 200, 2 * 8},
+                                      {"split-mma", 3, 300, 120, 200, 2 * 8},
+                                      {"split-inside", 7, 300, 120, 448, 14},
+                                      {"narrow", 5, 520, 60, 160, 3 * 6}};
 
 TEST(RecordRoles, SplitProducts) {
   for (const split_case& c : split_cases) {
