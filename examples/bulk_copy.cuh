@@ -24,8 +24,8 @@ inline namespace AP_TARGET {
 // The ring is a parameter, so that a recording twin can take another (examples/timeline.cpp).
 template <bulk_copy_policy P> using bulk_copy_ring =
     std::conditional_t<P.store == store_by::copy_engine,
-                       channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps), antiphase::threads(1)>,
-                       channel<mbarrier, P.stages, antiphase::threads(1), warps(P.warps)>>;
+                       channel<mbarrier, P.stages, antiphase::threads(1), antiphase::warps(P.warps), antiphase::threads(1)>,
+                       channel<mbarrier, P.stages, antiphase::threads(1), antiphase::warps(P.warps)>>;
 
 template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
   static_assert(P.tile % 4 == 0, "a tile starts on a multiple of 16 bytes");

@@ -2,6 +2,7 @@
 // Timelines of kernels whose warps have roles: their twins compute the same bits, and what they log is in order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <antiphase/channel/recorded.cuh>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/half.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
@@ -17,6 +18,8 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "examples/bulk_copy.cuh"
 
 namespace antiphase::of_roles {
 namespace {
@@ -198,6 +201,35 @@ TEST(RecordRoles, TimelinesSurviveAsText) {
     EXPECT_EQ(again.spans.size(), t.spans.size());
     EXPECT_EQ(again.roles.size(), t.roles.size());
   }
+}
+
+// A kernel of one's own, with too little room: what finds none is counted, and nothing is written past the end, nor by other blocks.
+TEST(RecordRoles, OwnKernelStaysWithinItsRoom) {
+  constexpr examples::bulk_copy_policy how{.stages = 2, .warps = 2, .tile = 64};
+  constexpr int warps = 1 + how.warps, tiles = 9, guard = 8;
+  using ring = recorded<examples::bulk_copy_ring<how>, warps>;
+  using own = recording<examples::bulk_copy<how, ring>>;
+  const context where = on_cpu();
+  const std::vector<float> from = values(tiles * how.tile, 7);
+  for (const int room : {0, 3, 100})
+    for (const unsigned block : {0u, 1u}) {
+      std::vector<float> to(from.size());
+      std::vector<span_record> log(static_cast<std::size_t>(warps * room + guard),
+                                   {.begin = -1, .end = -1, .kind = {}, .step = 0, .slot = 0, .agent = -1});
+      std::vector<std::int32_t> counts(warps, -1);
+      const own::params params{{from.data(), to.data(), static_cast<std::int64_t>(from.size())}, {log.data(), counts.data(), room, block}};
+      where.runs_on().launch(kernel_of<own>("own"), {2, 1, 1}, &params, nullptr);
+      for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(to[i], examples::transformed(from[i], static_cast<std::int64_t>(i)));
+      const int mine = block == 0 ? 5 : 4;  // of nine tiles, by two blocks
+      EXPECT_EQ(counts, (std::vector<std::int32_t>(warps, 2 * mine))) << "acquire and commit, or wait and release, of a tile";
+      for (int warp = 0; warp < warps; ++warp)
+        for (int i = 0; i < room; ++i) {
+          const span_record& s = log[static_cast<std::size_t>(warp * room + i)];
+          EXPECT_EQ(s.agent, i < 2 * mine ? warp : -1);
+          EXPECT_EQ(s.slot, i < 2 * mine ? i / 2 % how.stages : 0);
+        }
+      for (std::size_t i = log.size() - guard; i < log.size(); ++i) EXPECT_EQ(log[i].agent, -1) << "written past the end";
+    }
 }
 
 TEST(RecordRoles, ReadsOnlyLogsThatFit) {
