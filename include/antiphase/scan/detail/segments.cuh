@@ -115,11 +115,15 @@ template <int Chunk, class Key> AP_DEV std::uint32_t key_ends(const segment_argu
   const bool flags = s.from == segment_source::head_flags;
   std::uint32_t bits = 0;
   Key before = flags ? Key{0} : keys[inside(i - 1)];
-  AP_UNROLL
-  for (int e = 0; e < Chunk; ++e) {
-    const Key here = keys[inside(i + e)];
-    bits |= (keys_differ(before, here, s.floating_keys) ? 1u : 0u) << e;
-    before = flags ? Key{0} : here;
+  constexpr int at_once = Chunk < 4 ? Chunk : 4;  // all at once would be a third of a kernel's code, for a few tiles
+  AP_ROLLED
+  for (int first = 0; first < Chunk; first += at_once) {
+    AP_UNROLL
+    for (int e = 0; e < at_once; ++e) {
+      const Key here = keys[inside(i + first + e)];
+      bits |= (keys_differ(before, here, s.floating_keys) ? 1u : 0u) << (first + e);
+      before = flags ? Key{0} : here;
+    }
   }
   return bits;
 }
