@@ -17,7 +17,7 @@ struct chase {
 
   AP_DEV void operator()(const params& p) const {
     if (thread_index() != 0) return;
-    std::uint32_t at = 0;
+    std::uint32_t at = *p.last;
     AP_ROLLED
     for (std::uint32_t i = 0; i < p.steps; ++i) at = p.next[at];
     *p.last = at;
@@ -30,6 +30,7 @@ struct multiply {
   static constexpr int threads = probe_threads;
 
   AP_DEV void operator()(const params& p) const {
+    block_barrier();
     const std::int64_t begin = clock_now();
     float x[chains];
     AP_UNROLL
@@ -46,6 +47,7 @@ struct multiply {
     AP_UNROLL
     for (int c = 0; c < chains; ++c) sum += x[c];
     p.sums[block_index().x * threads + static_cast<unsigned>(thread_index())] = sum;
+    block_barrier();  // the oldest warps are served first, and end long before the others
     if (block_index().x == 0 && thread_index() == 0) *p.clocks = clock_now() - begin;
   }
 };
@@ -77,6 +79,7 @@ struct read_shared {
       }
     }
     p.sums[block_index().x * threads + static_cast<unsigned>(t)] = sum.value[0] + sum.value[1] + sum.value[2] + sum.value[3];
+    block_barrier();
     if (block_index().x == 0 && t == 0) *p.clocks = clock_now() - begin;
   }
 };

@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -50,13 +51,15 @@ std::vector<std::uint32_t> random_cycle(std::size_t bytes, std::size_t apart) {
 
 double latency(const context& where, const probe::kernels& k, std::size_t bytes, std::size_t apart) {
   const device_array<std::uint32_t> next(where, random_cycle(bytes, apart));
-  device_array<std::uint32_t> last(where, 1);
+  const std::uint32_t first = 0;
+  device_array<std::uint32_t> last(where, std::span<const std::uint32_t>(&first, 1));
   const auto run = [&](std::uint32_t steps) {
     const probe::chase_params p{next.data(), steps, last.data()};
     return seconds_of(where.runs_on(), [&](stream s) { where.runs_on().launch(k.chase, {1, 1, 1}, &p, s); });
   };
-  constexpr std::uint32_t few = 1 << 14, many = 1 << 17;
-  run(many);  // what a cache holds is there after it
+  // What a cache holds is there after the first run. Of 256 MiB all runs together do not come to any place twice.
+  constexpr std::uint32_t few = 1 << 14, many = 1 << 16;
+  run(many);
   return (run(many) - run(few)) / (many - few);
 }
 
@@ -75,9 +78,8 @@ machine_profile measure_machine(const context& where) {
   machine_profile found = profile_of(where.limits());
   const auto set = [](machine_figure& f, double value, const char* how) { f = {value, fmt::format("measured: {}", how)}; };
   const int processors = std::max(1, where.limits().multiprocessors);
-  constexpr int side_by_side = 4;  // blocks of a multiprocessor
-  const extent3 grid{static_cast<unsigned>(processors * side_by_side), 1, 1};
-  const double threads = static_cast<double>(side_by_side) * probe::probe_threads;  // of a multiprocessor
+  const extent3 grid{static_cast<unsigned>(processors), 1, 1};
+  constexpr double threads = probe::probe_threads;  // of a multiprocessor: one block
   device_array<float> sums(where, grid.count() * probe::probe_threads);
   device_array<std::int64_t> clocks(where, 1);
 

@@ -6,14 +6,14 @@
 
 namespace antiphase::probe {
 
-// One thread follows pointers: i = next[i], so many times.
+// One thread follows pointers: i = next[i], so many times, from where the run before it has ended.
 struct chase_params {
   const std::uint32_t* next;
   std::uint32_t steps;
   std::uint32_t* last;
 };
 // Each thread computes x = x a + b, in several chains that do not wait for each other.
-constexpr int chains = 8, links = 16, probe_threads = 256, reads = 16;
+constexpr int chains = 8, links = 16, probe_threads = 1024, reads = 16;
 struct multiply_params {
   int rounds;  // of links in each chain
   float a, b;

@@ -22,7 +22,7 @@ TEST(probe, a_thread_follows_pointers) {
   std::vector<std::uint32_t> next(64 * 4);
   for (std::uint32_t i = 0; i < 64; ++i) next[i * 4] = (i * 5 + 3) % 64 * 4;
   const device_array<std::uint32_t> there(on_cpu(), next);
-  device_array<std::uint32_t> last(on_cpu(), 1);
+  device_array<std::uint32_t> last(on_cpu(), std::vector<std::uint32_t>{0});
   const probe::chase_params p{there.data(), 1001, last.data()};
   on_cpu().runs_on().launch(probe::cpu::probe_kernels().chase, {1, 1, 1}, &p, nullptr);
   std::uint32_t at = 0;
