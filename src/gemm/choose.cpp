@@ -27,6 +27,7 @@ using reason = objection::reason;
 constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
 
 bool always(const candidate&, const request&) { return true; }
+bool finishes_all(const request&) { return true; }
 
 double extent(std::int64_t e) { return static_cast<double>(e); }
 int multiprocessors_of(const request& r) { return gemms::multiprocessors_of(r.device()); }
@@ -118,10 +119,13 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
   if (with == nullptr) return objection{reason::no_kernel};
   if (shortage_of(r.device(), *with) != shortage::none) return objection{reason::does_not_fit, *with};
   if (!product_tiles_fit(r.what)) return objection{reason::many_tiles};
-  if (By != multiplier::split_inside) return plan_product_of(r.where, with_rows_together(r.what), By, r.ready);
-  if (!r.rows_to_split) return objection{reason::unaligned};
-  return plan_product_of(r.where, *r.rows_to_split, By, r.ready);
+  if (By == multiplier::split_inside && !r.rows_to_split) return objection{reason::unaligned};
+  const problem what = By == multiplier::split_inside ? *r.rows_to_split : with_rows_together(r.what);
+  const bool turned = what.c.rows != r.what.c.rows || what.c.row_stride != r.what.c.row_stride;
+  const ending after = ending_of(r.what, r.after);
+  return plan_product_of(r.where, what, By, r.ready, turned ? transposed(after) : after);
 }
+bool split_finishes(const request& r) { return ends_in_product(r.what, r.after); }
 bool narrow(const candidate&, const request& r) { return r.rows_to_split && splits_inside_by_itself(r.device(), *r.rows_to_split); }
 // Of both operands, or of the shorter one alone, as far as they are not prepared.
 double lines_to_split(const request& r, bool shorter) {
@@ -168,7 +172,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate",
      .batches = true,
      .pointers = true,
-     .finishes = true},
+     .finishes = finishes_all},
     {.is = {.name = "stream",
             .adds = "sums in FP64 on Tensor Cores, operands as they are; compute capability 8.0, 9.0 and 10.0",
             .needs = {.cp_async = true, .mma_sync = true, .fast_fp64 = true},
@@ -179,7 +183,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
      .batches = true,
      .pointers = true,
-     .finishes = true},
+     .finishes = finishes_all},
     {.is = {.name = "dots",
             .adds = "sums in FP64 as inner products, for up to 8 rows or columns of C",
             .needs = {.fast_fp64 = true},
@@ -190,7 +194,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .why = "C has few rows or columns, so reading the long operand is the work, and sums in FP64 need no certificate",
      .batches = true,
      .pointers = true,
-     .finishes = true},
+     .finishes = finishes_all},
     {.is = {.name = "narrow",
             .adds = "three products of TF32 parts, split on their way; compute capability 9.0",
             .needs = of_wgmma,
@@ -207,7 +211,8 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .suits = narrow,
      .cost = cost_of_split<multiplier::split_inside>,
      .plan = plan_split_product<multiplier::split_inside>,
-     .why = "three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way"},
+     .why = "three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way",
+     .finishes = split_finishes},
     {.is = {.name = "split",
             .adds = "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0",
             .needs = of_wgmma,
@@ -215,7 +220,8 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .suits = always,
      .cost = cost_of_split<multiplier::split>,
      .plan = plan_split_product<multiplier::split>,
-     .why = fastest},
+     .why = fastest,
+     .finishes = split_finishes},
     {.is = {.name = "split-mma",
             .adds = "the same through mma.sync; compute capability 8.0 and above",
             .needs = {.cp_async = true, .mma_sync = true},
@@ -223,7 +229,8 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .suits = always,
      .cost = cost_of_split<multiplier::split_mma>,
      .plan = plan_split_product<multiplier::split_mma>,
-     .why = fastest},
+     .why = fastest,
+     .finishes = split_finishes},
 };
 
 const candidate* find_candidate(std::string_view name) {
@@ -253,15 +260,18 @@ const candidate* require_sensible(const gemm_options& options) {
 
 // The request as the candidate is asked: what it does not take itself is left out.
 request as_asked(const candidate& c, const request& r, std::int64_t member) {
-  if (!c.batches && r.of.count != 1) return r.member(member);
-  return !c.finishes && !r.after.is_plain() ? r.unfinished() : r;
+  const bool finishes = r.after.is_plain() || c.finishes(r);
+  if (!c.batches && r.of.count != 1) return r.member(member, finishes);
+  return finishes ? r : r.unfinished();
 }
 judged_plan judge(const candidate& c, const request& r) {
   if (first_missing(r.has, c.is.needs) != nullptr) return objection{reason::lacks_feature};
   if (r.is_alone()) return c.plan(c, r);
   if (r.of.by_pointers() && !c.pointers) return objection{reason::pointers};
-  if (!c.finishes && r.input_is_c) return objection{reason::input_is_c};
-  if (!c.finishes && !r.after.is_plain() && !finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
+  if (!r.after.is_plain() && !c.finishes(r)) {
+    if (r.input_is_c) return objection{reason::input_is_c};
+    if (!finish_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
+  }
   return c.plan(c, as_asked(c, r, 0));
 }
 // What the tuning has for products like those that the candidate is asked for.
@@ -273,7 +283,7 @@ double factor_of(const candidate& c, const request& r) {
 double cost_of(const candidate& c, const request& r, double factor) {
   if (r.is_alone()) return factor * c.cost(c, r);
   const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(r)}, r.device());
-  return (c.batches ? 1 : members) * (factor * c.cost(c, as_asked(c, r, 0))) + (c.finishes || r.after.is_plain() ? 0 : again);
+  return (c.batches ? 1 : members) * (factor * c.cost(c, as_asked(c, r, 0))) + (r.after.is_plain() || c.finishes(r) ? 0 : again);
 }
 double cost_of(const candidate& c, const request& r) { return cost_of(c, r, factor_of(c, r)); }
 
@@ -391,9 +401,13 @@ request request::unfinished(std::int64_t first) const {
   one.find_rows_to_split();
   return one;
 }
-request request::member(std::int64_t n) const {
+request request::member(std::int64_t n, bool with_epilogue) const {
   request one = unfinished(n);
   one.of = {};
+  if (!with_epilogue) return one;
+  one.what.beta = what.beta;
+  one.after = member_of(after, n);
+  one.find_rows_to_split();
   return one;
 }
 
@@ -431,7 +445,7 @@ double choice::seconds() const {
   return predicted({.bytes = extent(of.of.count) * 2 * bytes_of_c(of)}, of.device());
 }
 bool choice::by_members() const { return !chosen->batches && of.of.count != 1 && !only_finishes(); }
-bool choice::finishes_behind() const { return !chosen->finishes && !of.after.is_plain() && !only_finishes(); }
+bool choice::finishes_behind() const { return !of.after.is_plain() && !chosen->finishes(of) && !only_finishes(); }
 any_plan choice::plan_of(std::int64_t member) const { return std::get<any_plan>(chosen->plan(*chosen, as_asked(*chosen, of, member))); }
 
 std::size_t choice::workspace() const {

@@ -39,7 +39,7 @@ struct request {
   bool is_alone() const { return of.count == 1 && !of.by_pointers() && after.is_plain(); }  // one product, and nothing behind it
   // Without the epilogue, which a pass behind it does; and member n by itself.
   request unfinished(std::int64_t first = 0) const;  // from that member on
-  request member(std::int64_t n) const;
+  request member(std::int64_t n, bool with_epilogue) const;
   void find_rows_to_split();
   std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }  // values of it that are multiplied
 };
@@ -77,7 +77,8 @@ struct candidate {
   std::string_view why;                                   // auto takes it
   bool batches = false;                                   // takes a batch in one launch; else members are computed one after the other
   bool pointers = false;                                  // takes arrays of pointers
-  bool finishes = false;                                  // takes epilogues; else a pass behind it does
+  // Whether it does the epilogue itself; else a pass behind it does.
+  bool (*finishes)(const request&) = [](const request&) { return false; };
 };
 std::span<const candidate> candidates();  // in the order of policies()
 

@@ -48,6 +48,21 @@ inline ending ending_of(const problem& p, const epilogue& e) {
           e.row_bias_stride,
           e.column_bias_stride};
 }
+// Whether it is additions, ReLU and a factor at most: what kernels do themselves that hold many outputs in each thread.
+inline bool is_brief(const epilogue& e) {
+  return (e.function == activation::none || e.function == activation::relu) && e.before.data == nullptr;
+}
+// The epilogue of one member of a batch.
+inline epilogue member_of(const epilogue& e, std::int64_t n) {
+  epilogue one = e;
+  const auto step = [n](auto& data, std::int64_t& stride) {
+    if (data != nullptr) data += n * stride;
+    stride = 0;
+  };
+  step(one.row_bias, one.row_bias_stride), step(one.column_bias, one.column_bias_stride);
+  step(one.residual.data, one.residual_stride), step(one.input.data, one.input_stride), step(one.before.data, one.before_stride);
+  return one;
+}
 // Of the transposed product.
 inline ending transposed(const ending& e) {
   ending t = e;

@@ -10,9 +10,11 @@ inline namespace AP_TARGET {
 AP_DEV operand_lines rows_of_a(const problem& p) { return {p.a.data, p.a.rows, p.k(), p.a.row_stride, p.a.column_stride}; }
 AP_DEV operand_lines columns_of_b(const problem& p) { return {p.b.data, p.b.columns, p.k(), p.b.column_stride, p.b.row_stride}; }
 
-AP_DEV void store_rounded(const problem& p, std::int64_t row, std::int64_t column, double sum) {
+// What a product stores of a sum, in the place `c`: other products have an ending as well.
+AP_DEV float stored(const problem& p, float sum, std::int64_t, std::int64_t, const float* c) { return blend(p, sum, c); }
+template <class Problem> AP_DEV void store_rounded(const Problem& p, std::int64_t row, std::int64_t column, double sum) {
   float& c = p.c(row, column);
-  c = blend(p, static_cast<float>(sum), &c);
+  c = stored(p, static_cast<float>(sum), row, column, &c);
 }
 
 // A sum of up to four products as if computed with twice the digits: what each addition cuts off is added at the end. One product is

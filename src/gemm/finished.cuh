@@ -32,14 +32,28 @@ AP_DEV float activated(activation function, float v) {
   }
 }
 
+// The sum and what is added to it; whoever calls knows how to read that. `before`: of C or of the residual. Both biases come together
+// first, so that the transposed product has the same bits.
+template <class Ending> AP_DEV float with_addends(const Ending& e, float sum, auto before, auto row_bias, auto column_bias) {
+  float v = e.alpha * sum;
+  if (e.beta != 0) v = multiply_add(e.beta, before(), v);
+  if (e.row_bias != nullptr || e.column_bias != nullptr)
+    v += (e.row_bias != nullptr ? row_bias() : 0) + (e.column_bias != nullptr ? column_bias() : 0);
+  return v;
+}
+// What is stored where the ending is brief (ending.hpp): so little code that each of a thread's outputs may have its own.
+template <class Ending> AP_DEV float briefly_finished(const Ending& e, float sum, auto before, auto row_bias, auto column_bias) {
+  const float v = with_addends(e, sum, before, row_bias, column_bias);
+  return e.scale * (e.function == activation::relu ? activated(activation::relu, v) : v);
+}
+
 // What is stored at (i, j) of member n. `c`: the place in C, which is read where beta is not 0 and there is no residual. A function of its
 // own on the GPU, since it is much code and hardly any work beside a sum. A template, so that each file of kernels may have one.
 template <class Ending>
 AP_DEV_APART float finished(const Ending& e, float sum, std::int64_t i, std::int64_t j, std::int64_t n, const float* c) {
-  float v = e.alpha * sum;
-  if (e.beta != 0) v = multiply_add(e.beta, e.residual.data != nullptr ? *e.residual.at(i, j, n) : *c, v);
-  if (e.row_bias != nullptr) v += e.row_bias[i + n * e.row_bias_stride];
-  if (e.column_bias != nullptr) v += e.column_bias[j + n * e.column_bias_stride];
+  float v = with_addends(
+      e, sum, [&] { return e.residual.data != nullptr ? *e.residual.at(i, j, n) : *c; },
+      [&] { return e.row_bias[i + n * e.row_bias_stride]; }, [&] { return e.column_bias[j + n * e.column_bias_stride]; });
   if (e.before.data != nullptr) *e.before.at(i, j, n) = v;
   v = is_gradient(e.function) ? v * slope_of(e.function, *e.input.at(i, j, n)) : activated(e.function, v);
   return e.scale * v;

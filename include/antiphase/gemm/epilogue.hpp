@@ -13,9 +13,9 @@ namespace antiphase::gemms {
 enum class activation : unsigned char { none, relu, gelu, gelu_tanh, relu_gradient, gelu_gradient, gelu_tanh_gradient };
 constexpr bool is_gradient(activation f) { return f >= activation::relu_gradient; }
 
-// C(i, j) = scale * f(alpha AB(i, j) + beta R(i, j) + row_bias[i] + column_bias[j]), in FP32, with the additions in this order. All memory
-// is the device's. Views have C's extents; in a batch, strides (in elements) lead from one member to the next, and 0 stands for the same
-// memory for all.
+// C(i, j) = scale * f((alpha AB(i, j) + beta R(i, j)) + (row_bias[i] + column_bias[j])), in FP32, with the additions as the brackets say.
+// All memory is the device's. Views have C's extents; in a batch, strides (in elements) lead from one member to the next, and 0 stands for
+// the same memory for all.
 struct epilogue {
   activation function = activation::none;
   float scale = 1;

@@ -15,8 +15,8 @@ inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
 // 256 consecutive threads, eight whole warps, recompute outputs of the tile that begins at (top, left); `member` is the thread's index
-// among them. Each function computes alpha A B + beta C for outputs that nobody has stored yet, from the FP32 operands, with sums in FP64
-// and one rounding.
+// among them. Each function computes outputs that nobody has stored yet, from the FP32 operands, with sums in FP64 and one rounding;
+// stored(p, ...) (exact_sum.cuh) makes of a sum what C gets, for a problem alpha A B + beta C.
 //   recompute_list   some outputs: |error| <= (1 + K 2^-29) 2^-24 |A||B| + 2^-150
 //   recompute_tile   all outputs on the Tensor Cores, the same bound
 //   recompute_sparse those in sparse rows of A or sparse columns of B, with exact_sum
@@ -124,8 +124,8 @@ AP_DEV void each_step(panel_lines& lines_a, panel_lines& lines_b, recompute_stor
 
 // list --------------------------------------------------------------------------------------------------------------------------
 // Up to by_all outputs, two at a time, straight from global memory: every thread takes a 256th of k.
-AP_DEV void recompute_by_all(const problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs, int count,
-                             recompute_storage& memory, int member) {
+template <class Problem> AP_DEV void recompute_by_all(const Problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs,
+                                                      int count, recompute_storage& memory, int member) {
   using shape = recompute_shape;
   constexpr int at_once = 2, ahead = 8;
   const int warp = member / warp_size, lane = member % warp_size;
@@ -189,7 +189,8 @@ struct list_share {
 };
 
 // A few outputs, straight from global memory.
-AP_DEV void recompute_apart(const problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs, int count, int member) {
+template <class Problem>
+AP_DEV void recompute_apart(const Problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs, int count, int member) {
   constexpr int ahead = 16;
   const list_share mine(count, member);
   const bool any = mine.first < count;
@@ -214,8 +215,8 @@ AP_DEV void recompute_apart(const problem& p, std::int64_t top, std::int64_t lef
 
 // `outputs`: `count` of them, at most uncertain_limit, as row * split_tile + column; in global memory. A long list takes all of the tile's
 // lines through shared memory; a short one reads the lines that it needs from global memory.
-AP_DEV void recompute_list(const problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs, int count,
-                           recompute_storage& memory, int member) {
+template <class Problem> AP_DEV void recompute_list(const Problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs,
+                                                    int count, recompute_storage& memory, int member) {
   using shape = recompute_shape;
   const int strided = (p.a.column_stride != 1) + (p.b.row_stride != 1);
   if (count <= shape::by_all) return recompute_by_all(p, top, left, outputs, count, memory, member);
@@ -268,8 +269,8 @@ struct any_output {
   AP_DEV bool operator()(std::int64_t, std::int64_t) const { return true; }
 };
 // The outputs of the tile for which wanted(row, column) is true.
-template <class Wanted = any_output> AP_DEV void recompute_tile(const problem& p, std::int64_t top, std::int64_t left,
-                                                                recompute_storage& memory, int member, Wanted wanted = {}) {
+template <class Problem, class Wanted = any_output> AP_DEV void recompute_tile(const Problem& p, std::int64_t top, std::int64_t left,
+                                                                               recompute_storage& memory, int member, Wanted wanted = {}) {
   using shape = recompute_shape;
   constexpr int of_a = shape::rows / 8, of_b = shape::columns / 8;  // lines of a lane
   const int warp = member / warp_size, lane = member % warp_size;
@@ -325,8 +326,8 @@ AP_DEV bool is_sparse_output(const split_line& a, const split_line& b) {
 }
 
 // a, b: the rows of A and the columns of B, as the split pass has described them.
-AP_DEV void recompute_sparse(const problem& p, std::int64_t top, std::int64_t left, const split_operand& a, const split_operand& b,
-                             int member) {
+template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int64_t top, std::int64_t left, const split_operand& a,
+                                                      const split_operand& b, int member) {
   using shape = recompute_shape;
   constexpr int columns = shape::columns / warp_size, rows = 2;  // of a lane: its columns, and the rows of one round of loads
   const int warp = member / warp_size, lane = member % warp_size;

@@ -8,12 +8,19 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cmath>
-#include "src/gemm/blend.cuh"
+#include "src/gemm/finished.cuh"
 #include "src/gemm/split/recompute.cuh"
 #include "src/gemm/split/split_product.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
+
+AP_DEV float stored(const ended_problem& p, float sum, std::int64_t i, std::int64_t j, const float* c) {
+  const ending& e = p.after;
+  return briefly_finished(
+      e, sum, [&] { return e.residual.data != nullptr ? *e.residual.at(i, j, 0) : *c; }, [&] { return e.row_bias[i]; },
+      [&] { return e.column_bias[j]; });
+}
 
 // What the epilogue reads of a tile's lines: line_scale of each.
 struct tile_lines {
@@ -79,12 +86,20 @@ template <output_layout L> struct split_epilogue {
     const matrix_view<float>& c = p.what.c;
     return c.column_stride == 1 && lines.top + split_tile <= c.rows && lines.left + first + L.width <= c.columns;
   }
-  // Such a tile with nothing but the product to store: pairs of outputs, and hardly any arithmetic.
-  AP_DEV bool simple() const { return whole() && p.what.alpha == 1 && p.what.beta == 0; }
-  AP_DEV bool rows_aligned() const {
+  // What beta multiplies.
+  AP_DEV members<const float> addend() const {
     const matrix_view<float>& c = p.what.c;
-    return c.row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
+    return p.what.after.residual.data != nullptr ? p.what.after.residual : members<const float>{c.data, c.row_stride, c.column_stride, 0};
   }
+  AP_DEV static bool in_pairs(const float* data, std::int64_t row_stride) {
+    return row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(data) % 8 == 0;
+  }
+  AP_DEV bool rows_aligned() const {
+    const members<const float> other = addend();
+    return in_pairs(p.what.c.data, p.what.c.row_stride) && in_pairs(other.data, other.row_stride);
+  }
+  // Whether outputs that are side by side, and what beta multiplies, lie side by side.
+  AP_DEV bool by_rows() const { return p.what.c.column_stride == 1 && addend().column_stride == 1; }
   // Two neighbouring outputs of a row, with the scales undone.
   AP_DEV pack<float, 2> pair(const sums& sum, int half, int j, float row_factor) const {
     const pack<float, 2> column_scale = load_pack<2>(lines.column_scale + column() + 8 * j);
@@ -126,58 +141,67 @@ template <output_layout L> struct split_epilogue {
       }
     }
   }
-  // With alpha and beta, in pairs. Several pairs of C are read before the first of them is written, so that the reads overlap.
-  AP_DEV void store_blended(const sums& sum) const {
-    constexpr int at_once = across < 8 ? across : 8;
+  // As whole tiles or at an edge of C, with or without more to do than to store sums; rows of C have their outputs side by side. Each form
+  // has a loop of its own: in one for all, the code of the other forms lay between, and fetching it took as long as 250 values of k
+  // (measured).
+  enum class form { direct, ended };
+  template <form F, bool Pairs> AP_DEV void store_rows(const sums& sum) const {
+    constexpr int at_once = F == form::direct ? 1 : across < 8 ? across : 8;  // pairs that are read before the first is written
     const matrix_view<float>& c = p.what.c;
+    [[maybe_unused]] const ending& end = p.what.after;
+    [[maybe_unused]] const members<const float> other = addend();
     float* const mine = &c(lines.top + row(), lines.left + column());
+    [[maybe_unused]] const int rows_left = within(c.rows - lines.top) - row(), columns_left = within(c.columns - lines.left) - column();
     AP_UNROLL
     for (int half = 0; half < 2 * L.down; ++half) {
       float* const out = mine + 8 * half * c.row_stride;
       const float factor = row_factor(half);
+      [[maybe_unused]] const auto there = [&](int j, int e) { return Pairs || (8 * half < rows_left && 8 * j + e < columns_left); };
+      float row_bias = 0;
+      if (F == form::ended && end.row_bias != nullptr && (Pairs || 8 * half < rows_left))
+        row_bias = end.row_bias[lines.top + row() + 8 * half];
       AP_UNROLL
       for (int from = 0; from < across; from += at_once) {
         pack<float, 2> before[at_once] = {};
-        if (p.what.beta != 0) {
+        if (F == form::ended && end.beta != 0) {
+          const float* const in = other.at(lines.top + row() + 8 * half, lines.left + column() + 8 * from, 0);
           AP_UNROLL
-          for (int j = 0; j < at_once; ++j) before[j] = load_pack<2>(out + 8 * (from + j));
+          for (int j = 0; j < at_once; ++j) {
+            if constexpr (Pairs) {
+              before[j] = load_pack<2>(in + 8 * j);
+            } else {
+              AP_UNROLL
+              for (int e = 0; e < 2; ++e)
+                if (there(from + j, e)) before[j].element[e] = in[8 * j + e];
+            }
+          }
         }
         AP_UNROLL
         for (int j = 0; j < at_once; ++j) {
           pack<float, 2> two = pair(sum, half, from + j, factor);
           AP_UNROLL
-          for (int e = 0; e < 2; ++e) two.element[e] = blend(p.what, two.element[e], &before[j].element[e]);
-          store_pack<2>(out + 8 * (from + j), two);
+          for (int e = 0; F == form::ended && e < 2; ++e)
+            two.element[e] = briefly_finished(
+                end, two.element[e], [&] { return before[j].element[e]; }, [&] { return row_bias; },
+                [&] { return there(from + j, e) ? end.column_bias[lines.left + column() + 8 * (from + j) + e] : 0; });
+          if constexpr (Pairs) {
+            store_pack<2>(out + 8 * (from + j), two);
+          } else {
+            AP_UNROLL
+            for (int e = 0; e < 2; ++e)
+              if (there(from + j, e)) out[8 * (from + j) + e] = two.element[e];
+          }
         }
       }
     }
   }
-  AP_DEV void store_all(const sums& sum) const {
-    const matrix_view<float>& c = p.what.c;
-    const bool direct = simple();
-    if (direct && !rows_aligned()) return store_realigned(sum);
-    if (!direct && whole() && rows_aligned()) return store_blended(sum);
-    const int rows_left = within(c.rows - lines.top), columns_left = within(c.columns - lines.left);
-    float* const mine = &c(lines.top + row(), lines.left + column());
-    AP_UNROLL
-    for (int half = 0; half < 2 * L.down; ++half) {
-      float* const out = mine + 8 * half * c.row_stride;
-      const float factor = row_factor(half);
-      AP_UNROLL
-      for (int j = 0; j < across; ++j) {
-        const pack<float, 2> two = pair(sum, half, j, factor);
-        if (direct) {
-          store_pack<2>(out + 8 * j, two);
-          continue;
-        }
-        AP_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          if (row() + 8 * half >= rows_left || column() + 8 * j + e >= columns_left) continue;
-          float* const at = out + (8 * j + e) * c.column_stride;
-          *at = blend(p.what, two.element[e], at);
-        }
-      }
-    }
+  AP_DEV void store_by_rows(const sums& sum) const {
+    const bool pairs = whole() && rows_aligned(), direct = p.what.after.plain && p.what.alpha == 1 && p.what.beta == 0;
+    if (direct && pairs) return store_rows<form::direct, true>(sum);
+    if (direct && whole()) return store_realigned(sum);
+    if (direct) return store_rows<form::direct, false>(sum);
+    if (pairs) return store_rows<form::ended, true>(sum);
+    store_rows<form::ended, false>(sum);
   }
   AP_DEV static int within(std::int64_t left) { return static_cast<int>(left < split_tile ? left : split_tile); }
 
@@ -273,7 +297,7 @@ template <output_layout L> struct split_epilogue {
         *listed++ = static_cast<std::uint16_t>(i * split_tile + j);
       } else {
         float* const out = &p.what.c(lines.top + i, lines.left + j);
-        *out = blend(p.what, unscaled(sum[e], i, j), out);
+        *out = stored(p.what, unscaled(sum[e], i, j), lines.top + i, lines.left + j, out);
       }
     }
   }
@@ -294,8 +318,8 @@ template <output_layout L> struct split_epilogue {
       if (how == care::lines || !all_certified(sum)) found = find_uncertain(sum);
       outputs = count(found, tally, turn, list);
     }
-    if (outputs.all == 0 && how != care::lines)
-      store_all(sum);
+    if (outputs.all == 0 && how != care::lines && by_rows())
+      store_by_rows(sum);
     else if (outputs.all % uncertain_count::sparse_thread <= uncertain_limit)
       store_certified(sum, found, p.uncertain.output + list * uncertain_limit + outputs.before);
   }
@@ -304,8 +328,8 @@ template <output_layout L> struct split_epilogue {
     const std::uint32_t all = p.uncertain.count[list], uncertain = all % uncertain_count::sparse_thread;
     if (all == 0) return;
     int thread = member();
-    rematerialise(thread);  // otherwise values computed from it wait in local memory from tile to tile
-    problem mine = p.what;  // up to the last column that these threads store
+    rematerialise(thread);        // otherwise values computed from it wait in local memory from tile to tile
+    ended_problem mine = p.what;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
     if (uncertain > uncertain_limit)
       recompute_tile(mine, top, left, memory, thread,

@@ -139,7 +139,12 @@ product_plan plan_product(const context& where, const problem& p, multiplier by)
   return plan_product_of(where, by == multiplier::split_inside ? with_rows_to_split(p).value_or(p) : with_rows_together(p), by);
 }
 
-product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready) {
+// The sums of earlier pieces wait in C, which beta could not reach if it belonged to a residual.
+bool ends_in_product(const problem& p, const epilogue& after) {
+  return is_brief(after) && (after.residual.data == nullptr || p.k() <= k_of_a_piece);
+}
+
+product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready, const ending& after) {
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), k_of_a_piece);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
@@ -152,7 +157,8 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
                     multiprocessors,
                     {},
                     by == multiplier::split_inside ? nullptr : ready.parts_of(lines_of_rows(what.a)),  // which it takes as it is
-                    ready.parts_of(lines_of_rows(transposed(what.b)))};
+                    ready.parts_of(lines_of_rows(transposed(what.b))),
+                    after};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
     const int cluster = by == multiplier::split_mma ? 1 : blocks_per_tile(end - first, chunks, multiprocessors);
     const bool one_tile_each = cluster > 1 || by == multiplier::split_inside;
@@ -208,6 +214,8 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     piece.a = {&plan.what.a(0, first), plan.what.m(), k, plan.what.a.row_stride, plan.what.a.column_stride};
     piece.b = {&plan.what.b(first, 0), k, plan.what.n(), plan.what.b.row_stride, plan.what.b.column_stride};
     if (first > 0) piece.beta = 1;
+    ending after = first + k == plan.what.k() ? plan.after : ending_of(piece, {});
+    after.beta = piece.beta;
     const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
     // The split pass has no lines where parts are there, or made elsewhere.
     const auto parts_at = [&](std::byte* ready, std::byte* own, const split_layout& at) {
@@ -221,7 +229,7 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
         .tensor_b = tensors ? encode_parts(where, b, right) : tensor_map{},
         .split_a = a,
         .split_b = b,
-        .what = piece,
+        .what = {piece, after},
         .rows = plan.rows,
         .columns = plan.columns,
         .first = 0,

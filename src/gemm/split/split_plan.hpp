@@ -28,6 +28,7 @@ struct product_plan {
   int multiprocessors;
   std::vector<product_wave> waves;
   std::byte *ready_a = nullptr, *ready_b = nullptr;  // parts that are there already, as ready_lines; null: the call makes them
+  ending after = {};                                 // of `what`
 
   split_layout split_a() const { return {what.m(), k_piece}; }
   split_layout split_b() const { return {what.n(), k_piece}; }
@@ -60,10 +61,16 @@ bool product_tiles_fit(const problem& p);
 // Whether the product that splits its larger operand itself is the fastest of those that can, given with_rows_to_split().
 bool splits_inside_by_itself(const device_limits& device, const problem& rows_to_split);
 
+// Whether the product does the epilogue itself, behind the last piece of K.
+bool ends_in_product(const problem& p, const epilogue& after);
+
 // For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has no such kernel.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);
 // The same where `what` is already as product_plan has it.
-product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready = {});
+product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready, const ending& after);
+inline product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready = {}) {
+  return plan_product_of(where, what, by, ready, ending_of(what, {}));
+}
 const std::vector<product_instance>& product_instances(target where);  // for a plan of one's own
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 

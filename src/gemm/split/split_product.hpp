@@ -4,6 +4,7 @@
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/problem.hpp>
+#include "src/gemm/ending.hpp"
 #include "src/gemm/split/split_operand.hpp"
 
 namespace antiphase::gemms {
@@ -63,14 +64,19 @@ struct block_facts {
   sparse_indices sparse_of_part[split_tile];
 };
 
+// The operands as they were, C, and a brief epilogue, whose alpha and beta are the problem's.
+struct ended_problem : problem {
+  ending after;
+};
+
 struct product_problem {
   tensor_map tensor_a, tensor_b;   // for TMA: the parts of both operands, in boxes of 64 elements x split_tile lines; a product that
                                    // splits A itself loads A as it is, in boxes of 32 x split_tile
   split_operand split_a, split_b;  // A's rows and B's columns
-  problem what;                    // the operands as they were, and C
-  std::int32_t rows, columns;      // of tiles
-  std::int32_t first, end;         // the tiles to compute, of those
-  std::int32_t chunks;             // of split_chunk along K, the last may be short
+  ended_problem what;
+  std::int32_t rows, columns;  // of tiles
+  std::int32_t first, end;     // the tiles to compute, of those
+  std::int32_t chunks;         // of split_chunk along K, the last may be short
   uncertain_lists uncertain;
   std::uint64_t* recomputed;  // null, or the count of outputs that were recomputed for want of a certificate
   block_facts* facts;         // by block, if A is split there
