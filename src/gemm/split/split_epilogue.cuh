@@ -144,62 +144,89 @@ template <output_layout L> struct split_epilogue {
   // As whole tiles or at an edge of C, with or without more to do than to store sums; rows of C have their outputs side by side. Each form
   // has a loop of its own: in one for all, the code of the other forms lay between, and fetching it took as long as 250 values of k
   // (measured).
-  enum class form { direct, ended };
+  enum class form { direct, biased, ended };
   template <form F, bool Pairs> AP_DEV void store_rows(const sums& sum) const {
-    constexpr int at_once = F == form::direct ? 1 : across < 8 ? across : 8;  // pairs that are read before the first is written
+    constexpr bool ended = F == form::ended, biased = F != form::direct;
+    constexpr int halves = 2 * L.down, at_once = !biased || across < 8 ? across : 8;  // pairs of which all is read before any is stored
     const matrix_view<float>& c = p.what.c;
     [[maybe_unused]] const ending& end = p.what.after;
-    [[maybe_unused]] const members<const float> other = addend();
     float* const mine = &c(lines.top + row(), lines.left + column());
     [[maybe_unused]] const int rows_left = within(c.rows - lines.top) - row(), columns_left = within(c.columns - lines.left) - column();
-    AP_UNROLL
-    for (int half = 0; half < 2 * L.down; ++half) {
-      float* const out = mine + 8 * half * c.row_stride;
-      const float factor = row_factor(half);
-      [[maybe_unused]] const auto there = [&](int j, int e) { return Pairs || (8 * half < rows_left && 8 * j + e < columns_left); };
-      float row_bias = 0;
-      if (F == form::ended && end.row_bias != nullptr && (Pairs || 8 * half < rows_left))
-        row_bias = end.row_bias[lines.top + row() + 8 * half];
+    [[maybe_unused]] const auto row_there = [&](int half) { return Pairs || 8 * half < rows_left; };
+    [[maybe_unused]] const auto column_there = [&](int j, int e) { return Pairs || 8 * j + e < columns_left; };
+    // Calls use(j, e) for the outputs of these pairs that there are.
+    [[maybe_unused]] const auto each = [&](int half, int from, auto use) {
       AP_UNROLL
-      for (int from = 0; from < across; from += at_once) {
-        pack<float, 2> before[at_once] = {};
-        if (F == form::ended && end.beta != 0) {
-          const float* const in = other.at(lines.top + row() + 8 * half, lines.left + column() + 8 * from, 0);
+      for (int i = 0; i < 2 * at_once; ++i)
+        if (row_there(half) && column_there(from + i / 2, i % 2)) use(i / 2, i % 2);
+    };
+    float factor[halves];
+    [[maybe_unused]] float row_bias[halves] = {};
+    AP_UNROLL
+    for (int half = 0; half < halves; ++half) {
+      factor[half] = row_factor(half);
+      if (biased && end.row_bias != nullptr && row_there(half)) row_bias[half] = end.row_bias[lines.top + row() + 8 * half];
+    }
+    AP_UNROLL
+    for (int from = 0; from < across; from += at_once) {
+      [[maybe_unused]] pack<float, 2> column_bias[at_once] = {};
+      if constexpr (biased) {
+        const float* const bias = end.column_bias + lines.left + column();
+        if (end.column_bias != nullptr) {
           AP_UNROLL
-          for (int j = 0; j < at_once; ++j) {
-            if constexpr (Pairs) {
-              before[j] = load_pack<2>(in + 8 * j);
-            } else {
-              AP_UNROLL
-              for (int e = 0; e < 2; ++e)
-                if (there(from + j, e)) before[j].element[e] = in[8 * j + e];
+          for (int i = 0; i < 2 * at_once; ++i)
+            if (column_there(from + i / 2, i % 2)) column_bias[i / 2].element[i % 2] = bias[8 * (from + i / 2) + i % 2];
+        }
+      }
+      AP_UNROLL
+      for (int half = 0; half < halves; ++half) {
+        float* const out = mine + 8 * half * c.row_stride + 8 * from;
+        [[maybe_unused]] pack<float, 2> before[at_once] = {};
+        if constexpr (ended) {
+          const float* const in = addend().at(lines.top + row() + 8 * half, lines.left + column() + 8 * from, 0);
+          if constexpr (Pairs) {
+            AP_UNROLL
+            for (int j = 0; j < at_once; ++j)
+              if (end.beta != 0) before[j] = load_pack<2>(in + 8 * j);
+          } else {
+            if (end.beta != 0) each(half, from, [&](int j, int e) { before[j].element[e] = in[8 * j + e]; });
+          }
+        }
+        pack<float, 2> two[at_once];
+        AP_UNROLL
+        for (int j = 0; j < at_once; ++j) {
+          two[j] = pair(sum, half, from + j, factor[half]);
+          if constexpr (biased) {
+            AP_UNROLL
+            for (int e = 0; e < 2; ++e) {
+              float& v = two[j].element[e];
+              v = !ended ? v + (row_bias[half] + column_bias[j].element[e])  // as with_addends()
+                         : briefly_finished(
+                               end, v, [&] { return before[j].element[e]; }, [&] { return row_bias[half]; },
+                               [&] { return column_bias[j].element[e]; });
             }
           }
         }
-        AP_UNROLL
-        for (int j = 0; j < at_once; ++j) {
-          pack<float, 2> two = pair(sum, half, from + j, factor);
+        if constexpr (Pairs) {
           AP_UNROLL
-          for (int e = 0; F == form::ended && e < 2; ++e)
-            two.element[e] = briefly_finished(
-                end, two.element[e], [&] { return before[j].element[e]; }, [&] { return row_bias; },
-                [&] { return there(from + j, e) ? end.column_bias[lines.left + column() + 8 * (from + j) + e] : 0; });
-          if constexpr (Pairs) {
-            store_pack<2>(out + 8 * (from + j), two);
-          } else {
-            AP_UNROLL
-            for (int e = 0; e < 2; ++e)
-              if (there(from + j, e)) out[8 * (from + j) + e] = two.element[e];
-          }
+          for (int j = 0; j < at_once; ++j) store_pack<2>(out + 8 * j, two[j]);
+        } else {
+          each(half, from, [&](int j, int e) { out[8 * j + e] = two[j].element[e]; });
         }
       }
     }
+  }
+  // Biases are what layers of neural networks add, and worth code of their own: a third of that for all.
+  AP_DEV bool only_biases() const {
+    const ending& e = p.what.after;
+    return e.alpha == 1 && e.beta == 0 && e.scale == 1 && e.function == activation::none;
   }
   AP_DEV void store_by_rows(const sums& sum) const {
     const bool pairs = whole() && rows_aligned(), direct = p.what.after.plain && p.what.alpha == 1 && p.what.beta == 0;
     if (direct && pairs) return store_rows<form::direct, true>(sum);
     if (direct && whole()) return store_realigned(sum);
     if (direct) return store_rows<form::direct, false>(sum);
+    if (pairs && only_biases()) return store_rows<form::biased, true>(sum);
     if (pairs) return store_rows<form::ended, true>(sum);
     store_rows<form::ended, false>(sum);
   }
