@@ -98,8 +98,21 @@ void check_box(const context& where, const box_case& c, std::size_t blocks = 1) 
     }
 }
 
-// A tensor of zeros gets the box, and nothing else.
+// Why the engine does not store this box as it would load it; empty: it does.
+std::string objection_to_store(const box_case& c) {
+  for (std::size_t d = 0; d < c.first.size(); ++d)
+    if (c.first[d] < 0)
+      return "a tensor store from index " + std::to_string(c.first[d]) + " on in dimension " + std::to_string(d) +
+             ": the engine takes no negative index of a store";
+  const std::uint64_t size = static_cast<std::uint64_t>(c.element_bytes), row = c.extent[0] * size,
+                      begin = static_cast<std::uint64_t>(c.first[0]) * size;
+  const bool cut = begin < row && begin + shape_of_box(c).row_bytes > row && row % 16 != 0;
+  return cut ? "a tensor store across the end of a row of " + std::to_string(row) + " bytes" : "";
+}
+// A tensor of zeros gets the box, and nothing else. The CPU executor refuses what a GPU would do wrong.
 void check_stored_box(const context& where, const box_case& c) {
+  const std::string objection = objection_to_store(c);
+  if (!objection.empty() && where.kind() == target::cuda) GTEST_SKIP() << objection;
   const std::size_t bytes = c.extent.back() * c.stride.back();
   const device_array<unsigned char> tensor(where, std::span<const unsigned char>(std::vector<unsigned char>(bytes)));
   const shape_of_box shape(c);
@@ -110,7 +123,12 @@ void check_stored_box(const context& where, const box_case& c) {
   params.map = where.runs_on().encode(layout_of(c, tensor.data()));
   params.bytes = static_cast<int>(shape.bytes());
   params.in = in.data();
-  launch(where, "stored-" + std::to_string(c.extent.size()), params);
+  const auto store = [&] { launch(where, "stored-" + std::to_string(c.extent.size()), params); };
+  if (!objection.empty()) {
+    EXPECT_THAT(store, testing::Throws<std::exception>(testing::Property(&std::exception::what, HasSubstr(objection))));
+    return;
+  }
+  store();
 
   std::vector<unsigned char> expected(bytes);
   for (std::size_t row = 0; row < shape.rows; ++row)

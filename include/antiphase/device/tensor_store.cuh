@@ -14,6 +14,8 @@ inline namespace AP_TARGET {
 // tensor_store: the mirror of tensor_load (device/tensor_copy.cuh), in the groups of bulk_store: bulk_commit, bulk_wait_read, bulk_wait
 // (device/bulk.cuh). The box lies in shared memory as tensor_load would put it there: dense, swizzled by the map's pattern, aligned to the
 // pattern's period and to 128 bytes. What of it lies outside of the tensor is not written. The innermost index is a multiple of 16 bytes.
+// Unlike a load's, no index is negative, and a row of the tensor that the box goes beyond ends at a multiple of 16 bytes: an H200 takes the
+// first for an illegal instruction, and does not cut a piece of 16 bytes in two (measured).
 #if AP_ON_GPU
 AP_DEV void tensor_store(const tensor_map& map, const void* from, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map), "r"(shared_address(from)), "r"(x),

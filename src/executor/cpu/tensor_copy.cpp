@@ -155,6 +155,19 @@ void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, 
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const auto box = box_of(self, map, first, dimensions, from, "tensor store", "from", where);
+  const tensor_layout& t = box->of;
+  for (int d = 0; d < dimensions; ++d)
+    if (first.index[d] < 0)
+      fail(
+          self, fault::bad_copy, where,
+          fmt::format("a tensor store from index {} on in dimension {}: the engine takes no negative index of a store", first.index[d], d));
+  const std::uint64_t size = static_cast<std::uint64_t>(t.element_bytes), row = t.extent[0] * size,
+                      begin = static_cast<std::uint64_t>(first.index[0]) * size;
+  if (begin < row && row < begin + row_bytes(t) && row % 16 != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a tensor store across the end of a row of {} bytes: the engine writes whole pieces of 16, expected a box that ends "
+                     "before, or such rows",
+                     row));
   issue(self, bulk_store_state{.to = nullptr, .from = static_cast<const unsigned char*>(from), .bytes = bytes_of(*box), .box = box}, where);
 }
 
