@@ -51,9 +51,13 @@ template <class Ending> AP_DEV float briefly_finished(const Ending& e, float sum
 // own on the GPU, since it is much code and hardly any work beside a sum. A template, so that each file of kernels may have one.
 template <class Ending>
 AP_DEV_APART float finished(const Ending& e, float sum, std::int64_t i, std::int64_t j, std::int64_t n, const float* c) {
-  float v = with_addends(
-      e, sum, [&] { return e.residual.data != nullptr ? *e.residual.at(i, j, n) : *c; },
-      [&] { return e.row_bias[i + n * e.row_bias_stride]; }, [&] { return e.column_bias[j + n * e.column_bias_stride]; });
+  // As with_addends(), which takes a few bytes of stack here.
+  float v = e.alpha * sum;
+  if (e.beta != 0) v = multiply_add(e.beta, e.residual.data != nullptr ? *e.residual.at(i, j, n) : *c, v);
+  if (e.row_bias != nullptr || e.column_bias != nullptr) {
+    const float of_row = e.row_bias != nullptr ? e.row_bias[i + n * e.row_bias_stride] : 0;
+    v += of_row + (e.column_bias != nullptr ? e.column_bias[j + n * e.column_bias_stride] : 0);
+  }
   if (e.before.data != nullptr) *e.before.at(i, j, n) = v;
   v = is_gradient(e.function) ? v * slope_of(e.function, *e.input.at(i, j, n)) : activated(e.function, v);
   return e.scale * v;
