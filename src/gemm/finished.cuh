@@ -32,18 +32,14 @@ AP_DEV float activated(activation function, float v) {
   }
 }
 
-// The sum and what is added to it; whoever calls knows how to read that. `before`: of C or of the residual. Both biases come together
-// first, so that the transposed product has the same bits.
-template <class Ending> AP_DEV float with_addends(const Ending& e, float sum, auto before, auto row_bias, auto column_bias) {
+// What is stored where the ending is brief (ending.hpp): so little code that each of a thread's outputs may have its own. Whoever calls
+// knows how to read what is added; `before`: of C or of the residual. Both biases come together first, so that the transposed product has
+// the same bits.
+template <class Ending> AP_DEV float briefly_finished(const Ending& e, float sum, auto before, auto row_bias, auto column_bias) {
   float v = e.alpha * sum;
   if (e.beta != 0) v = multiply_add(e.beta, before(), v);
   if (e.row_bias != nullptr || e.column_bias != nullptr)
     v += (e.row_bias != nullptr ? row_bias() : 0) + (e.column_bias != nullptr ? column_bias() : 0);
-  return v;
-}
-// What is stored where the ending is brief (ending.hpp): so little code that each of a thread's outputs may have its own.
-template <class Ending> AP_DEV float briefly_finished(const Ending& e, float sum, auto before, auto row_bias, auto column_bias) {
-  const float v = with_addends(e, sum, before, row_bias, column_bias);
   return e.scale * (e.function == activation::relu ? activated(activation::relu, v) : v);
 }
 
@@ -51,7 +47,7 @@ template <class Ending> AP_DEV float briefly_finished(const Ending& e, float sum
 // own on the GPU, since it is much code and hardly any work beside a sum. A template, so that each file of kernels may have one.
 template <class Ending>
 AP_DEV_APART float finished(const Ending& e, float sum, std::int64_t i, std::int64_t j, std::int64_t n, const float* c) {
-  // As with_addends(), which takes a few bytes of stack here.
+  // The additions of briefly_finished(): shared through functions that read, they take a few bytes of stack here.
   float v = e.alpha * sum;
   if (e.beta != 0) v = multiply_add(e.beta, e.residual.data != nullptr ? *e.residual.at(i, j, n) : *c, v);
   if (e.row_bias != nullptr || e.column_bias != nullptr) {

@@ -28,7 +28,7 @@ double seconds_of(const executor& on, const std::function<void(stream)>& queue) 
   return least * 1e-3;
 }
 
-// Bytes per second, read and written, of copies of `bytes`.
+// Seconds of a copy of `bytes`, one of `count` behind each other.
 double copy_seconds(const context& where, void* to, const void* from, std::size_t bytes, int count) {
   return seconds_of(where.runs_on(),
                     [&](stream s) {

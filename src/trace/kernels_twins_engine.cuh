@@ -11,29 +11,25 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Of a wgmma's multiply-adds in a stage: instructions of the threads of `warps` warps that compute side by side, where a multiprocessor
-// does 2048 in a cycle; for the clock of the CPU executor, on which an instruction of all threads of a block takes a tick per 128 threads.
-constexpr int wgmma_work(std::int64_t macs, int threads) { return static_cast<int>(macs / 2048 * 128 / threads); }
-
 template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;
   using ring =
-      recorded<typename warpgroup_waits<P>::ring, threads / 32, wgmma_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
+      recorded<typename warpgroup_waits<P>::ring, threads / 32, tensor_core_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
 };
 template <product_policy P> struct recorded_product_waits : product_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;
-  using ring =
-      recorded<typename product_waits<P>::ring, threads / 32, wgmma_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+  using ring = recorded<typename product_waits<P>::ring, threads / 32,
+                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
 };
 template <product_policy P> struct recorded_inside_steps : split_inside_steps<P> {
   static constexpr int threads = 4 * warpgroup_size;
   using ring = recorded<typename split_inside_steps<P>::ring, threads / 32,
-                        wgmma_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
 };
 
 // Three products of TF32, which a multiprocessor does at half the rate.
 template <class Channel, int Warps> using recorded_narrow_ring =
-    recorded<Channel, Warps, 2 * wgmma_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step, Warps* warp_size)>;
+    recorded<Channel, Warps, 2 * tensor_core_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step, Warps* warp_size)>;
 
 std::vector<twin> twins_by_engine() {
   constexpr warpgroup_policy tensors{};

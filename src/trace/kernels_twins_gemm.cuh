@@ -10,9 +10,6 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Of `macs` multiply-adds of f16 by a block: instructions of its threads, where a multiprocessor does 2048 in a cycle.
-constexpr int tensor_core_work(std::int64_t macs, int threads) { return static_cast<int>(macs / 2048 * 128 / threads); }
-
 // The recorder takes registers of its own, so no second block per multiprocessor is asked for: spilled registers would show up as time.
 template <tensor_policy P> struct traced_tensor_core {
   using plain = tensor_core<P>;

@@ -24,4 +24,8 @@ struct twin {
   std::vector<timeline_role> roles = {};                  // none: every warp loads and computes
 };
 
+// Of `macs` multiply-adds of f16 by a block: instructions of each of the `threads` threads that do nothing else meanwhile, for the clock of
+// the CPU executor. A multiprocessor does 2048 multiply-adds in a cycle, and an instruction of all threads takes a cycle per 128 threads.
+constexpr int tensor_core_work(std::int64_t macs, int threads) { return static_cast<int>(macs / 2048 * 128 / threads); }
+
 }  // namespace antiphase

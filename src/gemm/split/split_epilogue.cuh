@@ -200,7 +200,7 @@ template <output_layout L> struct split_epilogue {
             AP_UNROLL
             for (int e = 0; e < 2; ++e) {
               float& v = two[j].element[e];
-              v = !ended ? v + (row_bias[half] + column_bias[j].element[e])  // as with_addends()
+              v = !ended ? v + (row_bias[half] + column_bias[j].element[e])  // as briefly_finished()
                          : briefly_finished(
                                end, v, [&] { return before[j].element[e]; }, [&] { return row_bias[half]; },
                                [&] { return column_bias[j].element[e]; });
