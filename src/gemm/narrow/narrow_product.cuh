@@ -152,22 +152,32 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
-  // The threads of warpgroup 0 copy 32 k of `Lines` lines, element by element, with zeros behind the operand's ends. Neighbouring threads
-  // copy what lies side by side in memory.
+  // The threads of warpgroup 0 copy 32 k of `Lines` lines, element by element, with zeros behind the operand's ends. A warp's copy brings
+  // 32 k of a line or, across k, 4 k of 8 lines: whichever way the operand lies, that falls into all banks, and the next copy's 8 lines
+  // lie a constant away on both sides.
   template <int Lines> AP_DEV static void copy_panel(float* to, const line_operand& o, const float* data, std::int64_t first,
                                                      std::int64_t k, std::int64_t k_end) {
+    constexpr int at_once = 8, pieces = narrow_step / 4;
     const int warp = warp_index(), lane = lane_index();
-    const auto copy = [&](int line, int at) {
-      const bool there = first + line < o.lines && k + at < k_end;
-      const float* const from = there ? data + (first + line) * o.line_stride + (k + at) * o.k_stride : data;
-      copy_async<4>(to + narrow_place::along_k(line, at), from, there ? 4 : 0);
-    };
-    if (o.along_k) {
-      AP_ROLLED
-      for (int line = warp; line < Lines; line += copying_warps) copy(line, lane);
-    } else {
-      AP_ROLLED
-      for (int n = warp; n < Lines; n += copying_warps) copy(n / narrow_step * narrow_step + lane, n % narrow_step);
+    const std::int64_t step = at_once * o.line_stride;
+    const bool whole = first + Lines <= o.lines && k + narrow_step <= k_end;
+    AP_UNROLL
+    for (int round = 0; round < pieces / copying_warps; ++round) {
+      const int n = warp + round * copying_warps;
+      const int line = o.along_k ? n : lane % at_once, at = o.along_k ? lane : 4 * n + lane / at_once;
+      float* const target = to + narrow_place::along_k(line, at);
+      const float* from = data + (first + line) * o.line_stride + (k + at) * o.k_stride;
+      if (whole) {
+        AP_UNROLL
+        for (int i = 0; i < Lines; i += at_once, from += step) copy_async<4>(target + i * narrow_step, from, 4);
+      } else {
+        const int lines_left = k + at < k_end ? static_cast<int>(o.lines - first) - line : 0;
+        AP_UNROLL
+        for (int i = 0; i < Lines; i += at_once, from += step) {
+          const bool there = i < lines_left;
+          copy_async<4>(target + i * narrow_step, there ? from : data, there ? 4 : 0);
+        }
+      }
     }
   }
 
@@ -182,18 +192,21 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       least = now < least ? now : least;
     }
   };
-  // One line and stage. Thread n has line n.
+  // What a preparing thread has of the short operand: a line of each stage, or, where there are twice as many threads as lines, half of it.
+  static constexpr int prepared_at_once = by_engine ? narrow_step : narrow_step / 2;
+  AP_DEV static int prepared_line() { return by_engine ? thread_index() : thread_index() % narrow_tile.n; }
   AP_DEV static void prepare(slot& s, line_watch& watch) {
-    const int line = thread_index();
+    constexpr int pieces = prepared_at_once / 4;
+    const int line = prepared_line(), first = by_engine ? 0 : thread_index() / narrow_tile.n * prepared_at_once;
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
-    pack<float, 4> x[narrow_step / 4];  // all reads come before the first write, which they would have to wait for
+    pack<float, 4> x[pieces];  // all reads come before the first write, which they would have to wait for
     AP_UNROLL
-    for (int n = 0; n < narrow_step / 4; ++n) {
+    for (int n = 0; n < pieces; ++n) {
       if constexpr (transposes) {
         AP_UNROLL
         for (int i = 0; i < 4; ++i) x[n].element[i] = s.b[narrow_place::across_k(line, 4 * n + i)];
       } else {
-        x[n] = load_pack<4>(s.b + narrow_place::along_k(line, 4 * n));
+        x[n] = load_pack<4>(s.b + narrow_place::along_k(line, first + 4 * n));
       }
     }
     if (counts) {
@@ -204,20 +217,21 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       }
     }
     AP_UNROLL
-    for (int n = 0; n < narrow_step / 4; ++n) {
+    for (int n = 0; n < pieces; ++n) {
       if constexpr (transposes) store_pack<4>(s.hi() + narrow_place::along_k(line, 4 * n), x[n]);
       AP_UNROLL
       for (float& value : x[n].element) {
         watch.see(value);
         value -= tf32_cut(value);
       }
-      store_pack<4>(s.lo + narrow_place::along_k(line, 4 * n), x[n]);
+      store_pack<4>(s.lo + narrow_place::along_k(line, first + 4 * n), x[n]);
     }
     fence_async();
   }
-  AP_DEV static void note(narrow_lines& lines, int line, const line_watch& watch) {
-    lines.least[line] = watch.least;
-    lines.nonzeros[line] = watch.nonzeros;
+  // With what others have seen of it.
+  AP_DEV static void note(narrow_lines& lines, int line, const line_watch& watch, std::uint32_t least = no_least, int nonzeros = 0) {
+    lines.least[line] = watch.least < least ? watch.least : least;
+    lines.nonzeros[line] = watch.nonzeros + nonzeros;
   }
   AP_DEV static void prepare_all(const params& p, storage& s) requires by_engine {
     slot_cursor at;
@@ -228,13 +242,13 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       for (int step = 0; step < steps; ++step, ++at) {
         s.ring.wait(at, arrived);
         prepare(s.slots[at.index], watch);
-        if (step + 1 == steps) note(s.lines[tile.index], narrow_tile.m + thread_index(), watch);
+        if (step + 1 == steps) note(s.lines[tile.index], narrow_tile.m + prepared_line(), watch);
         s.ring.commit(at, prepared, by_warp{});
       }
       ++tile;
     });
   }
-  // All of warpgroup 0 copies, `ahead` stages before it prepares. Slots are given back up to two stages late.
+  // All of warpgroup 0 copies, and prepares `ahead` stages behind that. Slots are given back up to two stages late.
   AP_DEV static void copy_and_prepare(const params& p, storage& s) requires(!by_engine) {
     constexpr int ahead = stages - 3;
     struct place {
@@ -242,7 +256,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       int step;
     };
     const walk mine(p);
-    const bool two_warps_prepare = warp_index() < preparing_warps;
+    const bool second_half = thread_index() >= narrow_tile.n;
     slot_cursor loads, at;
     tile_cursor tile;
     place next{mine.first, 0};
@@ -259,19 +273,21 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       }
       copy_async_commit();
     };
+    AP_ROLLED
     for (int i = 0; i < ahead; ++i) copy();
     mine.each(p, [&](std::uint32_t, const work& w) {
-      line_watch watch(two_warps_prepare && w.left + thread_index() < p.of.of_short.lines);
-      const int steps = w.steps();
+      line_watch watch(w.left + prepared_line() < p.of.of_short.lines);
+      narrow_lines& lines = s.lines[tile.index];
+      const int line = narrow_tile.m + prepared_line(), steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
         copy();
         copy_async_wait<ahead>();
         named_barrier_sync(copying_barrier, warpgroup_size);
-        if (two_warps_prepare) {
-          prepare(s.slots[at.index], watch);
-          if (step + 1 == steps) note(s.lines[tile.index], narrow_tile.m + thread_index(), watch);
-        } else {
-          fence_async();
+        prepare(s.slots[at.index], watch);
+        if (step + 1 == steps) {
+          if (second_half) note(lines, line, watch);
+          named_barrier_sync(copying_barrier, warpgroup_size);
+          if (!second_half) note(lines, line, watch, lines.least[line], lines.nonzeros[line]);
         }
         s.ring.commit(at, prepared, by_warp{});
       }

@@ -8,6 +8,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cmath>
+#include "src/gemm/blend.cuh"
 #include "src/gemm/finished.cuh"
 #include "src/gemm/split/recompute.cuh"
 #include "src/gemm/split/split_product.hpp"
@@ -144,10 +145,10 @@ template <output_layout L> struct split_epilogue {
   // As whole tiles or at an edge of C, with or without more to do than to store sums; rows of C have their outputs side by side. Each form
   // has a loop of its own: in one for all, the code of the other forms lay between, and fetching it took as long as 250 values of k
   // (measured).
-  enum class form { direct, biased, ended };
+  enum class form { direct, blended, biased, ended };  // sums alone; with alpha and beta; with biases; with any brief epilogue
   template <form F, bool Pairs> AP_DEV void store_rows(const sums& sum) const {
-    constexpr bool ended = F == form::ended, biased = F != form::direct;
-    constexpr int halves = 2 * L.down, at_once = !biased || across < 8 ? across : 8;  // pairs of which all is read before any is stored
+    constexpr bool blends = F == form::blended || F == form::ended, biased = F == form::biased || F == form::ended;
+    constexpr int halves = 2 * L.down, at_once = F == form::direct || across < 8 ? across : 8;  // pairs: all is read before any is stored
     const matrix_view<float>& c = p.what.c;
     [[maybe_unused]] const ending& end = p.what.after;
     float* const mine = &c(lines.top + row(), lines.left + column());
@@ -171,8 +172,8 @@ template <output_layout L> struct split_epilogue {
     for (int from = 0; from < across; from += at_once) {
       [[maybe_unused]] pack<float, 2> column_bias[at_once] = {};
       if constexpr (biased) {
-        const float* const bias = end.column_bias + lines.left + column();
         if (end.column_bias != nullptr) {
+          const float* const bias = end.column_bias + lines.left + column();
           AP_UNROLL
           for (int i = 0; i < 2 * at_once; ++i)
             if (column_there(from + i / 2, i % 2)) column_bias[i / 2].element[i % 2] = bias[8 * (from + i / 2) + i % 2];
@@ -182,7 +183,7 @@ template <output_layout L> struct split_epilogue {
       for (int half = 0; half < halves; ++half) {
         float* const out = mine + 8 * half * c.row_stride + 8 * from;
         [[maybe_unused]] pack<float, 2> before[at_once] = {};
-        if constexpr (ended) {
+        if constexpr (blends) {
           const float* const in = addend().at(lines.top + row() + 8 * half, lines.left + column() + 8 * from, 0);
           if constexpr (Pairs) {
             AP_UNROLL
@@ -196,15 +197,15 @@ template <output_layout L> struct split_epilogue {
         AP_UNROLL
         for (int j = 0; j < at_once; ++j) {
           two[j] = pair(sum, half, from + j, factor[half]);
-          if constexpr (biased) {
-            AP_UNROLL
-            for (int e = 0; e < 2; ++e) {
-              float& v = two[j].element[e];
-              v = !ended ? v + (row_bias[half] + column_bias[j].element[e])  // as briefly_finished()
-                         : briefly_finished(
-                               end, v, [&] { return before[j].element[e]; }, [&] { return row_bias[half]; },
-                               [&] { return column_bias[j].element[e]; });
-            }
+          AP_UNROLL
+          for (int e = 0; e < 2; ++e) {
+            float& v = two[j].element[e];  // in all forms as briefly_finished() has it
+            if constexpr (F == form::blended) v = blend(end, v, &before[j].element[e]);
+            if constexpr (F == form::biased) v += row_bias[half] + column_bias[j].element[e];
+            if constexpr (F == form::ended)
+              v = briefly_finished(
+                  end, v, [&] { return before[j].element[e]; }, [&] { return row_bias[half]; },
+                  [&] { return column_bias[j].element[e]; });
           }
         }
         if constexpr (Pairs) {
@@ -216,17 +217,21 @@ template <output_layout L> struct split_epilogue {
       }
     }
   }
-  // Biases are what layers of neural networks add, and worth code of their own: a third of that for all.
-  AP_DEV bool only_biases() const {
+  // Updates of C, and the biases of neural networks' layers, are worth code of their own: a third of that for all.
+  AP_DEV form needed_form() const {
     const ending& e = p.what.after;
-    return e.alpha == 1 && e.beta == 0 && e.scale == 1 && e.function == activation::none;
+    const bool biases = e.row_bias != nullptr || e.column_bias != nullptr, blends = e.alpha != 1 || e.beta != 0;
+    if (e.scale != 1 || e.function != activation::none || (biases && blends)) return form::ended;
+    return biases ? form::biased : blends ? form::blended : form::direct;
   }
   AP_DEV void store_by_rows(const sums& sum) const {
-    const bool pairs = whole() && rows_aligned(), direct = p.what.after.plain && p.what.alpha == 1 && p.what.beta == 0;
+    const form needed = needed_form();
+    const bool pairs = whole() && rows_aligned(), direct = needed == form::direct;
     if (direct && pairs) return store_rows<form::direct, true>(sum);
     if (direct && whole()) return store_realigned(sum);
     if (direct) return store_rows<form::direct, false>(sum);
-    if (pairs && only_biases()) return store_rows<form::biased, true>(sum);
+    if (pairs && needed == form::blended) return store_rows<form::blended, true>(sum);
+    if (pairs && needed == form::biased) return store_rows<form::biased, true>(sum);
     if (pairs) return store_rows<form::ended, true>(sum);
     store_rows<form::ended, false>(sum);
   }
