@@ -152,31 +152,42 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
-  // The threads of warpgroup 0 copy 32 k of `Lines` lines, element by element, with zeros behind the operand's ends. A warp's copy brings
-  // 32 k of a line or, across k, 4 k of 8 lines: whichever way the operand lies, that falls into all banks, and the next copy's 8 lines
-  // lie a constant away on both sides.
+  // The threads of warpgroup 0 copy 32 k of `Lines` lines, with zeros behind the operand's ends. A warp's copy brings 32 k of a line; across
+  // k, 4 k of 8 lines; or, 16 bytes at a time, 32 k of 4 lines. Each falls into all banks, and the lines of the next copy lie a constant
+  // away on both sides.
   template <int Lines> AP_DEV static void copy_panel(float* to, const line_operand& o, const float* data, std::int64_t first,
                                                      std::int64_t k, std::int64_t k_end) {
-    constexpr int at_once = 8, pieces = narrow_step / 4;
+    constexpr int pieces = narrow_step / 4;
     const int warp = warp_index(), lane = lane_index();
-    const std::int64_t step = at_once * o.line_stride;
-    const bool whole = first + Lines <= o.lines && k + narrow_step <= k_end;
+    if (o.along_k && o.width == 4 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0)
+      return copy_lines<16, Lines, 4 * copying_warps>(to, o, data, first, k, k_end, 4 * warp + lane / pieces, lane % pieces * 4);
     AP_UNROLL
-    for (int round = 0; round < pieces / copying_warps; ++round) {
-      const int n = warp + round * copying_warps;
-      const int line = o.along_k ? n : lane % at_once, at = o.along_k ? lane : 4 * n + lane / at_once;
-      float* const target = to + narrow_place::along_k(line, at);
-      const float* from = data + (first + line) * o.line_stride + (k + at) * o.k_stride;
-      if (whole) {
-        AP_UNROLL
-        for (int i = 0; i < Lines; i += at_once, from += step) copy_async<4>(target + i * narrow_step, from, 4);
-      } else {
-        const int lines_left = k + at < k_end ? static_cast<int>(o.lines - first) - line : 0;
-        AP_UNROLL
-        for (int i = 0; i < Lines; i += at_once, from += step) {
-          const bool there = i < lines_left;
-          copy_async<4>(target + i * narrow_step, there ? from : data, there ? 4 : 0);
-        }
+    for (int n = warp, rounds = 0; rounds < pieces / copying_warps; ++rounds, n += copying_warps)
+      copy_lines<4, Lines, pieces>(to, o, data, first, k, k_end, o.along_k ? n : lane % 8, o.along_k ? lane : 4 * n + lane / 8);
+  }
+  // A lane's copies: `Bytes` at (line, at) of the panel, and of every line that lies `Apart` lines further.
+  template <int Bytes, int Lines, int Apart> AP_DEV static void copy_lines(float* to, const line_operand& o, const float* data,
+                                                                           std::int64_t first, std::int64_t k, std::int64_t k_end, int line,
+                                                                           int at) {
+    constexpr int at_once = 4, count = Lines / Apart;
+    static_assert(Apart % 8 == 0 && count % at_once == 0);
+    float* target = to + narrow_place::along_k(line, at);
+    const float* from = data + (first + line) * o.line_stride + (k + at) * o.k_stride;
+    const std::int64_t step = Apart * o.line_stride;
+    if (first + Lines <= o.lines && k + narrow_step <= k_end) {
+      AP_UNROLL
+      for (int i = 0; i < count; ++i, from += step) copy_async<Bytes>(target + i * Apart * narrow_step, from, Bytes);
+      return;
+    }
+    const std::int64_t k_left = k_end - k - at;
+    const int bytes = k_left >= Bytes / 4 ? Bytes : k_left > 0 ? 4 * static_cast<int>(k_left) : 0;
+    int lines_left = bytes > 0 ? static_cast<int>(o.lines - first) - line : 0;
+    AP_ROLLED
+    for (int i = 0; i < count; i += at_once, target += at_once * Apart * narrow_step) {
+      AP_UNROLL
+      for (int j = 0; j < at_once; ++j, from += step, lines_left -= Apart) {
+        const bool there = lines_left > 0;
+        copy_async<Bytes>(target + j * Apart * narrow_step, there ? from : data, there ? bytes : 0);
       }
     }
   }
@@ -280,8 +291,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       narrow_lines& lines = s.lines[tile.index];
       const int line = narrow_tile.m + prepared_line(), steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
-        copy();
-        copy_async_wait<ahead>();
+        copy_async_wait<ahead - 1>();
         named_barrier_sync(copying_barrier, warpgroup_size);
         prepare(s.slots[at.index], watch);
         if (step + 1 == steps) {
@@ -290,6 +300,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
           if (!second_half) note(lines, line, watch, lines.least[line], lines.nonzeros[line]);
         }
         s.ring.commit(at, prepared, by_warp{});
+        copy();  // behind that, or those who compute would wait for it too
       }
       ++tile;
     });

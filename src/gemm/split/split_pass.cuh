@@ -43,7 +43,7 @@ template <split_policy P> struct split_pass {
   static_assert(valid(P));
   static constexpr int threads = P.threads, blocks_wanted = P.blocks;
   static constexpr int warps = threads / warp_size, strip_warps = P.strip / 16;  // strip_warps: side by side along lines
-  static constexpr int slots = warps > P.strip ? warps : P.strip;                // lines of a block, at most
+  static constexpr int most_lines = threads / P.least_threads, slots = most_lines > P.strip ? most_lines : P.strip;  // of a block, at most
   static constexpr int most_blocks = P.clusters ? 16 : 1;                        // of a cluster
   static constexpr bool overlaps_previous = true;
 
@@ -71,7 +71,8 @@ template <split_policy P> struct split_pass {
     bool clustered;          // the blocks of the cluster share their lines
     int rank;                // of the block among them
     int slots, slot;         // lines of the block, and the thread's among them
-    int line_warps;          // along k
+    int line_lanes = 1;      // along k: lanes of a warp with the same line
+    int line_warps = 1;      // along k: warps with the same lines
     std::int64_t top, line;  // the block's first line, the thread's
     std::int64_t k_stride;
     int k, first, step, chunk, chunks;
@@ -92,7 +93,8 @@ template <split_policy P> struct split_pass {
       w.k_stride = 1;
       w.slots = threads / p.line_threads;
       w.slot = thread / p.line_threads;
-      w.line_warps = p.line_threads / warp_size;
+      w.line_lanes = p.line_threads < warp_size ? p.line_threads : warp_size;
+      w.line_warps = p.line_threads / w.line_lanes;
       w.top = (number * blocks + w.rank) * w.slots;
       w.first = thread % p.line_threads * 8;
       w.step = p.line_threads * 8;
@@ -242,15 +244,17 @@ template <split_policy P> struct split_pass {
 
   // agree, gather ---------------------------------------------------------------------------------------------------------------
   template <class T, class Mine> AP_DEV static void tell_block(T (&of_warp)[warps][16], const work& w, Mine mine) {
-    const int last = w.along_k ? 1 : 16, warp = warp_index();
-    for (int by = 16; by >= last; by /= 2) mine.add(shuffle_down(mine, by));
-    if (lane_index() < last) of_warp[warp][lane_index()] = T(mine);
+    const int lane = lane_index(), first = w.along_k ? w.line_lanes / 2 : 16, last = w.along_k ? 1 : 16;
+    for (int by = first; by >= last; by /= 2) mine.add(shuffle_down(mine, by));
+    const bool tells = w.along_k ? lane % w.line_lanes == 0 : lane < 16;
+    if (tells) of_warp[warp_index()][w.along_k ? lane / w.line_lanes : lane] = T(mine);
     warp_sync();  // the block's barrier is next, and lanes may still be apart
   }
   template <class T> AP_DEV static T of_block(const T (&of_warp)[warps][16], const work& w, int slot) {
     T all;
     if (w.along_k)
-      for (int i = 0; i < w.line_warps; ++i) all.add(of_warp[slot * w.line_warps + i][0]);
+      for (int i = 0, lines = warp_size / w.line_lanes; i < w.line_warps; ++i)
+        all.add(of_warp[slot / lines * w.line_warps + i][slot % lines]);
     else
       for (int i = slot / 16; i < warps; i += strip_warps) all.add(of_warp[i][slot % 16]);
     return all;

@@ -16,20 +16,23 @@ struct split_policy {
   int strip = 16;        // 16 or 32
   int blocks = 3;        // per multiprocessor, which bounds the registers of a thread
   bool clusters = true;  // sm_90; otherwise every block is on its own
+  int least_threads = 32;  // of a line
 
   constexpr bool operator==(const split_policy&) const = default;
   constexpr int line_threads(std::int64_t k) const {  // that work on a line
-    int n = 32;
+    int n = least_threads;
     while (n < threads && std::int64_t{n} * 8 * pieces < k) n *= 2;
     return n;
   }
   constexpr int block_depth() const { return threads * 8 * pieces / strip; }  // k of a strip that a block holds
 };
 constexpr bool valid(const split_policy& p) {
-  return (p.strip == 16 || p.strip == 32) && p.threads >= 128 && p.threads <= 1024 && (p.threads & (p.threads - 1)) == 0 && p.pieces > 0;
+  const auto power_of_two = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
+  return (p.strip == 16 || p.strip == 32) && p.threads >= 128 && p.threads <= 1024 && power_of_two(p.threads) && p.pieces > 0 &&
+         power_of_two(p.least_threads) && p.least_threads >= 2 && p.least_threads <= 32;
 }
-// For lines of up to 2048, 4096 and more, as measured on an H200; for devices without clusters.
-constexpr split_policy split_short{}, split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2},
+// For lines of up to 512, 2048, 4096 and more, as measured on an H200; for devices without clusters.
+constexpr split_policy split_brief{.pieces = 2, .blocks = 4, .least_threads = 4}, split_short{}, split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2},
     split_alone{.clusters = false};
 
 struct split_arguments {

@@ -13,7 +13,7 @@ using enum lies;
 // Every K that is just below, at or above something; both ways to lie and any other; every alignment.
 std::vector<split_case> small_cases() {
   std::vector<split_case> all;
-  for (const int k : {0, 1, 2, 4, 5, 15, 16, 17, 63, 100, 1000}) {
+  for (const int k : {0, 1, 2, 4, 5, 15, 16, 17, 33, 63, 65, 100, 129, 257, 513, 1000}) {
     all.push_back({k, {41, along_k, 0, 0}, {41, along_lines, 0, 0}});
     all.push_back({k, {23, along_lines, 3, 1}, {33, along_k, 3, 2}});
     all.push_back({k, {21, apart, 0, 3}, {22, along_k, 8, 3}});
@@ -75,7 +75,7 @@ TEST(split_pass_Cuda, is_right) {
   const context where(make_cuda_executor());
   expect_right(where);
   expect_same_in_all_clusters(where);
-  for (const int k : {1003, 4096, 9001})
+  for (const int k : {35, 70, 140, 300, 1003, 4096, 9001})
     for (const lies a : {along_k, along_lines})
       for (const lies b : {along_k, along_lines})
         EXPECT_EQ(wrong_split(where, {k, {515, a, k % 2, 1}, {301, b, k % 3, 0}}, automatic(target::cuda)), "");
