@@ -123,9 +123,12 @@ template <split_policy P> struct split_pass {
       if constexpr (P.clusters) return cluster_rank();
       return 0;
     }
-    // `telling`: has written for other blocks.
+    // `telling`: has written for other blocks. A warp arrives as one: if its lanes do so apart, the others wait for ever.
     AP_DEV static void arrive(bool telling) {
-      if constexpr (P.clusters) telling ? cluster_arrive() : cluster_arrive_silent();
+      if constexpr (P.clusters) {
+        warp_sync();
+        telling ? cluster_arrive() : cluster_arrive_silent();
+      }
     }
     AP_DEV static void wait() {
       if constexpr (P.clusters) cluster_wait();
@@ -266,7 +269,7 @@ template <split_policy P> struct split_pass {
     block_barrier();
     if (!w.clustered) return of_block(s.range_of_warp, w, w.slot);
     if (thread < P.strip) s.range_of_block[thread] = of_block(s.range_of_warp, w, thread);
-    in_cluster::arrive(thread < warp_size);  // a warp arrives as one: if its lanes do so apart, the others wait for ever
+    in_cluster::arrive(thread < warp_size);
     in_cluster::wait();
     warp_sync();  // lanes leave it apart
     if (thread < P.strip) {
