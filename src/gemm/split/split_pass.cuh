@@ -247,10 +247,10 @@ template <split_policy P> struct split_pass {
 
   // agree, gather ---------------------------------------------------------------------------------------------------------------
   template <class T, class Mine> AP_DEV static void tell_block(T (&of_warp)[warps][16], const work& w, Mine mine) {
-    const int lane = lane_index(), first = w.along_k ? w.line_lanes / 2 : 16, last = w.along_k ? 1 : 16;
+    const int warp = warp_index(), lane = lane_index(), first = w.along_k ? w.line_lanes / 2 : 16, last = w.along_k ? 1 : 16;
     for (int by = first; by >= last; by /= 2) mine.add(shuffle_down(mine, by));
     const bool tells = w.along_k ? lane % w.line_lanes == 0 : lane < 16;
-    if (tells) of_warp[warp_index()][w.along_k ? lane / w.line_lanes : lane] = T(mine);
+    if (tells) of_warp[warp][w.along_k ? lane / w.line_lanes : lane] = T(mine);
     warp_sync();  // the block's barrier is next, and lanes may still be apart
   }
   template <class T> AP_DEV static T of_block(const T (&of_warp)[warps][16], const work& w, int slot) {
