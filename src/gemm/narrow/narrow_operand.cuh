@@ -39,6 +39,49 @@ template <bool AlongK> struct narrow_reader {
     }
   }
 };
+// 32 k of `Lines` lines as threads copy them: row by row as they lie in memory, in pieces of 16 bytes that are aligned there. So a row
+// begins `shift` floats into its first piece, which is the same for every fourth row, and has a piece more than its elements fill.
+template <int Lines> struct shifted_panel {
+  // Floats from row to row: reads of a fragment fall into all banks, but for what the shifts turn over.
+  static constexpr int along_k_pitch = narrow_step + 4, across_k_pitch = Lines + 8;
+  static constexpr int size = Lines * along_k_pitch > narrow_step * across_k_pitch ? Lines * along_k_pitch : narrow_step * across_k_pitch;
+  float data[size];
+
+  AP_FN static constexpr int place(bool along_k, int line, int k) {
+    return along_k ? line * along_k_pitch + k : k * across_k_pitch + line;
+  }
+};
+// Of an operand whose rows begin anywhere. Rows whose elements do not lie side by side are copied one by one, without a shift.
+struct row_shifts {
+  std::uint32_t first, step;
+  bool packed;
+  AP_DEV row_shifts(const line_operand& o, const float* data)
+      : first(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(data) / 4)),
+        step(static_cast<std::uint32_t>(o.along_k ? o.line_stride : o.k_stride)),
+        packed((o.along_k ? o.k_stride : o.line_stride) == 1) {}
+  // Tiles and stages begin at multiples of four lines and k, so this holds for each of them.
+  AP_DEV int of(int row) const { return packed ? static_cast<int>((first + static_cast<std::uint32_t>(row) * step) % 4) : 0; }
+};
+struct shifted_reader {
+  using panel = shifted_panel<narrow_tile.m>;
+  bool along_k;
+  int start;
+  AP_DEV shifted_reader(int top, const line_operand& o, const float* data) : along_k(o.along_k) {
+    const int line = top + lane_index() / 4, q = lane_index() % 4;
+    start = panel::place(along_k, line, q) + row_shifts(o, data).of(along_k ? line : q);
+  }
+  AP_DEV void read(narrow_values& x, const float* tile, int k) const {
+    if (along_k)
+      read_lying<true>(x, tile + start, k);
+    else
+      read_lying<false>(x, tile + start, k);
+  }
+  template <bool AlongK> AP_DEV static void read_lying(narrow_values& x, const float* from, int k) {
+    AP_UNROLL
+    for (int i = 0; i < 8; ++i) x[i] = from[panel::place(AlongK, i % 2 * 8, k + i / 4 * 8 + i / 2 % 2 * 4)];
+  }
+};
+
 struct narrow_fragment {
   std::uint32_t hi[2][4], lo[2][4];
   AP_DEV void split(const narrow_values& x) {
@@ -50,19 +93,27 @@ struct narrow_fragment {
   }
 };
 
-// 32 k of the operands. A short operand that lies across k is there as it came, and once more along k.
-template <bool AlongK> struct narrow_slot {
+// 32 k of the operands. A short operand that lies across k, or that threads have copied, is there as it came, and once more along k.
+template <narrow_policy P> struct narrow_slot {
   alignas(1024) float a[narrow_tile.m * narrow_step];  // of the long operand
   alignas(1024) float b[narrow_tile.n * narrow_step];
   alignas(1024) float lo[narrow_tile.n * narrow_step];
   AP_DEV float* hi() { return b; }
   AP_DEV const float* hi() const { return b; }
 };
-template <> struct narrow_slot<false> {
+template <narrow_policy P> requires(P.by == stream_loader::engine && !P.short_along_k) struct narrow_slot<P> {
   alignas(1024) float a[narrow_tile.m * narrow_step];
   alignas(1024) float b[narrow_tile.n * narrow_step];
   alignas(1024) float lo[narrow_tile.n * narrow_step];
   alignas(1024) float turned[narrow_tile.n * narrow_step];
+  AP_DEV float* hi() { return turned; }
+  AP_DEV const float* hi() const { return turned; }
+};
+template <narrow_policy P> requires(P.by == stream_loader::threads) struct narrow_slot<P> {
+  alignas(1024) float lo[narrow_tile.n * narrow_step];
+  alignas(1024) float turned[narrow_tile.n * narrow_step];
+  alignas(16) float a[shifted_panel<narrow_tile.m>::size];
+  alignas(16) float b[shifted_panel<narrow_tile.n>::size];
   AP_DEV float* hi() { return turned; }
   AP_DEV const float* hi() const { return turned; }
 };

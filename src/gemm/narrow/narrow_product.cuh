@@ -56,9 +56,9 @@ template <class Channel, int Warps> using plain_ring = Channel;
 
 template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_product {
   static_assert(valid(P));
-  static constexpr bool by_engine = P.by == stream_loader::engine, transposes = !P.short_along_k;
+  static constexpr bool by_engine = P.by == stream_loader::engine, turns = !by_engine || !P.short_along_k;
   static constexpr int threads = 3 * warpgroup_size, computing_warps = 8, computing_threads = 2 * warpgroup_size;
-  static constexpr int preparing_warps = 2, copying_warps = 4, stages = P.stages();
+  static constexpr int preparing_warps = 2, copying_warps = 4, copying_threads = copying_warps * warp_size, stages = P.stages();
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr residency blocks = residency::in_order;
   static constexpr bool overlaps_previous = true;
@@ -69,7 +69,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   // storage ---------------------------------------------------------------------------------------------------------------------
   static constexpr int registers = 32;  // of a thread's sums
   using sums = float[registers];
-  using slot = narrow_slot<P.short_along_k>;
+  using slot = narrow_slot<P>;
   using ring_of_engine = channel<mbarrier, stages, antiphase::threads(1), warps(preparing_warps), warps(computing_warps)>;
   using ring_of_threads = channel<mbarrier, stages, warps(copying_warps), warps(computing_warps)>;
   static constexpr int arrived = 0, prepared = by_engine ? 1 : 0;  // events; then free
@@ -152,43 +152,71 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
-  // The threads of warpgroup 0 copy 32 k of `Lines` lines, with zeros behind the operand's ends. A warp's copy brings 32 k of a line; across
-  // k, 4 k of 8 lines; or, 16 bytes at a time, 32 k of 4 lines. Each falls into all banks, and the lines of the next copy lie a constant
-  // away on both sides.
+  // The threads of warpgroup 0 copy 32 k of `Lines` lines, with zeros behind the operand's ends: 16 bytes at a time, and of rows whose
+  // elements do not lie side by side one by one.
   template <int Lines> AP_DEV static void copy_panel(float* to, const line_operand& o, const float* data, std::int64_t first,
                                                      std::int64_t k, std::int64_t k_end) {
-    constexpr int pieces = narrow_step / 4;
-    const int warp = warp_index(), lane = lane_index();
-    if (o.along_k && o.width == 4 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0)
-      return copy_lines<16, Lines, 4 * copying_warps>(to, o, data, first, k, k_end, 4 * warp + lane / pieces, lane % pieces * 4);
-    AP_UNROLL
-    for (int n = warp, rounds = 0; rounds < pieces / copying_warps; ++rounds, n += copying_warps)
-      copy_lines<4, Lines, pieces>(to, o, data, first, k, k_end, o.along_k ? n : lane % 8, o.along_k ? lane : 4 * n + lane / 8);
+    using panel = shifted_panel<Lines>;
+    const auto left = [](std::int64_t some, int most) { return some >= most ? most : some > 0 ? static_cast<int>(some) : 0; };
+    const int lines_left = left(o.lines - first, Lines), k_left = left(k_end - k, narrow_step);
+    const row_shifts shifts(o, data);
+    const float* const begin = data + first * o.line_stride + k * o.k_stride;
+    if (!shifts.packed) {
+      copy_elements<Lines>(to, o, data, begin, lines_left, k_left);
+    } else if (o.along_k) {
+      copy_rows<Lines, narrow_step, panel::along_k_pitch>(to, data, begin, o.line_stride, shifts, k > 0, lines_left, k_left);
+    } else {
+      copy_rows<narrow_step, Lines, panel::across_k_pitch>(to, data, begin, o.k_stride, shifts, first > 0, k_left, lines_left);
+    }
   }
-  // A lane's copies: `Bytes` at (line, at) of the panel, and of every line that lies `Apart` lines further.
-  template <int Bytes, int Lines, int Apart> AP_DEV static void copy_lines(float* to, const line_operand& o, const float* data,
-                                                                           std::int64_t first, std::int64_t k, std::int64_t k_end, int line,
-                                                                           int at) {
-    constexpr int at_once = 4, count = Lines / Apart;
-    static_assert(Apart % 8 == 0 && count % at_once == 0);
-    float* target = to + narrow_place::along_k(line, at);
-    const float* from = data + (first + line) * o.line_stride + (k + at) * o.k_stride;
-    const std::int64_t step = Apart * o.line_stride;
-    if (first + Lines <= o.lines && k + narrow_step <= k_end) {
-      AP_UNROLL
-      for (int i = 0; i < count; ++i, from += step) copy_async<Bytes>(target + i * Apart * narrow_step, from, Bytes);
+  // `inside`: there are elements of the operand before the first of each row.
+  template <int Rows, int Columns, int Pitch> AP_DEV static void copy_rows(float* to, const float* data, const float* begin,
+                                                                           std::int64_t stride, const row_shifts& shifts, bool inside,
+                                                                           int rows_left, int columns_left) {
+    constexpr int pieces = Columns / 4, at_once = copying_threads / pieces;
+    static_assert(at_once % 4 == 0);  // so that a thread's rows have the same shift
+    const int row = thread_index() / pieces, piece = thread_index() % pieces;
+    copy_pieces<Rows / at_once>(to + row * Pitch + 4 * piece, at_once * Pitch, data, begin + row * stride, at_once * stride,
+                                4 * piece - shifts.of(row), inside, (rows_left - row + at_once - 1) / at_once, columns_left);
+    // The last piece of each row, which reaches beyond its columns.
+    const int last = thread_index();
+    if (last < Rows && shifts.of(last) > 0)
+      copy_pieces<1>(to + last * Pitch + Columns, 0, data, begin + last * stride, 0, Columns - shifts.of(last), true, rows_left - last,
+                     columns_left);
+  }
+  // The piece that begins with column `at` of `Count` rows, of which `there` are in the operand.
+  template <int Count> AP_DEV static void copy_pieces(float* to, int pitch, const float* data, const float* row, std::int64_t stride, int at,
+                                                      bool inside, int there, int columns_left) {
+    if (at < 0 && !inside) {  // what lies before the row is not ours to read
+      AP_ROLLED
+      for (int i = 0; i < Count; ++i) {
+        AP_ROLLED
+        for (int e = -at; e < 4; ++e) {
+          const bool is = i < there && at + e < columns_left;
+          copy_async<4>(to + i * pitch + e, is ? row + i * stride + at + e : data, is ? 4 : 0);
+        }
+      }
       return;
     }
-    const std::int64_t k_left = k_end - k - at;
-    const int bytes = k_left >= Bytes / 4 ? Bytes : k_left > 0 ? 4 * static_cast<int>(k_left) : 0;
-    int lines_left = bytes > 0 ? static_cast<int>(o.lines - first) - line : 0;
+    const int bytes = columns_left - at >= 4 ? 16 : columns_left > at ? 4 * (columns_left - at) : 0;
+    const float* from = row + at;
+    AP_UNROLL
+    for (int i = 0; i < Count; ++i, from += stride) {
+      const bool is = i < there && bytes > 0;
+      copy_async<16>(to + i * pitch, is ? from : aligned(data), is ? bytes : 0);
+    }
+  }
+  AP_DEV static const float* aligned(const float* data) {
+    return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(data) / 16 * 16);
+  }
+  template <int Lines> AP_DEV static void copy_elements(float* to, const line_operand& o, const float* data, const float* begin,
+                                                        int lines_left, int k_left) {
     AP_ROLLED
-    for (int i = 0; i < count; i += at_once, target += at_once * Apart * narrow_step) {
-      AP_UNROLL
-      for (int j = 0; j < at_once; ++j, from += step, lines_left -= Apart) {
-        const bool there = lines_left > 0;
-        copy_async<Bytes>(target + j * Apart * narrow_step, there ? from : data, there ? bytes : 0);
-      }
+    for (int n = thread_index(); n < Lines * narrow_step; n += copying_threads) {
+      const int line = o.along_k ? n / narrow_step : n % Lines, k = o.along_k ? n % narrow_step : n / Lines;
+      const bool is = line < lines_left && k < k_left;
+      copy_async<4>(to + shifted_panel<Lines>::place(o.along_k, line, k), is ? begin + line * o.line_stride + k * o.k_stride : data,
+                    is ? 4 : 0);
     }
   }
 
@@ -206,18 +234,35 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   // What a preparing thread has of the short operand: a line of each stage, or, where there are twice as many threads as lines, half of it.
   static constexpr int prepared_at_once = by_engine ? narrow_step : narrow_step / 2;
   AP_DEV static int prepared_line() { return by_engine ? thread_index() : thread_index() % narrow_tile.n; }
-  AP_DEV static void prepare(slot& s, line_watch& watch) {
+  struct short_reader {
+    bool along_k = P.short_along_k;
+    int start = 0, shift[4] = {};  // threads: of the line's first element; of rows across k
+    short_reader() = default;
+    AP_DEV short_reader(const line_operand& o, const float* data) : along_k(o.along_k) {
+      const row_shifts shifts(o, data);
+      const int line = prepared_line(), first = thread_index() / narrow_tile.n * prepared_at_once;
+      start = shifted_panel<narrow_tile.n>::place(along_k, line, first) + (along_k ? shifts.of(line) : 0);
+      AP_UNROLL
+      for (int k = 0; k < 4; ++k) shift[k] = along_k ? 0 : shifts.of(k);
+    }
+    // Element k of the thread's.
+    AP_DEV float read(const slot& s, int k) const {
+      if constexpr (by_engine) return s.b[narrow_place::across_k(prepared_line(), k)];
+      return s.b[start + shift[k % 4] + shifted_panel<narrow_tile.n>::place(along_k, 0, k)];
+    }
+  };
+  AP_DEV static void prepare(slot& s, line_watch& watch, const short_reader& from = {}) {
     constexpr int pieces = prepared_at_once / 4;
     const int line = prepared_line(), first = by_engine ? 0 : thread_index() / narrow_tile.n * prepared_at_once;
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
     pack<float, 4> x[pieces];  // all reads come before the first write, which they would have to wait for
     AP_UNROLL
     for (int n = 0; n < pieces; ++n) {
-      if constexpr (transposes) {
+      if constexpr (turns) {
         AP_UNROLL
-        for (int i = 0; i < 4; ++i) x[n].element[i] = s.b[narrow_place::across_k(line, 4 * n + i)];
+        for (int i = 0; i < 4; ++i) x[n].element[i] = from.read(s, 4 * n + i);
       } else {
-        x[n] = load_pack<4>(s.b + narrow_place::along_k(line, first + 4 * n));
+        x[n] = load_pack<4>(s.b + narrow_place::along_k(line, 4 * n));
       }
     }
     if (counts) {
@@ -229,7 +274,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     }
     AP_UNROLL
     for (int n = 0; n < pieces; ++n) {
-      if constexpr (transposes) store_pack<4>(s.hi() + narrow_place::along_k(line, 4 * n), x[n]);
+      if constexpr (turns) store_pack<4>(s.hi() + narrow_place::along_k(line, first + 4 * n), x[n]);
       AP_UNROLL
       for (float& value : x[n].element) {
         watch.see(value);
@@ -288,19 +333,20 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     for (int i = 0; i < ahead; ++i) copy();
     mine.each(p, [&](std::uint32_t, const work& w) {
       line_watch watch(w.left + prepared_line() < p.of.of_short.lines);
+      const short_reader from(p.of.of_short, first_of(p.of.of_short, w));
       narrow_lines& lines = s.lines[tile.index];
       const int line = narrow_tile.m + prepared_line(), steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
-        copy_async_wait<ahead - 1>();
+        copy();
+        copy_async_wait<ahead>();
         named_barrier_sync(copying_barrier, warpgroup_size);
-        prepare(s.slots[at.index], watch);
+        prepare(s.slots[at.index], watch, from);
         if (step + 1 == steps) {
           if (second_half) note(lines, line, watch);
           named_barrier_sync(copying_barrier, warpgroup_size);
           if (!second_half) note(lines, line, watch, lines.least[line], lines.nonzeros[line]);
         }
         s.ring.commit(at, prepared, by_warp{});
-        copy();  // behind that, or those who compute would wait for it too
       }
       ++tile;
     });
@@ -360,11 +406,16 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     AP_UNROLL
     for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], columns_at(s.lo, k + 8 * c), true);
   }
+  AP_DEV static auto reader_of(const params& p, const work& w, const seat& t) {
+    if constexpr (by_engine)
+      return narrow_reader<P.long_along_k>(t.top);
+    else
+      return shifted_reader(t.top, p.of.of_long, first_of(p.of.of_long, w));
+  }
   // A chunk is four fragments. Each is split while the one before is multiplied; the first of the next chunk, before the main product of
   // this one is promoted.
-  AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const seat& t, row_pair& rows, sums& sum) {
+  AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const auto& mine, row_pair& rows, sums& sum) {
     if (chunks == 0) return;
-    const narrow_reader<P.long_along_k> mine(t.top);
     narrow_fragment part[4];  // of 16 k each
     sums main, mixed = {};
     narrow_values x;  // of the next fragment
@@ -762,7 +813,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       mine.each(p, [&](std::uint32_t tile, const work& w) {
         row_pair rows(p, w, t);
         sums sum = {};
-        compute(s, at, w.chunks(), t, rows, sum);
+        compute(s, at, w.chunks(), reader_of(p, w, t), rows, sum);
         if (in_turn && !second) named_barrier_arrive(turn_barrier, computing_threads);
         in_turn = false;
         const narrow_lines* lines = &s.lines[noted.index];

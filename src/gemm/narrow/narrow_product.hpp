@@ -12,13 +12,13 @@ namespace antiphase::gemms {
 constexpr extent2 narrow_tile{128, 64};
 constexpr int narrow_step = 32, narrow_chunk = 64;  // k of a stage; k until the sum is promoted
 
-// Which operands lie along k in shared memory. The copy engine brings each as it lies; threads bring both along k.
+// Which operands lie along k in shared memory, where the copy engine brings each as it lies. Threads find out about that.
 struct narrow_policy {
   bool long_along_k = true, short_along_k = true;
   stream_loader by = stream_loader::engine;
 
   constexpr bool operator==(const narrow_policy&) const = default;
-  constexpr int stages() const { return short_along_k ? 6 : 5; }  // a short operand across k is there twice more
+  constexpr int stages() const { return by == stream_loader::engine && short_along_k ? 6 : 5; }  // else the short operand is there twice more
 };
 constexpr bool valid(const narrow_policy& p) { return p.by == stream_loader::engine || (p.long_along_k && p.short_along_k); }
 

@@ -31,9 +31,9 @@ constexpr bool valid(const split_policy& p) {
   return (p.strip == 16 || p.strip == 32) && p.threads >= 128 && p.threads <= 1024 && power_of_two(p.threads) && p.pieces > 0 &&
          power_of_two(p.least_threads) && p.least_threads >= 2 && p.least_threads <= 32;
 }
-// For lines of up to 512, 2048, 4096 and more, as measured on an H200; for devices without clusters.
-constexpr split_policy split_brief{.pieces = 2, .blocks = 4, .least_threads = 4}, split_short{}, split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2},
-    split_alone{.clusters = false};
+// For lines of up to 256, 2048, 4096 and more, as measured on an H200; for devices without clusters.
+constexpr split_policy split_brief{.pieces = 2, .least_threads = 4}, split_short{},
+    split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2}, split_alone{.clusters = false};
 
 struct split_arguments {
   operand_lines from[2];
