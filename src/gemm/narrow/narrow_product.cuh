@@ -152,73 +152,81 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
   // load, by threads ------------------------------------------------------------------------------------------------------------
-  // The threads of warpgroup 0 copy 32 k of `Lines` lines, with zeros behind the operand's ends: 16 bytes at a time, and of rows whose
-  // elements do not lie side by side one by one.
-  template <int Lines> AP_DEV static void copy_panel(float* to, const line_operand& o, const float* data, std::int64_t first,
-                                                     std::int64_t k, std::int64_t k_end) {
+  // The threads of warpgroup 0 copy 32 k of `Lines` lines: pieces of 16 bytes, with zeros behind the operand's ends. A piece begins up to
+  // three floats before its row; it is aligned, so these lie in memory that may be read. What does not change from stage to stage is found
+  // out once for a tile: a copying warp has nobody to hide behind, so its instructions cost time.
+  template <int Lines> struct panel_copy {
     using panel = shifted_panel<Lines>;
-    const auto left = [](std::int64_t some, int most) { return some >= most ? most : some > 0 ? static_cast<int>(some) : 0; };
-    const int lines_left = left(o.lines - first, Lines), k_left = left(k_end - k, narrow_step);
-    const row_shifts shifts(o, data);
-    const float* const begin = data + first * o.line_stride + k * o.k_stride;
-    if (!shifts.packed) {
-      copy_elements<Lines>(to, o, data, begin, lines_left, k_left);
-    } else if (o.along_k) {
-      copy_rows<Lines, narrow_step, panel::along_k_pitch>(to, data, begin, o.line_stride, shifts, k > 0, lines_left, k_left);
-    } else {
-      copy_rows<narrow_step, Lines, panel::across_k_pitch>(to, data, begin, o.k_stride, shifts, first > 0, k_left, lines_left);
+    const line_operand* o;
+    row_shifts shifts;
+    const float *data, *begin;              // of the tile, at k = 0; `data`: aligned, for copies of nothing
+    const float *body, *end;                // what this thread copies first, and the last piece of its row
+    int body_to, body_row, body_at, end_at;  // places in the panel, rows and columns
+    int lines_left;
+
+    AP_DEV panel_copy(const line_operand& of, const float* of_member, std::int64_t first)
+        : o(&of), shifts(of, of_member),
+          data(reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(of_member) / 16 * 16)),
+          begin(of_member + first * of.line_stride), lines_left(of.lines - first < 2 * Lines ? static_cast<int>(of.lines - first) : 2 * Lines) {
+      if (o->along_k)
+        place<narrow_step, panel::along_k_pitch>(o->line_stride);
+      else
+        place<Lines, panel::across_k_pitch>(o->k_stride);
     }
-  }
-  // `inside`: there are elements of the operand before the first of each row.
-  template <int Rows, int Columns, int Pitch> AP_DEV static void copy_rows(float* to, const float* data, const float* begin,
-                                                                           std::int64_t stride, const row_shifts& shifts, bool inside,
-                                                                           int rows_left, int columns_left) {
-    constexpr int pieces = Columns / 4, at_once = copying_threads / pieces;
-    static_assert(at_once % 4 == 0);  // so that a thread's rows have the same shift
-    const int row = thread_index() / pieces, piece = thread_index() % pieces;
-    copy_pieces<Rows / at_once>(to + row * Pitch + 4 * piece, at_once * Pitch, data, begin + row * stride, at_once * stride,
-                                4 * piece - shifts.of(row), inside, (rows_left - row + at_once - 1) / at_once, columns_left);
-    // The last piece of each row, which reaches beyond its columns.
-    const int last = thread_index();
-    if (last < Rows && shifts.of(last) > 0)
-      copy_pieces<1>(to + last * Pitch + Columns, 0, data, begin + last * stride, 0, Columns - shifts.of(last), true, rows_left - last,
-                     columns_left);
-  }
-  // The piece that begins with column `at` of `Count` rows, of which `there` are in the operand.
-  template <int Count> AP_DEV static void copy_pieces(float* to, int pitch, const float* data, const float* row, std::int64_t stride, int at,
-                                                      bool inside, int there, int columns_left) {
-    if (at < 0 && !inside) {  // what lies before the row is not ours to read
-      AP_ROLLED
-      for (int i = 0; i < Count; ++i) {
-        AP_ROLLED
-        for (int e = -at; e < 4; ++e) {
-          const bool is = i < there && at + e < columns_left;
-          copy_async<4>(to + i * pitch + e, is ? row + i * stride + at + e : data, is ? 4 : 0);
-        }
+    template <int Columns, int Pitch> AP_DEV void place(std::int64_t stride) {
+      constexpr int in_row = Columns / 4;
+      static_assert(copying_threads / in_row % 4 == 0);  // so that a thread's rows have the same shift
+      const int row = thread_index() / in_row, piece = thread_index() % in_row;
+      body_row = row, body_at = 4 * piece - shifts.of(row), body_to = row * Pitch + 4 * piece;
+      end_at = Columns - shifts.of(thread_index());
+      body = begin + row * stride + body_at;
+      end = begin + thread_index() * stride + end_at;
+    }
+    AP_DEV void copy(float* to, std::int64_t k, std::int64_t k_end) const {
+      const std::int64_t left = k_end - k;
+      const int k_left = left > 2 * narrow_step ? 2 * narrow_step : left > 0 ? static_cast<int>(left) : 0;
+      if (!shifts.packed) return copy_elements(to, k, k_left);
+      if (o->along_k)
+        copy_rows<Lines, narrow_step, panel::along_k_pitch>(to, k, o->line_stride, lines_left, k_left);
+      else
+        copy_rows<narrow_step, Lines, panel::across_k_pitch>(to, k * o->k_stride, o->k_stride, k_left, lines_left);
+    }
+    template <int Rows, int Columns, int Pitch>
+    AP_DEV void copy_rows(float* to, std::int64_t offset, std::int64_t stride, int rows_left, int columns_left) const {
+      constexpr int at_once = copying_threads / (Columns / 4), count = Rows / at_once;
+      const float* from = body + offset;
+      const std::int64_t step = at_once * stride;
+      float* const target = to + body_to;
+      const int row = thread_index();
+      const bool ends = row < Rows && end_at < Columns;
+      if (rows_left >= Rows && columns_left >= Columns + 4) {  // copies of 16 bytes each time, which are a third of the instructions
+        AP_UNROLL
+        for (int i = 0; i < count; ++i, from += step) copy_async<16>(target + i * at_once * Pitch, from, 16);
+        if (ends) copy_async<16>(to + row * Pitch + Columns, end + offset, 16);
+        return;
       }
-      return;
+      const auto bytes_of = [&](int at) { return columns_left - at >= 4 ? 16 : columns_left > at ? 4 * (columns_left - at) : 0; };
+      const int bytes = bytes_of(body_at), rows = bytes > 0 ? rows_left - body_row : 0;
+      AP_UNROLL
+      for (int i = 0; i < count; ++i, from += step) {
+        const bool there = i * at_once < rows;
+        copy_async<16>(target + i * at_once * Pitch, there ? from : data, there ? bytes : 0);
+      }
+      if (ends) {
+        const bool there = row < rows_left && columns_left > end_at;
+        copy_async<16>(to + row * Pitch + Columns, there ? end + offset : data, there ? bytes_of(end_at) : 0);
+      }
     }
-    const int bytes = columns_left - at >= 4 ? 16 : columns_left > at ? 4 * (columns_left - at) : 0;
-    const float* from = row + at;
-    AP_UNROLL
-    for (int i = 0; i < Count; ++i, from += stride) {
-      const bool is = i < there && bytes > 0;
-      copy_async<16>(to + i * pitch, is ? from : aligned(data), is ? bytes : 0);
+    AP_DEV void copy_elements(float* to, std::int64_t k, int k_left) const {
+      AP_ROLLED
+      for (int n = thread_index(); n < Lines * narrow_step; n += copying_threads) {
+        const int line = o->along_k ? n / narrow_step : n % Lines, at = o->along_k ? n % narrow_step : n / Lines;
+        const bool there = line < lines_left && at < k_left;
+        copy_async<4>(to + panel::place(o->along_k, line, at), there ? begin + line * o->line_stride + (k + at) * o->k_stride : data,
+                      there ? 4 : 0);
+      }
     }
-  }
-  AP_DEV static const float* aligned(const float* data) {
-    return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(data) / 16 * 16);
-  }
-  template <int Lines> AP_DEV static void copy_elements(float* to, const line_operand& o, const float* data, const float* begin,
-                                                        int lines_left, int k_left) {
-    AP_ROLLED
-    for (int n = thread_index(); n < Lines * narrow_step; n += copying_threads) {
-      const int line = o.along_k ? n / narrow_step : n % Lines, k = o.along_k ? n % narrow_step : n / Lines;
-      const bool is = line < lines_left && k < k_left;
-      copy_async<4>(to + shifted_panel<Lines>::place(o.along_k, line, k), is ? begin + line * o.line_stride + k * o.k_stride : data,
-                    is ? 4 : 0);
-    }
-  }
+  };
 
   // prepare -----------------------------------------------------------------------------------------------------------------------
   // What a thread finds out about its line of the short operand. `seen`: until more than sparse_nonzeros are known.
@@ -307,25 +315,33 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   // All of warpgroup 0 copies, and prepares `ahead` stages behind that. Slots are given back up to two stages late.
   AP_DEV static void copy_and_prepare(const params& p, storage& s) requires(!by_engine) {
     constexpr int ahead = stages - 3;
-    struct place {
-      std::uint32_t tile;
-      int step;
+    struct panels {
+      panel_copy<narrow_tile.m> of_long;
+      panel_copy<narrow_tile.n> of_short;
     };
     const walk mine(p);
     const bool second_half = thread_index() >= narrow_tile.n;
     slot_cursor loads, at;
     tile_cursor tile;
-    place next{mine.first, 0};
+    std::uint32_t next = mine.first;  // tile to copy from
+    work there = mine.at(p, next < p.of.tiles ? next : 0);
+    std::int64_t k = there.k;
+    const auto panels_of = [&](const work& w) {
+      return panels{{p.of.of_long, first_of(p.of.of_long, w), w.top}, {p.of.of_short, first_of(p.of.of_short, w), w.left}};
+    };
+    panels from = panels_of(there);
     const auto copy = [&] {
-      const bool more = next.tile < p.of.tiles;
-      const work w = mine.at(p, more ? next.tile : 0);
-      if (more && next.step < w.steps()) {
+      if (next < p.of.tiles && k < there.k + there.steps() * narrow_step) {
         slot& to = s.slots[loads.index];
         s.ring.acquire(loads++);
-        const std::int64_t k = w.k + next.step * narrow_step;
-        copy_panel<narrow_tile.m>(to.a, p.of.of_long, first_of(p.of.of_long, w), w.top, k, w.k_end);
-        copy_panel<narrow_tile.n>(to.b, p.of.of_short, first_of(p.of.of_short, w), w.left, k, w.k_end);
-        if (++next.step == w.steps()) next = {next.tile + mine.apart, 0};
+        from.of_long.copy(to.a, k, there.k_end);
+        from.of_short.copy(to.b, k, there.k_end);
+        k += narrow_step;
+        if (k == there.k + there.steps() * narrow_step && (next += mine.apart) < p.of.tiles) {
+          there = mine.at(p, next);
+          k = there.k;
+          from = panels_of(there);
+        }
       }
       copy_async_commit();
     };
@@ -333,14 +349,14 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     for (int i = 0; i < ahead; ++i) copy();
     mine.each(p, [&](std::uint32_t, const work& w) {
       line_watch watch(w.left + prepared_line() < p.of.of_short.lines);
-      const short_reader from(p.of.of_short, first_of(p.of.of_short, w));
+      const short_reader mine_of_short(p.of.of_short, first_of(p.of.of_short, w));
       narrow_lines& lines = s.lines[tile.index];
       const int line = narrow_tile.m + prepared_line(), steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
         copy();
         copy_async_wait<ahead>();
         named_barrier_sync(copying_barrier, warpgroup_size);
-        prepare(s.slots[at.index], watch, from);
+        prepare(s.slots[at.index], watch, mine_of_short);
         if (step + 1 == steps) {
           if (second_half) note(lines, line, watch);
           named_barrier_sync(copying_barrier, warpgroup_size);
