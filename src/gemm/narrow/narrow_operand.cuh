@@ -93,7 +93,7 @@ struct narrow_fragment {
   }
 };
 
-// 32 k of the operands. A short operand that lies across k, or that threads have copied, is there as it came, and once more along k.
+// 32 k of the operands. A short operand that lies across k is there as it came, and once more along k.
 template <narrow_policy P> struct narrow_slot {
   alignas(1024) float a[narrow_tile.m * narrow_step];  // of the long operand
   alignas(1024) float b[narrow_tile.n * narrow_step];
@@ -109,13 +109,13 @@ template <narrow_policy P> requires(P.by == stream_loader::engine && !P.short_al
   AP_DEV float* hi() { return turned; }
   AP_DEV const float* hi() const { return turned; }
 };
+// Threads read it, and write it again along k in its place.
 template <narrow_policy P> requires(P.by == stream_loader::threads) struct narrow_slot<P> {
+  alignas(1024) float b[shifted_panel<narrow_tile.n>::size];
   alignas(1024) float lo[narrow_tile.n * narrow_step];
-  alignas(1024) float turned[narrow_tile.n * narrow_step];
   alignas(16) float a[shifted_panel<narrow_tile.m>::size];
-  alignas(16) float b[shifted_panel<narrow_tile.n>::size];
-  AP_DEV float* hi() { return turned; }
-  AP_DEV const float* hi() const { return turned; }
+  AP_DEV float* hi() { return b; }
+  AP_DEV const float* hi() const { return b; }
 };
 
 }  // namespace AP_TARGET

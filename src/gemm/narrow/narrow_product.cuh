@@ -280,6 +280,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
         for (const float value : four.element) watch.nonzeros += value != 0;
       }
     }
+    if constexpr (!by_engine) named_barrier_sync(copying_barrier, copying_threads);  // before hi takes the place of what was read
     AP_UNROLL
     for (int n = 0; n < pieces; ++n) {
       if constexpr (turns) store_pack<4>(s.hi() + narrow_place::along_k(line, first + 4 * n), x[n]);
@@ -312,7 +313,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       ++tile;
     });
   }
-  // All of warpgroup 0 copies, and prepares `ahead` stages behind that. Slots are given back up to two stages late.
+  // All of warpgroup 0 copies, and prepares `ahead` stages later. Slots are given back up to two stages late.
   AP_DEV static void copy_and_prepare(const params& p, storage& s) requires(!by_engine) {
     constexpr int ahead = stages - 3;
     struct panels {
@@ -353,16 +354,16 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       narrow_lines& lines = s.lines[tile.index];
       const int line = narrow_tile.m + prepared_line(), steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
-        copy();
-        copy_async_wait<ahead>();
-        named_barrier_sync(copying_barrier, warpgroup_size);
+        copy_async_wait<ahead - 1>();
+        named_barrier_sync(copying_barrier, copying_threads);
         prepare(s.slots[at.index], watch, mine_of_short);
         if (step + 1 == steps) {
           if (second_half) note(lines, line, watch);
-          named_barrier_sync(copying_barrier, warpgroup_size);
+          named_barrier_sync(copying_barrier, copying_threads);
           if (!second_half) note(lines, line, watch, lines.least[line], lines.nonzeros[line]);
         }
         s.ring.commit(at, prepared, by_warp{});
+        copy();  // behind that, since its slot may not be free yet
       }
       ++tile;
     });

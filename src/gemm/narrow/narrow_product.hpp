@@ -18,7 +18,7 @@ struct narrow_policy {
   stream_loader by = stream_loader::engine;
 
   constexpr bool operator==(const narrow_policy&) const = default;
-  constexpr int stages() const { return by == stream_loader::engine && short_along_k ? 6 : 5; }  // else the short operand is there twice more
+  constexpr int stages() const { return short_along_k ? 6 : 5; }  // a short operand across k is there twice more
 };
 constexpr bool valid(const narrow_policy& p) { return p.by == stream_loader::engine || (p.long_along_k && p.short_along_k); }
 
