@@ -35,7 +35,8 @@ static struct {
 #ifdef BY_NAME
 __attribute__((constructor))  // as plugins do: all are loaded before one is called
 #endif
-static void find_functions(void) {
+static void
+find_functions(void) {
 #ifdef BY_NAME
   void* const library = dlopen(BY_NAME, RTLD_NOW | RTLD_LOCAL);
 #define FIND(member, name) *(void**)&f.member = library == NULL ? NULL : dlsym(library, #name)

@@ -13,8 +13,8 @@ int main(int count, char** words) { return count == 2 ? client_main(atoi(words[1
 // apart TAKEN deepbind|namespace CLIENT
 int main(int count, char** words) {
   if (count != 4) return 2;
-  void* const client =
-      strcmp(words[2], "deepbind") == 0 ? dlopen(words[3], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : dlmopen(LM_ID_NEWLM, words[3], RTLD_NOW);
+  void* const client = strcmp(words[2], "deepbind") == 0 ? dlopen(words[3], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
+                                                         : dlmopen(LM_ID_NEWLM, words[3], RTLD_NOW);
   if (client == NULL) return puts(dlerror()), 1;
   int (*run)(int);
   *(void**)&run = dlsym(client, "client_main");

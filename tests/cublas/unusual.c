@@ -14,7 +14,9 @@ enum { M = 21, N = 13, K = 17, ROOM = 4096 };
 static _Atomic int faults, taken;
 static int is_taken;
 
-typedef struct { float a[ROOM], b[ROOM], c[ROOM], before[ROOM]; } memory;
+typedef struct {
+  float a[ROOM], b[ROOM], c[ROOM], before[ROOM];
+} memory;
 static void fill(memory* of) {
   for (int i = 0; i < ROOM; ++i) {
     of->a[i] = (float)((i * 7919) % 101 - 50) / 16;
@@ -76,7 +78,8 @@ static void extents(void) {
   cublasSgemm_v2_64(&on, 0, 0, INT64_MAX, 1, 1, &alpha, of.a, INT64_MAX, of.b, 1, &beta, of.c, INT64_MAX), is_ours("M of 2^63 - 1", &on, 0);
   cublasSgemm_v2_64(&on, 0, 0, INT64_MIN, N, K, &alpha, of.a, M, of.b, K, &beta, of.c, M), is_ours("M of -2^63", &on, 0);
   cublasSgemm_v2(&on, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, 0), is_ours("nothing at all", &on, 0);
-  cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, (float*)((char*)of.c + 2), M), is_ours("C at half an element", &on, 0);
+  cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, (float*)((char*)of.c + 2), M),
+      is_ours("C at half an element", &on, 0);
   cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, of.b + 3, M), is_ours("C within B", &on, 0);
   cublasSgemmStridedBatched(&on, 0, 0, M, N, K, &alpha, of.a, M, INT64_MAX / 4, of.b, K, 0, &beta, of.c, M, 400, 3);
   is_ours("members of A beyond memory", &on, 0);
@@ -109,7 +112,10 @@ static void modes(void) {
   const float alpha = 1, beta = 0;
   fake_handle on = {.quiet = 1};
   fill(&of);
-  const struct { int math, pointers, is; void* stream; } turns[] = {{0, 0, 1, NULL}, {3, 0, 0, NULL}, {0, 1, 0, NULL}, {0, 0, 1, NULL}, {2, 0, 0, NULL}};
+  const struct {
+    int math, pointers, is;
+    void* stream;
+  } turns[] = {{0, 0, 1, NULL}, {3, 0, 0, NULL}, {0, 1, 0, NULL}, {0, 0, 1, NULL}, {2, 0, 0, NULL}};
   for (unsigned t = 0; t < sizeof turns / sizeof *turns; ++t) {
     on.math_mode = turns[t].math, on.pointer_mode = turns[t].pointers, on.stream = turns[t].stream;
     cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, of.c, M);
