@@ -42,7 +42,7 @@ def run(command, seconds, **environment):
     except subprocess.TimeoutExpired:
         raise Failed(f"{words[0]} takes longer than {seconds} s") from None
     if done.returncode != 0:
-        said = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("#")]  # but a stack, as Fortran's
+        said = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith(("#", "\t", "Error termination"))]  # but a stack, as Fortran's
         raise Failed(f"{' '.join(words)} returned {done.returncode}: {said[-1] if said else 'it said nothing'}")
     return done.stdout
 
