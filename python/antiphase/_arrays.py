@@ -156,7 +156,15 @@ class Torch(Kind):
     def __init__(self):
         self.torch = torch = sys.modules["torch"]
         self.types = (torch.Tensor, torch.nn.Parameter)
-        self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        self.float32 = torch.float32
+        # Functions of torch's own, of which not every version has all; those beside them do the same, more slowly.
+        self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda index: torch.cuda.current_stream(index).cuda_stream)
+        self.current_device = getattr(torch._C, "_cuda_getDevice", None) or torch.cuda.current_device
+        self.is_capturing = getattr(torch._C, "_cuda_isCurrentStreamCapturing", None) or torch.cuda.is_current_stream_capturing
+        guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+        # On the current device, as compiled programs of torch allocate.
+        self.quick_empty = getattr(guards, "_empty_strided_cuda", None) or (
+            lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda"))
         self.is_compiling = torch.compiler.is_compiling
         self.is_grad_enabled = torch.is_grad_enabled
         self.modes = torch._C._len_torch_dispatch_stack
@@ -189,12 +197,7 @@ class Torch(Kind):
         raise TypeError(f"antiphase: the tensor is on device {device}: expected cpu or cuda; move it with .to('cuda')")
 
     def stream(self, device):
-        return None if device.type == "cpu" else self.gpu_stream(device.index)
-
-    def gpu_stream(self, index):
-        if self.raw_stream is None:
-            return self.torch.cuda.current_stream(index).cuda_stream or None
-        return self.raw_stream(index) or None
+        return None if device.type == "cpu" else self.raw_stream(device.index) or None
 
     def require_writable(self, x):
         pass
@@ -206,11 +209,8 @@ class Torch(Kind):
         return like.new_empty(shape, dtype=dtype and getattr(self.torch, dtype))
 
     def workspace(self, size, like):
-        memory = self.bytes(size, like)
+        memory = like.new_empty(-(-size // 4))  # like is float32: the fewest words to torch
         return memory, memory.data_ptr()
-
-    def bytes(self, size, like):
-        return like.new_empty(-(-size // 4))  # like is float32: the fewest words to torch
 
     def dense(self, x):
         return x.contiguous()

@@ -9,7 +9,7 @@ from . import _arrays, _dlpack, _library
 _PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
 _FLOAT_BYTES = 4
 _MOST_PLANS = 4096
-_from_buffer_copy, _addressof = _library.SgemmArgs.from_buffer_copy, ctypes.addressof
+_from_buffer_copy, _addressof, _byref, _pointer = _library.SgemmArgs.from_buffer_copy, ctypes.addressof, ctypes.byref, ctypes.c_void_p
 _FIRST, _SECOND = "the first operand", "the second operand"
 
 
@@ -222,39 +222,65 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
 
 
 _quick_plans = {}
+_MOST_KEPT_BYTES = 1 << 25
 
 
-def quick_product(kind, a, b):
+class _Kept(threading.local):
+    """The working memory of a thread's calls on each stream. Calls of one stream follow one another, those of one thread are queued as a whole."""
+
+    def __init__(self):
+        self.by_stream = {}
+
+
+_kept = _Kept()
+
+
+def quick_product(kind, a, b, keep=True):
     """product() of two plain torch tensors at default precision: the same with as little Python as there can be, for one call is over in
-    microseconds. What has not been planned yet, or takes more than one call, goes the long way."""
-    key = (a.shape, a.stride(), a.dtype, a.is_cuda, a.get_device(), b.shape, b.stride(), b.dtype, b.is_cuda, b.get_device())
+    microseconds. What is not on one GPU, has not been planned yet, or takes more than one call, goes the long way.
+
+    keep: working memory may stay this thread's for its next call. Within torch's operators it may not: compiled programs run them once while
+    the allocator is led to memory that graphs will own."""
+    device = a.get_device()
+    if not (a.is_cuda and b.is_cuda and b.get_device() == device and a.dtype is kind.float32 and b.dtype is kind.float32):
+        return product(kind, a, b, None, None)
+    key = (a.shape, a.stride(), b.shape, b.stride(), device)
     plan = _quick_plans.get(key)
     if plan is None:
         result = product(kind, a, b, None, None)
         _remember_quick(kind, a, b, key)
         return result
-    filled, shape, on_gpu, alignment, size = plan
+    filled, shape, strides, alignment, size, spare = plan
     at_a, at_b = a.data_ptr(), b.data_ptr()
-    out = a.new_empty(shape)
+    here = kind.current_device() == device
+    out = kind.quick_empty(shape, strides, kind.float32) if here else a.new_empty(shape)
     at_c = out.data_ptr()
     if (at_a | at_b | at_c) & (alignment - 1):
         return product(kind, a, b, None, None)
-    args = _from_buffer_copy(filled)
+    # A struct belongs to one call at a time: another thread may be within the library.
+    try:
+        args, place = spare.pop()
+    except IndexError:
+        args = _from_buffer_copy(filled)
+        place = _byref(args)
     args.a = at_a
     args.b = at_b
     args.c = at_c
-    stream = None
-    if on_gpu:
-        stream = kind.gpu_stream(key[4])
-        if size:
-            memory = kind.bytes(size, a)
-            args.workspace = memory.data_ptr()
+    stream = kind.raw_stream(device)
+    if size:
+        # Of a captured call the graph keeps the memory, and calls on other devices than the current one are rare.
+        if keep and here and size <= _MOST_KEPT_BYTES and not kind.is_capturing():
+            kept = _kept.by_stream.get((device, stream))
+            if kept is None or kept[2] < size:
+                kept = _kept.by_stream[device, stream] = *kind.workspace(size, a), size
+            _, args.workspace, args.workspace_size = kept
+        else:
+            memory, args.workspace = kind.workspace(size, a)
             args.workspace_size = size
-    status = _library.sgemm(_addressof(args), stream)
+    status = _library.sgemm_of_pointers(place, _pointer(stream) if stream else None)
+    spare.append((args, place))
     if status:
         _library.check(status)
-    if not on_gpu:
-        _arrays.finish(kind, _library.CPU)
     return out
 
 
@@ -267,14 +293,14 @@ def _aligned_workspace(filled):
 
 def _remember_quick(kind, a, b, key):
     plan = _planned(kind, kind.view(a), kind.view(b), None, None)
-    if len(plan.calls) != 1 or key[3] != (plan.device >= 0):
+    if len(plan.calls) != 1:
         return
-    size = _aligned_workspace(plan.calls[0][0]) if plan.device >= 0 else 0
+    size = _aligned_workspace(plan.calls[0][0])
     with _change:
         if len(_quick_plans) >= _MOST_PLANS:
             _quick_plans.clear()
-        # What a call takes of the allocator's memory may depend on how its operands' is aligned.
-        _quick_plans[key] = plan.calls[0][0], plan.shape, plan.device >= 0, 256 if size else _FLOAT_BYTES, size
+        # What a call takes of the allocator's memory may depend on how its operands' is aligned. Lists are changed as a whole by threads.
+        _quick_plans[key] = plan.calls[0][0], plan.shape, _dlpack.dense_strides(plan.shape), 256 if size else _FLOAT_BYTES, size, []
 
 
 def _queue(kind, args, plan, stream, like):

@@ -66,7 +66,7 @@ def _judge_addend(name, added, shape):
 
 
 def _product(a, b):
-    return _products.quick_product(_kind, a, b)
+    return _products.quick_product(_kind, a, b, keep=False)
 
 
 def _added(added, a, b, beta, alpha):

@@ -12,7 +12,8 @@ import support
 numpy = support.need("numpy")
 import antiphase
 import cupy_stand_in
-from antiphase import _arrays, _dlpack
+import torch_stand_in
+from antiphase import _arrays, _dlpack, _products
 
 A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
 
@@ -479,6 +480,113 @@ class Cupy(support.Case):
         antiphase.cumsum(self.on_1(x), 1, out=out)
         numpy.testing.assert_allclose(out.array, x.cumsum(1), rtol=1e-5, atol=1e-5)
         numpy.testing.assert_allclose(antiphase.cumsum(self.on_1(x), dtype="float64").array, x.astype("float64").cumsum(), rtol=1e-9)
+
+
+class TorchOnGpus(support.Case):
+    """The short way of products, whose memory is a stand-in's and whose calls go to the CPU executor."""
+
+    def setUp(self):
+        self.calls = []  # of (workspace, its size, stream)
+        self.meanwhile = lambda: None
+        sgemm, workspace_bytes = antiphase._library.sgemm, antiphase._library.workspace_bytes
+
+        def run(place, stream):
+            args = antiphase._library.SgemmArgs.from_address(place) if isinstance(place, int) else place._obj
+            self.calls.append((args.workspace, args.workspace_size, stream if stream is None else getattr(stream, "value", stream)))
+            before, self.meanwhile = self.meanwhile, lambda: None
+            before()
+            device, args.device = args.device, antiphase._library.CPU
+            try:
+                return sgemm(ctypes.addressof(args), None)
+            finally:
+                args.device = device
+
+        def asked(args):
+            args.device = antiphase._library.CPU
+            return workspace_bytes(args)
+        for patch in (unittest.mock.patch.dict(sys.modules, torch=torch_stand_in.module()), unittest.mock.patch.dict(_arrays._kinds),
+                      unittest.mock.patch.dict(_arrays._made), unittest.mock.patch.dict(_products._quick_plans),
+                      unittest.mock.patch.dict(_products._plans), unittest.mock.patch.object(_products, "_kept", _products._Kept()),
+                      unittest.mock.patch.multiple(antiphase._library, sgemm=run, sgemm_of_pointers=run, workspace_bytes=asked)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, results=0, workspaces=[])
+        self.now = torch_stand_in.now
+
+    def product(self, m=150, n=140, device=0, seed=1):
+        """The workspace that a product has had."""
+        a, b = A(m, 300, seed=seed), A(300, n, seed=2)
+        found = antiphase.matmul(torch_stand_in.tensor(a, device), torch_stand_in.tensor(b, device))
+        self.assertIs(type(found), torch_stand_in.Tensor)
+        self.assertEqual(found.get_device(), device)
+        self.assert_product(numpy, antiphase, found.array, a, b)
+        return self.calls[-1][:2]
+
+    def test_working_memory_is_kept(self):
+        self.product()  # plans
+        first = self.product(seed=3)
+        self.assertGreater(first[1], 0)
+        self.assertEqual((self.now.results, len(self.now.workspaces)), (1, 2))
+        self.assertEqual([self.product(seed=4), self.product(seed=5)], [first] * 2)
+        self.assertEqual((self.now.results, len(self.now.workspaces)), (3, 2))
+        # A larger product's serves smaller ones.
+        self.product(n=272)
+        larger = self.product(n=272)
+        self.assertGreater(larger[1], first[1])
+        self.assertEqual(self.product(), larger)
+
+    def test_memory_of_one_stream_and_thread(self):
+        self.product()
+        first = self.product()
+        self.now.stream = 7
+        second = self.product()
+        self.assertEqual(self.calls[-1][2], 7)
+        self.assertNotEqual(first[0], second[0])
+        self.now.stream = 0
+        others = []
+        thread = threading.Thread(target=lambda: others.append(self.product()))
+        thread.start()
+        thread.join()
+        self.assertNotEqual(others[0][0], first[0])
+        self.assertEqual(self.product(), first)
+
+    def test_memory_that_is_not_kept(self):
+        self.product()
+        kept, count = self.product(), len(self.now.workspaces)
+        self.now.capturing = True  # the graph owns what is allocated meanwhile
+        self.assertNotEqual(self.product()[0], kept[0])
+        self.now.capturing = False
+        for _ in range(3):  # plans, and calls whose stream nobody asks about
+            self.product(device=1)
+        self.assertEqual([device for device, _ in self.now.workspaces[-3:]], [1] * 3)
+        with unittest.mock.patch.object(_products, "_MOST_KEPT_BYTES", kept[1] - 1):
+            self.product()
+        a, b = A(150, 300), A(300, 140, seed=2)
+        kind = _arrays.kind_of(torch_stand_in.tensor(a), "a")
+        _products.quick_product(kind, torch_stand_in.tensor(a), torch_stand_in.tensor(b), keep=False)
+        self.assertEqual(len(self.now.workspaces), count + 6)
+        self.assertEqual(self.product(), kept)
+
+    def test_a_call_within_a_call(self):
+        self.product()
+        self.product()
+        inner = []
+
+        def meanwhile():
+            thread = threading.Thread(target=lambda: inner.append(self.product(seed=9)))
+            thread.start()
+            thread.join()
+        self.meanwhile = meanwhile
+        self.product(seed=8)  # its arguments are its own: the result is right
+        self.assertEqual(len(inner), 1)
+
+    def test_unaligned_operands(self):
+        whole, b = torch_stand_in.aligned((50000,)), A(300, 140, seed=2)
+        whole[:] = A(50000)
+        for first in (0, 1, 0, 1):
+            a = whole[first : first + 45000].reshape(150, 300)
+            found = antiphase.matmul(torch_stand_in.Tensor(a), torch_stand_in.tensor(b))
+            self.assert_product(numpy, antiphase, found.array, a, b)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of cuBLAS that callers reach instead of cuBLAS's own. Each reads its call and hands it to antiphase, or on to the original.
+#include <cerrno>
+
 #include "src/cublas/abi.hpp"
 #include "src/cublas/products.hpp"
 
@@ -7,19 +9,26 @@ using namespace antiphase::cublas;
 
 namespace {
 
-// An entry's original for its caller, and how to call it.
+// An entry's original for its caller, and how to call it. errno stays as the caller has left it, but for what the original does to it.
 template <class Function> struct next {
+  int errors = errno;
   function by;
   const original& of;
   next(function which, const void* called_from) : by(which), of(original_of(which, called_from)) {}
+  ~next() { errno = errors; }
+  next(const next&) = delete;
+  next& operator=(const next&) = delete;
   // `call` calls the original, with another C if it is given one.
   template <class Call> int operator()(const product& p, handle on, Call call) const {
     return carried_out([&] { return request_of(of, by, on, p); }, call);
   }
-  template <class... Arguments> int passed_on(Arguments... all) const {
+  template <class... Arguments> int passed_on(Arguments... all) {
     if (of.function == nullptr) return status_not_initialized;
     const passing_on now;
-    return reinterpret_cast<Function*>(of.function)(all...);
+    errno = errors;
+    const int status = reinterpret_cast<Function*>(of.function)(all...);
+    errors = errno;
+    return status;
   }
 };
 template <class T> T* or_else(void* other, T* c) { return other != nullptr ? static_cast<T*>(other) : c; }
@@ -43,7 +52,7 @@ product in_batch(product p, std::int64_t step_a, std::int64_t step_b, std::int64
 template <class Int> int sgemm(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k, const float* alpha,
                                const float* a, Int lda, const float* b, Int ldb, const float* beta, float* c, Int ldc) {
   const product p = one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  const next<sgemm_function<Int>> to(which, from);
+  next<sgemm_function<Int>> to(which, from);
   return to(p, on, [&](void* other) { return to.passed_on(on, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, or_else(other, c), ldc); });
 }
 
@@ -52,7 +61,7 @@ template <class Int> int sgemm_ex(function which, const void* from, handle on, i
                                   int type_c, Int ldc) {
   product p = one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   p.is_f32 = all_f32(type_a, type_b, type_c);
-  const next<sgemm_ex_function<Int>> to(which, from);
+  next<sgemm_ex_function<Int>> to(which, from);
   return to(p, on, [&](void* other) {
     return to.passed_on(on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, or_else(other, c), type_c, ldc);
   });
@@ -63,7 +72,7 @@ template <class Int> int gemm_ex(function which, const void* from, handle on, in
                                  int type_c, Int ldc, int compute, int algorithm) {
   product p = one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   p.is_f32 = all_f32(type_a, type_b, type_c), p.compute = compute;
-  const next<gemm_ex_function<Int>> to(which, from);
+  next<gemm_ex_function<Int>> to(which, from);
   return to(p, on, [&](void* other) {
     return to.passed_on(on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, or_else(other, c), type_c, ldc, compute,
                         algorithm);
@@ -74,7 +83,7 @@ template <class Int> int sgemm_strided(function which, const void* from, handle 
                                        const float* a, Int lda, long long step_a, const float* b, Int ldb, long long step_b,
                                        const float* beta, float* c, Int ldc, long long step_c, Int count) {
   const product p = in_batch(one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), step_a, step_b, step_c, count);
-  const next<sgemm_strided_function<Int>> to(which, from);
+  next<sgemm_strided_function<Int>> to(which, from);
   return to(p, on, [&](void* other) {
     return to.passed_on(on, ta, tb, m, n, k, alpha, a, lda, step_a, b, ldb, step_b, beta, or_else(other, c), ldc, step_c, count);
   });
@@ -86,7 +95,7 @@ template <class Int> int gemm_strided_ex(function which, const void* from, handl
                                          Int count, int compute, int algorithm) {
   product p = in_batch(one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), step_a, step_b, step_c, count);
   p.is_f32 = all_f32(type_a, type_b, type_c), p.compute = compute;
-  const next<gemm_strided_ex_function<Int>> to(which, from);
+  next<gemm_strided_ex_function<Int>> to(which, from);
   return to(p, on, [&](void* other) {
     return to.passed_on(on, ta, tb, m, n, k, alpha, a, type_a, lda, step_a, b, type_b, ldb, step_b, beta, or_else(other, c), type_c, ldc,
                         step_c, count, compute, algorithm);
@@ -102,7 +111,7 @@ template <class Int> int sgemm_batched(function which, const void* from, handle 
                                        const float* const* a, Int lda, const float* const* b, Int ldb, const float* beta, float* const* c,
                                        Int ldc, Int count) {
   const product p = by_pointers(one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, const_cast<float**>(c), ldc), count);
-  const next<sgemm_batched_function<Int>> to(which, from);
+  next<sgemm_batched_function<Int>> to(which, from);
   return to(p, on, [&](void*) { return to.passed_on(on, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count); });
 }
 template <class Int> int gemm_batched_ex(function which, const void* from, handle on, int ta, int tb, Int m, Int n, Int k,
@@ -111,7 +120,7 @@ template <class Int> int gemm_batched_ex(function which, const void* from, handl
                                          int algorithm) {
   product p = by_pointers(one_product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, const_cast<void**>(c), ldc), count);
   p.is_f32 = all_f32(type_a, type_b, type_c), p.compute = compute;
-  const next<gemm_batched_ex_function<Int>> to(which, from);
+  next<gemm_batched_ex_function<Int>> to(which, from);
   return to(p, on, [&](void*) {
     return to.passed_on(on, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, count, compute, algorithm);
   });
@@ -204,7 +213,7 @@ int cublasGemmBatchedEx_64(handle on, int ta, int tb, std::int64_t m, std::int64
 int cublasLtMatmul(handle on, description how, const void* alpha, const void* a, layout of_a, const void* b, layout of_b, const void* beta,
                    const void* c, layout of_c, void* d, layout of_d, const void* algorithm, void* workspace, std::size_t bytes,
                    antiphase_stream stream) {
-  const next<lt_matmul_function> to(function::lt_matmul, __builtin_return_address(0));
+  next<lt_matmul_function> to(function::lt_matmul, __builtin_return_address(0));
   const lt_product p{how, alpha, a, b, beta, c, d, of_a, of_b, of_c, of_d, stream};
   return carried_out([&] { return request_of(to.of, on, p); },
                      [&](void* other) {

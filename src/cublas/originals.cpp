@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include "src/cublas/libraries.hpp"
@@ -54,17 +55,26 @@ table<void*>& ends_of_slots() {
   return known;
 }
 
-std::array<std::atomic<void*>, functions> remembered{};  // what dlsym() was asked for last
+// What dlsym() has found: for each library that asked, and last of all.
+table<void*>& asked_for() {
+  static auto& known = *new table<void*>;
+  return known;
+}
+std::array<std::atomic<void*>, functions> asked_for_last{};
+
+void* found_in(table<void*>& in, function which, const void* called_from) {
+  auto& [change, all] = in;
+  const std::scoped_lock lock(change);
+  const auto known = all.find({which, beginning_of(called_from)});
+  return known == all.end() ? nullptr : known->second;
+}
 
 void* search(function which, const void* called_from) {
   const char* const name = name_of(which);
-  {
-    auto& [change, all] = ends_of_slots();
-    const std::scoped_lock lock(change);
-    if (const auto known = all.find({which, beginning_of(called_from)}); known != all.end()) return known->second;
-  }
+  if (void* const end = found_in(ends_of_slots(), which, called_from)) return end;
   if (void* const found = function_in(loaded(file_of(called_from)), name)) return found;
-  if (void* const asked_for = remembered[static_cast<std::size_t>(which)]) return asked_for;
+  if (void* const asked = found_in(asked_for(), which, called_from)) return asked;
+  if (void* const asked = asked_for_last[static_cast<std::size_t>(which)]) return asked;
   if (void* const next = function_in(RTLD_NEXT, name)) return next;  // of programs, which are loaded under no name
   static constexpr const char* files[][2] = {
       {"libcublas.so.13", "libcublasLt.so.13"}, {"libcublas.so.12", "libcublasLt.so.12"}, {"libcublas.so.11", "libcublasLt.so.11"}};
@@ -121,9 +131,15 @@ void lead_back(function which, const void* in_library, void* to) {
   all[{which, beginning_of(in_library)}] = to;
 }
 
-bool remember(function which, void* found) {
+bool remember(function which, void* found, const void* asked_from) {
   if (!is_cublas(found)) return false;
-  remembered[static_cast<std::size_t>(which)] = found;
+  asked_for_last[static_cast<std::size_t>(which)] = found;
+  try {
+    auto& [change, all] = asked_for();
+    const std::scoped_lock lock(change);
+    all[{which, beginning_of(asked_from)}] = found;
+  } catch (const std::bad_alloc&) {  // whoever asks for a function by its name expects no exception
+  }
   return true;
 }
 

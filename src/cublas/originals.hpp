@@ -50,8 +50,8 @@ const original& original_of(function which, const void* called_from);
 // The calls of a library end there, whatever else is found for it.
 void lead_back(function which, const void* in_library, void* to);
 
-// What dlsym() has found under a name is the function of another library of ours: remembered as the original of those who ask so, if it is
-// one of cuBLAS. Whether it is.
-bool remember(function which, void* found);
+// What dlsym() has found under a name is the function of another library of ours: remembered as the original of the library that asks from
+// there, and of others that nothing else is known of, if it is one of cuBLAS. Whether it is.
+bool remember(function which, void* found, const void* asked_from);
 
 }  // namespace antiphase::cublas

@@ -32,7 +32,11 @@ static struct {
   int(*batched_ex_64) GEMM_BATCHED_EX(int64_t);
 } f;
 
-static void find_functions(void) {
+#ifdef BY_NAME
+__attribute__((constructor))  // as plugins do: all are loaded before one is called
+#endif
+static void
+find_functions(void) {
 #ifdef BY_NAME
   void* const library = dlopen(BY_NAME, RTLD_NOW | RTLD_LOCAL);
 #define FIND(member, name) *(void**)&f.member = library == NULL ? NULL : dlsym(library, #name)
@@ -162,7 +166,9 @@ static void expect(const char* what, int taken, fake_handle* on, int kind, int w
 
 // `taken`: 0 if all is expected to be passed on, as where products are too small; 2 if arrays of pointers are.
 int client_main(int taken) {
+#ifndef BY_NAME
   find_functions();
+#endif
   if (f.sgemm == NULL || f.batched_ex_64 == NULL) return printf("the functions are missing\n"), 1;
   const int takes_tf32 = getenv("ANTIPHASE_TF32") != NULL;
   for (int kind = 0; kind < KINDS; ++kind)

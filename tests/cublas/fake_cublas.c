@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+
 #include "fake_cublas.h"
 
 #ifndef LIBRARY
@@ -36,6 +38,7 @@ static int called(fake_handle* on, fake_call x) {
   }
   fake_written(on->log, sizeof on->log, &x);
   if (on->computes) compute(on, &x);
+  if (on->sets_errno) errno = on->sets_errno;
   return 0;
 }
 

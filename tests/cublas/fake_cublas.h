@@ -12,6 +12,7 @@ typedef struct fake_handle {
   int calls_itself;  // the product calls another one by its name, as a library may
   int computes;      // products of FP32 that are not batched really are computed, off by this part of a millionth
   int quiet;         // writes nothing down
+  int sets_errno;    // to this, if it is not 0
   int library;       // which fake was called
   int calls;
   char log[2048];  // of the last call

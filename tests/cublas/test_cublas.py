@@ -7,7 +7,8 @@
     linked      a program that is linked with cuBLAS, with lazy and with immediate binding
     lt          cublasLtMatmul
     loaded      libraries that a program loads for itself alone (RTLD_LOCAL), of two versions of cuBLAS in one process
-    by_name     one that asks for functions by dlsym()
+    by_name     ones that ask for functions by dlsym()
+    unusual     values, extents and threads that hardly any program has; RTLD_DEEPBIND and dlmopen()
     enabled     a program that is led to the interposer while it runs
     settings    what the environment says; what is predicted; the report
     calls       single products: what the environment says of them, and what is told of them
@@ -108,10 +109,28 @@ def loaded(clients):
 
 
 def by_name(clients):
+    both = []
     for version in (13, 14):  # the latter has a name that the interposer does not know
         client = clients.compile("client.c", f"libclient_{version}.so", "-shared", f"-DLIBRARY_EXPECTED={version}", f'-DBY_NAME="libcublas.so.{version}"')
         clients.execute(clients.host(), 0, client)
         clients.run(1, clients.host(), client, **ON_THE_CPU)
+        both.append(client)
+    # Each has asked for its own before either calls.
+    clients.execute(clients.host(), 0, *both)
+    clients.run(1, clients.host(), *both, **ON_THE_CPU)
+    clients.run(1, clients.host(), *both[::-1], **ON_THE_CPU)
+
+
+def unusual(clients):
+    program = clients.compile("unusual.c", "unusual", clients.folder / "libcublas.so.13")
+    expect(clients.execute(program, "passed").stdout, "0 taken\n", "the program alone")
+    expect(clients.execute(program, "taken", LD_PRELOAD=str(clients.interposer), **ON_THE_CPU).stdout, "13 taken\n", "behind the interposer")
+    # Libraries that see their own cuBLAS first, and those of another namespace of the dynamic linker, keep it.
+    apart = clients.compile("host.c", "apart", "-DAPART", clients.folder / "libfirst.so", clients.folder / "libsecond.so")
+    client = clients.client("libclient.so")
+    for way in ("deepbind", "namespace"):
+        for environment in ({}, {"LD_PRELOAD": str(clients.interposer), **ON_THE_CPU}):
+            clients.execute(apart, 0, way, client, **environment)
 
 
 def enabled(clients):
@@ -264,7 +283,7 @@ def symbols(clients):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "enabled", "settings", "calls", "symbols"))
+    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "unusual", "enabled", "settings", "calls", "symbols"))
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--interposer", type=pathlib.Path, required=True)
     options = parser.parse_args()

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Clients of antiphase on a machine with GPUs, within two minutes: one line for each point, PASS or FAIL.
+
+    clients_on_gpu.py [--steps LIST] [--limit SECONDS] [--most-us N] LIBRARIES
+    clients_on_gpu.py --collect LIBRARIES          here, where there is gfortran: adds what step fortran runs
+
+    distributed   DTensor, tensor-parallel Linear and FSDP in two processes by NCCL: needs torch and two GPUs
+    threads       8 threads with 4 streams each, half of them replaying graphs: bits as those of products computed alone
+    batched       cublasSgemmBatched below a small C program, without and with the interposer
+    fortran       a Fortran program with memory of the GPU
+    call          what a Python matmul call takes the host, beside torch.mm: fails beyond --most-us (6 if not given)
+
+LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package and the tests are taken from the tree that this
+script lies in. Exit status: 0 if all points passed, 1 if one failed, 2 for arguments that make no sense.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STEPS = ("distributed", "threads", "batched", "fortran", "call")
+THREADS, STREAMS, ROUNDS = 8, 4, 20
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command, seconds, **environment):
+    """What a program writes. Its end is waited for no longer than so many seconds."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, env=os.environ | environment)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{words[0]} takes longer than {seconds} s") from None
+    if done.returncode != 0:
+        said = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith(("#", "\t", "Error termination"))]  # but a stack, as Fortran's
+        raise Failed(f"{' '.join(words)} returned {done.returncode}: {said[-1] if said else 'it said nothing'}")
+    return done.stdout
+
+
+def of_python(libraries):
+    return {"PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'python/tests'}:{os.environ.get('PYTHONPATH', '')}", "PYTHONDONTWRITEBYTECODE": "1",
+            "ANTIPHASE_LIBRARY": str(libraries / "libantiphase.so.0"), "ANTIPHASE_CUBLAS_LIBRARY": str(libraries / "libantiphase_cublas.so")}
+
+
+def cuda_library(name):
+    """A library of the CUDA toolkit, of the system or beside torch."""
+    places = [pathlib.Path("/usr/local/cuda/lib64"), pathlib.Path("/usr/local/cuda/lib")]
+    for folder in map(pathlib.Path, sys.path):
+        places += folder.glob("nvidia/*/lib")
+    for place in places:
+        found = sorted(place.glob(f"{name}.so.1[0-9]"))
+        if found:
+            return found[-1]
+    raise Failed(f"there is no {name}.so: expected a CUDA toolkit in /usr/local/cuda, or torch's libraries")
+
+
+# ---- Steps: each returns what its line says, or raises Failed -------------------------------------------------------------------------
+
+def distributed(options):
+    run([sys.executable, ROOT / "python/tests/test_torch.py", "Distributed"], options.left(60), ANTIPHASE_TEST_DEVICE="cuda", **of_python(options.libraries))
+    count = run([sys.executable, "-c", "import torch; print(torch.cuda.device_count())"], options.left(30)).split()[-1]
+    if int(count) < 2:
+        raise Failed(f"there are {count} GPUs: expected 2, one for each process")
+    return "sharding rules, tensor-parallel Linear and FSDP, two processes by NCCL"
+
+
+def threads(options):
+    return run([sys.executable, __file__, "--within", "threads", options.libraries], options.left(60), **of_python(options.libraries)).strip()
+
+
+def call(options):
+    text = run([sys.executable, __file__, "--within", "call", options.libraries], options.left(40), **of_python(options.libraries)).strip()
+    ours = max(float(us) for us in re.findall(r"antiphase ([0-9.]+) us", text))
+    if not ours <= options.most_us:
+        raise Failed(f"{text}: expected {options.most_us:g} us or less")
+    return text
+
+
+def batched(options):
+    with tempfile.TemporaryDirectory() as folder:
+        program, needed = pathlib.Path(folder) / "batched", [cuda_library(name) for name in ("libcublas", "libcudart")]
+        run(["gcc", "-std=c11", "-O2", ROOT / "tests/cublas/batched_on_gpu.c", "-o", program, *needed, "-lm",
+             *(f"-Wl,-rpath,{library.parent}" for library in needed), f"-Wl,-rpath-link,{needed[0].parent}"], options.left(30))
+        run([program], options.left(30))
+        said = run([program], options.left(30), LD_PRELOAD=str(options.libraries / "libantiphase_cublas.so"), ANTIPHASE_LEAST="0", ANTIPHASE_REPORT="1")
+    if "1 of 1 products computed" not in said:
+        raise Failed(f"the interposer has not taken it: {said.strip()!r}")
+    return said.splitlines()[0]
+
+
+def fortran(options):
+    program = options.libraries / "fortran_on_gpu"
+    if not program.exists():
+        raise Failed(f"{program} is missing: --collect makes it where there is gfortran")
+    said = run([program], options.left(30), LD_LIBRARY_PATH=str(options.libraries)).strip()
+    if said != "right":
+        raise Failed(f"it said {said!r}")
+    return "a product of 300 x 100 x 200 of a Fortran program"
+
+
+# ---- Within a process that has torch ----------------------------------------------------------------------------------------------------
+
+def threads_within():
+    import threading
+
+    import antiphase
+    import torch
+
+    shapes = [(512, 512, 512), (1000, 300, 700), (64, 4096, 1024), (1024, 1024, 1024), (33, 2000, 129), (2048, 64, 4096), (777, 555, 333), (1, 4096, 4096)]
+    generator = torch.Generator().manual_seed(1)
+    cases = []
+    for t in range(THREADS):
+        for s in range(STREAMS):
+            m, n, k = shapes[(t + 3 * s) % len(shapes)]
+            a, b = (torch.randn(shape, generator=generator).cuda() for shape in ((m, k), (k, n)))
+            cases.append((t, s, a, b, antiphase.matmul(a, b).clone()))
+    torch.cuda.synchronize()
+    streams = [[torch.cuda.Stream() for _ in range(STREAMS)] for _ in range(THREADS)]
+    graphs = {}
+    for t, s, a, b, _ in cases:  # captured here, one after the other, as torch asks for
+        if t % 2 == 0:
+            graphs[t, s] = graph, held = torch.cuda.CUDAGraph(), []
+            with torch.cuda.graph(graph, stream=streams[t][s]):
+                held.append(antiphase.matmul(a, b))
+    torch.cuda.synchronize()
+    wrong, start = [], threading.Barrier(THREADS)
+
+    def work(t):
+        try:
+            mine, found = [case for case in cases if case[0] == t], []
+            start.wait()
+            for _ in range(ROUNDS):
+                for _, s, a, b, alone in mine:
+                    with torch.cuda.stream(streams[t][s]):
+                        if (t, s) in graphs:
+                            graph, held = graphs[t, s]
+                            held[0].zero_()
+                            graph.replay()
+                            c = held[0].clone()
+                        else:
+                            c = antiphase.matmul(a, b)
+                        found.append((s, c, alone))
+            for stream in streams[t]:
+                stream.synchronize()
+            wrong.extend((t, s) for s, c, alone in found if not torch.equal(c.view(torch.int32), alone.view(torch.int32)))
+        except Exception as error:  # a thread's would be lost
+            wrong.append((t, repr(error)))
+
+    workers = [threading.Thread(target=work, args=(t,)) for t in range(THREADS)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if wrong:
+        sys.exit(f"{len(wrong)} of {THREADS * STREAMS * ROUNDS} products differ: of thread and stream {wrong[:4]}")
+    print(f"{THREADS * STREAMS * ROUNDS} products of {THREADS} threads x {STREAMS} streams, half of them replayed: all bits as alone")
+
+
+def call_within():
+    import antiphase
+    import torch
+
+    def microseconds(function, a, b):
+        """The host's, of calls that the GPU is done with sooner than the host queues them, or that its queue has room for."""
+        times = []
+        for _ in range(60):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(100):
+                function(a, b)
+            times.append((time.perf_counter() - start) * 1e4)
+        return statistics.median(times)
+
+    lines = []
+    for extent in (64, 1024):
+        a, b = (torch.randn(extent, extent, device="cuda") for _ in range(2))
+        lines.append(f"{extent}^3: antiphase {microseconds(antiphase.matmul, a, b):.1f} us, torch.mm {microseconds(torch.mm, a, b):.1f}")
+    print("; ".join(lines))
+
+
+# ---- The program ------------------------------------------------------------------------------------------------------------------------
+
+def collect(libraries):
+    with tempfile.TemporaryDirectory() as folder:
+        run(["gfortran", f"-J{folder}", "-static-libgfortran", "-static-libgcc", ROOT / "bindings/fortran/antiphase.f90",
+             ROOT / "tests/c_api/fortran_on_gpu.f90", "-o", libraries / "fortran_on_gpu", libraries / "libantiphase.so.0", "/usr/local/cuda/lib64/libcudart_static.a", "-ldl", "-lrt", "-lpthread"], 60)
+    for needed in re.findall(r"libquadmath\S+ => (/\S+)", run(["ldd", libraries / "fortran_on_gpu"], 10)):
+        shutil.copy(needed, libraries)
+    print(f"carry {libraries} to the machine with the GPU: {', '.join(sorted(path.name for path in libraries.iterdir()))}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", type=pathlib.Path, metavar="LIBRARIES")
+    parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--limit", type=float, default=115, help="seconds for all")
+    parser.add_argument("--most-us", type=float, default=6)
+    parser.add_argument("--collect", action="store_true")
+    parser.add_argument("--within", choices=("threads", "call"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.within:
+        return globals()[f"{options.within}_within"]()
+    options.libraries = options.libraries.resolve()
+    for name in ("libantiphase.so.0", "libantiphase_cublas.so"):
+        if not (options.libraries / name).exists():
+            parser.error(f"{options.libraries} has no {name}: expected a folder with both libraries")
+    steps = options.steps.split(",")
+    if unknown := set(steps) - set(STEPS):
+        parser.error(f"there is no step {', '.join(sorted(unknown))}: expected some of {', '.join(STEPS)}")
+    try:
+        if options.collect:
+            return collect(options.libraries)
+    except Failed as error:
+        sys.exit(f"clients_on_gpu.py: {error}")
+    end, failures = time.monotonic() + options.limit, 0
+
+    def left(most):
+        seconds = min(most, end - time.monotonic())
+        if seconds <= 0:
+            raise Failed(f"no time is left of {options.limit:g} s")
+        return round(seconds, 1)
+    options.left = left
+    for step in steps:
+        start = time.monotonic()
+        try:
+            verdict, words = "PASS", globals()[step](options)
+        except Failed as error:
+            verdict, words = "FAIL", error
+            failures += 1
+        print(f"{verdict} {step}: {words} ({time.monotonic() - start:.1f} s)", flush=True)
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
