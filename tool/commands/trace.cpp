@@ -26,6 +26,7 @@
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/pictures/perfetto.hpp"
+#include "tool/pictures/picture_format.hpp"
 #include "tool/pictures/timeline_page.hpp"
 #include "tool/pictures/timeline_svg.hpp"
 #include "tool/program/command.hpp"
@@ -65,21 +66,12 @@ struct request {
   common_options common;
 };
 
-enum class format { html, svg, json };
-
-format format_of(const request& r) {
-  if (!r.format.empty()) return static_cast<format>(choice_of("--format", r.format, {"html", "svg", "json"}));
-  if (r.output.ends_with(".html")) return format::html;
-  if (r.output.ends_with(".svg")) return format::svg;
-  if (r.output.ends_with(".json")) return format::json;
-  throw bad_request(
-      fmt::format("{}: the name ends in none of .html, .svg and .json; give --format html, svg or json", output_name(r.output)));
-}
-std::string drawn(format as, const std::vector<timeline>& timelines) {
+picture_format format_of(const request& r) { return picture_format_of(r.output, r.format, "; give --format html, svg or json"); }
+std::string drawn(picture_format as, const std::vector<timeline>& timelines) {
   switch (as) {
-    case format::html: return timeline_page(timelines);
-    case format::svg: return timeline_svg(timelines);
-    case format::json: break;
+    case picture_format::page: return timeline_page(timelines);
+    case picture_format::still: return timeline_svg(timelines);
+    case picture_format::perfetto: break;
   }
   return perfetto_json(timelines);
 }
@@ -277,7 +269,7 @@ std::string text_of(const std::string& path) {
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
     throw bad_request("--read draws what was recorded: expected no --policy, --stages or --compare beside it");
-  const format as = format_of(r);
+  const picture_format as = format_of(r);
   refuse_mixed_results(r.common, r.output);
   std::vector<timeline> timelines;
   for (const std::string& file : r.files) {
@@ -300,7 +292,7 @@ void draw_files(const request& r) {
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
-  const format as = format_of(r);
+  const picture_format as = format_of(r);
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
   refuse_mixed_results(r.common, r.output);
   const place at = choose_place(r.place, reference::not_offered);
