@@ -264,6 +264,25 @@ std::string stages_section(const machine_profile& on) {
          table_html(rows);
 }
 
+std::string timelines_section(const std::vector<timeline>& timelines) {
+  if (timelines.empty()) return {};
+  std::vector<cells> rows{{"buffers", "load time hidden", "warps wait", "what limits", "a step takes"}};
+  for (const timeline& t : timelines) {
+    const overlap o = measure(t);
+    rows.push_back({fmt::format("{}", t.stages), fmt::format("{:.0f} %", 100 * o.hidden), fmt::format("{:.0f} %", 100 * o.waiting),
+                    o.limited_by, fmt::format("{:.0f} {}", o.step_time, t.unit)});
+  }
+  constexpr int steps = 8;
+  const timeline& first = timelines.front();
+  return section("Timelines",
+                 "The same kernel with one buffer and with more, recorded while it ran: with one, loading and computing take turns.") +
+         figure(timelines_svg(timelines, steps, "Timelines"),
+                "<span class=\"key\"><i class=\"s0\"></i>being loaded<i class=\"s1\"></i>in use, computing</span>. " +
+                    (first.runs_on == target::cuda ? fmt::format("Block {}, on {}, in clock cycles.", first.block, escaped(first.device))
+                                                   : std::string("On the CPU executor, in ticks of its model: nothing was measured."))) +
+         table_html(rows);
+}
+
 std::string machine_section(const machine_profile& on) {
   std::vector<cells> rows{{"figure", "value", "unit"}};
   std::string html =
@@ -278,14 +297,16 @@ std::string machine_section(const machine_profile& on) {
 
 }  // namespace
 
-std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from) {
+std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from,
+                        const std::vector<timeline>& overlap) {
   try {
     std::string body = fmt::format("<h1>antiphase on {}</h1>\n<p class=\"dim\">{}</p>\n", escaped(on.limits.name), escaped(from));
     for (const char* command : {"ladder gemm", "ladder scan"})
       for (const named_result& r : results)
         if (r.content.at("command") == command) body += ladder_section(on, r);
     const std::vector<product_point> products = products_of(results);
-    body += stages_section(on) + roofline_section(on, products) + model_section(on, results) + accuracy_section(products);
+    body += timelines_section(overlap) + stages_section(on) + roofline_section(on, products) + model_section(on, results) +
+            accuracy_section(products);
     body += section("Profiling",
                     "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; "
                     "<i>long scoreboard</i> "
