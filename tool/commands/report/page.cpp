@@ -30,16 +30,6 @@ pre{background:color-mix(in srgb,var(--line) 40%,transparent);padding:10px;overf
 .key i{display:inline-block;width:10px;height:10px;margin:0 4px 0 12px}.key i.s0{background:var(--s0)}.key i.s1{background:var(--s1)}.key i.s2{background:var(--s2)}.key i.s3{background:var(--s3)}
 )";
 
-constexpr const char* recipe =
-    "ncu --kernel-name regex:run_kernel --launch-count 1 --metrics \\\n"
-    "gpu__time_duration.sum,sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active,\\\n"
-    "smsp__issue_active.avg.pct_of_peak_sustained_active,\\\n"
-    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio,\\\n"
-    "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio,\\\n"
-    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed,\\\n"
-    "dram__throughput.avg.pct_of_peak_sustained_elapsed \\\n"
-    "antiphase ladder gemm --on cuda --size 4096 --policy async-3";
-
 using cells = std::vector<std::string>;
 std::string table_html(const std::vector<cells>& rows) {
   std::string html = "<div class=\"wide\"><table>\n";
@@ -283,6 +273,14 @@ std::string timelines_section(const std::vector<timeline>& timelines) {
          table_html(rows);
 }
 
+std::string profile_table(const profile& p) {
+  if (!p.why_not.empty()) return fmt::format("<p class=\"dim\">ncu is here, but gives no figures: {}</p>\n", escaped(p.why_not));
+  if (p.figures.empty()) return {};
+  std::vector<cells> rows{{"metric", "value", "unit"}};
+  for (const profile_figure& f : p.figures) rows.push_back({f.metric, f.value, f.unit});
+  return table_html(rows);
+}
+
 std::string machine_section(const machine_profile& on) {
   std::vector<cells> rows{{"figure", "value", "unit"}};
   std::string html =
@@ -298,7 +296,7 @@ std::string machine_section(const machine_profile& on) {
 }  // namespace
 
 std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from,
-                        const std::vector<timeline>& overlap) {
+                        const std::vector<timeline>& overlap, const profile& counted) {
   try {
     std::string body = fmt::format("<h1>antiphase on {}</h1>\n<p class=\"dim\">{}</p>\n", escaped(on.limits.name), escaped(from));
     for (const char* command : {"ladder gemm", "ladder scan"})
@@ -311,7 +309,7 @@ std::string report_page(const machine_profile& on, const std::vector<named_resul
                     "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; "
                     "<i>long scoreboard</i> "
                     "is load time that is not.") +
-            fmt::format("<pre>{}</pre>\n", escaped(recipe)) + machine_section(on);
+            fmt::format("<pre>{}</pre>\n", escaped(profiling_recipe("antiphase"))) + profile_table(counted) + machine_section(on);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
         "content=\"width=device-width\">\n<title>antiphase on "

@@ -131,7 +131,8 @@ void run(const request& r) {
     if (at.where->kind() == target::cuda) {
       results = measured(r, at.on);
       const machine_profile on = profile_of(at.where->limits());
-      out.write(report_page(on, results, origin(results, "Measured just now:"), overlap_of(*at.where)));
+      out.write(report_page(on, results, origin(results, "Measured just now:"), overlap_of(*at.where),
+                            take_profile(std::filesystem::canonical("/proc/self/exe").string(), r.seconds)));
       return out.commit();
     }
     for (const shipped_result& s : shipped_results())
