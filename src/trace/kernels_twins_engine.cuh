@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of products that the copy engine feeds (sm_90a), but for those whose blocks share tiles and the streaming ones.
+// The recording twins of products that the copy engine feeds (sm_90a): tensor-core-tma and narrow.
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
 #include "src/gemm/narrow/narrow_product.cuh"
 #include "src/gemm/tensor_core/tensor_core_tma.cuh"
-#include "src/trace/split_twins.cuh"
+#include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -24,22 +24,19 @@ std::vector<twin> twins_by_engine() {
   using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
   using narrow = narrow_product<narrow_policy{true, false}, recorded_narrow_ring>;
   const timeline_role loads{.name = "load", .loads = true};
-  return {
-      {.of = "gemm.tensor-core-tma",
-       .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
-       .stages = tensors.stages,
-       .step_bytes = sizeof(tensor_core::slot),
-       .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
-      split_twin<product_policy{}>("gemm.split", "gemm.split, recorded"),
-      split_inside_twin<product_policy{.stages = 7, .by = multiplier::split_inside}>("gemm.split-inside", "gemm.split-inside, recorded"),
-      {.of = "gemm.narrow-kn",
-       .code = kernel_of<recording<narrow>>("gemm.narrow-kn, recorded"),
-       .stages = narrow::stages,
-       .step_bytes = std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float)),
-       .phases = {"load", "prepare", "compute"},
-       .roles = {{.name = "prepare", .count = narrow::preparing_warps},
-                 {.name = "load", .first = narrow::preparing_warps, .loads = true},
-                 {.name = "compute", .first = 4, .count = narrow::computing_warps, .computes = true}}}};
+  return {{.of = "gemm.tensor-core-tma",
+           .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
+           .stages = tensors.stages,
+           .step_bytes = sizeof(tensor_core::slot),
+           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
+          {.of = "gemm.narrow-kn",
+           .code = kernel_of<recording<narrow>>("gemm.narrow-kn, recorded"),
+           .stages = narrow::stages,
+           .step_bytes = std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float)),
+           .phases = {"load", "prepare", "compute"},
+           .roles = {{.name = "prepare", .count = narrow::preparing_warps},
+                     {.name = "load", .first = narrow::preparing_warps, .loads = true},
+                     {.name = "compute", .first = 4, .count = narrow::computing_warps, .computes = true}}}};
 }
 
 }  // namespace AP_TARGET

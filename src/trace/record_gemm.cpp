@@ -50,10 +50,10 @@ std::vector<twin> all_of(std::initializer_list<std::vector<twin> (*)()> lists) {
 }
 const std::vector<twin>& gemm_twins(target where) {
   static const std::vector<twin> on_cpu =
-      all_of({gemms::cpu::twins_by_threads, gemms::cpu::twins_by_engine, gemms::cpu::twins_of_shared_tiles, gemms::cpu::twins_of_streams});
+      all_of({gemms::cpu::twins_by_threads, gemms::cpu::twins_by_engine, gemms::cpu::twins_of_split, gemms::cpu::twins_of_streams});
 #if ANTIPHASE_HAS_CUDA
   static const std::vector<twin> on_cuda = all_of(
-      {gemms::cuda::twins_by_threads, gemms::cuda::twins_by_engine, gemms::cuda::twins_of_shared_tiles, gemms::cuda::twins_of_streams});
+      {gemms::cuda::twins_by_threads, gemms::cuda::twins_by_engine, gemms::cuda::twins_of_split, gemms::cuda::twins_of_streams});
 #else
   static const std::vector<twin> on_cuda;
 #endif

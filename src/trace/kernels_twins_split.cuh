@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording twins of the split products that the copy engine feeds.
-#pragma once
+// The recording twins of split products that the copy engine feeds; of those whose blocks share tiles too, as those of few tiles do
+// (sm_90a).
 #include <antiphase/channel/recorded.cuh>
+#include <vector>
 #include "src/gemm/split/split_inside_product.cuh"
 #include "src/gemm/split/split_product.cuh"
 #include "src/trace/twin.hpp"
@@ -38,6 +39,16 @@ template <product_policy P> twin split_inside_twin(const char* of, const char* n
           .roles = {{.name = "count", .first = 0, .count = 4},
                     {.name = "compute", .first = 4, .count = 8, .computes = true},
                     {.name = "load", .first = 12, .count = 1, .loads = true}}};
+}
+
+std::vector<twin> twins_of_split() {
+  constexpr auto by = multiplier::split_inside;
+  return {split_twin<product_policy{}>("gemm.split", "gemm.split, recorded"),
+          split_twin<product_policy{.stages = 6, .cluster = 2}>("gemm.split-2", "gemm.split-2, recorded"),
+          split_twin<product_policy{.stages = 5, .cluster = 4}>("gemm.split-4", "gemm.split-4, recorded"),
+          split_twin<product_policy{.stages = 5, .cluster = 8}>("gemm.split-8", "gemm.split-8, recorded"),
+          split_inside_twin<product_policy{.stages = 7, .by = by}>("gemm.split-inside", "gemm.split-inside, recorded"),
+          split_inside_twin<product_policy{.stages = 7, .cluster = 2, .by = by}>("gemm.split-inside-2", "gemm.split-inside-2, recorded")};
 }
 
 }  // namespace AP_TARGET
