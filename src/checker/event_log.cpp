@@ -106,7 +106,7 @@ void event_log::choose_others(const question& q, std::vector<who>& chosen) const
         const auto last = std::find_if(b.threads[t].rbegin(), b.threads[t].rend(), [&](const event& e) { return e.touches(q.memory); });
         if (last != b.threads[t].rend()) touched.emplace_back(last->last, who{number, static_cast<int>(t)});
       }
-    std::ranges::sort(touched, std::greater{});
+    std::ranges::sort(touched, [](const auto& one, const auto& other) { return one.first > other.first; });
     for (std::size_t i = 0; i < std::min<std::size_t>(touched.size(), 4); ++i) take(touched[i].second);
   }
   if (!q.others) return;
@@ -192,7 +192,7 @@ finding_schedule event_log::drawn(const snapshot& s, const std::function<code_pl
     for (const event& e : t.events)
       if (e.first >= from) order.push_back(e.first);
   std::ranges::sort(order);
-  order.erase(std::ranges::unique(order).begin(), order.end());
+  order.erase(std::unique(order.begin(), order.end()), order.end());
   const auto at = [&](std::uint64_t moment) { return std::ranges::lower_bound(order, moment) - order.begin(); };
 
   finding_schedule out{.lanes = {}, .end = static_cast<std::int64_t>(order.size()) + (q.for_ever ? 3 : 1)};

@@ -26,7 +26,7 @@ class event_log {
   struct who {
     block_number block = 0;
     int thread = 0;
-    auto operator<=>(const who&) const = default;
+    bool operator==(const who&) const = default;
   };
 
   void begin_launch() { launch_first_ = blocks_.empty() ? 0 : blocks_.rbegin()->first + 1; }
