@@ -369,6 +369,20 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     expect_in_order(t);
     EXPECT_EQ(t.unit, "cycles");
   }
+  struct few_tiles {
+    const char* policy;
+    int m, n, k;
+  };
+  for (const few_tiles& f : {few_tiles{"split", 100, 100, 1024},
+                             {"split", 1000, 1000, 2048},
+                             {"stream", 300, 8, 8192},
+                             {"stream", 9000, 64, 256},
+                             {"stream", 128, 128, 4096}}) {
+    product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
+    expect_in_order(record_gemm(where, f.policy, p.problem()));
+    gemm(where, plain.problem(), {.policy = f.policy});
+    EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << f.policy << " " << f.m;
+  }
   for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"}) {
     const std::int64_t length = (1 << 24) + 5;
     const device_array<float> in(where, values(length, 7));
