@@ -60,6 +60,31 @@ struct check_run {
   landing copies = landing::late;
   int resident_blocks = 1;
   std::string script = {};  // of order schedule::script
+  bool operator==(const check_run&) const = default;
+};
+
+// What is drawn of a schedule. `order`: a barrier, an arrival, a fence, a commit; `wait`: until others have come, or copies have landed;
+// `flight`: a group of asynchronous copies, until somebody has waited for it.
+enum class event_kind { read, write, atomic, copy, order, wait, flight };
+enum class event_mark { none, now, earlier };  // the sides of the finding
+
+struct schedule_event {
+  event_kind kind{};
+  std::string action{};
+  code_place at{};
+  std::uint64_t times = 1;          // in a row, by the same line
+  std::int64_t begin = 0, end = 0;  // counted in events of the lanes, in the order in which they ran
+  event_mark mark = event_mark::none;
+  bool open = false;  // it has not ended where the picture does
+};
+// A thread, the copies that it has started, or the memory that a finding is about.
+struct schedule_lane {
+  std::string name{};
+  std::vector<schedule_event> events{};
+};
+struct finding_schedule {
+  std::vector<schedule_lane> lanes{};
+  std::int64_t end = 0;
 };
 
 struct finding {
@@ -68,9 +93,10 @@ struct finding {
   std::string memory;   // "shared memory, byte 132", "global memory, byte 4 of 1024 allocated", or empty
   finding_side access;  // what was going on when it was found
   std::optional<finding_side> earlier;
-  std::string missing;      // what would have ordered the two, in words
-  std::uint64_t times = 0;  // in all runs, for this pair of places
-  check_run first;          // the first run that showed it, shortened where that was asked for
+  std::string missing;       // what would have ordered the two, in words
+  std::uint64_t times = 0;   // in all runs, for this pair of places
+  check_run first;           // the first run that showed it, shortened where that was asked for
+  finding_schedule drawn{};  // that run, around the finding, if check_options::draw; no lanes: no thread of a kernel was at it
 };
 
 // Runs in processes of their own: whose output is shown, on standard error.
@@ -89,6 +115,7 @@ struct check_options {
   std::uint64_t exhaustive = 0;  // not 0: instead every schedule there is, up to so many; for tiny cases
   bool shorten = true;           // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
   std::optional<check_run> replay = {};  // exactly this run and no other
+  bool draw = false;                     // run what shows a finding once more, and keep its schedule: finding::drawn
   device_limits limits = simulated_device();
   // Not 0: each run is a process of its own, so that a program may keep state, exit or crash, and ends after so many seconds.
   double process_seconds = 0;
@@ -129,6 +156,11 @@ std::string to_lines(const check_report& report, const std::string& source);
 // SARIF 2.1.0, which editors and code hosts show. Names of files are relative to the current folder where they can be.
 std::string to_sarif(const check_report& report, const std::string& source, const std::string& command = {},
                      const std::string& behind = {});
+
+// "read of 4 bytes by block 0, thread 62, after 1 block barrier, at smooth.cuh:42"
+std::string to_text(const finding_side& side);
+// `command` with the options that run again what shows the finding.
+std::string replay_command(const finding& f, const std::string& command, const std::string& behind = {});
 
 // "--seed 7 --order priority --landing early --resident 2"
 std::string to_text(const check_run& run);

@@ -22,6 +22,12 @@ struct timeline_role {
   bool computes = false;  // they are those whose waiting counts
 };
 
+// What recording costs: how long the kernel takes as it is, and as its recording twin, in milliseconds, medians of as many runs.
+struct recording_cost {
+  int runs = 0;  // of each, one after the other by turns; 0: not measured
+  double plain_ms = 0, recorded_ms = 0;
+};
+
 // The spans of one block, warp by warp and within a warp in the order of time, which starts at 0 with the first of them.
 struct timeline {
   std::string policy{};  // the step of the ladder
@@ -42,6 +48,7 @@ struct timeline {
   std::vector<std::string> rings{"tiles"};             // of which the first is the one whose slots are shown
   std::vector<timeline_role> roles{};                  // none: every warp loads and computes
   std::int64_t step_bytes = 0;                         // that a step loads
+  recording_cost cost{};                               // if trace_options::cost_runs asked for it
 };
 // The roles, or the one of a kernel without.
 std::vector<timeline_role> roles_of(const timeline& t);
@@ -52,14 +59,17 @@ struct trace_options {
   // On a GPU, of which the quickest is kept: caches are cold in the first, other work may disturb any. One where beta is not 0 (C would
   // change) and on the CPU executor.
   int runs = 3;
+  // Not 0: measure timeline::cost by so many launches of kernel and twin, by turns. Only where beta is 0, and not of scans in place. Where
+  // the twin stands for a variant other than the one that the call launches, there is nothing to compare: cost.runs stays 0.
+  int cost_runs = 0;
   stream on = nullptr;
 };
 
 // Computes the product with a recording twin of its kernel and returns the timeline of one block. `policy` is the name of a step of the
-// ladder; "async-1", the asynchronous kernel with a single buffer, to compare the other stages with; "split", "split-inside" or
-// "split-mma", of which the kernel whose blocks do not share tiles has a twin; or "narrow", with A and B row-major and no fewer rows of A
-// than columns of B. Where a step of the ladder has variants for the layouts of A and B, there are two twins: one for row-major operands
-// with wide copies, one for all others.
+// ladder; "async-1", the asynchronous kernel with a single buffer, to compare the other stages with; "split", "split-inside" (not those
+// kernels whose tile more than two blocks share) or "split-mma"; "stream", where the copy engine feeds it; or "narrow", with A and B
+// row-major and no fewer rows of A than columns of B. Where a step of the ladder has variants for the layouts of A and B, there are two
+// twins: one for row-major operands with wide copies, one for all others.
 //
 // On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md): nothing is measured, and the same
 // problem gives the same timeline everywhere.

@@ -58,6 +58,12 @@ std::vector<code_place> model::lines(place_number p) const {
   return all;
 }
 
+code_place model::first_line(place_number p) const {
+  const std::vector<code_place> all = lines(p);
+  const auto at = std::ranges::find_if_not(all, is_machinery);
+  return all.empty() ? code_place{} : at == all.end() ? all.front() : *at;
+}
+
 const void* model::code_of(place_number p) const {
   if ((p & from_source) != 0) return nullptr;
   return (p & far_code) != 0 ? far_code_[p & ~far_code] : reinterpret_cast<const void*>(code_base + p);
@@ -79,7 +85,16 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
     read_again(p, bytes, code);
   }
   const accessor w{.thread = *current_, .kind = kind, .place = number_of_code(code), .bytes = bytes};
+  const auto of_host = [&] {  // and may be used
+    return (address >= params_low_ && address + bytes <= params_high_) || (host_allows != nullptr && host_allows(address, bytes, kind));
+  };
+  if (log && (is_followed(p, bytes) || !of_host()))
+    write_down(kind == access_kind::read ? event_kind::read : event_kind::write, p, bytes, w.place);
   if (reachable(w, p, bytes)) visit(w, p, bytes);
+}
+
+void model::write_down(event_kind kind, const void* p, std::size_t bytes, place_number place) {
+  log->access({current_->block, current_->index}, kind, followed(p), bytes, place);
 }
 
 // Memory of the device goes on to visit(); of the host's, some may be used.
@@ -520,6 +535,14 @@ void model::report(const accessor& w, finding_kind kind, std::size_t offset, con
   if (earlier_write != nullptr) f.what.earlier = side_of_write(*earlier_write);
   if (earlier_reader != nullptr) f.what.earlier = side_of_reader(*earlier_reader);
   f.what.missing = !missing.empty() ? std::move(missing) : has_earlier ? missing_edge(w, earlier_write, earlier_reader) : std::string();
+  if (!log) return;
+  event_log::question q{.now = {{w.thread.block, w.thread.index}, w.place, f.what.access.action},
+                        .earlier = {},
+                        .memory = offset == ~std::size_t{0} ? 0 : memory_.lowest() + offset};
+  if (has_earlier)
+    q.earlier = {
+        {earlier_write != nullptr ? earlier_write->block : earlier_reader->block, f.what.earlier->thread}, earlier, f.what.earlier->action};
+  f.drawn = log->taken(q);
 }
 
 }  // namespace antiphase::checker_detail

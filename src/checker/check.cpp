@@ -19,6 +19,7 @@
 namespace antiphase {
 namespace {
 
+using checker_detail::is_machinery;
 using checker_detail::model;
 
 template <class T> std::vector<T> or_all(const std::vector<T>& asked, std::initializer_list<T> all) {
@@ -45,12 +46,6 @@ std::vector<check_run> plan_of(const check_options& options) {
   return plan;
 }
 
-// The library's own headers are where a verb is carried out, not where it was asked for.
-bool is_machinery(const code_place& p) {
-  for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/", "antiphase/executor/", "antiphase/plain/"})
-    if (p.file.starts_with(folder)) return true;
-  return p.file.starts_with("/usr/include/") || p.file.starts_with("/usr/lib/");
-}
 void place(finding_side& side, std::vector<code_place> lines, const std::vector<const void*>& callers = {}) {
   for (const void* caller : callers)
     for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
@@ -102,11 +97,13 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
                  const run_processes::fork_point& begins = {}) {
   outcome result;
   m.reset();
+  if (asked.draw) m.log.emplace();
   check_run how = asked.how;
   const std::shared_ptr<executor> on = checker_detail::make_checking_executor(options_for(options, asked), m);
   if (begins)
     m.schedule_begins = [&] {
       const run_request now = begins();
+      if (now.draw) m.log.emplace();
       how = now.how;
       checker_detail::schedule_as(*on, options_for(options, now));
     };
@@ -126,7 +123,15 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the text says who
     fault.access = {
         .action = f.happened, .at = {}, .through = {}, .callers = {}, .block = f.block, .thread = everybody ? -1 : f.thread, .when = {}};
-    if (f.where.line() != 0 || (everybody && f.code != nullptr)) place(fault.access, m.lines(m.number_of(f.code, f.where)));
+    const bool has_place = f.where.line() != 0 || (everybody && f.code != nullptr);
+    const checker_detail::place_number at = has_place ? m.number_of(f.code, f.where) : 0;
+    if (has_place) place(fault.access, m.lines(at));
+    if (m.log)
+      fault.drawn = m.draw(m.log->taken({.now = {{m.log->block_at(f.block), f.thread}, at, f.happened},
+                                         .earlier = {},
+                                         .others = true,
+                                         .for_ever = everybody,
+                                         .is_thread = !everybody && f.thread >= 0}));
   } catch (const std::exception& e) {
     failed = true;
     fault.kind = finding_kind::wrong_result;
@@ -136,6 +141,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   for (auto& f : m.findings()) {
     place(f.what.access, m.lines(f.at), f.callers);
     if (f.what.earlier) place(*f.what.earlier, m.lines(f.earlier));
+    if (m.log) f.what.drawn = m.draw(f.drawn);
     result.findings.push_back(std::move(f.what));
   }
   if (failed) {
@@ -228,6 +234,20 @@ void shorten(finding& f, runner& runs, int& runs_left) {
   if (scripted.script.size() <= longest_script && shows(scripted, nullptr)) tell_as_shown();
 }
 
+// Runs what shows them once more, and keeps the schedules. One run draws all that it has shown first.
+void draw(std::vector<finding>& findings, runner& runs) {
+  std::vector<std::pair<check_run, outcome>> drawn;
+  for (finding& f : findings) {
+    auto by = std::ranges::find(drawn, f.first, &std::pair<check_run, outcome>::first);
+    if (by == drawn.end()) {
+      drawn.emplace_back(f.first, runs.run({.how = f.first, .script = nullptr, .draw = true}));
+      by = std::prev(drawn.end());
+    }
+    const auto shown = std::ranges::find_if(by->second.findings, [&](const finding& g) { return same(f, g); });
+    if (shown != by->second.findings.end()) f.drawn = std::move(shown->drawn);
+  }
+}
+
 // The runs of the plan, several at a time. The report does not depend on how many.
 check_report run_plan(const std::function<void(const context&)>& program, const check_options& options) {
   const std::vector<check_run> plan = plan_of(options);
@@ -298,11 +318,13 @@ check_report check(const std::function<void(const context&)>& program, const che
   if (options.workers < 0) throw bad_request("workers = " + std::to_string(options.workers) + ": expected 0 (one per core) or more");
   checker_detail::enter_checked_kernels();
   check_report report = options.exhaustive > 0 && !options.replay ? run_all(program, options) : run_plan(program, options);
-  if (options.shorten && report.runs > 1 && !report.clean()) {
-    runner runs(program, options);
-    int runs_left = 100;
+  const bool simpler = options.shorten && report.runs > 1;
+  if (report.clean() || !(simpler || options.draw)) return report;
+  runner runs(program, options);
+  int runs_left = 100;
+  if (simpler)
     for (finding& f : report.findings) shorten(f, runs, runs_left);
-  }
+  if (options.draw) draw(report.findings, runs);
   return report;
 }
 

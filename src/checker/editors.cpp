@@ -134,7 +134,7 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
       related["id"] = 1;
       result["relatedLocations"] = json::array({related});
     }
-    if (!command.empty()) result["properties"] = {{"replay", fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind)}};
+    if (!command.empty()) result["properties"] = {{"replay", replay_command(f, command, behind)}};
     results.push_back(std::move(result));
   }
   for (const std::string& n : report.notes) notes.push_back({{"level", "note"}, {"message", {{"text", n}}}});

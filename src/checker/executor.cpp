@@ -102,21 +102,25 @@ class model_observer final : public cpu_detail::observer {
   void met(block_state& b, std::span<thread_state* const> threads) override {
     meet(threads, static_cast<int>(threads.size()) == b.running);
   }
-  void arrived(thread_state& t, const void* barrier) override { m_.release(model_of(t), named_[barrier]); }
+  void arrived(thread_state& t, const void* barrier) override { m_.release(model_of(t), named_[barrier], "arrives at a named barrier"); }
   void passed(const void* barrier, std::span<thread_state* const> waiting) override {
     const knowledge_ptr all = std::move(named_[barrier]);
     named_.erase(barrier);
-    for (thread_state* t : waiting) m_.acquire(model_of(*t), all);
+    for (thread_state* t : waiting) m_.acquire(model_of(*t), all, "waits at a named barrier");
   }
 
   void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
-  void cluster_arrived(thread_state& t) override { m_.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived); }
+  void cluster_arrived(thread_state& t) override {
+    m_.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived, "arrives at the cluster's barrier");
+  }
   void cluster_phase_ended(cpu_detail::cluster_state& c) override {
     cluster_barrier& b = clusters_[number_of(c)];
     b.ended = std::move(b.arrived);
     b.arrived = nullptr;
   }
-  void cluster_waited(thread_state& t) override { m_.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended); }
+  void cluster_waited(thread_state& t) override {
+    m_.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended, "waits at the cluster's barrier");
+  }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
     m_.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes), static_cast<std::size_t>(c.from_source), at(t, where));

@@ -36,6 +36,8 @@ struct hook_access {
       lanes |= t.lane;
     }
     ++m.accesses_;
+    if (m.log) [[unlikely]]
+      m.write_down(event_kind::read, reinterpret_cast<const void*>(address), words * 4, static_cast<place_number>(place));
     if (before != 0) m.read_again(reinterpret_cast<const void*>(address), words * 4, code);
     return true;
   }
@@ -62,6 +64,8 @@ struct hook_access {
       c->place = static_cast<place_number>(place);
     }
     ++m.accesses_;
+    if (m.log) [[unlikely]]
+      m.write_down(event_kind::write, reinterpret_cast<const void*>(address), words * 4, static_cast<place_number>(place));
     return true;
   }
 };

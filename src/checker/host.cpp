@@ -115,6 +115,7 @@ void model::note_here(finding_kind kind, place_number at, std::string action, st
   f.what.access = side_of(w);
   f.what.memory = std::move(memory);
   f.what.missing = std::move(missing);
+  if (log) f.drawn = log->taken({.now = {{current_->block, current_->index}, at, f.what.access.action}, .earlier = {}});
 }
 
 }  // namespace antiphase::checker_detail

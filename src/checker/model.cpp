@@ -42,9 +42,11 @@ void model::reset() {
   accesses_ = effort_ = most_effort = 0;
   schedule_begins = nullptr;
   last_join_ = {};
+  log.reset();
 }
 
 void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous) {
+  if (log) log->begin_launch();
   kernel_ = kernel;
   misled_before_ = misled_;  // what such a thread wrote may mislead whoever comes
   params_low_ = reinterpret_cast<std::uintptr_t>(params);
@@ -133,6 +135,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
     t.misled = misled_before_;
     learn(t, start);
   }
+  if (log) log->begin_block(b->number, index, threads);
   alive_.push_back(std::move(b));
   return alive_.back().get();
 }
@@ -140,6 +143,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 void model::end_block(block_model& b) {
   block_record& r = record(b.number);
   r.ended = true;
+  if (log) log->end_block(b.number);
   const auto first = barriers_.lower_bound(r.lowest), last = barriers_.lower_bound(r.highest);
   for (auto i = first; i != last; ++i) {
     const mbarrier_model& m = i->second;
@@ -162,6 +166,7 @@ void model::left_behind(block_number block, int thread, place_number at, const c
   if (!fresh) return;
   f.what.access = {.action = what, .at = {}, .through = {}, .callers = {}, .block = record(block).index, .thread = thread, .when = {}};
   f.what.missing = missing;
+  if (log) f.drawn = log->taken({.now = {{block, thread}, at, what}, .earlier = {}});
 }
 
 void model::end_thread(thread_model& t) {
@@ -293,11 +298,13 @@ knowledge_ptr model::publish(thread_model& t) {
   return k;
 }
 
-void model::release(thread_model& t, knowledge_ptr& into) {
+void model::release(thread_model& t, knowledge_ptr& into, const char* what) {
+  if (what != nullptr) write_down_order(t, event_kind::order, what);
   record(t.block).published |= record(t.block).cluster != 0;  // what it is released to may be the cluster's, or another block's
   into = join(into, publish(t), into != nullptr ? into->block : t.block);
 }
-void model::acquire(thread_model& t, const knowledge_ptr& from) {
+void model::acquire(thread_model& t, const knowledge_ptr& from, const char* what) {
+  if (what != nullptr) write_down_order(t, event_kind::wait, what);
   if (from != nullptr) learn(t, joined(t.known, from, t.block));
 }
 
@@ -310,6 +317,7 @@ void model::wait_for_launch(thread_model& t) {
 }
 
 void model::proxy_fence(thread_model& t, std::initializer_list<space> of) {
+  write_down_order(t, event_kind::order, "proxy fence");
   for (const space s : of) t.fenced[s] = {t.known, *t.time, t.copies.waited};
   ++*t.time;
 }
@@ -355,6 +363,11 @@ knowledge_ptr fenced_together(std::span<thread_model* const> threads, space in, 
 // orders a barrier's participants only. So a word that a thread wrote just before it returned is a race for who reads it behind the
 // barrier, although most GPUs would show it. The end of the launch orders all.
 void model::meet(std::span<thread_model* const> threads, bool whole_block) {
+  if (log) {
+    std::vector<event_log::who> all;
+    for (const thread_model* t : threads) all.push_back({t->block, t->index});
+    log->met(all, whole_block ? "block barrier" : "meets others of its warp");
+  }
   const block_number block = threads.front()->block;
   if (std::any_of(threads.begin(), threads.end(), [&](const thread_model* t) { return t->block != block; })) {  // of a cluster
     knowledge_ptr all;
@@ -438,14 +451,21 @@ void model::wait_groups(own_actor& a, int groups_left) {
 
 void model::issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at) {
   const stamp group = open_group(t, t.copies, actor_kind::copies, at);
+  write_down_copy(t, {copy_groups(t, actor_kind::copies), group}, to, bytes, at);
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::copies, t.copies.number, group);
   if (bytes_read > 0) visit(w, from, bytes_read);
   w.kind = access_kind::write;
   visit(w, to, bytes);
 }
-void model::commit_copies(thread_model& t) { close_group(t.copies); }
-void model::wait_copies(thread_model& t, int groups_left) { wait_groups(t.copies, groups_left); }
+void model::commit_copies(thread_model& t) {
+  close_group(t.copies);
+  write_down_order(t, event_kind::order, "commits a group of copies");
+}
+void model::wait_copies(thread_model& t, int groups_left) {
+  wait_groups(t.copies, groups_left);
+  write_down_order(t, event_kind::wait, "waits for copies", {copy_groups(t, actor_kind::copies), t.copies.waited});
+}
 
 void model::issue_store(thread_model& t, const void* to, const void* from, std::size_t bytes, place_number at) {
   const std::span range(static_cast<const unsigned char*>(to), bytes);
@@ -453,6 +473,7 @@ void model::issue_store(thread_model& t, const void* to, const void* from, std::
 }
 void model::issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at, scope updates) {
   const stamp group = open_group(t, t.stores_read, actor_kind::stores_reading, at);
+  write_down_copy(t, {copy_groups(t, actor_kind::stores_reading), group}, from, bytes, at);
   open_group(t, t.stores_written, actor_kind::stores_writing, at);
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::stores_reading, t.stores_read.number, group);
@@ -467,9 +488,11 @@ void model::issue_store(thread_model& t, ranges to, const void* from, std::size_
 void model::commit_stores(thread_model& t) {
   close_group(t.stores_read);
   close_group(t.stores_written);
+  write_down_order(t, event_kind::order, "commits a group of bulk stores");
 }
 void model::wait_stores(thread_model& t, int groups_left, bool written) {
   wait_groups(t.stores_read, groups_left);
+  write_down_order(t, event_kind::wait, "waits for bulk stores", {copy_groups(t, actor_kind::stores_reading), t.stores_read.waited});
   if (written) wait_groups(t.stores_written, groups_left);
 }
 
@@ -499,6 +522,8 @@ void model::issue_matrix(std::span<thread_model* const> warp, ranges from, place
   }
   accessor w{.thread = first, .kind = access_kind::read, .place = at, .bytes = total(from)};
   w.become(actor_kind::matrix, first.matrix.number, first.matrix.last_used);
+  if (!from.empty())
+    write_down_copy(first, {copy_groups(first, actor_kind::matrix), first.matrix.last_used}, from.front().data(), total(from), at);
   for (const auto& r : from) visit(w, r.data(), r.size());
 }
 void model::issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at) {
@@ -510,7 +535,10 @@ void model::commit_matrix(thread_model& t) {
   join_warpgroup(t);
   close_group(t.matrix);
 }
-void model::wait_matrix(thread_model& t, int groups_left) { wait_groups(t.matrix, groups_left); }
+void model::wait_matrix(thread_model& t, int groups_left) {
+  wait_groups(t.matrix, groups_left);
+  write_down_order(t, event_kind::wait, "waits for Tensor Cores", {copy_groups(t, actor_kind::matrix), t.matrix.waited});
+}
 
 // barriers in shared memory -----------------------------------------------------------------------------------------------------------
 
@@ -534,7 +562,7 @@ void model::touch_barrier(thread_model& t, const void* word, place_number at) {
   visit(w, word, sizeof(std::uint64_t));
 }
 
-void model::arrive_barrier(thread_model& t, const void* word) { release(t, barrier(word).arrived); }
+void model::arrive_barrier(thread_model& t, const void* word) { release(t, barrier(word).arrived, "arrives at an mbarrier"); }
 
 // Of an asynchronous actor, that it has come so far.
 knowledge_ptr model::landed(block_number block, actor number, stamp time) const {
@@ -557,6 +585,7 @@ void model::end_phase(block_model&, const void* word) {
 void model::wait_barrier(thread_model& t, const void* word) {
   mbarrier_model& b = barrier(word);
   b.waited = b.phase;
+  write_down_order(t, event_kind::wait, "waits for an mbarrier", {reinterpret_cast<std::uintptr_t>(word), b.phase});
   acquire(t, b.ended);
 }
 
@@ -600,6 +629,7 @@ void model::issue_load(thread_model& t, const void* to, std::size_t bytes, range
   b.last_thread = t.index;
   b.last_place = at;
   b.last_tracked = 0;
+  write_down_copy(t, {reinterpret_cast<std::uintptr_t>(word), b.phase + 1}, to, bytes, at);
   w.what = "use of an mbarrier by the copy engine";
   w.init_fenced = b.init_fenced;
   visit(w, word, sizeof(std::uint64_t));
@@ -635,6 +665,7 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   accessor w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
   if (!reachable(w, p, bytes)) return;
   p = followed(p);
+  if (log) write_down(event_kind::atomic, p, bytes, w.place);
 
   const auto circles = circles_around(t);
   const bool acquires = how == order::acquire || how == order::both, releases = how == order::release || how == order::both;
@@ -688,6 +719,7 @@ void model::fence(order how) {
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   thread_model& t = *current_;
+  write_down_order(t, event_kind::order, "fence");
   if (how != order::release)
     for (std::size_t i = 0; i < circles_of(reach); ++i) acquire(t, std::exchange(t.acquirable[i], nullptr));
   if (how == order::acquire) return;

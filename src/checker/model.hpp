@@ -10,12 +10,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "event_log.hpp"
 #include "shadow.hpp"
 
 namespace antiphase::checker_detail {
@@ -176,8 +178,9 @@ class model {
   // order among threads -------------------------------------------------------------------------------------------------------------
   // Of a block, or of a cluster; whole_block: all that have not ended.
   void meet(std::span<thread_model* const> threads, bool whole_block);
-  void release(thread_model& t, knowledge_ptr& into);
-  void acquire(thread_model& t, const knowledge_ptr& from);
+  // `what` it is, for a schedule that is drawn.
+  void release(thread_model& t, knowledge_ptr& into, const char* what = nullptr);
+  void acquire(thread_model& t, const knowledge_ptr& from, const char* what = nullptr);
   void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
   void mbarrier_fence(thread_model& t);  // for the barriers that it has initialised alone
   void wait_for_launch(thread_model& t);
@@ -219,14 +222,22 @@ class model {
     place_number at = 0, earlier = 0;
     bool has_earlier = false;
     std::vector<const void*> callers;  // of the function in which the later side lies, innermost first
+    event_log::snapshot drawn;
   };
   std::vector<found>& findings() { return findings_; }
+
+  // Where a run is written down that is to be drawn; most are not.
+  std::optional<event_log> log;
+  finding_schedule draw(const event_log::snapshot& s) const {
+    return event_log::drawn(s, [this](place_number p) { return first_line(p); });
+  }
 
   // places in the program: known by file and line, by the address behind an instruction, or by both
   place_number number_of(source where);
   place_number number_of(const void* code, source where);
   place_number number_of_code(const void* code);
   std::vector<code_place> lines(place_number p) const;  // the innermost first
+  code_place first_line(place_number p) const;          // in the kernel, if any of them is
   const void* code_of(place_number p) const;            // the address behind the instruction; null: not known
   std::uint64_t accesses() const { return accesses_; }
   // How long the run has taken so far, in accesses: atomic operations and barriers take longer.
@@ -359,6 +370,17 @@ class model {
   void join_warpgroup(thread_model& t);
 
   void visit(const accessor& w, const void* p, std::size_t bytes);
+  // Into the log, which there is.
+  void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
+  void write_down_copy(const thread_model& t, copy_group in, const void* to, std::size_t bytes, place_number place) {
+    if (log) log->copy({t.block, t.index}, in, to, bytes, place);
+  }
+  static std::uintptr_t copy_groups(const thread_model& t, actor_kind k) {  // of this thread alone: no mbarrier lies so low
+    return (std::uintptr_t{t.block} * 2048 + static_cast<std::uintptr_t>(t.index)) * 8 + static_cast<std::uintptr_t>(k);
+  }
+  void write_down_order(const thread_model& t, event_kind kind, const char* what, copy_group done = {}) {
+    if (log) log->order({t.block, t.index}, kind, what, done);
+  }
   void read_cell(const accessor& w, cell& c, std::size_t offset);
   void write_cell(const accessor& w, cell& c, std::size_t offset);
   void add_reader(const accessor& w, cell& c);

@@ -24,6 +24,9 @@ bool program_holds(std::uintptr_t address, std::size_t bytes);
 // How a file of this project or a user's is shown: from the include folder, or the working directory, on.
 std::string shown(const std::string& file);
 
+// The library's own headers are where a verb is carried out, not where it was asked for.
+bool is_machinery(const code_place& p);
+
 // Ends a run in which a kernel left its memory; the finding has been reported.
 struct stopped : std::runtime_error {
   using runtime_error::runtime_error;

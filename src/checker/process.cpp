@@ -42,11 +42,37 @@ finding_side side_of(const json& j) {
   for (const json& p : j.at(8)) s.callers.push_back(place_of(p));
   return s;
 }
+json to_json(const finding_schedule& s) {
+  json lanes = json::array();
+  for (const schedule_lane& l : s.lanes) {
+    json events = json::array();
+    for (const schedule_event& e : l.events)
+      events.push_back({static_cast<int>(e.kind), e.action, to_json(e.at), e.times, e.begin, e.end, static_cast<int>(e.mark), e.open});
+    lanes.push_back({l.name, events});
+  }
+  return {s.end, lanes};
+}
+finding_schedule schedule_of(const json& j) {
+  finding_schedule s{.lanes = {}, .end = j.at(0)};
+  for (const json& l : j.at(1)) {
+    schedule_lane& lane = s.lanes.emplace_back(schedule_lane{.name = l.at(0), .events = {}});
+    for (const json& e : l.at(1))
+      lane.events.push_back({.kind = static_cast<event_kind>(e.at(0).get<int>()),
+                             .action = e.at(1),
+                             .at = place_of(e.at(2)),
+                             .times = e.at(3),
+                             .begin = e.at(4),
+                             .end = e.at(5),
+                             .mark = static_cast<event_mark>(e.at(6).get<int>()),
+                             .open = e.at(7)});
+  }
+  return s;
+}
 json to_json(const outcome& o, const schedule_script* script) {
   json j{{"accesses", o.accesses}, {"tracked", o.tracked}, {"kept", o.kept}, {"findings", json::array()}, {"notes", o.notes}};
   for (const finding& f : o.findings)
-    j["findings"].push_back(
-        {static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access), f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times});
+    j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access), f.earlier ? to_json(*f.earlier) : json(),
+                             f.missing, f.times, to_json(f.drawn)});
   if (o.refused != nullptr) try {
       std::rethrow_exception(o.refused);
     } catch (const bad_request& e) {
@@ -74,7 +100,8 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
           .earlier = {},
           .missing = f.at(5),
           .times = f.at(6),
-          .first = how};
+          .first = how,
+          .drawn = schedule_of(f.at(7))};
     if (!f.at(4).is_null()) to.earlier = side_of(f.at(4));
   }
   if (j.contains("bad_request")) o.refused = std::make_exception_ptr(bad_request(j["bad_request"]));
@@ -157,7 +184,8 @@ std::string to_text(const run_request& r) {
          {"copies", static_cast<int>(r.how.copies)},
          {"resident", r.how.resident_blocks},
          {"script", r.how.script},
-         {"shown", static_cast<int>(r.shown)}};
+         {"shown", static_cast<int>(r.shown)},
+         {"draw", r.draw}};
   if (r.script != nullptr) j["choices"] = cpu_detail::to_text(r.script->choices);
   return j.dump();
 }
@@ -169,7 +197,8 @@ run_request request_of(const std::string& text) {
                         .resident_blocks = j["resident"],
                         .script = j["script"]},
                 .script = nullptr,
-                .shown = static_cast<program_output>(j["shown"].get<int>())};
+                .shown = static_cast<program_output>(j["shown"].get<int>()),
+                .draw = j["draw"]};
   if (j.contains("choices"))
     r.script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(j["choices"].get<std::string>()), {}});
   return r;

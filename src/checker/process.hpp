@@ -24,6 +24,7 @@ struct run_request {
   check_run how;
   std::shared_ptr<schedule_script> script;  // to follow, or null; brought up to date
   program_output shown = program_output::none;
+  bool draw = false;  // keep the schedules of what is found
 };
 
 // Runs of one program in processes of their own. What its host does before the first launch is the same in all of them, so one process

@@ -51,11 +51,16 @@ namespace {
 std::string text(const code_place& p) { return p.line == 0 ? p.file : fmt::format("{}:{}", p.file, p.line); }
 std::string text(extent3 b) { return b.y == 0 && b.z == 0 ? fmt::format("{}", b.x) : fmt::format("({}, {}, {})", b.x, b.y, b.z); }
 
-void append(std::string& out, const char* label, const finding_side& side) {
-  out += fmt::format("  {:<8} {}", label, side.action);
+// Who did what, and when.
+std::string deed(const finding_side& side) {
+  std::string out = side.action;
   if (side.thread >= 0) out += fmt::format(" by block {}, thread {}", text(side.block), side.thread);
   if (!side.when.empty()) out += ", " + side.when;
-  out += '\n';
+  return out;
+}
+
+void append(std::string& out, const char* label, const finding_side& side) {
+  out += fmt::format("  {:<8} {}\n", label, deed(side));
   if (!side.at.file.empty()) {
     out += fmt::format("           at {}", text(side.at));
     for (const code_place& p : side.through) out += fmt::format("{} {}", &p == side.through.data() ? ", in" : " <", text(p));
@@ -64,10 +69,6 @@ void append(std::string& out, const char* label, const finding_side& side) {
       out += fmt::format("{}{}", &p == side.callers.data() ? "           called from " : " < ", text(p));
     if (!side.callers.empty()) out += '\n';
   }
-}
-
-std::string replay_command(const std::string& command, const finding& f, const std::string& behind) {
-  return fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind);
 }
 
 nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.line}}; }
@@ -87,6 +88,14 @@ nlohmann::json json(const finding_side& side) {
 
 }  // namespace
 
+std::string to_text(const finding_side& side) {
+  return side.at.file.empty() ? deed(side) : fmt::format("{}, at {}", deed(side), text(side.at));
+}
+
+std::string replay_command(const finding& f, const std::string& command, const std::string& behind) {
+  return fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind);
+}
+
 std::string summary(const check_report& report) {
   const std::size_t n = report.findings.size();
   return fmt::format("{} finding{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n), n <= 1 ? "" : "s", report.runs,
@@ -104,7 +113,7 @@ std::string to_text(const check_report& report, const std::string& command, cons
     if (f.earlier) append(out, "earlier", *f.earlier);
     if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", f.missing);
     out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s", to_text(f.first));
-    if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(command, f, behind));
+    if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(f, command, behind));
   }
   for (const std::string& n : report.notes) out += fmt::format("note: {}\n", n);
   return out + fmt::format("{}, {} accesses followed\n", summary(report), report.accesses);
@@ -126,7 +135,7 @@ std::string to_json(const check_report& report, const std::string& command, cons
                        {"resident", f.first.resident_blocks},
                        {"script", f.first.script}}}};
     j["earlier"] = f.earlier ? json(*f.earlier) : nlohmann::json();
-    if (!command.empty()) j["replay"] = replay_command(command, f, behind);
+    if (!command.empty()) j["replay"] = replay_command(f, command, behind);
     findings.push_back(std::move(j));
   }
   return nlohmann::json{{"schema", 1},

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of products that the copy engine feeds (sm_90a).
+// The recording twins of products that the copy engine feeds (sm_90a): tensor-core-tma and narrow.
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
 #include "src/gemm/narrow/narrow_product.cuh"
-#include "src/gemm/split/split_inside_product.cuh"
-#include "src/gemm/split/split_product.cuh"
 #include "src/gemm/tensor_core/tensor_core_tma.cuh"
 #include "src/trace/twin.hpp"
 
@@ -16,16 +14,6 @@ template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<
   using ring =
       recorded<typename warpgroup_waits<P>::ring, threads / 32, tensor_core_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
 };
-template <product_policy P> struct recorded_product_waits : product_waits<P> {
-  static constexpr int threads = 3 * warpgroup_size;
-  using ring = recorded<typename product_waits<P>::ring, threads / 32,
-                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
-};
-template <product_policy P> struct recorded_inside_steps : split_inside_steps<P> {
-  static constexpr int threads = 4 * warpgroup_size;
-  using ring = recorded<typename split_inside_steps<P>::ring, threads / 32,
-                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
-};
 
 // Three products of TF32, which a multiprocessor does at half the rate.
 template <class Channel, int Warps> using recorded_narrow_ring =
@@ -33,10 +21,7 @@ template <class Channel, int Warps> using recorded_narrow_ring =
 
 std::vector<twin> twins_by_engine() {
   constexpr warpgroup_policy tensors{};
-  constexpr product_policy split{}, inside{.stages = 7, .by = multiplier::split_inside};
   using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
-  using splitting = split_product<split, recorded_product_waits<split>>;
-  using splitting_inside = split_inside_product<inside, recorded_inside_steps<inside>>;
   using narrow = narrow_product<narrow_policy{true, false}, recorded_narrow_ring>;
   const timeline_role loads{.name = "load", .loads = true};
   return {{.of = "gemm.tensor-core-tma",
@@ -44,19 +29,6 @@ std::vector<twin> twins_by_engine() {
            .stages = tensors.stages,
            .step_bytes = sizeof(tensor_core::slot),
            .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
-          {.of = "gemm.split",
-           .code = kernel_of<recording<splitting>>("gemm.split, recorded"),
-           .stages = split.stages,
-           .step_bytes = sizeof(splitting::slot),
-           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
-          {.of = "gemm.split-inside",
-           .code = kernel_of<recording<splitting_inside>>("gemm.split-inside, recorded"),
-           .stages = inside.stages,
-           .step_bytes = sizeof(splitting_inside::slot),
-           .phases = {"load", "count", "compute"},
-           .roles = {{.name = "count", .first = 0, .count = 4},
-                     {.name = "compute", .first = 4, .count = 8, .computes = true},
-                     {.name = "load", .first = 12, .count = 1, .loads = true}}},
           {.of = "gemm.narrow-kn",
            .code = kernel_of<recording<narrow>>("gemm.narrow-kn, recorded"),
            .stages = narrow::stages,

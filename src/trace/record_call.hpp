@@ -17,4 +17,7 @@ void require_sensible(const trace_options& options);
 timeline record_call(const context& where, const std::vector<twin>& twins, const timeline& empty, const trace_options& options, bool once,
                      const std::function<void(const context&)>& call);
 
+// Medians of as many times as options.cost_runs, taken by turns: time_of(true) is the twin's, in milliseconds.
+recording_cost cost_of(const trace_options& options, const std::function<double(bool)>& time_of);
+
 }  // namespace antiphase

@@ -12,6 +12,8 @@
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <cstddef>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <utility>
 #include "src/trace/record_call.hpp"
@@ -33,7 +35,7 @@ template <class T> std::vector<T> joined(std::vector<T> one, const std::vector<T
   return one;
 }
 
-constexpr std::string_view with_twins_of_verbs[] = {"split", "split-inside", "split-mma", "narrow"};
+constexpr std::string_view with_twins_of_verbs[] = {"split", "split-inside", "split-mma", "narrow", "stream"};
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 0 || n == 0 || k == 0)
@@ -41,10 +43,17 @@ void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
         fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m, n, k));
 }
 
+std::vector<twin> all_of(std::initializer_list<std::vector<twin> (*)()> lists) {
+  std::vector<twin> all;
+  for (const auto list : lists) all = joined(std::move(all), list());
+  return all;
+}
 const std::vector<twin>& gemm_twins(target where) {
-  static const std::vector<twin> on_cpu = joined(gemms::cpu::twins_by_threads(), gemms::cpu::twins_by_engine());
+  static const std::vector<twin> on_cpu =
+      all_of({gemms::cpu::twins_by_threads, gemms::cpu::twins_by_engine, gemms::cpu::twins_of_split, gemms::cpu::twins_of_streams});
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<twin> on_cuda = joined(gemms::cuda::twins_by_threads(), gemms::cuda::twins_by_engine());
+  static const std::vector<twin> on_cuda = all_of(
+      {gemms::cuda::twins_by_threads, gemms::cuda::twins_by_engine, gemms::cuda::twins_of_split, gemms::cuda::twins_of_streams});
 #else
   static const std::vector<twin> on_cuda;
 #endif
@@ -65,6 +74,7 @@ struct launch_plan {
   const instance* twin;
   extent3 grid;
   gemms::problem arguments;
+  std::optional<kernel> plain;  // of the same variant; none: the call launches another
 };
 
 // The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's variant for any strides.
@@ -82,7 +92,7 @@ launch_plan choose(target where, std::string_view policy, const gemms::problem& 
   }
   if (best == nullptr) throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
   const gemms::plan recorded = gemms::prepare(*best, p);
-  return {best, recorded.grid, recorded.arguments};
+  return {best, recorded.grid, recorded.arguments, best->how == plan.what.how ? std::optional(plan.what.code) : std::nullopt};
 }
 
 void require_recordable(const launch_plan& plan, const trace_options& options) {
@@ -107,6 +117,23 @@ timeline record_once(const context& where, const launch_plan& plan, timeline t, 
   collect(t, spans.to_host(), counts.to_host(), capacity);
   t.recorded = computed_steps(t);
   return t;
+}
+
+double time_of(const context& where, const launch_plan& plan, const timeline& t, const trace_options& options, bool recorded) {
+  const int capacity = capacity_for(std::min(t.steps, options.steps), t.stages);
+  const auto warps = static_cast<std::size_t>(t.warps);
+  device_array<span_record> spans(where, warps * static_cast<std::size_t>(capacity));
+  device_array<std::int32_t> counts(where, warps);
+  const gemms::traced_problem params{plan.arguments, {spans.data(), counts.data(), capacity, options.block}};
+  const executor& on = where.runs_on();
+  return on.milliseconds(
+      [&](stream queue) {
+        if (recorded)
+          on.launch(plan.twin->code, plan.grid, &params, queue);
+        else
+          on.launch(*plan.plain, plan.grid, &params.what, queue);
+      },
+      options.on);
 }
 
 }  // namespace
@@ -136,6 +163,9 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
     timeline next = record_once(where, plan, empty, options);
     if (measure(next).duration < measure(best).duration) best = std::move(next);
   }
+  if (options.cost_runs > 0 && p.beta != 0) throw bad_request("the cost of recording takes many runs: expected beta = 0");
+  if (options.cost_runs > 0 && plan.plain.has_value())
+    best.cost = cost_of(options, [&](bool recorded) { return time_of(where, plan, empty, options, recorded); });
   return best;
 }
 

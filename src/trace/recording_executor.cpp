@@ -28,13 +28,14 @@ constexpr std::size_t log_at(std::size_t params_bytes) {
 
 }  // namespace
 
-recording_executor::recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options)
+recording_executor::recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options, mode how)
     : on_(on),
       twins_(twins),
       options_(options),
       capacity_(spans_of_step * options.steps + spans_besides),
       spans_(on_borrowed(on), static_cast<std::size_t>(most_warps) * static_cast<std::size_t>(capacity_)),
-      counts_(on_borrowed(on), std::vector<std::int32_t>(most_warps, 0)) {}
+      counts_(on_borrowed(on), std::vector<std::int32_t>(most_warps, 0)),
+      how_(how) {}
 
 launch_counts recording_executor::launch(const kernel& k, extent3 grid, const void* params, stream s) const {
   const auto found = std::ranges::find(twins_, std::string_view(k.name), [](const twin& t) { return std::string_view(t.of); });
@@ -49,8 +50,12 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   std::memcpy(all.data() + log_at(k.params_bytes), &log, sizeof log);
   kernel code = found->code;
   code.cluster = k.cluster;  // which host code may choose
-  const launch_counts done = on_.launch(code, grid, all.data(), s);
   recorded_ = &*found;
+  const kernel& what = how_ == mode::timed_as_is ? k : code;
+  const void* with = how_ == mode::timed_as_is ? params : all.data();
+  if (how_ == mode::record) return on_.launch(what, grid, with, s);
+  launch_counts done;
+  milliseconds_ = on_.milliseconds([&](stream queue) { done = on_.launch(what, grid, with, queue); }, s);
   return done;
 }
 

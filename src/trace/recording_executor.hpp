@@ -15,10 +15,14 @@ namespace antiphase {
 // executor that it stands before must outlive it.
 class recording_executor final : public executor {
  public:
-  recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options);
+  // `timed` launches are waited for: the twin's, or, with `as_is`, that of the kernel itself, which is not recorded.
+  enum class mode { record, timed, timed_as_is };
+  recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options, mode how = mode::record);
 
   // The launch that was recorded, once the stream's work is done; nothing if there was none. Throws bad_request if it had no such block.
   std::optional<timeline> take(timeline empty) const;
+  // How long the launch took, if it was timed; 0: there was none.
+  double milliseconds() const { return milliseconds_; }
   // The kernels that were launched, for a message that there was none with a twin.
   const std::vector<const char*>& launched() const { return launched_; }
 
@@ -53,6 +57,8 @@ class recording_executor final : public executor {
   mutable std::vector<const char*> launched_;
   mutable const twin* recorded_ = nullptr;
   mutable std::uint64_t blocks_ = 0;
+  mode how_;
+  mutable double milliseconds_ = 0;
 };
 
 }  // namespace antiphase

@@ -10,10 +10,14 @@ namespace gemms {
 namespace cpu {
 std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_engine();
+std::vector<twin> twins_of_split();
+std::vector<twin> twins_of_streams();
 }  // namespace cpu
 namespace cuda {
 std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_engine();
+std::vector<twin> twins_of_split();
+std::vector<twin> twins_of_streams();
 }  // namespace cuda
 }  // namespace gemms
 

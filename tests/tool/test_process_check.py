@@ -152,6 +152,41 @@ class Findings(ToolTest):
         self.assertEqual(finding["run"]["order"], "script")
         self.assertLess(finding["times"], 20)
 
+    def drawn(self, *arguments):
+        """The lanes of the one finding, as name -> events in the order of time; the words of its picture and page."""
+        for form in ("json", "svg", "html"):
+            self.run_broken("ticket/broken", *arguments, "--trace", str(self.folder / f"t.{form}"))
+        lanes, names = {}, {}
+        for event in json.loads((self.folder / "t.json").read_text())["traceEvents"]:
+            if event["name"] == "thread_name":
+                names[event["tid"]] = event["args"]["name"]
+            elif event["ph"] == "X":
+                lanes.setdefault(names[event["tid"]], []).append(event)
+        return lanes, (self.folder / "t.svg").read_text(), (self.folder / "t.html").read_text()
+
+    def test_the_schedule_is_drawn(self):
+        lanes, picture, page = self.drawn()
+        self.assertEqual(sorted(lanes), ["block 0, thread 0", "block 0, thread 1", "the memory"])
+        sides = {e["args"]["finding"]: (lane, e) for lane in list(lanes)[:2] for e in lanes[lane] if e["args"]["finding"]}
+        (now_lane, now), (earlier_lane, earlier) = sides["now"], sides["earlier"]
+        self.assertEqual((earlier_lane, earlier["name"], now_lane, now["name"]), ("block 0, thread 1", "writes 4 bytes", "block 0, thread 0", "reads 4 bytes"))
+        self.assertLess(earlier["ts"], now["ts"])
+        # Between the two: thread 1 stores the flag, thread 0 draws its ticket and reads the flag.
+        between = [(lane[-1], e["name"].split()[0]) for lane in lanes for e in lanes[lane] if lane != "the memory" and earlier["ts"] < e["ts"] < now["ts"]]
+        self.assertEqual(sorted(between), [("0", "atomic"), ("0", "atomic"), ("1", "atomic")])
+        self.assertEqual([e["args"]["finding"] for e in lanes["the memory"]], ["earlier", "now"])
+        for words in ("race: kernel relaxed ticket", "block 0, thread 1"):
+            self.assertIn(words, picture)
+            self.assertIn(words, page)
+        self.assertIn("antiphase check ticket/broken --seed", page)
+        self.assertEqual(self.drawn("--workers", "1")[1:], self.drawn("--workers", "2")[1:])
+
+    def test_what_is_not_drawn(self):
+        done = self.run_broken("ticket/right", "--trace", str(self.folder / "none.html"), code=0)
+        self.assertIn("there is no schedule to draw", done.stderr)
+        self.assertFalse((self.folder / "none.html").exists())
+        self.assertIn("ends in none of .html, .svg and .json", self.run_broken("--trace", "t.png", code=2).stderr)
+
     def test_exhaustive(self):
         for name, words, code in (("ticket/right", "no finding", 0), ("ticket/broken", "1 finding", 5)):
             self.assertRegex(self.run_broken(name, "--exhaustive", "1000", code=code).stdout, words + r" in \d+ schedules, all there are ")

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of `trace` in a browser: it loads, says its figures, zooms, and tells what lies under the pointer. Skipped without a browser."""
 import json
+import os
+import subprocess
 import unittest
 
 import browser
@@ -55,6 +57,25 @@ class Page(ToolTest):
                 self.assertIn("buffer 0", page.value("live.textContent"))
                 self.assertEqual(page.errors, [])
                 self.assertEqual([r for r in page.requests if not r.startswith(("file:", "data:"))], [])
+
+    @unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
+    def test_a_schedule_that_shows_a_finding(self):
+        if browser.find() is None:
+            self.skipTest("no browser: neither chromium nor google-chrome is on PATH")
+        done = subprocess.run([os.environ["ANTIPHASE_BROKEN_TOOL"], "check", "ticket/broken", "--trace", str(self.folder / "t.html")], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 5)
+        for dark in (False, True):
+            with browser.Page(self.folder / "t.html", dark=dark) as page:
+                self.assertIn("by block 0, thread 1", page.value("document.querySelector('td[data-finding=earlier]').textContent"))
+                self.assertEqual(page.value("document.querySelector('.of-figures').checkVisibility()"), False)
+                page.value("lanes.focus()")
+                page.key("ArrowDown")
+                for _ in range(4):
+                    page.key(".")
+                self.assertIn("access that was found", page.value("live.textContent"))
+                page.key("+")
+                self.assertLess(self.view(page)[1] - self.view(page)[0], 9)
+                self.assertEqual(page.errors, [])
 
     def test_many_events_are_drawn_in_time(self):
         with self.page("--stages", "4", "--m", "32", "--n", "32", "--k", "25600", "--record", "800") as page:

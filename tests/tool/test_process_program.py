@@ -54,7 +54,7 @@ class Program(ToolTest):
                 ("'auto' choice not a step", ("ladder", "gemm", "--policy", "auto", *CPU)), ("'async-1' only trace", ("ladder", "gemm", "--policy", "async-1", *CPU)),
                 ("'auto' choice not a step of the scan ladder", ("ladder", "scan", "--policy", "auto", *CPU)),
                 ("'one-wav' did mean one-wave", ("ladder", "scan", "--policy", "one-wav", *CPU)),
-                ("'stream' policy gemm beside not twin", (*trace, "--policy", "stream")), ("'short' not", (*trace, "--policy", "short")),
+                ("'dots' policy gemm beside not twin", (*trace, "--policy", "dots")), ("'short' not", (*trace, "--policy", "short")),
                 ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")), ("'padde' did mean padded", (*trace, "--policy", "padde")),
                 ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")), ("'gif' html, svg or json", (*trace, "--format", "gif")),
                 ("'vsg' did mean svg", (*trace, "--format", "vsg")), ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),

@@ -46,7 +46,17 @@ class Report(ToolTest):
         text, page = self.page(file)
         record = next(r for r in json.loads(pathlib.Path(file).read_text())["records"] if r["policy"] == "tiled")
         self.assertIn(f"<td>{record['time_us']['ours']:.1f}</td>", text)
-        self.assertEqual(page.count["rect"], 16)  # a bar for each step
+        bars, timelines = text.split("<h2>Timelines</h2>")
+        self.assertEqual(bars.count("<rect"), 16)  # a bar for each step
+        # With 1, 2 and 3 buffers, eight steps of each: a load, its use, and the warps' work.
+        drawn = timelines.split("</svg>")[0]
+        self.assertEqual([drawn.count(f'<rect class="s{series}"') for series in (0, 1)], [3 * 8, 3 * 8 * 2])
+        self.assertEqual([int(n) for n in re.findall(r">(\d) buffers?<", drawn)], [1, 2, 3])
+        uses = [[int(n) for n in pair] for pair in re.findall(r"in use, (\d+) to (\d+)", drawn)]
+        loads = [[int(n) for n in pair] for pair in re.findall(r"loaded, (\d+) to (\d+)", drawn)]
+        overlaps = [sum(loads[i + 1][0] < uses[i][1] for i in range(8 * n, 8 * n + 7)) for n in range(3)]
+        self.assertEqual(overlaps, [0, 7, 7])  # the next load begins before a step has been used, but with one buffer
+        self.assertIn("nothing was measured", timelines)
         self.assertIn('class="loss">-', text)     # padded
         self.assertNotIn("No GPU is usable", text)
 

@@ -15,11 +15,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "examples/bulk_copy.cuh"
+#include "src/trace/recording_executor.hpp"
 
 namespace antiphase::of_roles {
 namespace {
@@ -89,7 +91,10 @@ struct split_case {
 constexpr split_case split_cases[] = {{"split", 7, 300, 120, 200, 2 * 8},
                                       {"split-mma", 3, 300, 120, 200, 2 * 8},
                                       {"split-inside", 7, 300, 120, 448, 14},
-                                      {"narrow", 5, 520, 60, 160, 3 * 6}};
+                                      {"narrow", 5, 520, 60, 160, 3 * 6},
+                                      // Two blocks share the one tile: each has half of k.
+                                      {"split", 6, 100, 100, 256, 4},
+                                      {"split-inside", 7, 100, 100, 1024, 16}};
 
 TEST(RecordRoles, SplitProducts) {
   for (const split_case& c : split_cases) {
@@ -108,6 +113,79 @@ TEST(RecordRoles, SplitProducts) {
     EXPECT_GT(o.hidden, 0) << c.policy;
     EXPECT_GE(o.most_bytes, 2 * t.step_bytes) << c.policy;
   }
+}
+
+// Streaming products, in the forms that shapes ask for: whole tiles of a block, and those that warps or blocks share.
+TEST(RecordRoles, StreamingProducts) {
+  struct form {
+    int m, n, k, stages, computing, bytes;
+  };
+  constexpr form stream_shapes[] = {{300, 8, 2048, 3, 8, 40 * 256 * 4},
+                                    {200, 16, 4096, 3, 8, 48 * 256 * 4},
+                                    {2000, 64, 128, 4, 4, 128 * 32 * 4},
+                                    {128, 128, 2048, 5, 8, 128 * 64 * 4}};
+  const context where = on_cpu();
+  for (const form& f : stream_shapes) {
+    product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
+    const timeline t = record_gemm(where, "stream", p.problem());
+    gemm(where, plain.problem(), {.policy = "stream"});
+    EXPECT_EQ(p.c.to_host(), plain.c.to_host());
+    expect_in_order(t);
+    EXPECT_EQ(t.stages, f.stages);
+    EXPECT_EQ(t.step_bytes, f.bytes);
+    EXPECT_EQ(t.warps, f.computing + 1);
+    EXPECT_GE(t.recorded, 1);
+  }
+}
+
+// Of several launches of a kernel with a twin, the first is recorded, and the others run as ever.
+TEST(RecordRoles, TheFirstLaunchIsRecorded) {
+  constexpr examples::bulk_copy_policy how{.stages = 2, .warps = 2, .tile = 64};
+  using ring = recorded<examples::bulk_copy_ring<how>, 1 + how.warps>;
+  using own = recording<examples::bulk_copy<how, ring>>;
+  const std::vector<twin> twins{
+      {.of = "copy",
+       .code = kernel_of<own>("copy, recorded"),
+       .stages = how.stages,
+       .step_bytes = 4 * how.tile,
+       .roles = {{.name = "load", .loads = true}, {.name = "compute", .first = 1, .count = 2, .computes = true}}}};
+  const context where = on_cpu();
+  const recording_executor recording(where.runs_on(), twins, {});
+  const kernel plain = kernel_of<examples::bulk_copy<how>>("copy");
+  for (const int tiles : {9, 5, 14}) {
+    const std::vector<float> from = values(tiles * how.tile, tiles);
+    std::vector<float> to(from.size());
+    const examples::bulk_copy_params params{from.data(), to.data(), static_cast<std::int64_t>(from.size())};
+    recording.launch(plain, {2, 1, 1}, &params, nullptr);
+    for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(to[i], examples::transformed(from[i], static_cast<std::int64_t>(i)));
+  }
+  const std::optional<timeline> t = recording.take({});
+  ASSERT_TRUE(t.has_value());
+  EXPECT_EQ(t->recorded, 5) << "of nine tiles block 0 has five";
+  EXPECT_EQ(t->dropped, 0u);
+  EXPECT_THAT(recording.launched(), ::testing::ElementsAre(::testing::StrEq("copy"), ::testing::StrEq("copy"), ::testing::StrEq("copy")));
+}
+
+// What recording costs is measured with kernel and twin by turns; C is the same as without.
+TEST(RecordRoles, CostIsMeasured) {
+  const context where = on_cpu();
+  product p(where, 128, 128, 64), plain(where, 128, 128, 64);
+  gemm(where, plain.problem(), {.policy = "async-2"});
+  for (const char* policy : {"async-2", "split-mma"}) {
+    const timeline t = record_gemm(where, policy, p.problem(), {.cost_runs = 3});
+    EXPECT_EQ(t.cost.runs, 3) << policy;
+    EXPECT_GT(t.cost.plain_ms, 0) << policy;
+    EXPECT_GT(t.cost.recorded_ms, 0) << policy;
+    EXPECT_EQ(record_gemm(where, policy, p.problem()).cost.runs, 0);
+    if (policy == std::string("async-2")) {
+      EXPECT_EQ(p.c.to_host(), plain.c.to_host());
+    }
+    gemms::problem other = p.problem();
+    other.beta = 1;
+    EXPECT_THROW(record_gemm(where, policy, other, {.cost_runs = 3}), bad_request) << policy;
+  }
+  EXPECT_EQ(record_gemm(where, "async-1", p.problem(), {.cost_runs = 3}).cost.runs, 0) << "no call launches that";
+  EXPECT_THROW(record_gemm(where, "async-2", p.problem(), {.cost_runs = -1}), bad_request);
 }
 
 TEST(RecordRoles, SplitHasALoaderAndEightComputingWarps) {
@@ -263,8 +341,8 @@ template <class Action> std::string refusal_of(Action action) {
 
 TEST(RecordRoles, RefusesWhatHasNoTwin) {
   const context where = on_cpu();
-  product p(where, 100, 100, 256);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", p.problem()); }), HasSubstr("gemm.split-2")) << "two blocks share the tile";
+  product p(where, 4, 4, 16);
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-lanes")) << "which has no ring";
   product larger(where, 300, 300, 64);
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.block = 2}); }), HasSubstr("block 2 does not exist"));
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.runs = 0}); }), HasSubstr("runs = 0"));
@@ -290,6 +368,20 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << policy;
     expect_in_order(t);
     EXPECT_EQ(t.unit, "cycles");
+  }
+  struct few_tiles {
+    const char* policy;
+    int m, n, k;
+  };
+  for (const few_tiles& f : {few_tiles{"split", 100, 100, 1024},
+                             {"split", 1000, 1000, 2048},
+                             {"stream", 300, 8, 8192},
+                             {"stream", 9000, 64, 256},
+                             {"stream", 128, 128, 4096}}) {
+    product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
+    expect_in_order(record_gemm(where, f.policy, p.problem()));
+    gemm(where, plain.problem(), {.policy = f.policy});
+    EXPECT_EQ(p.c.to_host(), plain.c.to_host()) << f.policy << " " << f.m;
   }
   for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"}) {
     const std::int64_t length = (1 << 24) + 5;

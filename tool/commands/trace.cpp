@@ -26,6 +26,7 @@
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/pictures/perfetto.hpp"
+#include "tool/pictures/picture_format.hpp"
 #include "tool/pictures/timeline_page.hpp"
 #include "tool/pictures/timeline_svg.hpp"
 #include "tool/program/command.hpp"
@@ -50,6 +51,8 @@ constexpr const char* examples =
     "      the asynchronous kernel with one to four buffers, side by side\n"
     "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
+    "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
+    "      the same, and how much longer the kernel takes because it is recorded\n"
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
     "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
 
@@ -59,27 +62,18 @@ struct request {
   std::vector<int> stages;
   std::int64_t m = 128, n = 128, k = 512, size = 1 << 18;
   unsigned block = 0;
-  int recorded = 16;
+  int recorded = 16, cost_runs = 0;
   std::string output, format;
   place_options place;
   common_options common;
 };
 
-enum class format { html, svg, json };
-
-format format_of(const request& r) {
-  if (!r.format.empty()) return static_cast<format>(choice_of("--format", r.format, {"html", "svg", "json"}));
-  if (r.output.ends_with(".html")) return format::html;
-  if (r.output.ends_with(".svg")) return format::svg;
-  if (r.output.ends_with(".json")) return format::json;
-  throw bad_request(
-      fmt::format("{}: the name ends in none of .html, .svg and .json; give --format html, svg or json", output_name(r.output)));
-}
-std::string drawn(format as, const std::vector<timeline>& timelines) {
+picture_format format_of(const request& r) { return picture_format_of(r.output, r.format, "; give --format html, svg or json"); }
+std::string drawn(picture_format as, const std::vector<timeline>& timelines) {
   switch (as) {
-    case format::html: return timeline_page(timelines);
-    case format::svg: return timeline_svg(timelines);
-    case format::json: break;
+    case picture_format::page: return timeline_page(timelines);
+    case picture_format::still: return timeline_svg(timelines);
+    case picture_format::perfetto: break;
   }
   return perfetto_json(timelines);
 }
@@ -108,7 +102,7 @@ std::vector<std::string> recorded_gemm_policies() {
   std::vector<std::string> names = names_of(gemms::steps);
   names.front() = "async-1";  // in the place of naive
   for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
-  names.insert(names.end(), {"split", "split-inside", "split-mma", "narrow"});
+  names.insert(names.end(), {"split", "split-inside", "split-mma", "narrow", "stream"});
   return names;
 }
 const std::vector<std::string> recorded_scan_policies{"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"};
@@ -168,25 +162,38 @@ std::vector<std::string> scan_policies_of(const request& r) {
 json to_json(const timeline& t, const overlap& o) {
   json causes = json::object();
   for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
-  return {{"kernel", t.kernel},
-          {"policy", t.policy},
-          {"stages", t.stages},
-          {"steps", t.steps},
-          {"recorded", t.recorded},
-          {"dropped", t.dropped},
-          {"block", t.block},
-          {"unit", t.unit},
-          {"steps_hidden", o.steps_hidden},
-          {"hidden_share", o.hidden},
-          {"mean_wait", o.mean_wait},
-          {"mean_compute", o.mean_compute},
-          {"duration", o.duration},
-          {"waiting_share", o.waiting},
-          {"waiting_for", causes},
-          {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
-          {"limited_by", o.limited_by},
-          {"step_time", o.step_time},
-          {"step_time_with_one_more_stage", o.next_time}};
+  return {
+      {"kernel", t.kernel},
+      {"policy", t.policy},
+      {"stages", t.stages},
+      {"steps", t.steps},
+      {"recorded", t.recorded},
+      {"dropped", t.dropped},
+      {"block", t.block},
+      {"cost", t.cost.runs == 0 ? json() : json{{"runs", t.cost.runs}, {"plain_ms", t.cost.plain_ms}, {"recorded_ms", t.cost.recorded_ms}}},
+      {"unit", t.unit},
+      {"steps_hidden", o.steps_hidden},
+      {"hidden_share", o.hidden},
+      {"mean_wait", o.mean_wait},
+      {"mean_compute", o.mean_compute},
+      {"duration", o.duration},
+      {"waiting_share", o.waiting},
+      {"waiting_for", causes},
+      {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
+      {"limited_by", o.limited_by},
+      {"step_time", o.step_time},
+      {"step_time_with_one_more_stage", o.next_time}};
+}
+
+void say_costs(const request& r, const std::vector<timeline>& timelines) {
+  for (const timeline& t : timelines) {
+    const recording_cost& c = t.cost;
+    say(r.common, c.runs == 0
+                      ? fmt::format("{}: the twin is of another variant than the kernel that a call launches: nothing to compare", t.policy)
+                      : fmt::format("{}: the kernel takes {:.4f} ms, recorded {:.4f} ms: {:+.1f} % (medians of {} runs each)", t.policy,
+                                    c.plain_ms, c.recorded_ms, 100 * (c.recorded_ms / c.plain_ms - 1), c.runs));
+  }
+  if (timelines.front().runs_on != target::cuda) say(r.common, "these are times of the CPU executor, which say nothing of a GPU");
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
@@ -200,6 +207,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     if (t.dropped > 0)
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }
+  if (r.cost_runs > 0) say_costs(r, timelines);
   if (r.common.json) {
     json content = result_envelope("trace", at, schema_of_traces);
     content["shape"] = r.kernel == "scan" ? json{{"length", r.size}} : json{{"m", r.m}, {"n", r.n}, {"k", r.k}};
@@ -277,7 +285,7 @@ std::string text_of(const std::string& path) {
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
     throw bad_request("--read draws what was recorded: expected no --policy, --stages or --compare beside it");
-  const format as = format_of(r);
+  const picture_format as = format_of(r);
   refuse_mixed_results(r.common, r.output);
   std::vector<timeline> timelines;
   for (const std::string& file : r.files) {
@@ -300,13 +308,13 @@ void draw_files(const request& r) {
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
-  const format as = format_of(r);
+  const picture_format as = format_of(r);
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
   refuse_mixed_results(r.common, r.output);
   const place at = choose_place(r.place, reference::not_offered);
   say_place(r.common, at);
   output_file out{r.output};
-  const trace_options options{.block = r.block, .steps = r.recorded};
+  const trace_options options{.block = r.block, .steps = r.recorded, .cost_runs = r.cost_runs};
   const std::vector<timeline> timelines =
       of_scan ? record_scans(*at.where, r, policies, options) : record_products(*at.where, r, policies, options);
   out.write(drawn(as, timelines));
@@ -356,6 +364,11 @@ void add_trace(arguments program) {
       .shows_default()
       .check(integer_between(1, most))
       .type_name("N");
+  command
+      .add_option("--overhead", r->cost_runs,
+                  "Also measure what recording costs: run kernel and twin so often each, by turns, and print both times (medians)")
+      .check(integer_between(1, 10000))
+      .type_name("RUNS");
   command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
   command.add_option("--format", r->format, "html, svg or json, where the output's name does not say")
       .check(not_empty())

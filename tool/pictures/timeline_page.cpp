@@ -102,6 +102,13 @@ std::string filled(std::string_view text, std::initializer_list<std::pair<std::s
 
 }  // namespace
 
+std::string filled_page(std::string text, std::string_view title) {
+  // Within a script element nothing but its end is markup.
+  for (std::size_t at = 0; (at = text.find("</", at)) != text.npos; at += 3) text.insert(at + 1, "\\");
+  for (std::size_t at = 0; (at = text.find("<!", at)) != text.npos; at += 6) text.replace(at, 1, "\\u003c");
+  return filled(timeline_page_template(), {{"title", xml_text(title)}, {"data", text}});
+}
+
 std::string timeline_page(std::span<const timeline> timelines, std::string_view title) {
   if (timelines.empty()) throw bad_request("there is no timeline to draw: expected at least one");
   json all = json::array();
@@ -115,11 +122,7 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
                   {"about", about(first)},
                   {"clock", first.runs_on == target::cuda ? gpu_clock : model_clock},
                   {"timelines", all}};
-  // Within a script element nothing but its end is markup.
-  std::string text = data.dump(-1, ' ', false, json::error_handler_t::replace);
-  for (std::size_t at = 0; (at = text.find("</", at)) != text.npos; at += 3) text.insert(at + 1, "\\");
-  for (std::size_t at = 0; (at = text.find("<!", at)) != text.npos; at += 6) text.replace(at, 1, "\\u003c");
-  return filled(timeline_page_template(), {{"title", xml_text(title)}, {"data", text}});
+  return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace), title);
 }
 
 }  // namespace antiphase::tool

@@ -13,6 +13,9 @@ namespace antiphase::tool {
 // unit; throws bad_request if they are not, or if there is none with a complete step.
 std::string timeline_page(std::span<const timeline> timelines, std::string_view title = "Timelines of a kernel's pipeline");
 
+// The page with these data, as JSON.
+std::string filled_page(std::string data, std::string_view title);
+
 // The file timeline_page.html.
 std::string_view timeline_page_template();
 

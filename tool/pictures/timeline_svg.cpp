@@ -6,28 +6,19 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "xml_text.hpp"
+#include "svg_picture.hpp"
 
 namespace antiphase::tool {
 namespace {
 
-// Colours that stay apart for colour-blind eyes: M. Okabe and K. Ito, Color Universal Design, 2008.
-constexpr const char* load_colour = "#56b4e9";
-constexpr const char* compute_colour = "#e69f00";
-constexpr const char* look_colour = "#cc79a7";
-constexpr const char* store_colour = "#009e73";
-constexpr const char* wait_colour = "#d9d9d9";
-constexpr const char* ink = "#222222";
-
 constexpr double width = 1200, margin = 28, gutter = 96;
 constexpr double left = margin + gutter, right = width - margin, plot = right - left;
-constexpr double row_height = 26, row_gap = 5;
+constexpr double row_height = picture::row_height, row_gap = 5;
 constexpr double panel_head = 28, panel_gap = 30;
 constexpr double head = 100, foot = 98;
 
@@ -47,40 +38,6 @@ struct scale {
 };
 
 scale scale_for(std::int64_t end, std::string_view unit) { return {end, unit == "cycles" ? "clock cycles" : unit}; }
-
-// 1, 2 or 5 times a power of ten, so that at most `most` of them fit.
-double tick_distance(double range, int most) {
-  const double rough = range / most, power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= rough) return factor * power;
-  return 10 * power;
-}
-
-class picture {
- public:
-  void text(double x, double y, std::string_view style, std::string_view content) {
-    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, xml_text(content));
-  }
-  void line(double x1, double y1, double x2, double y2, const char* colour) {
-    out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2, y2, colour);
-  }
-  // A bar with what it is inside, as far as that fits, and in full when pointed at.
-  void bar(double from, double to, double y, const char* colour, std::string_view label, std::string_view number, std::string_view hint) {
-    const double w = std::max(to - from, 0.5);
-    out_ += fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"2\" fill=\"{}\" stroke=\"#ffffff\" "
-        "stroke-width=\"0.8\"><title>{}</title></rect>\n",
-        from, y, w, row_height, colour, xml_text(hint));
-    const std::string full = label.empty() ? std::string() : fmt::format("{} {}", label, number);
-    const std::string_view shown = !full.empty() && fits(full, w) ? std::string_view(full) : fits(number, w) ? number : std::string_view();
-    if (!shown.empty()) text(from + w / 2, y + row_height / 2 + 4.5, "class=\"bar\"", shown);
-  }
-  const std::string& content() const { return out_; }
-
- private:
-  static bool fits(std::string_view s, double w) { return !s.empty() && static_cast<double>(s.size()) * 7.2 + 6 < w; }
-  std::string out_;
-};
 
 std::string plural(int count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
@@ -207,19 +164,6 @@ std::vector<panel> panels_of(std::span<const timeline> timelines, int most_steps
   return panels;
 }
 
-constexpr std::string_view style = R"(<style>
-text { font-family: "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; fill: #222222; }
-.title { font-size: 22px; font-weight: bold; }
-.panel { font-size: 16px; font-weight: bold; }
-.small { font-size: 13px; fill: #5f5f5f; }
-.figure { font-size: 13px; font-weight: bold; text-anchor: end; }
-.row { font-size: 13px; text-anchor: end; }
-.bar { font-size: 12px; text-anchor: middle; }
-.tick { font-size: 12px; text-anchor: middle; }
-.unit { font-size: 13px; text-anchor: end; fill: #5f5f5f; }
-</style>
-)";
-
 }  // namespace
 
 std::string timeline_svg(std::span<const timeline> timelines, const picture_options& options) {
@@ -247,10 +191,7 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
     y += of.height() + panel_gap;
   }
   p.text(margin, height - 20, "class=\"small\"", caption(timelines.front()));
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{4}</svg>\n",
-      width, height, xml_text(title), style, p.content());
+  return p.whole(width, height, title);
 }
 
 }  // namespace antiphase::tool

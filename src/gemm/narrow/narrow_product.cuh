@@ -18,6 +18,7 @@
 #include "src/gemm/exact_sum.cuh"
 #include "src/gemm/narrow/narrow_operand.cuh"
 #include "src/gemm/narrow/narrow_product.hpp"
+#include "src/gemm/plain_ring.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -50,9 +51,6 @@ AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) -
 AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
 constexpr std::uint32_t infinite = 0x7F800000;
 constexpr std::uint32_t no_least = ~0u, least_whole = 2 * ((127u - 112) << 23) - 1;  // of 2^-112: smaller elements lose bits of lo
-
-// What the ring is made of: a parameter, so that a recording twin can take another.
-template <class Channel, int Warps> using plain_ring = Channel;
 
 template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_product {
   static_assert(valid(P));

@@ -15,6 +15,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/exact_sum.cuh"
+#include "src/gemm/plain_ring.hpp"
 #include "src/gemm/sparse_lines.cuh"
 #include "src/gemm/stream/stream_lanes.cuh"
 #include "src/gemm/stream/stream_panel.cuh"
@@ -34,7 +35,7 @@ inline namespace AP_TARGET {
 // a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of 16, whichever way they lie, with q = lane % 4 and
 // g = lane / 4: all reads are of 8 bytes and free of bank conflicts, and every sum has the same order of k.
 
-template <stream_policy P> struct stream_product {
+template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct stream_product {
   static_assert(valid(P));
   static constexpr bool by_engine = P.by == stream_loader::engine, by_lanes = P.by == stream_loader::lanes, shares = P.shares;
   static constexpr int computing_warps = P.computing_warps(), threads = (computing_warps + by_engine) * warp_size;
@@ -79,7 +80,7 @@ template <stream_policy P> struct stream_product {
       [[no_unique_address]] std::conditional_t<by_lanes, nothing, ring_slots> slots;
       std::conditional_t<shares, exchange, nothing> parts;  // when there is nothing more to load
     };
-    [[no_unique_address]] std::conditional_t<by_engine, ring_of_engine, nothing> ring;
+    [[no_unique_address]] std::conditional_t<by_engine, RingOf<ring_of_engine, threads / warp_size>, nothing> ring;
     line_register<shares ? lines_of_tile : lines_of_warp> lines[shares ? 1 : computing_warps];
     std::int32_t nonzeros_here[shares ? lines_of_tile : 1];  // in this block's part of k
     std::int32_t any_sparse;

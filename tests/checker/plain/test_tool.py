@@ -55,6 +55,63 @@ class Plain(unittest.TestCase):
         self.assertEqual(again["schedules"], 1)
         self.assertIn((finding["kind"], finding["access"]["at"]), [(f["kind"], f["access"]["at"]) for f in again["findings"]])
 
+    def drawn(self, *arguments):
+        self.assertEqual(self.check(*arguments, "--workers", "1", "--trace", "t.json").returncode, 5)
+        trace, names, lanes = json.loads((self.folder / "t.json").read_text())["traceEvents"], {}, []
+        for event in trace:
+            if event["name"] == "process_name":
+                lanes.append({})
+            elif event["name"] == "thread_name":
+                names[event["tid"]] = event["args"]["name"]
+            else:
+                lanes[event["pid"] - 1].setdefault(names[event["tid"]], []).append(event)
+        return lanes  # of each finding
+
+    def test_copies_in_flight_are_drawn(self):
+        smooth = self.source("""#include <cuda_pipeline.h>
+__global__ void smooth(const float* from, float* to) {
+  __shared__ float v[2][64];
+  const int t = threadIdx.x;
+  __pipeline_memcpy_async(&v[0][t], from + t, 4);
+  __pipeline_commit();
+  __pipeline_memcpy_async(&v[1][t], from + 64 + t, 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  to[t] = v[1][63 - t] + v[0][t];
+}
+int main() {
+  float *a, *b;
+  cudaMalloc(&a, 512), cudaMalloc(&b, 256), cudaMemset(a, 0, 512);
+  smooth<<<1, 64>>>(a, b);
+  cudaDeviceSynchronize(), cudaFree(a), cudaFree(b);
+}
+""")
+        finding, never_waited_for = self.drawn(smooth, "--order", "forward", "--landing", "late", "--schedules", "2")
+        reader, writer = "block 0, thread 0", "block 0, thread 63"
+        marked = {e["args"]["finding"]: lane for lane in (reader, writer) for e in finding[lane] if e["args"]["finding"]}
+        self.assertEqual(marked, {"now": reader, "earlier": writer})
+        now = next(e for e in finding[reader] if e["args"]["finding"] == "now")
+        self.assertEqual((now["name"], now["args"]["at"]), ("reads 4 bytes", "my.cu:11"))
+        # Both threads come to the barrier, which ends for both at once.
+        barriers = {lane: [e["ts"] + e["dur"] for e in finding[lane] if e["name"] == "block barrier"] for lane in (reader, writer)}
+        self.assertEqual(barriers[reader], barriers[writer])
+        self.assertEqual(len(barriers[reader]), 1)
+        # The first group has been waited for before the barrier; the second is in flight where it is read.
+        flights = sorted((e["ts"], e["ts"] + e["dur"], e["args"]["at"], e["args"]["finding"]) for e in finding["copies of thread 63"])
+        self.assertEqual([f[2:] for f in flights], [("my.cu:5", ""), ("my.cu:7", "earlier")])
+        self.assertLess(flights[0][1], barriers[reader][0] + 1)
+        self.assertGreater(flights[1][1], now["ts"])
+        self.assertIn("now", [e["args"]["finding"] for e in finding["the memory"]])
+        self.assertEqual({e["args"]["finding"] for lane in never_waited_for.values() for e in lane}, {"", "now"})
+
+    def test_a_deadlock_is_drawn(self):
+        stuck = self.source("__global__ void stuck() { if (threadIdx.x < 32) __syncthreads(); else asm volatile(\"bar.sync 1, 64;\"); }\n"
+                            "int main() { stuck<<<1, 64>>>(); cudaDeviceSynchronize(); }\n")
+        finding, = self.drawn(stuck, "--schedules", "1")
+        self.assertEqual([lane[-1]["name"] for lane in finding.values()], ["waits for ever"] * len(finding))
+        self.assertEqual(sorted(finding), ["block 0, thread 0", "block 0, thread 32"])
+
     def test_options_of_the_compiler_and_several_sources(self):
         (self.folder / "inc").mkdir()
         self.source("#pragma once\nvoid run(int);\n", "inc/run.h")

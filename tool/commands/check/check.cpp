@@ -24,6 +24,8 @@ constexpr const char* examples =
     "Examples:\n"
     "  antiphase check my.cu -I include -D N=1000 -- input.txt\n"
     "      a program, with options for the compiler and an argument of its own\n"
+    "  antiphase check my.cu --trace bug.html\n"
+    "      the same, and what the threads of each finding did and when, as a page\n"
     "  antiphase check\n"
     "      every kernel of the library, 20 schedules each\n"
     "  antiphase check gemm --schedules 200\n"
@@ -83,6 +85,11 @@ void add_check(arguments program) {
       .add_option("--kernels", r->driver,
                   "A source with a main that launches the kernels of the others, whose own main and host functions for Python are left out")
       .type_name("DRIVER");
+  command
+      .add_option("--trace", r->trace,
+                  "Draw the schedules that show what was found: .html is a page to zoom into, .svg a picture, .json a trace for Perfetto")
+      .check(not_empty())
+      .type_name("FILE");
   command.add_option("--sarif", r->sarif, "Write what was found in a program as SARIF, for editors and code hosts").type_name("FILE");
   command.add_flag("--lines", r->lines, "Tell what was found in a program as compilers do: file:line:column: error: ...");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");

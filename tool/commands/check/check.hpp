@@ -16,6 +16,7 @@ struct check_request {
   std::vector<std::string> compiler_options;                  // of plain CUDA
   std::string blocks;                                         // all, or threads of a launch that are enough
   std::string sarif;                                          // a file to write; empty: none
+  std::string trace;                                          // a picture to write of what was found; empty: none
   std::string driver;                                         // of kernels without a usable main
   int seconds = 60;                                           // of a run of a program
   bool list = false, dialect = false, lines = false;

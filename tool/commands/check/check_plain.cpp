@@ -10,6 +10,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
+#include "tool/commands/check/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
@@ -63,7 +64,10 @@ std::string command_of(const check_request& r, const plain_program& p) {
 void run_check_plain(const check_request& r) {
   const plain_program program = program_of(r);
   refuse_mixed_results(r.common, r.sarif);
+  refuse_mixed_results(r.common, r.trace);
+  finding_trace trace(r);
   check_options options;
+  options.draw = trace.wanted();
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
   options.process_seconds = r.seconds;
   options.output = r.common.quiet || r.common.json ? program_output::none : program_output::first_run;
@@ -101,6 +105,8 @@ void run_check_plain(const check_request& r) {
     throw bad_input(e.what());
   }
   so_far.finish();
+  trace.add(report, command, behind);
+  trace.finish(r.common);
   if (!r.sarif.empty()) {
     output_file file(r.sarif);
     file.write(to_sarif(report, name, command, behind));

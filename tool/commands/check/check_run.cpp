@@ -10,6 +10,7 @@
 
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
+#include "tool/commands/check/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/console.hpp"
@@ -60,6 +61,9 @@ void run_check(const check_request& r) {
   check_options options;
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
 
+  finding_trace trace(r);
+  options.draw = trace.wanted();
+  refuse_mixed_results(r.common, r.trace);
   json kernels = json::array();
   const json document{{"schema", 1}, {"command", "check"}, {"commit", built_from()}};
   unfinished_results so_far(r.common, document, "kernels", cases.size(), "kernels");
@@ -72,6 +76,7 @@ void run_check(const check_request& r) {
     const check_report report = check(c->program, options);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const std::string command = "antiphase check " + c->name;
+    trace.add(report, command);
     if (!report.clean()) faulty += (faulty.empty() ? "" : ", ") + c->name;
     if (r.common.json) {
       json entry{{"kernel", c->name}, {"seconds", seconds}};
@@ -85,6 +90,7 @@ void run_check(const check_request& r) {
         ++done, [&] { return kernels; }, [] { return std::string(); });  // the text has been printed
   }
   so_far.finish();
+  trace.finish(r.common);
   if (r.common.json) {
     json result = document;
     result["kernels"] = kernels;

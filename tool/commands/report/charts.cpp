@@ -110,4 +110,42 @@ std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& 
   return svg + "</svg>\n";
 }
 
+std::string timelines_svg(const std::vector<timeline>& timelines, int steps, const std::string& name) {
+  constexpr double lane = 15, gap = 3, head = 22, from = 84;
+  std::vector<std::vector<step_times>> shown;
+  std::int64_t end = 1;
+  double height = 4;
+  for (const timeline& t : timelines) {
+    std::vector<step_times>& of = shown.emplace_back(by_step(t));
+    if (of.size() > static_cast<std::size_t>(steps)) of.resize(static_cast<std::size_t>(steps));
+    for (const step_times& s : of) end = std::max(end, s.compute_end);
+    height += head + (t.stages + 1) * (lane + gap) + 8;
+  }
+  const auto x = [&](std::int64_t time) { return from + (width - from - 4) * static_cast<double>(time) / static_cast<double>(end); };
+  std::string svg = fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", width, height, escaped(name));
+  const auto bar = [&](std::int64_t begin, std::int64_t until, double y, int series, const std::string& title) {
+    svg += fmt::format("<rect class=\"s{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.0f}\"><title>{}</title></rect>\n",
+                       series, x(begin), y, std::max(0.5, x(until) - x(begin) - 0.6), series == 0 ? lane * 0.6 : lane, escaped(title));
+  };
+  double y = 4;
+  for (std::size_t i = 0; i < timelines.size(); ++i) {
+    const timeline& t = timelines[i];
+    svg += fmt::format("<text x=\"0\" y=\"{:.0f}\" font-weight=\"bold\">{} buffer{}</text>\n", y + 14, t.stages, t.stages == 1 ? "" : "s");
+    y += head;
+    for (int slot = 0; slot < t.stages; ++slot)
+      svg += fmt::format("<text class=\"end\" x=\"{:.0f}\" y=\"{:.0f}\">buffer {}</text>\n", from - 8, y + slot * (lane + gap) + 12, slot);
+    const double work = y + t.stages * (lane + gap);
+    svg += fmt::format("<text class=\"end\" x=\"{:.0f}\" y=\"{:.0f}\">warps</text>\n", from - 8, work + 12);
+    svg += fmt::format("<path class=\"grid\" d=\"M{:.0f} {:.1f}h{:.0f}\"/>\n", from, work + lane, width - from - 4);
+    for (const step_times& s : shown[i]) {
+      const double at = y + s.slot * (lane + gap);
+      bar(s.issued, s.landed, at + lane * 0.4, 0, fmt::format("step {}: loaded, {} to {}", s.step, s.issued, s.landed));
+      bar(s.compute_begin, s.compute_end, at, 1, fmt::format("step {}: in use, {} to {}", s.step, s.compute_begin, s.compute_end));
+      bar(s.compute_begin, s.compute_end, work, 1, fmt::format("the warps compute step {}", s.step));
+    }
+    y = work + lane + gap + 8;
+  }
+  return svg + "</svg>\n";
+}
+
 }  // namespace antiphase::tool

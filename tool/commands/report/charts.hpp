@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts of the report as SVG that lies within a page, whose style sheet colours it by class: light or dark.
 #pragma once
+#include <antiphase/trace.hpp>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,9 @@ struct plane {
 };
 // Both axes logarithmic; what is not positive is left out.
 std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& curves, const plane& axes);
+
+// Timelines of one kernel with other numbers of buffers, below each other on one scale: a lane for each buffer, loading and in use, and one
+// for the warps that compute. So many steps of each.
+std::string timelines_svg(const std::vector<timeline>& timelines, int steps, const std::string& name);
 
 }  // namespace antiphase::tool

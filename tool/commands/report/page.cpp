@@ -30,16 +30,6 @@ pre{background:color-mix(in srgb,var(--line) 40%,transparent);padding:10px;overf
 .key i{display:inline-block;width:10px;height:10px;margin:0 4px 0 12px}.key i.s0{background:var(--s0)}.key i.s1{background:var(--s1)}.key i.s2{background:var(--s2)}.key i.s3{background:var(--s3)}
 )";
 
-constexpr const char* recipe =
-    "ncu --kernel-name regex:run_kernel --launch-count 1 --metrics \\\n"
-    "gpu__time_duration.sum,sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active,\\\n"
-    "smsp__issue_active.avg.pct_of_peak_sustained_active,\\\n"
-    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio,\\\n"
-    "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio,\\\n"
-    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed,\\\n"
-    "dram__throughput.avg.pct_of_peak_sustained_elapsed \\\n"
-    "antiphase ladder gemm --on cuda --size 4096 --policy async-3";
-
 using cells = std::vector<std::string>;
 std::string table_html(const std::vector<cells>& rows) {
   std::string html = "<div class=\"wide\"><table>\n";
@@ -264,6 +254,33 @@ std::string stages_section(const machine_profile& on) {
          table_html(rows);
 }
 
+std::string timelines_section(const std::vector<timeline>& timelines) {
+  if (timelines.empty()) return {};
+  std::vector<cells> rows{{"buffers", "load time hidden", "warps wait", "what limits", "a step takes"}};
+  for (const timeline& t : timelines) {
+    const overlap o = measure(t);
+    rows.push_back({fmt::format("{}", t.stages), fmt::format("{:.0f} %", 100 * o.hidden), fmt::format("{:.0f} %", 100 * o.waiting),
+                    o.limited_by, fmt::format("{:.0f} {}", o.step_time, t.unit)});
+  }
+  constexpr int steps = 8;
+  const timeline& first = timelines.front();
+  return section("Timelines",
+                 "The same kernel with one buffer and with more, recorded while it ran: with one, loading and computing take turns.") +
+         figure(timelines_svg(timelines, steps, "Timelines"),
+                "<span class=\"key\"><i class=\"s0\"></i>being loaded<i class=\"s1\"></i>in use, computing</span>. " +
+                    (first.runs_on == target::cuda ? fmt::format("Block {}, on {}, in clock cycles.", first.block, escaped(first.device))
+                                                   : std::string("On the CPU executor, in ticks of its model: nothing was measured."))) +
+         table_html(rows);
+}
+
+std::string profile_table(const profile& p) {
+  if (!p.why_not.empty()) return fmt::format("<p class=\"dim\">ncu is here, but gives no figures: {}</p>\n", escaped(p.why_not));
+  if (p.figures.empty()) return {};
+  std::vector<cells> rows{{"metric", "value", "unit"}};
+  for (const profile_figure& f : p.figures) rows.push_back({f.metric, f.value, f.unit});
+  return table_html(rows);
+}
+
 std::string machine_section(const machine_profile& on) {
   std::vector<cells> rows{{"figure", "value", "unit"}};
   std::string html =
@@ -278,19 +295,21 @@ std::string machine_section(const machine_profile& on) {
 
 }  // namespace
 
-std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from) {
+std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from,
+                        const std::vector<timeline>& overlap, const profile& counted) {
   try {
     std::string body = fmt::format("<h1>antiphase on {}</h1>\n<p class=\"dim\">{}</p>\n", escaped(on.limits.name), escaped(from));
     for (const char* command : {"ladder gemm", "ladder scan"})
       for (const named_result& r : results)
         if (r.content.at("command") == command) body += ladder_section(on, r);
     const std::vector<product_point> products = products_of(results);
-    body += stages_section(on) + roofline_section(on, products) + model_section(on, results) + accuracy_section(products);
+    body += timelines_section(overlap) + stages_section(on) + roofline_section(on, products) + model_section(on, results) +
+            accuracy_section(products);
     body += section("Profiling",
                     "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; "
                     "<i>long scoreboard</i> "
                     "is load time that is not.") +
-            fmt::format("<pre>{}</pre>\n", escaped(recipe)) + machine_section(on);
+            fmt::format("<pre>{}</pre>\n", escaped(profiling_recipe("antiphase"))) + profile_table(counted) + machine_section(on);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
         "content=\"width=device-width\">\n<title>antiphase on "

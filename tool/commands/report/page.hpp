@@ -2,10 +2,12 @@
 // The report as one page.
 #pragma once
 #include <antiphase/executor/machine.hpp>
+#include <antiphase/trace.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tool/commands/report/profile.hpp"
 #include "tool/program/console.hpp"
 
 namespace antiphase::tool {
@@ -16,6 +18,9 @@ struct named_result {
 };
 // HTML that asks for nothing else: style and charts are in it. `from` is a sentence that says whence the results are. Throws bad_input for
 // records that are not as docs/measuring.md says.
-std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from);
+// `overlap`: timelines of one kernel with one buffer and with more; none: the page has no section of them. `counted`
+// stands below the profiling recipe.
+std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from,
+                        const std::vector<timeline>& overlap, const profile& counted = {});
 
 }  // namespace antiphase::tool

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/trace.hpp>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "tool/commands/report/page.hpp"
 #include "tool/commands/report/shipped_results.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/measure/verify.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/place.hpp"
 
@@ -105,6 +107,19 @@ std::string origin(const std::vector<named_result>& results, std::string_view fi
                      least == most ? "" : " to " + most, driver);
 }
 
+// The asynchronous kernel with one, two and three buffers, in its first steps.
+std::vector<timeline> overlap_of(const context& where) {
+  const std::int64_t m = where.kind() == target::cuda ? 4096 : 128, k = 512;
+  const std::vector<float> values = random_values(static_cast<std::size_t>(m * k), 1);
+  const device_array<float> a(where, values), b(where, values);
+  device_array<float> c(where, static_cast<std::size_t>(m * m));
+  std::vector<timeline> all;
+  for (const char* policy : {"async-1", "async-2", "async-3"})
+    all.push_back(
+        record_gemm(where, policy, {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, m), .c = row_major(c.data(), m, m)}));
+  return all;
+}
+
 void run(const request& r) {
   output_file out{r.output};
   std::vector<named_result> results;
@@ -116,7 +131,8 @@ void run(const request& r) {
     if (at.where->kind() == target::cuda) {
       results = measured(r, at.on);
       const machine_profile on = profile_of(at.where->limits());
-      out.write(report_page(on, results, origin(results, "Measured just now:")));
+      out.write(report_page(on, results, origin(results, "Measured just now:"), overlap_of(*at.where),
+                            take_profile(std::filesystem::canonical("/proc/self/exe").string(), r.seconds)));
       return out.commit();
     }
     for (const shipped_result& s : shipped_results())
@@ -129,7 +145,7 @@ void run(const request& r) {
   const auto of_device = std::ranges::find_if(shipped, [&](const machine_profile& p) { return p.limits.name == device; });
   if (of_device == shipped.end())
     throw not_supported(fmt::format("there is no machine profile of {}: run report on it, without files", device));
-  out.write(report_page(*of_device, results, origin(results, first)));
+  out.write(report_page(*of_device, results, origin(results, first), overlap_of(context::on("cpu"))));
   out.commit();
 }
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What threads did in one run, kept for drawing the schedule that shows a finding.
+#pragma once
+#include <antiphase/checker.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shadow.hpp"
+
+namespace antiphase::checker_detail {
+
+// Of which asynchronous actor, and which of its groups: copies and stores of a thread; loads that an mbarrier counts, in a phase of it.
+struct copy_group {
+  std::uintptr_t of = 0;  // 0: none
+  std::uint64_t number = 0;
+};
+
+// The last events of every thread, in the order of the schedule. Between two events of order, what a thread does in one place is one event.
+class event_log {
+ public:
+  struct who {
+    block_number block = 0;
+    int thread = 0;
+    bool operator==(const who&) const = default;
+  };
+
+  void begin_launch() { launch_first_ = blocks_.empty() ? 0 : blocks_.rbegin()->first + 1; }
+  void begin_block(block_number number, extent3 index, int threads);
+  void end_block(block_number number) { blocks_[number].ended = true; }
+
+  void access(who by, event_kind kind, const void* at, std::size_t bytes, place_number place);
+  void copy(who by, copy_group in, const void* to, std::size_t bytes, place_number place);
+  // A moment that orders: `done`, if there is one, is a group that is known to have landed, with all before it.
+  void order(who by, event_kind kind, const char* what, copy_group done = {});
+  void met(std::span<const who> all, const char* what);
+
+  // What is drawn of a finding: its two sides, the threads that touched the same memory, or where the others of the block are.
+  struct side {
+    who by;
+    place_number place = 0;
+    std::string action;
+  };
+  struct question {
+    side now;
+    std::optional<side> earlier;
+    std::uintptr_t memory = 0;  // an address; 0: none
+    bool others = false;        // the block's other threads, one for each place where some are
+    bool for_ever = false;      // whoever has not ended waits
+    bool is_thread = true;      // `now` is a thread's doing
+  };
+  struct event {
+    std::uint64_t first = 0, last = 0;  // in the order of the schedule
+    event_kind kind{};
+    const char* what = nullptr;  // of order
+    place_number place = 0;
+    std::uint64_t times = 1;
+    std::uintptr_t from = 0, to = 0;  // the first and the last address
+    std::intptr_t step = 0;
+    std::size_t bytes = 0;
+    bool regular = true;  // all addresses are `step` apart
+    copy_group in{};
+    bool touches(std::uintptr_t address) const;
+  };
+  struct thread_events {
+    who by;
+    std::string name;
+    bool ended = false;
+    std::vector<event> events;
+  };
+  struct snapshot {
+    question of;
+    std::vector<thread_events> threads;
+  };
+  // As things are when the finding is made. It is drawn later, since a thread of a kernel has little stack.
+  snapshot taken(const question& q) const;
+  static finding_schedule drawn(const snapshot& s, const std::function<code_place(place_number)>& place_of);
+  // Of the last launch: the block at that place of its grid, 0: there is none.
+  block_number block_at(extent3 index) const;
+
+ private:
+  static constexpr std::size_t most_events = 64, most_threads = 16384;
+  struct block_history {
+    extent3 index;
+    bool ended = false;
+    std::vector<std::vector<event>> threads;
+  };
+  std::vector<event>& history(who of);
+  const std::vector<event>* find(who of) const;
+  void add(who by, event e);
+  void choose_others(const question& q, std::vector<who>& chosen) const;
+  std::string name_of(who w) const;
+
+  std::map<block_number, block_history> blocks_;
+  block_number launch_first_ = 0;
+  std::size_t threads_ = 0;
+  std::uint64_t now_ = 0;
+};
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording twins of split products that the copy engine feeds; of those whose blocks share tiles too, as those of few tiles do
+// (sm_90a).
+#include <antiphase/channel/recorded.cuh>
+#include <vector>
+#include "src/gemm/split/split_inside_product.cuh"
+#include "src/gemm/split/split_product.cuh"
+#include "src/trace/twin.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+template <product_policy P> struct recorded_product_waits : product_waits<P> {
+  static constexpr int threads = 3 * warpgroup_size;
+  using ring = recorded<typename product_waits<P>::ring, threads / 32,
+                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+};
+template <product_policy P> struct recorded_inside_steps : split_inside_steps<P> {
+  static constexpr int threads = 4 * warpgroup_size;
+  using ring = recorded<typename split_inside_steps<P>::ring, threads / 32,
+                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+};
+
+template <product_policy P> twin split_twin(const char* of, const char* name) {
+  using kernel_type = split_product<P, recorded_product_waits<P>>;
+  return {.of = of,
+          .code = kernel_of<recording<kernel_type>>(name),
+          .stages = P.stages,
+          .step_bytes = sizeof(typename kernel_type::slot),
+          .roles = {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}}};
+}
+template <product_policy P> twin split_inside_twin(const char* of, const char* name) {
+  using kernel_type = split_inside_product<P, recorded_inside_steps<P>>;
+  return {.of = of,
+          .code = kernel_of<recording<kernel_type>>(name),
+          .stages = P.stages,
+          .step_bytes = sizeof(typename kernel_type::slot),
+          .phases = {"load", "count", "compute"},
+          .roles = {{.name = "count", .first = 0, .count = 4},
+                    {.name = "compute", .first = 4, .count = 8, .computes = true},
+                    {.name = "load", .first = 12, .count = 1, .loads = true}}};
+}
+
+std::vector<twin> twins_of_split() {
+  constexpr auto by = multiplier::split_inside;
+  return {split_twin<product_policy{}>("gemm.split", "gemm.split, recorded"),
+          split_twin<product_policy{.stages = 6, .cluster = 2}>("gemm.split-2", "gemm.split-2, recorded"),
+          split_twin<product_policy{.stages = 5, .cluster = 4}>("gemm.split-4", "gemm.split-4, recorded"),
+          split_twin<product_policy{.stages = 5, .cluster = 8}>("gemm.split-8", "gemm.split-8, recorded"),
+          split_inside_twin<product_policy{.stages = 7, .by = by}>("gemm.split-inside", "gemm.split-inside, recorded"),
+          split_inside_twin<product_policy{.stages = 7, .cluster = 2, .by = by}>("gemm.split-inside-2", "gemm.split-inside-2, recorded")};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/commands/check/check_trace.hpp"
+
+#include <fmt/format.h>
+
+#include "tool/files/file_names.hpp"
+#include "tool/files/output_file.hpp"
+#include "tool/pictures/picture_format.hpp"
+#include "tool/program/console.hpp"
+
+namespace antiphase::tool {
+
+finding_trace::finding_trace(const check_request& r) : file_(r.trace) {
+  if (!wanted()) return;
+  switch (picture_format_of(file_, "", "")) {
+    case picture_format::page: draw_ = schedule_page; break;
+    case picture_format::still: draw_ = schedule_svg; break;
+    case picture_format::perfetto: draw_ = schedule_json; break;
+  }
+}
+
+void finding_trace::add(const check_report& report, const std::string& command, const std::string& behind) {
+  if (!wanted()) return;
+  for (const finding& f : report.findings) {
+    if (f.drawn.lanes.empty()) {
+      ++without_;
+      continue;
+    }
+    const std::string number = fmt::format("{}. {}", findings_.size() + without_ + 1, name(f.kind));
+    findings_.push_back({.title = f.kernel.empty() ? number : fmt::format("{}: kernel {}", number, f.kernel),
+                         .memory = f.memory,
+                         .now = to_text(f.access),
+                         .earlier = f.earlier ? to_text(*f.earlier) : "",
+                         .missing = f.missing,
+                         .replay = replay_command(f, command, behind),
+                         .schedule = f.drawn});
+  }
+}
+
+void finding_trace::finish(const common_options& common) const {
+  if (!wanted()) return;
+  if (without_ > 0)
+    say(common, fmt::format("{} of {} findings are not drawn: no thread of a kernel was at them", without_, without_ + findings_.size()));
+  if (findings_.empty()) return say(common, fmt::format("there is no schedule to draw: {} is not written", file_));
+  output_file out(file_);
+  out.write(draw_(findings_));
+  out.commit();
+}
+
+}  // namespace antiphase::tool
