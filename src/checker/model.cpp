@@ -37,6 +37,11 @@ void model::reset() {
   chain_.clear();
   barriers_.clear();
   atomics_.clear();
+  atomic_writes_.clear();
+  total_fences_.clear();
+  updates_.clear();
+  brought_old_.reset();
+  lent_.to = nullptr;
   entries_.clear();
   findings_.clear();
   accesses_ = effort_ = most_effort = 0;
@@ -634,7 +639,7 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   thread_model& t = *current_;
   accessor w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
   if (!reachable(w, p, bytes)) return;
-  p = followed(p);
+  const void* const value = std::exchange(p, followed(p));
 
   const auto circles = circles_around(t);
   const bool acquires = how == order::acquire || how == order::both, releases = how == order::release || how == order::both;
@@ -661,8 +666,18 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
     }
   if (const auto seen = reads && reach >= scope::device ? a.find(before_fences) : a.end(); seen != a.end())
     learn_also(t, &knowledge::seen, seen->second);
-  if (reads) visit(w, p, bytes);
-  if (!writes) return;
+  if (!writes) {
+    visit(w, p, bytes);
+    if (late_writes)
+      if (const auto last_write = atomic_writes_.find(location); last_write != atomic_writes_.end()) t.seen[location] = last_write->second.number;
+    return;
+  }
+  if (late_writes) note_write(t, location, value, bytes, w.place);
+  if (reads) {
+    w.updates = true;
+    updates_.insert(w.place);
+    visit(w, p, bytes);
+  }
   w.kind = access_kind::write;
   visit(w, p, bytes);
   knowledge_ptr now;
@@ -692,6 +707,7 @@ void model::fence(order how) {
     for (std::size_t i = 0; i < circles_of(reach); ++i) acquire(t, std::exchange(t.acquirable[i], nullptr));
   if (how == order::acquire) return;
   const bool total = how == order::total && reach >= scope::device;
+  if (total) total_fences_[key_of(t.block, static_cast<actor>(t.index))] = ++atomic_number_;
   if (total) acquire(t, t.known->seen);
   if (reach > scope::block) record(t.block).published = true;
   const knowledge_ptr now = publish(t);

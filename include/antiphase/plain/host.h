@@ -138,6 +138,7 @@ namespace antiphase::plain {
 enum class memory_kind { device, managed, host };  // host: pinned, which kernels reach too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
 cudaError_t release(void* p, place where);
+cudaError_t release_on(void* p, cudaStream_t on, place where);
 // `waits`: whether the call returns when it is done.
 enum class returns { at_once, when_done };
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
@@ -191,7 +192,7 @@ template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_HERE
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at);
 }
 AP_CALL cudaFree(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
-AP_CALL cudaFreeAsync(void* p, cudaStream_t, AP_HERE) { return ap_plain::release(p, ap_at); }
+AP_CALL cudaFreeAsync(void* p, cudaStream_t on, AP_HERE) { return ap_plain::release_on(p, on, ap_at); }
 AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) { return *p = static_cast<T*>(of), cudaSuccess; }
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }

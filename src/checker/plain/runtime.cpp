@@ -256,6 +256,8 @@ dim3 block_dim() noexcept { return now.block; }
 dim3 grid_dim() noexcept { return now.grid; }
 int lane() noexcept { return machine::current->index % 32; }
 
+void leaves(unsigned from, unsigned behind, place where) noexcept { cpu_detail::here().leaves = {where, from, behind}; }
+
 int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;
@@ -452,6 +454,17 @@ cudaError_t release(void* p, place where) {
                 "a pointer that cudaMalloc() returned, once");
     return fails(cudaErrorInvalidValue);
   }
+  now.on->deallocate(p);
+  return cudaSuccess;
+}
+
+cudaError_t release_on(void* p, cudaStream_t on, place where) {
+  const auto known = now.allocations.find(p);
+  if (p == nullptr || on_device() || known == now.allocations.end()) return release(p, where);
+  now.m->host_place = where;
+  now.m->host_access(p, known->second.bytes, access_kind::write, on, "cudaFreeAsync");
+  now.m->host_place = {};
+  now.allocations.erase(known);
   now.on->deallocate(p);
   return cudaSuccess;
 }
