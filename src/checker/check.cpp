@@ -136,7 +136,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";
       place(*fault.earlier, m.lines(old->at));
-      fault.missing = "what tells that thread of the write";
+      fault.missing = "what tells that thread of the write: a fence or release behind it, a fence or acquire before the read";
     }
   }
   for (auto& f : m.findings()) {

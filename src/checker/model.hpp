@@ -339,6 +339,7 @@ class model {
   struct atomic_write {
     std::uint64_t before = 0, number = 0;  // what stood there; in the order of all such writes and of fences
     std::uint32_t bytes = 0;
+    bool was_written = false;  // before
     block_number block = 0;
     actor writer = 0;
     stamp time = 0;

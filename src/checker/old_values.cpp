@@ -12,14 +12,16 @@ namespace antiphase::checker_detail {
 void model::note_write(thread_model& t, std::uintptr_t location, const void* value, std::size_t bytes, place_number at) {
   const std::size_t offset = location - memory_.lowest();
   const cell& before = memory_.byte(offset);
-  if (bytes > sizeof(std::uint64_t) || (before.state != cell_state::written && before.state != cell_state::copied)) {
+  if (bytes > sizeof(std::uint64_t)) {
     atomic_writes_.erase(location);
     return;
   }
+  const bool was_written = before.state == cell_state::written || before.state == cell_state::copied;
   atomic_write& w = atomic_writes_[location];
   w = {.before = 0,
        .number = ++atomic_number_,
        .bytes = static_cast<std::uint32_t>(bytes),
+       .was_written = was_written,
        .block = t.block,
        .writer = static_cast<actor>(t.index),
        .time = *t.time,
@@ -50,10 +52,16 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
     return f != total_fences_.end() && f->second > written.number;
   };
   if (fenced_behind(key_of(c.block, c.writer)) && fenced_behind(key_of(t.block, static_cast<actor>(t.index)))) return false;
-  machine::next_scope = scope::device;
   seen = written.number;
-  old = written.before;
   accessor w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
+  if (!written.was_written) {
+    if (!forgiving_ || location - memory_.lowest() < shadow::shared_bytes)
+      report(w, finding_kind::uninitialised, location - memory_.lowest(), &c, nullptr,
+             "what tells this thread of the write, which it may not have seen yet: a fence or release there, a fence or acquire here");
+    return false;
+  }
+  machine::next_scope = scope::device;
+  old = written.before;
   if (!brought_old_) brought_old_ = {.load = side_of(w), .write = side_of_write(c), .at = w.place, .written_at = c.place};
   visit(w, p, bytes);
   return true;

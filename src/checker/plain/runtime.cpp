@@ -54,7 +54,14 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   place where;
 };
+// Lanes of a warp that are at one place together: more come for a while.
+struct gathered {
+  checker_detail::block_number block = 0;
+  unsigned lanes = 0;
+  bool open = true;
+};
 struct running {
+  std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
   loaded program;
@@ -296,6 +303,22 @@ unsigned vote(unsigned mask, bool predicate, place where) {
   for (int lane = 0; lane < 32; ++lane)
     if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;  // another byte of lanes that did not come
   return votes;
+}
+unsigned lanes_here(place where) {
+  cpu_detail::thread_state& self = cpu_detail::here();
+  const unsigned mine = 1u << self.index % 32;
+  if (checker_detail::seed_of(*now.on) % 2 != 0) return mine;
+  auto& gathering = now.gathering[{self.home, self.index / 32, where.line(), where.column()}];
+  const bool first = gathering == nullptr || !gathering->open || gathering->block != now.m->current()->block;
+  if (first) gathering = std::make_shared<gathered>(gathered{.block = now.m->current()->block});
+  const std::shared_ptr<gathered> group = gathering;
+  group->lanes |= mine;
+  for (int turns = 0; group->open; ++turns) {
+    if (first && turns == 2) group->open = false;
+    else machine::yield(where);
+  }
+  machine::polled();
+  return group->lanes;
 }
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
