@@ -27,6 +27,7 @@ void model::reset() {
   pending_.clear();
   unsynchronised_.clear();
   ordered_.clear();
+  apart_.clear();
   variables_low_ = variables_high_ = 0;
   shared_by_variables_ = forgiving_ = misled_ = misled_before_ = false;
   host_touches = nullptr;
@@ -59,7 +60,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   first_pending_ = pending_.empty() ? launch_first_ : pending_.front().first;
   unordered_.clear();
   for (const past_launch& p : pending_)
-    if (on != nullptr && p.on != nullptr && p.on != on &&
+    if (!in_order(on, p.on) &&
         std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
@@ -77,9 +78,9 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
 }
 
 void model::end_launch() {
-  if (launch_stream_ == nullptr)
-    pending_.clear();  // whatever comes next comes after this, and this came after all of them
-  else
+  if (launch_stream_ == nullptr)  // whatever comes next comes after this, and this came after all of them
+    std::erase_if(pending_, [&](const past_launch& p) { return in_order(p.on, nullptr); });
+  if (launch_stream_ != nullptr || !apart_.empty())
     pending_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
   unsynchronised_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
   chain_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
@@ -91,6 +92,11 @@ void model::end_launch() {
 void model::synchronize(stream on) {
   for (launches* of : {&pending_, &chain_, &unsynchronised_})
     std::erase_if(*of, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+}
+
+void model::synchronize_default() {
+  for (launches* of : {&pending_, &chain_, &unsynchronised_})
+    std::erase_if(*of, [&](const past_launch& p) { return in_order(p.on, nullptr); });
 }
 
 bool model::ordered_launch(block_number b) const {
@@ -374,6 +380,11 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
   knowledge_ptr known = threads.front()->known;
   const knowledge* last_known = known.get();
   by_space<bool> fenced{};
+  knowledge_ptr heard;
+  if (late_writes)
+    for (const thread_model* t : threads)
+      for (const knowledge_ptr& of : {t->heard, t->acquirable.back()})
+        if (of != nullptr && of != heard) heard = join(heard, of, block);
   for (const thread_model* t : threads) {
     if (t->known.get() != last_known) known = joined(known, t->known, block);
     last_known = t->known.get();
@@ -386,6 +397,7 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
   if (!everybody) v->threads = known->own->threads;
   stamp latest = v->floor;
   for (thread_model* t : threads) {
+    if (heard != nullptr) t->heard = heard;
     latest = std::max(latest, *t->time);
     if (everybody)
       v->floor = std::max(v->floor, *t->time);

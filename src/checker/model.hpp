@@ -83,6 +83,7 @@ struct thread_model {
   by_reach released;                               // by fences, for relaxed stores to come
   by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
+  knowledge_ptr heard;                             // read by relaxed loads of threads that this one has met since: no order, but no old values
   own_actor copies, stores_read, stores_written, matrix;
   std::map<std::uintptr_t, std::uint64_t> seen;  // the latest atomic write that it has seen, by location: its number
   int barriers = 0;                              // of the block, passed
@@ -112,6 +113,8 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous = false);
   void end_launch();
   void synchronize(stream on);  // null: all
+  void synchronize_default();   // the default stream, and those that are ordered with it
+  void apart_from_default(stream s) { apart_.push_back(s); }  // it is ordered with the default stream no more than with others
   // What an event stands for that is recorded on a stream: the launches under way that whoever waits for it comes after.
   struct past_launch {
     block_number first, last;
@@ -349,6 +352,11 @@ class model {
   void note_write(thread_model& t, std::uintptr_t location, const void* value, std::size_t bytes, place_number at);
   bool observed(const thread_model& t, const cell& c, const reader& r) const;
 
+  bool in_order(stream a, stream b) const {
+    if (a == b) return true;
+    const stream other = a == nullptr ? b : a;
+    return (a == nullptr || b == nullptr) && std::find(apart_.begin(), apart_.end(), other) == apart_.end();
+  }
   block_record& record(block_number b) { return blocks_[b]; }
   bool is_variable(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - variables_low_ < variables_high_ - variables_low_; }
   // Where the cells of what lies at `p` are.
@@ -429,6 +437,7 @@ class model {
   std::vector<std::string> notes_;
   launches unordered_, pending_;
   launches unsynchronised_;                                // that the host has not waited for
+  std::vector<stream> apart_;                              // not ordered with the default stream
   std::vector<std::pair<stream, block_number>> ordered_;   // streams and launches of others that they come after
   std::uintptr_t variables_low_ = 0, variables_high_ = 0;  // in the program's image
   const unsigned char* variables_ = nullptr;               // and where their cells are

@@ -118,8 +118,8 @@ template <class T> using word_of =
     std::conditional_t<sizeof(T) == 8, std::uint64_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
 // The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once more counts as written: not
-// so where a compare and swap fails.
-enum class unchanged { is_written, is_read };
+// so where a compare and swap fails. A store reads nothing.
+enum class unchanged { is_written, is_read, not_read };
 std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                      unchanged same, place where);
 template <class T> AP_VERB std::uint64_t to_word(T v) { return std::bit_cast<word_of<T>>(v); }

@@ -340,7 +340,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
   machine::next_scope = reach;
-  m.atomic(p, size, true, same == unchanged::is_written || after != before, static_cast<checker_detail::order>(how), self.code);
+  m.atomic(p, size, same != unchanged::not_read, same != unchanged::is_read || after != before, static_cast<checker_detail::order>(how), self.code);
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {
@@ -481,6 +481,14 @@ cudaError_t release(void* p, place where) {
   return cudaSuccess;
 }
 
+bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where) {
+  if (offset <= symbol && bytes <= symbol - offset) return true;
+  now.m->note(finding_kind::bad_copy, "", now.m->number_of(where), fmt::format("a copy of {} bytes to or from a symbol", bytes),
+              fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol, symbol - std::min(symbol, offset)),
+              "a size in bytes that the symbol has");
+  return fails(cudaErrorInvalidValue) == cudaSuccess;
+}
+
 cudaError_t release_on(void* p, cudaStream_t on, place where) {
   const auto known = now.allocations.find(p);
   if (p == nullptr || on_device() || known == now.allocations.end()) return release(p, where);
@@ -516,7 +524,12 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   else
     std::memmove(to, from, bytes);
   m.host_place = {};
-  if (when == returns::when_done && !(only_device(to) && only_device(from))) synchronize(on, false);
+  if (when == returns::when_done && !(only_device(to) && only_device(from))) {
+    if (on == nullptr)
+      m.synchronize_default();
+    else
+      synchronize(on, false);
+  }
   return cudaSuccess;
 }
 cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
@@ -545,8 +558,9 @@ cudaError_t synchronize(cudaStream_t on, bool) {
   return cudaSuccess;
 }
 
-cudaError_t create_stream(cudaStream_t* s) {
+cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
   *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
+  if ((flags & cudaStreamNonBlocking) != 0) now.m->apart_from_default(*s);
   return cudaSuccess;
 }
 cudaError_t create_event(cudaEvent_t* e) {
