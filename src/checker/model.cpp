@@ -60,8 +60,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   first_pending_ = pending_.empty() ? launch_first_ : pending_.front().first;
   unordered_.clear();
   for (const past_launch& p : pending_)
-    if (!in_order(on, p.on) &&
-        std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
+    if (!in_order(on, p.on) && std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
     }
@@ -681,7 +680,8 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   if (!writes) {
     visit(w, p, bytes);
     if (late_writes)
-      if (const auto last_write = atomic_writes_.find(location); last_write != atomic_writes_.end()) t.seen[location] = last_write->second.number;
+      if (const auto last_write = atomic_writes_.find(location); last_write != atomic_writes_.end())
+        t.seen[location] = last_write->second.number;
     return;
   }
   if (late_writes) note_write(t, location, value, bytes, w.place);

@@ -83,11 +83,11 @@ struct thread_model {
   by_reach released;                               // by fences, for relaxed stores to come
   by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
-  knowledge_ptr heard;                             // read by relaxed loads of threads that this one has met since: no order, but no old values
+  knowledge_ptr heard;  // read by relaxed loads of threads that this one has met since: no order, but no old values
   own_actor copies, stores_read, stores_written, matrix;
   std::map<std::uintptr_t, std::uint64_t> seen;  // the latest atomic write that it has seen, by location: its number
   int barriers = 0;                              // of the block, passed
-  bool misled = false;  // it has read what blocks that were left out may have been to write
+  bool misled = false;                           // it has read what blocks that were left out may have been to write
 };
 
 struct block_model {
@@ -112,8 +112,8 @@ class model {
   // overlaps_previous; its threads know of them from wait_for_launch on.
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous = false);
   void end_launch();
-  void synchronize(stream on);  // null: all
-  void synchronize_default();   // the default stream, and those that are ordered with it
+  void synchronize(stream on);                                // null: all
+  void synchronize_default();                                 // the default stream, and those that are ordered with it
   void apart_from_default(stream s) { apart_.push_back(s); }  // it is ordered with the default stream no more than with others
   // What an event stands for that is recorded on a stream: the launches under way that whoever waits for it comes after.
   struct past_launch {
@@ -456,10 +456,10 @@ class model {
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<found> findings_;
   std::uint64_t accesses_ = 0, effort_ = 0;
-  std::uint64_t read_again_ = 0;                        // since the current thread was taken
-  std::pair<const void*, const void*> last_slow_read_;  // and the code
-  std::unordered_map<std::uintptr_t, atomic_write> atomic_writes_;   // by location
-  std::unordered_map<std::uint64_t, std::uint64_t> total_fences_;    // the last one of a thread, by its key: its number
+  std::uint64_t read_again_ = 0;                                    // since the current thread was taken
+  std::pair<const void*, const void*> last_slow_read_;              // and the code
+  std::unordered_map<std::uintptr_t, atomic_write> atomic_writes_;  // by location
+  std::unordered_map<std::uint64_t, std::uint64_t> total_fences_;   // the last one of a thread, by its key: its number
   std::uint64_t atomic_number_ = 0;
   std::unordered_set<place_number> updates_;  // places of atomic operations that have read and written
   std::optional<old_load> brought_old_;

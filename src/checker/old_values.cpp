@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads that bring old values. Accesses happen one after the other here; on a GPU, an atomic or volatile write may stay unseen for a while by
-// a thread that nothing has told of it: no fence, release and acquire, or barrier lies between the two (PTX ISA, memory consistency model,
-// causality and coherence). Such a load may bring what stood there before, until the thread has seen the write once. Not so behind a barrier
-// with a thread that has read what a fence published, whether or not it has a fence of its own: the example of __threadfence() in the CUDA
-// guide has none.
+// Loads that bring old values. Accesses happen one after the other here; on a GPU, an atomic or volatile write may stay unseen for a while
+// by a thread that nothing has told of it: no fence, release and acquire, or barrier lies between the two (PTX ISA, memory consistency
+// model, causality and coherence). Such a load may bring what stood there before, until the thread has seen the write once. Not so behind a
+// barrier with a thread that has read what a fence published, whether or not it has a fence of its own: the example of __threadfence() in
+// the CUDA guide has none.
 #include <cstring>
 
 #include "accessor.hpp"
@@ -46,7 +46,8 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
   if (!still_last || (c.block == t.block && c.writer == t.index)) return false;
   const scope reach = machine::next_scope;
   if (!strong(static_cast<scope>(c.scope), c.block, reach, t.block) || knows(t, c.block, c.writer, c.time)) return false;
-  if (const view* v = t.heard != nullptr && c.block != t.block ? t.heard->of(c.block) : nullptr; v != nullptr && c.time <= v->of_thread(c.writer))
+  if (const view* v = t.heard != nullptr && c.block != t.block ? t.heard->of(c.block) : nullptr;
+      v != nullptr && c.time <= v->of_thread(c.writer))
     return false;
   std::uint64_t& seen = t.seen[location];
   if (seen >= written.number) return false;

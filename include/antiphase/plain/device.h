@@ -26,8 +26,8 @@ AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }
 namespace antiphase::plain {
 void fence(scope reach);
 void fence_acquire_release(scope reach);
-// A lane may be alone at any time: that is what a program may count on. It need not be: under every other schedule, lanes that come to the same
-// place at about the same time are together.
+// A lane may be alone at any time: that is what a program may count on. It need not be: under every other schedule, lanes that come to the
+// same place at about the same time are together.
 unsigned lanes_here(place where);
 unsigned vote(unsigned mask, bool predicate, place where);
 }  // namespace antiphase::plain
@@ -118,8 +118,9 @@ template <class T> using word_of =
     std::conditional_t<sizeof(T) == 8, std::uint64_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
 // The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once more counts as written: not
-// so where a compare and swap fails. A store reads nothing.
-enum class unchanged { is_written, is_read, not_read };
+// so where a compare and swap fails. A store reads nothing,
+// a load writes nothing.
+enum class unchanged { is_written, is_read, not_read, only_read };
 std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                      unchanged same, place where);
 template <class T> AP_VERB std::uint64_t to_word(T v) { return std::bit_cast<word_of<T>>(v); }

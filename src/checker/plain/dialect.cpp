@@ -49,7 +49,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "__match_all_sync",
          ""},
         {yes, "__reduce_add_sync __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync __reduce_xor_sync", ""},
-        {partly, "__activemask", "the calling lane alone, which is all that a program may count on"},
+        {partly, "__activemask", "the calling lane alone, or with others that are there too: no program may count on either"},
         {no, "__shfl __shfl_up __shfl_down __shfl_xor __ballot __any __all", "the form with _sync and a mask, such as __shfl_down_sync"}}},
       {"atomic operations",
        {{yes, "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd atomicOr atomicXor",

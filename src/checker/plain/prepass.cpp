@@ -184,9 +184,12 @@ class pass {
     while (is(i, "for") || is(i, "while") || is(i, "if") || is(i, "switch") || is(i, "else") || is(i, "constexpr") || is(i, "(")) {
       i = is(i, "(") ? matching(i) + 1 : i + 1;
     }
-    if (is(i, "{")) i = matching(i);
-    else if (is(i, "do")) i = end_of_statement(end_of_statement(i + 1) + 1);
-    else while (i < t_.size() && !is(i, ";")) i = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) + 1 : i + 1;
+    if (is(i, "{"))
+      i = matching(i);
+    else if (is(i, "do"))
+      i = end_of_statement(end_of_statement(i + 1) + 1);
+    else
+      while (i < t_.size() && !is(i, ";")) i = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) + 1 : i + 1;
     return is(i + 1, "else") ? end_of_statement(i + 2) : i;
   }
   // Where threads leave a kernel, and which block barriers they have gone past there: all at its end; at a return, those above it, or,

@@ -314,8 +314,10 @@ unsigned lanes_here(place where) {
   const std::shared_ptr<gathered> group = gathering;
   group->lanes |= mine;
   for (int turns = 0; group->open; ++turns) {
-    if (first && turns == 2) group->open = false;
-    else machine::yield(where);
+    if (first && turns == 2)
+      group->open = false;
+    else
+      machine::yield(where);
   }
   machine::polled();
   return group->lanes;
@@ -337,10 +339,17 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
   const bool there = m.is_followed(p, size);
+  machine::next_scope = reach;
+  if (same == unchanged::only_read && how != ordering::acquire_release &&  // which one of sequential consistency is
+      m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
+    self.owner->loaded(self, p, before, where);
+    return before;
+  }
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
   machine::next_scope = reach;
-  m.atomic(p, size, same != unchanged::not_read, same != unchanged::is_read || after != before, static_cast<checker_detail::order>(how), self.code);
+  m.atomic(p, size, same != unchanged::not_read, same == unchanged::is_written || same == unchanged::not_read || after != before,
+           static_cast<checker_detail::order>(how), self.code);
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {

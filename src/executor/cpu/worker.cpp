@@ -71,14 +71,14 @@ void fail(const thread_state& self, fault kind, place where, const std::string& 
 
 bool way_out::goes_past(place barrier) const {
   const bool to_the_end = behind == ~0u;
-  return to_the_end ||
-         (barrier.line() >= from && barrier.line() < behind && std::strcmp(barrier.file_name(), where.file_name()) == 0);
+  return to_the_end || (barrier.line() >= from && barrier.line() < behind && std::strcmp(barrier.file_name(), where.file_name()) == 0);
 }
 void gone_past(const thread_state& waiting, int thread, const way_out& by, place barrier) {
-  fail(waiting, fault::divergent_barrier, barrier,
-       fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All threads of the block that have not "
-                   "returned come to it, or none",
-                   thread, text(by.where)));
+  fail(
+      waiting, fault::divergent_barrier, barrier,
+      fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All threads of the block that have not "
+                  "returned come to it, or none",
+                  thread, text(by.where)));
 }
 
 bool load_history::waits(const void* code, const void* at, std::uint64_t value) {

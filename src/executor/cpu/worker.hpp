@@ -136,7 +136,7 @@ struct thread_state : machine::thread_view {
   const void* code = nullptr;                         // where the kernel called the machine last: behind the call
   void* watched = nullptr;                            // the observer's
   load_history loads;
-  way_out leaves{};           // on which it is about to end
+  way_out leaves{};          // on which it is about to end
   bool inside_hook = false;  // of the checker: a frame that must not be unwound
 };
 
@@ -183,7 +183,7 @@ struct block_state : machine::block_view {
   int running = 0;
   meeting barrier;
   std::vector<std::pair<int, way_out>> gone;  // threads that have gone past barriers and ended: one for each way
-  machine::vote_count votes{};  // of the last block barrier
+  machine::vote_count votes{};                // of the last block barrier
   meeting named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<unsigned> lanes;  // of each warp, that have not ended
