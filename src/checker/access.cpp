@@ -175,7 +175,7 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
   }
   if (c.more != 0 && c.scope != 0)
     each_reader(c, [&](const reader& r) {
-      if (r.wrote() && !strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r) && !observed(t, c, r))
+      if (r.wrote() && !strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
         report(w, finding_kind::race, offset, nullptr, &r, {});
     });
   if (!w.updates) add_reader(w, c);

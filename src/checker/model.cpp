@@ -642,6 +642,26 @@ std::array<model::circle, 3> model::circles_around(const thread_model& t) const 
   return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
 }
 
+// A read of a value, and of what was released with it.
+void model::take_in(thread_model& t, std::uintptr_t location, const atomic_state& a, scope reach, bool acquires) {
+  const auto circles = circles_around(t);
+  const auto begun = t.begun.find(location);
+  for (std::size_t i = 0; i < circles_of(reach); ++i) {
+    const auto seen = a.find(circles[i]);
+    if (acquires && begun != t.begun.end()) acquire(t, std::exchange(begun->second.read[i], nullptr));
+    if (seen == a.end()) continue;
+    if (acquires) {
+      acquire(t, seen->second);  // before the access itself, which comes after what it has seen
+    } else {
+      t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
+      knowledge_ptr& read = t.begun[location].read[i];
+      read = join(read, seen->second, t.block);
+    }
+  }
+  if (const auto seen = reach >= scope::device ? a.find(before_fences) : a.end(); seen != a.end())
+    learn_also(t, &knowledge::seen, seen->second);
+}
+
 void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
   constexpr std::uint64_t worth = 20;
   effort_ += worth;
@@ -655,28 +675,15 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   const auto circles = circles_around(t);
   const bool acquires = how == order::acquire || how == order::both, releases = how == order::release || how == order::both;
   const auto location = reinterpret_cast<std::uintptr_t>(p);
+  atomic_state& a = atomics_[location];
+  const cell& last = memory_.byte(location - memory_.lowest());
+  const atomic_state before_all = late_writes && writes ? a : atomic_state{};
+  if (!reads || last.scope == 0)
+    a.clear();  // a store ends the sequence that an earlier release headed; a read-modify-write goes on with it
+  if (reads) take_in(t, location, a, reach, acquires);
   const auto begun_here = t.begun.find(location);
   begun_patterns* begun = begun_here != t.begun.end() ? &begun_here->second : nullptr;
   const auto begin = [&]() -> begun_patterns& { return *(begun != nullptr ? begun : begun = &t.begun[location]); };
-  atomic_state& a = atomics_[location];
-  const cell& last = memory_.byte(location - memory_.lowest());
-  if (!reads || last.scope == 0)
-    a.clear();  // a store ends the sequence that an earlier release headed; a read-modify-write goes on with it
-  if (reads)
-    for (std::size_t i = 0; i < circles_of(reach); ++i) {
-      const auto seen = a.find(circles[i]);
-      if (acquires && begun != nullptr) acquire(t, std::exchange(begun->read[i], nullptr));
-      if (seen == a.end()) continue;
-      if (acquires) {
-        acquire(t, seen->second);  // before the access itself, which comes after what it has seen
-      } else {
-        t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
-        knowledge_ptr& read = begin().read[i];
-        read = join(read, seen->second, t.block);
-      }
-    }
-  if (const auto seen = reads && reach >= scope::device ? a.find(before_fences) : a.end(); seen != a.end())
-    learn_also(t, &knowledge::seen, seen->second);
   if (!writes) {
     visit(w, p, bytes);
     if (late_writes)
@@ -684,7 +691,10 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
         t.seen[location] = last_write->second.number;
     return;
   }
-  if (late_writes) note_write(t, location, value, bytes, w.place);
+  if (late_writes) {
+    note_write(t, location, value, bytes, w.place);
+    if (const auto noted = atomic_writes_.find(location); noted != atomic_writes_.end()) noted->second.released_before = before_all;
+  }
   if (reads) {
     w.updates = true;
     updates_.insert(w.place);

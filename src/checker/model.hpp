@@ -334,10 +334,10 @@ class model {
     place_number last_place = 0;
     stamp last_tracked = 0;
   };
-  // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
-  using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
   struct accessor;  // the thread or engine that is about to access memory
 
+  // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
+  using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
   // The last atomic write to a location.
   struct atomic_write {
     std::uint64_t before = 0, number = 0;  // what stood there; in the order of all such writes and of fences
@@ -347,8 +347,10 @@ class model {
     actor writer = 0;
     stamp time = 0;
     place_number at = 0;
+    atomic_state released_before;  // what whoever reads the old value reads with it
   };
   static std::uint64_t key_of(block_number block, actor thread) { return std::uint64_t{block} << 16 | thread; }
+  void take_in(thread_model& t, std::uintptr_t location, const atomic_state& a, scope reach, bool acquires);
   void note_write(thread_model& t, std::uintptr_t location, const void* value, std::size_t bytes, place_number at);
   bool observed(const thread_model& t, const cell& c, const reader& r) const;
 

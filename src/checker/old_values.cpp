@@ -27,7 +27,8 @@ void model::note_write(thread_model& t, std::uintptr_t location, const void* val
        .block = t.block,
        .writer = static_cast<actor>(t.index),
        .time = *t.time,
-       .at = at};
+       .at = at,
+       .released_before = {}};
   std::memcpy(&w.before, value, bytes);
   t.seen[location] = w.number;
 }
@@ -67,6 +68,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
   }
   machine::next_scope = scope::device;
   old = written.before;
+  take_in(t, location, atomic_state(written.released_before), reach, how == order::acquire || how == order::both);
   if (!brought_old_) brought_old_ = {.load = side_of(w), .write = side_of_write(c), .at = w.place, .written_at = c.place};
   visit(w, p, bytes);
   return true;
