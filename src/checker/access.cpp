@@ -193,7 +193,14 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
       if (r.wrote() && !strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
         report(w, finding_kind::race, offset, nullptr, &r, {});
     });
-  add_reader(w, c);
+  if (!w.updates) add_reader(w, c);
+}
+
+// The last write is an atomic operation that has read what an earlier one had written, as has everybody who comes behind it: whether or not
+// it acquired anything, both of them are past.
+bool model::observed(const thread_model& t, const cell& c, const reader& r) const {
+  return r.wrote() && c.scope != 0 && updates_.contains(c.place) &&
+         strong(static_cast<scope>(c.scope), c.block, static_cast<scope>(r.scope), r.block) && knows(t, c.block, c.writer, c.time);
 }
 
 void model::check_readers(const accessor& w, cell& c, std::size_t offset) {
@@ -203,7 +210,8 @@ void model::check_readers(const accessor& w, cell& c, std::size_t offset) {
     if (r.lanes == 0) return;
     if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
     if (strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
-    if (!knows(t, r)) report(w, r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
+    if (!knows(t, r) && !observed(t, c, r))
+      report(w, r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
   };
   check(c.first);
   each_reader(c, check);

@@ -15,6 +15,7 @@ struct model::accessor {
   actor number = 0;  // of an asynchronous actor
   stamp group = 0;
   std::string_view what{};   // instead of "read of 4 bytes"
+  bool updates = false;      // an atomic operation that writes too: its write stands for it
   bool init_fenced = false;  // of an mbarrier that the engine sees
 
   void become(actor_kind k, actor n, stamp g) {

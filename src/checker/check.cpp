@@ -137,6 +137,12 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     fault.kind = finding_kind::wrong_result;
     fault.kernel = m.kernel_name();
     fault.access.action = e.what();
+    if (const auto* old = m.brought_old()) {
+      fault.earlier = old->load;
+      fault.earlier->action = "read of an old value";
+      place(*fault.earlier, m.lines(old->at));
+      fault.missing = "what tells that thread of the write: a fence or release behind it, a fence or acquire before the read";
+    }
   }
   for (auto& f : m.findings()) {
     place(f.what.access, m.lines(f.at), f.callers);

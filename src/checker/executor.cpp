@@ -258,6 +258,7 @@ class checking_executor final : public executor {
       ~following() { active = before; }
       model* before;
     } now(m_);
+    m_.late_writes = options_.copies == landing::late;
     return workers_.launch(options_, k, grid, params, on, &watch_, chosen_);
   }
 

@@ -75,15 +75,20 @@ namespace {
 template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr) return;
+  m->put_back();
   if (Bytes >= 4 && m->current() != nullptr && hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
   m->access(p, Bytes, access_kind::read, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
-  if (model* m = active) m->access(p, bytes, kind, code);
+  model* m = active;
+  if (m == nullptr) return;
+  m->put_back();
+  m->access(p, bytes, kind, code);
 }
 template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr) return;
+  m->put_back();
   if (Bytes >= 4 && m->current() != nullptr && hook_access::quick_write(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code))
     return m->wrote(p);
   m->access(p, Bytes, access_kind::write, code);
@@ -100,8 +105,14 @@ void relaxed_volatile(model& m, const void* p, std::size_t bytes, access_kind ki
 void read_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr || !m->follows(p)) return any(p, bytes, access_kind::read, code);
+  m->put_back();
   m->comes_to_atomic(p, true, code);
   std::uint64_t words[2] = {};
+  machine::next_scope = scope::system;
+  if (m->brings_old(p, bytes, order::relaxed, code, words[0])) {
+    m->looked(p, words[0], code);
+    return m->lend_old(p, bytes, words[0]);
+  }
   std::memcpy(words, p, bytes);
   m->looked(p, words[0] + 3 * words[1], code);  // others may go first; the load itself comes behind this function
   relaxed_volatile(*m, p, bytes, access_kind::read, code);
@@ -109,6 +120,7 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
 void write_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr || !m->follows(p)) return any(p, bytes, access_kind::write, code);
+  m->put_back();
   m->comes_to_atomic(p, false, code);
   relaxed_volatile(*m, p, bytes, access_kind::write, code);
   m->wrote(p);
@@ -117,6 +129,7 @@ void write_volatile(const void* p, std::size_t bytes, const void* code) {
 void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr) return;
+  m->put_back();
   m->wrote(to);
   const bool whole = bytes % 4 == 0 && m->current() != nullptr;
   if (!whole || !hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(from), bytes / 4, code))
@@ -135,7 +148,10 @@ order of(int memory_order) {
   }
 }
 void comes_to_atomic(const volatile void* p, bool only_reads, const void* code) {
-  if (model* m = active) m->comes_to_atomic(const_cast<const void*>(p), only_reads, code);
+  if (model* m = active) {
+    m->put_back();
+    m->comes_to_atomic(const_cast<const void*>(p), only_reads, code);
+  }
 }
 void atomic(const volatile void* p, std::size_t bytes, bool reads, bool writes, int how, const void* code) {
   if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, reads, writes, of(how), code);
@@ -150,6 +166,16 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
     m->wrote(const_cast<const T*>(p));
   return value;
 }
+// Whether a load brings what stood there before a write that nothing has told its thread of. One of sequential consistency does not.
+template <class T> bool brings_old(const volatile T* p, int how, const void* code, T& value) {
+  model* m = active;
+  if (m == nullptr || m->current() == nullptr || sizeof(T) > 8 || how == __ATOMIC_SEQ_CST) return false;
+  std::uint64_t old = 0;
+  if (!m->brings_old(const_cast<const T*>(p), sizeof(T), of(how), code, old)) return false;
+  std::memcpy(&value, &old, sizeof value);
+  m->looked(const_cast<const T*>(p), static_cast<std::uint64_t>(value), code);
+  return true;
+}
 void stored(const volatile void* p) {
   if (model* m = active) m->wrote(const_cast<const void*>(p));
 }
@@ -160,6 +186,7 @@ void stored(const volatile void* p) {
 using antiphase::checker_detail::access_kind;
 using antiphase::checker_detail::any;
 using antiphase::checker_detail::atomic;
+using antiphase::checker_detail::brings_old;
 using antiphase::checker_detail::comes_to_atomic;
 using antiphase::checker_detail::copied;
 using antiphase::checker_detail::found;
@@ -237,6 +264,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
 #define ATOMIC(bits, type)                                                                                        \
   type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                              \
     comes_to_atomic(p, true, CODE);                                                                               \
+    if (type old = 0; brings_old<type>(p, how, CODE, old)) return old;                                            \
     atomic(p, sizeof(type), true, false, how, CODE);                                                              \
     return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                            \
   }                                                                                                               \

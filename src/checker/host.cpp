@@ -11,7 +11,7 @@ namespace antiphase::checker_detail {
 model::launches model::recorded(stream on) const {
   launches known;
   std::copy_if(pending_.begin(), pending_.end(), std::back_inserter(known), [&](const past_launch& p) {
-    return on == nullptr || p.on == on || std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) != ordered_.end();
+    return in_order(on, p.on) || std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) != ordered_.end();
   });
   for (const past_launch& p : unsynchronised_)  // of the default stream: nobody else has to wait for them but the host
     if (p.on == nullptr) known.push_back(p);

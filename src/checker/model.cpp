@@ -27,6 +27,7 @@ void model::reset() {
   pending_.clear();
   unsynchronised_.clear();
   ordered_.clear();
+  apart_.clear();
   variables_low_ = variables_high_ = 0;
   shared_by_variables_ = forgiving_ = misled_ = misled_before_ = false;
   host_touches = nullptr;
@@ -37,6 +38,11 @@ void model::reset() {
   chain_.clear();
   barriers_.clear();
   atomics_.clear();
+  atomic_writes_.clear();
+  total_fences_.clear();
+  updates_.clear();
+  brought_old_.reset();
+  lent_.to = nullptr;
   entries_.clear();
   findings_.clear();
   accesses_ = effort_ = most_effort = 0;
@@ -56,8 +62,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   first_pending_ = pending_.empty() ? launch_first_ : pending_.front().first;
   unordered_.clear();
   for (const past_launch& p : pending_)
-    if (on != nullptr && p.on != nullptr && p.on != on &&
-        std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
+    if (!in_order(on, p.on) && std::find(ordered_.begin(), ordered_.end(), std::pair(on, p.first)) == ordered_.end()) {
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
     }
@@ -74,9 +79,9 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
 }
 
 void model::end_launch() {
-  if (launch_stream_ == nullptr)
-    pending_.clear();  // whatever comes next comes after this, and this came after all of them
-  else
+  if (launch_stream_ == nullptr)  // whatever comes next comes after this, and this came after all of them
+    std::erase_if(pending_, [&](const past_launch& p) { return in_order(p.on, nullptr); });
+  if (launch_stream_ != nullptr || !apart_.empty())
     pending_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
   unsynchronised_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
   chain_.push_back({launch_first_, static_cast<block_number>(blocks_.size()), launch_stream_});
@@ -88,6 +93,11 @@ void model::end_launch() {
 void model::synchronize(stream on) {
   for (launches* of : {&pending_, &chain_, &unsynchronised_})
     std::erase_if(*of, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+}
+
+void model::synchronize_default() {
+  for (launches* of : {&pending_, &chain_, &unsynchronised_})
+    std::erase_if(*of, [&](const past_launch& p) { return in_order(p.on, nullptr); });
 }
 
 bool model::ordered_launch(block_number b) const {
@@ -382,6 +392,11 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
   knowledge_ptr known = threads.front()->known;
   const knowledge* last_known = known.get();
   by_space<bool> fenced{};
+  knowledge_ptr heard;
+  if (late_writes)
+    for (const thread_model* t : threads)
+      for (const knowledge_ptr& of : {t->heard, t->acquirable.back()})
+        if (of != nullptr && of != heard) heard = join(heard, of, block);
   for (const thread_model* t : threads) {
     if (t->known.get() != last_known) known = joined(known, t->known, block);
     last_known = t->known.get();
@@ -394,6 +409,7 @@ void model::meet(std::span<thread_model* const> threads, bool whole_block) {
   if (!everybody) v->threads = known->own->threads;
   stamp latest = v->floor;
   for (thread_model* t : threads) {
+    if (heard != nullptr) t->heard = heard;
     latest = std::max(latest, *t->time);
     if (everybody)
       v->floor = std::max(v->floor, *t->time);
@@ -656,6 +672,26 @@ std::array<model::circle, 3> model::circles_around(const thread_model& t) const 
   return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
 }
 
+// A read of a value, and of what was released with it.
+void model::take_in(thread_model& t, std::uintptr_t location, const atomic_state& a, scope reach, bool acquires) {
+  const auto circles = circles_around(t);
+  const auto begun = t.begun.find(location);
+  for (std::size_t i = 0; i < circles_of(reach); ++i) {
+    const auto seen = a.find(circles[i]);
+    if (acquires && begun != t.begun.end()) acquire(t, std::exchange(begun->second.read[i], nullptr));
+    if (seen == a.end()) continue;
+    if (acquires) {
+      acquire(t, seen->second);  // before the access itself, which comes after what it has seen
+    } else {
+      t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
+      knowledge_ptr& read = t.begun[location].read[i];
+      read = join(read, seen->second, t.block);
+    }
+  }
+  if (const auto seen = reach >= scope::device ? a.find(before_fences) : a.end(); seen != a.end())
+    learn_also(t, &knowledge::seen, seen->second);
+}
+
 void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
   constexpr std::uint64_t worth = 20;
   effort_ += worth;
@@ -664,36 +700,37 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
   thread_model& t = *current_;
   accessor w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
   if (!reachable(w, p, bytes)) return;
-  p = followed(p);
+  const void* const value = std::exchange(p, followed(p));
   if (log) write_down(event_kind::atomic, p, bytes, w.place);
 
   const auto circles = circles_around(t);
   const bool acquires = how == order::acquire || how == order::both, releases = how == order::release || how == order::both;
   const auto location = reinterpret_cast<std::uintptr_t>(p);
+  atomic_state& a = atomics_[location];
+  const cell& last = memory_.byte(location - memory_.lowest());
+  const atomic_state before_all = late_writes && writes ? a : atomic_state{};
+  if (!reads || last.scope == 0)
+    a.clear();  // a store ends the sequence that an earlier release headed; a read-modify-write goes on with it
+  if (reads) take_in(t, location, a, reach, acquires);
   const auto begun_here = t.begun.find(location);
   begun_patterns* begun = begun_here != t.begun.end() ? &begun_here->second : nullptr;
   const auto begin = [&]() -> begun_patterns& { return *(begun != nullptr ? begun : begun = &t.begun[location]); };
-  atomic_state& a = atomics_[location];
-  const cell& last = memory_.byte(location - memory_.lowest());
-  if (!reads || last.scope == 0)
-    a.clear();  // a store ends the sequence that an earlier release headed; a read-modify-write goes on with it
-  if (reads)
-    for (std::size_t i = 0; i < circles_of(reach); ++i) {
-      const auto seen = a.find(circles[i]);
-      if (acquires && begun != nullptr) acquire(t, std::exchange(begun->read[i], nullptr));
-      if (seen == a.end()) continue;
-      if (acquires) {
-        acquire(t, seen->second);  // before the access itself, which comes after what it has seen
-      } else {
-        t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
-        knowledge_ptr& read = begin().read[i];
-        read = join(read, seen->second, t.block);
-      }
-    }
-  if (const auto seen = reads && reach >= scope::device ? a.find(before_fences) : a.end(); seen != a.end())
-    learn_also(t, &knowledge::seen, seen->second);
-  if (reads) visit(w, p, bytes);
-  if (!writes) return;
+  if (!writes) {
+    visit(w, p, bytes);
+    if (late_writes)
+      if (const auto last_write = atomic_writes_.find(location); last_write != atomic_writes_.end())
+        t.seen[location] = last_write->second.number;
+    return;
+  }
+  if (late_writes) {
+    note_write(t, location, value, bytes, w.place);
+    if (const auto noted = atomic_writes_.find(location); noted != atomic_writes_.end()) noted->second.released_before = before_all;
+  }
+  if (reads) {
+    w.updates = true;
+    updates_.insert(w.place);
+    visit(w, p, bytes);
+  }
   w.kind = access_kind::write;
   visit(w, p, bytes);
   knowledge_ptr now;
@@ -724,6 +761,7 @@ void model::fence(order how) {
     for (std::size_t i = 0; i < circles_of(reach); ++i) acquire(t, std::exchange(t.acquirable[i], nullptr));
   if (how == order::acquire) return;
   const bool total = how == order::total && reach >= scope::device;
+  if (total) total_fences_[key_of(t.block, static_cast<actor>(t.index))] = ++atomic_number_;
   if (total) acquire(t, t.known->seen);
   if (reach > scope::block) record(t.block).published = true;
   const knowledge_ptr now = publish(t);

@@ -15,6 +15,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "event_log.hpp"
@@ -83,9 +84,11 @@ struct thread_model {
   by_reach released;                               // by fences, for relaxed stores to come
   by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
+  knowledge_ptr heard;  // read by relaxed loads of threads that this one has met since: no order, but no old values
   own_actor copies, stores_read, stores_written, matrix;
-  int barriers = 0;     // of the block, passed
-  bool misled = false;  // it has read what blocks that were left out may have been to write
+  std::map<std::uintptr_t, std::uint64_t> seen;  // the latest atomic write that it has seen, by location: its number
+  int barriers = 0;                              // of the block, passed
+  bool misled = false;                           // it has read what blocks that were left out may have been to write
 };
 
 struct block_model {
@@ -110,7 +113,9 @@ class model {
   // overlaps_previous; its threads know of them from wait_for_launch on.
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, bool overlaps_previous = false);
   void end_launch();
-  void synchronize(stream on);  // null: all
+  void synchronize(stream on);                                // null: all
+  void synchronize_default();                                 // the default stream, and those that are ordered with it
+  void apart_from_default(stream s) { apart_.push_back(s); }  // it is ordered with the default stream no more than with others
   // What an event stands for that is recorded on a stream: the launches under way that whoever waits for it comes after.
   struct past_launch {
     block_number first, last;
@@ -125,6 +130,7 @@ class model {
   void end_block(block_model& b);
   void end_thread(thread_model& t);
   void set_current(thread_model* t) {
+    put_back();
     ++effort_;
     current_ = t;
     read_again_ = 0;
@@ -215,6 +221,26 @@ class model {
   void issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at);
   void commit_matrix(thread_model& t);
   void wait_matrix(thread_model& t, int groups_left);
+
+  // Atomic and volatile writes may stay unseen by threads that nothing has told of them (old_values.cpp). If this is on, each does once for
+  // each thread: the first load of it brings what stood there before.
+  bool late_writes = false;
+  // Whether the current thread's load, about to happen, brings that; then it has been judged.
+  bool brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& old);
+  // The same for a load that follows as an ordinary instruction: until the next call of anything here, memory holds the old value.
+  void lend_old(const void* p, std::size_t bytes, std::uint64_t old);
+  void put_back() {
+    if (lent_.to != nullptr) [[unlikely]] {
+      std::memcpy(lent_.to, &lent_.value, lent_.bytes);
+      lent_.to = nullptr;
+    }
+  }
+  // A load that has brought an old value, and the write that it has not seen; null: there was none.
+  struct old_load {
+    finding_side load, write;
+    place_number at = 0, written_at = 0;
+  };
+  const old_load* brought_old() const { return brought_old_ ? &*brought_old_ : nullptr; }
 
   // findings -----------------------------------------------------------------------------------------------------------------------
   struct found {
@@ -318,10 +344,31 @@ class model {
     place_number last_place = 0;
     stamp last_tracked = 0;
   };
-  // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
-  using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
   struct accessor;  // the thread or engine that is about to access memory
 
+  // What was released by the writes that a read of the value sees, by whom it reaches: a block, a cluster, all.
+  using atomic_state = std::map<std::pair<std::size_t, std::uint32_t>, knowledge_ptr>;
+  // The last atomic write to a location.
+  struct atomic_write {
+    std::uint64_t before = 0, number = 0;  // what stood there; in the order of all such writes and of fences
+    std::uint32_t bytes = 0;
+    bool was_written = false;  // before
+    block_number block = 0;
+    actor writer = 0;
+    stamp time = 0;
+    place_number at = 0;
+    atomic_state released_before;  // what whoever reads the old value reads with it
+  };
+  static std::uint64_t key_of(block_number block, actor thread) { return std::uint64_t{block} << 16 | thread; }
+  void take_in(thread_model& t, std::uintptr_t location, const atomic_state& a, scope reach, bool acquires);
+  void note_write(thread_model& t, std::uintptr_t location, const void* value, std::size_t bytes, place_number at);
+  bool observed(const thread_model& t, const cell& c, const reader& r) const;
+
+  bool in_order(stream a, stream b) const {
+    if (a == b) return true;
+    const stream other = a == nullptr ? b : a;
+    return (a == nullptr || b == nullptr) && std::find(apart_.begin(), apart_.end(), other) == apart_.end();
+  }
   block_record& record(block_number b) { return blocks_[b]; }
   bool is_variable(const void* p) const { return reinterpret_cast<std::uintptr_t>(p) - variables_low_ < variables_high_ - variables_low_; }
   // Where the cells of what lies at `p` are.
@@ -413,6 +460,7 @@ class model {
   std::vector<std::string> notes_;
   launches unordered_, pending_;
   launches unsynchronised_;                                // that the host has not waited for
+  std::vector<stream> apart_;                              // not ordered with the default stream
   std::vector<std::pair<stream, block_number>> ordered_;   // streams and launches of others that they come after
   std::uintptr_t variables_low_ = 0, variables_high_ = 0;  // in the program's image
   const unsigned char* variables_ = nullptr;               // and where their cells are
@@ -431,8 +479,18 @@ class model {
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<found> findings_;
   std::uint64_t accesses_ = 0, effort_ = 0;
-  std::uint64_t read_again_ = 0;                        // since the current thread was taken
-  std::pair<const void*, const void*> last_slow_read_;  // and the code
+  std::uint64_t read_again_ = 0;                                    // since the current thread was taken
+  std::pair<const void*, const void*> last_slow_read_;              // and the code
+  std::unordered_map<std::uintptr_t, atomic_write> atomic_writes_;  // by location
+  std::unordered_map<std::uint64_t, std::uint64_t> total_fences_;   // the last one of a thread, by its key: its number
+  std::uint64_t atomic_number_ = 0;
+  std::unordered_set<place_number> updates_;  // places of atomic operations that have read and written
+  std::optional<old_load> brought_old_;
+  struct {
+    void* to = nullptr;
+    std::size_t bytes = 0;
+    std::uint64_t value = 0;
+  } lent_;
   // Joining is often asked for the same pair: all threads of a block that wait for one barrier.
   struct {
     knowledge_ptr a, b, both;

@@ -87,6 +87,10 @@ struct there_and_back {
 };
 
 // Half of the threads arrive with their copies, the other half themselves, and the mbarrier waits for their copies too. In two rounds.
+// compute-sanitizer's synccheck says "Missing wait" of the second half, 32 threads: it takes cp.async.mbarrier.arrive for an arrival, after
+// which the thread arrives again without a wait. That one raises the pending count before it lowers it again (PTX ISA), so the phase lacks
+// the thread's own arrival still; nor does PTX want a wait between two arrivals of a thread. All wait for a phase before they arrive in the
+// next.
 struct copies_arrive {
   using params = buffers;
   struct storage {

@@ -96,7 +96,7 @@ class coalesced_group : public lanes_of_warp {
  public:
   using lanes_of_warp::lanes_of_warp;
 };
-inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+AP_VERB coalesced_group coalesced_threads(AP_CG_AT) { return coalesced_group(__activemask(at)); }
 
 // The lanes of a group that bring the same label, or the same answer.
 template <class Group, class T> AP_VERB coalesced_group labeled_partition(const Group& g, T label, AP_CG_AT) {

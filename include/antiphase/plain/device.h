@@ -26,6 +26,9 @@ AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }
 namespace antiphase::plain {
 void fence(scope reach);
 void fence_acquire_release(scope reach);
+// A lane may be alone at any time: that is what a program may count on. It need not be: under every other schedule, lanes that come to the
+// same place at about the same time are together.
+unsigned lanes_here(place where);
 unsigned vote(unsigned mask, bool predicate, place where);
 }  // namespace antiphase::plain
 AP_VERB int __syncthreads_count(int p, AP_AT) { return antiphase::machine::block_vote(p != 0, ap_at).yes; }
@@ -69,8 +72,7 @@ template <class T> AP_VERB T __shfl_xor_sync(unsigned mask, T value, int by, int
 AP_VERB unsigned __ballot_sync(unsigned mask, int p, AP_AT) { return antiphase::plain::vote(mask, p != 0, ap_at); }
 AP_VERB int __any_sync(unsigned mask, int p, AP_AT) { return antiphase::plain::vote(mask, p != 0, ap_at) != 0; }
 AP_VERB int __all_sync(unsigned mask, int p, AP_AT) { return antiphase::plain::vote(mask, p == 0, ap_at) == 0; }
-// A lane may be alone at any time: that is what a program may count on.
-AP_VERB unsigned __activemask() { return 1u << antiphase::plain::lane(); }
+AP_VERB unsigned __activemask(AP_AT) { return antiphase::plain::lanes_here(ap_at); }
 template <class T> AP_VERB unsigned __match_any_sync(unsigned mask, T value, AP_AT) {
   unsigned same = 0;
   for (int i = 0; i < 32; ++i)
@@ -116,8 +118,9 @@ template <class T> using word_of =
     std::conditional_t<sizeof(T) == 8, std::uint64_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
 // The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once more counts as written: not
-// so where a compare and swap fails.
-enum class unchanged { is_written, is_read };
+// so where a compare and swap fails. A store reads nothing,
+// a load writes nothing.
+enum class unchanged { is_written, is_read, not_read, only_read };
 std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                      unchanged same, place where);
 template <class T> AP_VERB std::uint64_t to_word(T v) { return std::bit_cast<word_of<T>>(v); }

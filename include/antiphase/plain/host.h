@@ -138,6 +138,8 @@ namespace antiphase::plain {
 enum class memory_kind { device, managed, host };  // host: pinned, which kernels reach too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
 cudaError_t release(void* p, place where);
+bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);  // a symbol, what is copied
+cudaError_t release_on(void* p, cudaStream_t on, place where);
 // `waits`: whether the call returns when it is done.
 enum class returns { at_once, when_done };
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
@@ -145,7 +147,7 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
                       cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where);
 cudaError_t synchronize(cudaStream_t on, bool all);
-cudaError_t create_stream(cudaStream_t* s);
+cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // 1: cudaStreamNonBlocking
 cudaError_t create_event(cudaEvent_t* e);
 cudaError_t destroy_event(cudaEvent_t e);
 cudaError_t record(cudaEvent_t e, cudaStream_t on);
@@ -191,7 +193,7 @@ template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_HERE
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at);
 }
 AP_CALL cudaFree(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
-AP_CALL cudaFreeAsync(void* p, cudaStream_t, AP_HERE) { return ap_plain::release(p, ap_at); }
+AP_CALL cudaFreeAsync(void* p, cudaStream_t on, AP_HERE) { return ap_plain::release_on(p, on, ap_at); }
 AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) { return *p = static_cast<T*>(of), cudaSuccess; }
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
@@ -220,10 +222,12 @@ AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size
 }
 template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n, std::size_t offset = 0,
                                               cudaMemcpyKind k = cudaMemcpyHostToDevice, AP_HERE) {
+  if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy((char*)&symbol + offset, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
 template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t n, std::size_t offset = 0,
                                                 cudaMemcpyKind k = cudaMemcpyDeviceToHost, AP_HERE) {
+  if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy(to, (const char*)&symbol + offset, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
 template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n, std::size_t offset, cudaMemcpyKind k,
@@ -250,8 +254,8 @@ AP_CALL cudaThreadSynchronize() { return ap_plain::synchronize(nullptr, true); }
 AP_CALL cudaStreamSynchronize(cudaStream_t s) { return ap_plain::synchronize(s, false); }
 AP_CALL cudaStreamQuery(cudaStream_t s) { return ap_plain::synchronize(s, false); }
 AP_CALL cudaStreamCreate(cudaStream_t* s) { return ap_plain::create_stream(s); }
-AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return ap_plain::create_stream(s); }
-AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) { return ap_plain::create_stream(s); }
+AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) { return ap_plain::create_stream(s, flags); }
+AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) { return ap_plain::create_stream(s, flags); }
 AP_CALL cudaDeviceGetStreamPriorityRange(int* least, int* most) { return *least = *most = 0, cudaSuccess; }
 AP_CALL cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0) { return ap_plain::wait_for(s, e); }

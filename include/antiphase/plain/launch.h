@@ -25,6 +25,9 @@ using machine::place;
 [[gnu::const]] int lane() noexcept;
 [[gnu::const]] bool on_device() noexcept;  // whether a kernel runs
 
+// The running thread is about to end: past the block barriers in lines [from, behind) of this file.
+void leaves(unsigned from, unsigned behind, place where = place::current()) noexcept;
+
 void* dynamic_shared_memory(std::size_t align);
 int register_shared(std::size_t bytes, std::size_t align);          // before main
 void* shared_memory(const int* number, const char* name) noexcept;  // of the running block; read there, where nobody watches

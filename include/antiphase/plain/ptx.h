@@ -74,10 +74,11 @@ template <class T, int Count> AP_VERB void store_volatile(void* p, const pack<T,
 }
 template <class T> AP_VERB T atomic_load(void* p, scope reach, ordering how, place where) {
   return updated(
-      static_cast<T*>(p), reach, how, where, [](T a) { return a; }, unchanged::is_read);
+      static_cast<T*>(p), reach, how, where, [](T a) { return a; }, unchanged::only_read);
 }
 template <class T> AP_VERB void atomic_store(void* p, T v, scope reach, ordering how, place where) {
-  updated(static_cast<T*>(p), reach, how, where, [&](T) { return v; });
+  updated(
+      static_cast<T*>(p), reach, how, where, [&](T) { return v; }, unchanged::not_read);
 }
 #define AP_ATOMIC(name, expression)                                                                  \
   template <class T> AP_VERB T atomic_##name(void* p, T v, scope reach, ordering how, place where) { \

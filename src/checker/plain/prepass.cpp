@@ -172,10 +172,43 @@ class pass {
           bool& known = generic_[t_[k - 1].is];
           known = known || generic || overloaded_.contains(t_[k - 1].is);
           const index end = matching(k);
+          if (is(end + 1, "{")) mark_ways_out(end + 1);
           if (is(end + 1, "{")) known |= !overloaded_.insert(t_[k - 1].is).second;
           for (index a = k; a < end; ++a) known |= is(a, "=");  // a call may leave away arguments
           break;
         }
+    }
+  }
+
+  index end_of_statement(index i) const {  // its last token
+    while (is(i, "for") || is(i, "while") || is(i, "if") || is(i, "switch") || is(i, "else") || is(i, "constexpr") || is(i, "(")) {
+      i = is(i, "(") ? matching(i) + 1 : i + 1;
+    }
+    if (is(i, "{"))
+      i = matching(i);
+    else if (is(i, "do"))
+      i = end_of_statement(end_of_statement(i + 1) + 1);
+    else
+      while (i < t_.size() && !is(i, ";")) i = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) + 1 : i + 1;
+    return is(i + 1, "else") ? end_of_statement(i + 2) : i;
+  }
+  // Where threads leave a kernel, and which block barriers they have gone past there: all at its end; at a return, those above it, or,
+  // within a loop, those above the loop. Barriers further down they have not come to, as threads that leave early do not.
+  void mark_ways_out(index open) {
+    const index close = matching(open);
+    if (close >= t_.size()) return;
+    ways_out_.push_back({t_[close].at, 0, fmt::format("{}leaves(0u, ~0u);", ours)});
+    index loop = none, loop_end = 0;
+    for (index i = open; i < close; ++i) {
+      if (i > loop_end) loop = none;
+      if (loop == none && (is(i, "for") || is(i, "while") || is(i, "do"))) {
+        loop = i;
+        loop_end = end_of_statement(i);
+      }
+      if (is(i, "return") && is(i + 1, ";"))
+        ways_out_.push_back({t_[i].at, t_[i + 1].at + 1 - t_[i].at,
+                             fmt::format("{{ {}leaves({}u, {}u); return; }}{}", ours, t_[open].line, t_[loop != none ? loop : i].line,
+                                         std::string(static_cast<std::size_t>(t_[i + 1].line - t_[i].line), '\n'))});
     }
   }
 
@@ -479,6 +512,7 @@ class pass {
   }
 
   std::string assembled() {
+    edits_.insert(edits_.end(), ways_out_.begin(), ways_out_.end());
     std::stable_sort(edits_.begin(), edits_.end(), [](const edit& a, const edit& b) { return a.at < b.at; });
     std::string out;
     std::size_t at = 0;
@@ -502,7 +536,7 @@ class pass {
   std::vector<bool> scopes_;                                   // whether each brace around is a namespace's
   std::vector<bool> outer_;                                    // and whether what is around it is code of the device
   bool in_device_ = false;
-  std::vector<edit> edits_;
+  std::vector<edit> edits_, ways_out_;
   std::vector<refusal> refused_;
 };
 

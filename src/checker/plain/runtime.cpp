@@ -54,7 +54,14 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   place where;
 };
+// Lanes of a warp that are at one place together: more come for a while.
+struct gathered {
+  checker_detail::block_number block = 0;
+  unsigned lanes = 0;
+  bool open = true;
+};
 struct running {
+  std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
   loaded program;
@@ -256,6 +263,8 @@ dim3 block_dim() noexcept { return now.block; }
 dim3 grid_dim() noexcept { return now.grid; }
 int lane() noexcept { return machine::current->index % 32; }
 
+void leaves(unsigned from, unsigned behind, place where) noexcept { cpu_detail::here().leaves = {where, from, behind}; }
+
 int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;
@@ -295,6 +304,24 @@ unsigned vote(unsigned mask, bool predicate, place where) {
     if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;  // another byte of lanes that did not come
   return votes;
 }
+unsigned lanes_here(place where) {
+  cpu_detail::thread_state& self = cpu_detail::here();
+  const unsigned mine = 1u << self.index % 32;
+  if (checker_detail::seed_of(*now.on) % 2 != 0) return mine;
+  auto& gathering = now.gathering[{self.home, self.index / 32, where.line(), where.column()}];
+  const bool first = gathering == nullptr || !gathering->open || gathering->block != now.m->current()->block;
+  if (first) gathering = std::make_shared<gathered>(gathered{.block = now.m->current()->block});
+  const std::shared_ptr<gathered> group = gathering;
+  group->lanes |= mine;
+  for (int turns = 0; group->open; ++turns) {
+    if (first && turns == 2)
+      group->open = false;
+    else
+      machine::yield(where);
+  }
+  machine::polled();
+  return group->lanes;
+}
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
   for (int done = 0; done < bytes; done += machine::exchange_bytes) {
@@ -312,10 +339,17 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
   const bool there = m.is_followed(p, size);
+  machine::next_scope = reach;
+  if (same == unchanged::only_read && how != ordering::acquire_release &&  // which one of sequential consistency is
+      m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
+    self.owner->loaded(self, p, before, where);
+    return before;
+  }
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
   machine::next_scope = reach;
-  m.atomic(p, size, true, same == unchanged::is_written || after != before, static_cast<checker_detail::order>(how), self.code);
+  m.atomic(p, size, same != unchanged::not_read, same == unchanged::is_written || same == unchanged::not_read || after != before,
+           static_cast<checker_detail::order>(how), self.code);
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {
@@ -456,6 +490,25 @@ cudaError_t release(void* p, place where) {
   return cudaSuccess;
 }
 
+bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where) {
+  if (offset <= symbol && bytes <= symbol - offset) return true;
+  now.m->note(finding_kind::bad_copy, "", now.m->number_of(where), fmt::format("a copy of {} bytes to or from a symbol", bytes),
+              fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol, symbol - std::min(symbol, offset)),
+              "a size in bytes that the symbol has");
+  return fails(cudaErrorInvalidValue) == cudaSuccess;
+}
+
+cudaError_t release_on(void* p, cudaStream_t on, place where) {
+  const auto known = now.allocations.find(p);
+  if (p == nullptr || on_device() || known == now.allocations.end()) return release(p, where);
+  now.m->host_place = where;
+  now.m->host_access(p, known->second.bytes, access_kind::write, on, "cudaFreeAsync");
+  now.m->host_place = {};
+  now.allocations.erase(known);
+  now.on->deallocate(p);
+  return cudaSuccess;
+}
+
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
   const bool to_device = of_device(to), from_device = of_device(from);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
@@ -480,7 +533,12 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   else
     std::memmove(to, from, bytes);
   m.host_place = {};
-  if (when == returns::when_done && !(only_device(to) && only_device(from))) synchronize(on, false);
+  if (when == returns::when_done && !(only_device(to) && only_device(from))) {
+    if (on == nullptr)
+      m.synchronize_default();
+    else
+      synchronize(on, false);
+  }
   return cudaSuccess;
 }
 cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
@@ -509,8 +567,9 @@ cudaError_t synchronize(cudaStream_t on, bool) {
   return cudaSuccess;
 }
 
-cudaError_t create_stream(cudaStream_t* s) {
+cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
   *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
+  if ((flags & cudaStreamNonBlocking) != 0) now.m->apart_from_default(*s);
   return cudaSuccess;
 }
 cudaError_t create_event(cudaEvent_t* e) {

@@ -28,6 +28,8 @@ void meet_block(thread_state& self, bool yes, place where) {
   if (m.arrived > 0 && !same(m.where, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+  for (const auto& [thread, way] : self.home->gone)
+    if (way.goes_past(where)) gone_past(self, thread, way, where);
   m.where = where;
   m.latest = std::max(m.latest, self.time.now());
   m.waiting.push_back(&self);

@@ -69,6 +69,18 @@ void fail(const thread_state& self, fault kind, place where, const std::string& 
                      kind, kernel, what, b, self.index, where, self.code);
 }
 
+bool way_out::goes_past(place barrier) const {
+  const bool to_the_end = behind == ~0u;
+  return to_the_end || (barrier.line() >= from && barrier.line() < behind && std::strcmp(barrier.file_name(), where.file_name()) == 0);
+}
+void gone_past(const thread_state& waiting, int thread, const way_out& by, place barrier) {
+  fail(
+      waiting, fault::divergent_barrier, barrier,
+      fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All threads of the block that have not "
+                  "returned come to it, or none",
+                  thread, text(by.where)));
+}
+
 bool load_history::waits(const void* code, const void* at, std::uint64_t value) {
   const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const load& l) { return l.code == code && l.at == at; });
   if (same == seen_.end()) {
@@ -219,6 +231,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
   __asan_poison_memory_region(block.shared + block.shared_bytes, shared_stride(block.shared_bytes) - block.shared_bytes - 1);
 #endif
   reset(block.barrier);
+  block.gone.clear();
   for (auto& m : block.named) reset(m);
   for (auto& meetings : block.warp) meetings.clear();
   for (std::size_t warp = 0; warp < block.lanes.size(); ++warp) {
@@ -239,6 +252,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->registers_fenced = false;
     t->used.clear();
     t->loads = {};
+    t->leaves = {};
     make_ready(*t);
   }
   if (watch() != nullptr) watch()->block_begins(block);
@@ -261,6 +275,12 @@ void worker::finish_thread(thread_state& self) {
   --cluster.running;
   if (!self.cluster_arrived || self.cluster_phase != cluster.phase) arrive(cluster);
   block.lanes[static_cast<std::size_t>(self.index / 32)] &= ~(1u << self.index % 32);
+  if (block.running > 1 && self.leaves.behind > 0) {
+    if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.where))
+      gone_past(*block.barrier.waiting.front(), self.index, self.leaves, block.barrier.where);
+    const auto same_way = [&](const auto& g) { return g.second.behind == self.leaves.behind; };
+    if (std::none_of(block.gone.begin(), block.gone.end(), same_way)) block.gone.emplace_back(self.index, self.leaves);
+  }
   if (--block.running > 0) return no_longer_missing(self);
   if (watch() != nullptr)
     watch()->block_ends(block);  // which reports loads in flight, by what was waited for

@@ -107,6 +107,14 @@ class load_history {
   bool waited_ = false;  // since something was new
 };
 
+// Which block barriers a thread has gone past that ends: those in lines [from, behind) of the file. A thread that leaves early, before it
+// comes to them, has gone past none.
+struct way_out {
+  place where{};
+  unsigned from = 0, behind = 0;
+  bool goes_past(place barrier) const;
+};
+
 struct thread_state : machine::thread_view {
   worker* owner = nullptr;
   block_state* home = nullptr;
@@ -128,6 +136,7 @@ struct thread_state : machine::thread_view {
   const void* code = nullptr;                         // where the kernel called the machine last: behind the call
   void* watched = nullptr;                            // the observer's
   load_history loads;
+  way_out leaves{};          // on which it is about to end
   bool inside_hook = false;  // of the checker: a frame that must not be unwound
 };
 
@@ -173,7 +182,8 @@ struct block_state : machine::block_view {
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
-  machine::vote_count votes{};  // of the last block barrier
+  std::vector<std::pair<int, way_out>> gone;  // threads that have gone past barriers and ended: one for each way
+  machine::vote_count votes{};                // of the last block barrier
   meeting named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<unsigned> lanes;  // of each warp, that have not ended
@@ -314,6 +324,7 @@ inline thread_state& called_from(const void* code) {
   self.loads.something_else();
   return self;
 }
+[[noreturn]] void gone_past(const thread_state& waiting, int thread, const way_out& by, place barrier);
 [[noreturn]] void fail(const thread_state& self, fault kind, place where, const std::string& what);
 std::string text(place where);
 bool same(place a, place b);

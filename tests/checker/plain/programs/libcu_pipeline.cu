@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two stages of a pipeline of the block; broken: the next stage is copied over before it has been released.
+// Two stages of a pipeline of the block; broken: nobody waits until the next stage has been released.
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 
@@ -11,15 +11,15 @@ __global__ void sums(const int* from, int* to, int tiles) {
   int sum = 0;
   for (int load = 0, use = 0; use < tiles; ++use) {
     for (; load < tiles && load < use + 2; ++load) {
+#ifndef BROKEN
       pipe.producer_acquire();
+#endif
       cuda::memcpy_async(block, tile[load % 2], from + 64 * load, 64 * sizeof(int), pipe);  // FOUND: overwritten in use
       pipe.producer_commit();
     }
     pipe.consumer_wait();
     sum += tile[use % 2][63 - threadIdx.x];
-#ifndef BROKEN
     pipe.consumer_release();
-#endif
   }
   to[threadIdx.x] = sum;
 }

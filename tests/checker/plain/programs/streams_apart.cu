@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream waits for the default one, unless it is made not to, and frees its memory in its order. Broken: it does not wait.
+__global__ void fill(int* p, int v) { p[threadIdx.x] = v; }
+__global__ void move(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x]; }  // FOUND: race
+
+int main() {
+  int *a, *b, h[32];
+  cudaStream_t s;
+#ifdef BROKEN
+  cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+#else
+  cudaStreamCreate(&s);
+#endif
+  cudaMallocAsync(&a, 128, s), cudaMalloc(&b, 128);
+  fill<<<1, 32, 0, s>>>(a, 5);
+  move<<<1, 32>>>(a, b);
+  cudaFreeAsync(a, s);
+  cudaMemcpy(h, b, 128, cudaMemcpyDeviceToHost);
+  cudaFree(b), cudaStreamDestroy(s);
+  return h[7] == 5 ? 0 : 1;
+}
