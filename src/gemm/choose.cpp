@@ -17,6 +17,7 @@
 #include "src/gemm/ladder/ladder_plan.hpp"
 #include "src/gemm/prepared.hpp"
 #include "src/gemm/request.hpp"
+#include "src/gemm/split/split_pass.hpp"
 #include "src/memo.hpp"
 
 namespace antiphase::gemms {
@@ -108,9 +109,6 @@ judged_plan plan_narrow_product(const candidate&, const request& r) {
   if (const auto found = plan_narrow(r.where, r.what, r.of, narrow_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
 }
-// Where some rows of densely packed operands cannot begin at multiples of 16 bytes, threads have to copy them in some layouts, which is
-// four to eight times slower. Which layout it is must not decide, so the extents do.
-bool narrow_suits(const candidate&, const request& r) { return r.what.m() % 4 == 0 && r.what.n() % 4 == 0 && r.what.k() % 4 == 0; }
 double cost_of_narrow(const candidate&, const request& r) { return narrow_division_of(r).seconds; }
 
 // Products of split operands --------------------------------------------------------------------------------------------------------------
@@ -132,16 +130,18 @@ double lines_to_split(const request& r, bool shorter) {
   const double of_a = r.ready.a.parts != nullptr ? 0 : extent(r.what.m()), of_b = r.ready.b.parts != nullptr ? 0 : extent(r.what.n());
   return !shorter ? of_a + of_b : r.what.m() < r.what.n() ? of_a : of_b;
 }
-// The split pass reads operands and writes two halves of each element, which the product reads. Fitted to the times of 338 shapes on an
-// H200; mma.sync has half the rate of wgmma, and copies of its own threads.
+// The split pass reads operands and writes two halves of each element, which the product reads; of short lines its instructions take longer
+// than that, and it has a kernel for them. Fitted to the times of 338 shapes on an H200; mma.sync has half the rate of wgmma, and copies of
+// its own threads.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
   constexpr bool inside = By == multiplier::split_inside;
-  constexpr double start = inside ? 11.7 : 9.7, pass = inside ? 5.1e6 : 3.57e6,
+  const bool brief = !inside && r.k() <= split_brief_k;
+  const double start = inside ? 11.7 : brief ? 8.5 : 9.7, line = inside ? 0.00007 : brief ? 0.00035 : 0.00105;  // microseconds
+  constexpr double pass = inside ? 5.1e6 : 3.57e6,
                    chunk = inside                    ? 1.81
                            : By == multiplier::split ? 1.147
                                                      : 2.5;
-  constexpr double line = inside ? 0.00007 : 0.00105;                                              // microseconds
-  const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 1.95e6 : 2.5e6;  // bytes per microsecond
+  const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 3.05e6 : 2.5e6;  // bytes per microsecond
   const double lines = lines_to_split(r, inside), split_before = 2 * 4 * extent(r.k()) * lines;
   const product_rounds work = rounds_of(r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
   // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
@@ -199,7 +199,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
             .adds = "three products of TF32 parts, split on their way; compute capability 9.0",
             .needs = of_wgmma,
             .sums = {}},
-     .suits = narrow_suits,
+     .suits = always,
      .cost = cost_of_narrow,
      .plan = plan_narrow_product,
      .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",

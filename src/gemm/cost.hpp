@@ -3,12 +3,17 @@
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/limits.hpp>
+#include <cstdint>
 
 namespace antiphase::gemms {
 
 inline int multiprocessors_of(const device_limits& device) { return std::max(1, device.multiprocessors); }
 // How much slower than an H200's the FP64 Tensor Cores of a multiprocessor are.
 inline double fp64_slower(const device_limits& device) { return 64. / rates_of(device).fp64; }
+
+// Whether rows of a densely packed matrix that are so long begin at multiples of 16 bytes only now and then, which takes longer to read.
+// Which layout an operand has must not decide over bits, so its extents do.
+inline bool is_uneven(std::int64_t extent) { return extent > 1 && extent % 4 != 0; }
 
 struct work {
   double fp32 = 0, fp64 = 0, tensor_fp16 = 0;  // multiply-adds

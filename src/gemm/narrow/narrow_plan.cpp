@@ -36,11 +36,13 @@ stream_packs packs_of(const narrow_plan& plan) {
 }
 
 // Microseconds, on an H200: fitted to 913 products, of which half are wrong by 5 % at most. What a tile takes besides its chunks is hidden
-// but for a block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work.
-constexpr double start = 7.33, later_round = 2.89, of_chunk = 1.16, of_chunk_among_all = 0.37, of_cluster = 2, of_part = 3.5,
-                 each_part = 0.6, reads_of_c = 1.34;
+// but for a block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy
+// the operands.
+constexpr double start = 7.33, later_round = 2.89, of_chunk = 1.16, of_chunk_among_all = 0.37, by_threads = 1.55, of_cluster = 2,
+                 of_part = 3.5, each_part = 0.6, reads_of_c = 1.34;
 
-double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t k, double bytes, bool reads_c, const narrow_division& how) {
+double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t k, double bytes, bool reads_c, bool uneven,
+                  const narrow_division& how) {
   const auto whole = [](double x) { return std::ceil(x); };
   const double multiprocessors = multiprocessors_of(device);
   const double places = multiprocessors * (how.cluster == 4 ? 0.93 : 1);  // some multiprocessors of a group are left over
@@ -48,7 +50,7 @@ double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t 
   const double chunks = whole(whole(static_cast<double>(k) / narrow_chunk) / (how.cluster * how.parts));
   const double slower = 2048. / rates_of(device).tensor_fp16, of_132 = multiprocessors / 132;
   const double bandwidth = (bytes > 4e7 ? 3.6e6 : 5.0e6) * of_132;
-  const double computing = rounds * chunks * (of_chunk + of_chunk_among_all * std::min(1., busy)) * slower;
+  const double computing = rounds * chunks * (of_chunk + of_chunk_among_all * std::min(1., busy)) * slower * (uneven ? by_threads : 1);
   const double us = start + std::max(computing + (rounds - 1) * later_round + (reads_c ? rounds * reads_of_c : 0), bytes / bandwidth);
   return 1e-6 * (us + (how.cluster > 1 ? of_cluster : 0) + (how.parts > 1 ? of_part + each_part * how.parts : 0));
 }
@@ -61,14 +63,15 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const std::int64_t tiles = t.along_long * t.along_short * batch, chunks = ceil_div<std::int64_t>(k, narrow_chunk);
   const double bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + size(m) * size(n) * (reads_c ? 2 : 1));
+  const bool uneven = is_uneven(m) || is_uneven(n) || is_uneven(k);
   const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
   const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
-  narrow_division_choice best{plain, seconds_of(device, tiles, k, bytes, reads_c, plain)};
+  narrow_division_choice best{plain, seconds_of(device, tiles, k, bytes, reads_c, uneven, plain)};
   const int most = std::min(multiprocessors_of(device), most_shares);
   for (const int cluster : {1, 2, 4})
     for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= most && chunks >= std::int64_t{2} * cluster * parts; ++parts) {
       if (cluster * parts < least_parts) continue;
-      const double seconds = seconds_of(device, tiles, k, bytes, reads_c, {cluster, parts});
+      const double seconds = seconds_of(device, tiles, k, bytes, reads_c, uneven, {cluster, parts});
       if (seconds < best.seconds) best = {{cluster, parts}, seconds};
     }
   return best;

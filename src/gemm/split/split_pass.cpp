@@ -49,11 +49,11 @@ split_launch plan_split(const split_pass_instance& with, int cluster, const oper
 
 split_launch plan_split(target where, const operand_lines& a, const operand_lines& b, const split_operand& to_a, const split_operand& to_b,
                         bool clusters) {
-  const split_policy& how = !clusters      ? split_alone
-                            : a.k <= 256  ? split_brief
-                            : a.k <= 2048 ? split_short
-                            : a.k <= 4096 ? split_medium
-                                          : split_long;
+  const split_policy& how = !clusters              ? split_alone
+                            : a.k <= split_brief_k ? split_brief
+                            : a.k <= 2048          ? split_short
+                            : a.k <= 4096          ? split_medium
+                                                   : split_long;
   // Blocks to a cluster so that a strip is read once, if there are strips.
   const bool strips = a.k_stride != 1 || b.k_stride != 1;
   int cluster = 1;

@@ -32,6 +32,7 @@ constexpr bool valid(const split_policy& p) {
          power_of_two(p.least_threads) && p.least_threads >= 2 && p.least_threads <= 32;
 }
 // For lines of up to 256, 2048, 4096 and more, as measured on an H200; for devices without clusters.
+constexpr std::int64_t split_brief_k = 256;
 constexpr split_policy split_brief{.pieces = 2, .least_threads = 4}, split_short{},
     split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2}, split_alone{.clusters = false};
 

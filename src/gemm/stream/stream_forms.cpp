@@ -93,9 +93,8 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
   stream_division_choice best{nullptr, {}, std::numeric_limits<double>::infinity()};
   // Where rows cannot all begin at multiples of 16 bytes, copies are of 4 bytes in some layouts, and results go through shared memory. The
   // prediction must not ask how operands lie, so it is the mean over layouts, of densely packed matrices.
-  const auto odd = [](std::int64_t extent) { return extent > 1 && extent % 4 != 0; };
   const auto consider = [&](const stream_form& f, const stream_division& d) {
-    const bool uneven = odd(m) || odd(n) || (f.feed == stream_feed::ring && odd(k));
+    const bool uneven = is_uneven(m) || is_uneven(n) || (f.feed == stream_feed::ring && is_uneven(k));
     const double seconds = seconds_of(f, s, d) * (uneven ? f.us.uneven : 1);
     if (seconds < best.seconds) best = {&f, d, seconds};
   };
