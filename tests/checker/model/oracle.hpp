@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the checker's model must say, worked out naively: every step of a run is a node, and of each node all nodes before it are known.
 #pragma once
+#include <algorithm>
 #include <antiphase/core/scope.hpp>
 #include <bitset>
 #include <cstddef>
@@ -23,6 +24,7 @@ class oracle {
     scope reach{};  // of an atomic operation
     int block = 0;
     by actor = by::thread;
+    bool updates = false;  // an atomic operation that reads what it overwrites
   };
 
   int add(std::initializer_list<int> after) {
@@ -56,8 +58,15 @@ class oracle {
   std::vector<std::pair<int, fault>> conflicts(const touch& now) const {
     std::vector<std::pair<int, fault>> all;
     for (const touch& t : touches_)
-      if (const fault f = judge(t, now); f != fault::none) all.emplace_back(t.node, f);
+      if (const fault f = judge(t, now); f != fault::none && !observed(t, now)) all.emplace_back(t.node, f);
     return all;
+  }
+  // What only writes comes behind an atomic write if it comes behind an update that has read that, or what came after it.
+  bool observed(const touch& earlier, const touch& now) const {
+    if (!now.writes || now.updates || !earlier.writes) return false;
+    const auto last = std::find_if(touches_.rbegin(), touches_.rend(),
+                                   [&](const touch& t) { return t.writes && t.start < now.end && now.start < t.end; });
+    return last != touches_.rend() && last->updates && reach_each_other(*last, earlier) && ordered(last->node, now.node);
   }
   void remember(const touch& t) { touches_.push_back(t); }
 

@@ -310,8 +310,7 @@ void program::atomic(const step& s) {
     for (const auto& [h, read_reach] : a.read[m.oracle_at])
       if (o_.reach_each_other(h.reach, h.block, std::min(read_reach, reach), r.number)) o_.follow(h.node);
   std::vector<touch> touches;
-  if (reads) touches.push_back({node, m.oracle_at, m.oracle_at + 4, false, reach, r.number});
-  if (writes) touches.push_back({node, m.oracle_at, m.oracle_at + 4, true, reach, r.number});
+  touches.push_back({node, m.oracle_at, m.oracle_at + 4, writes, reach, r.number, oracle::by::thread, reads && writes});
   actor_thread t = thread_of(s);
   by_thread(s, node, touches, [&] {
     if (reads && writes)
