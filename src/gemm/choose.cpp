@@ -137,10 +137,7 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
   constexpr bool inside = By == multiplier::split_inside;
   const bool brief = !inside && r.k() <= split_brief_k;
   const double start = inside ? 11.7 : brief ? 8.5 : 9.7, line = inside ? 0.00007 : brief ? 0.00035 : 0.00105;  // microseconds
-  constexpr double pass = inside ? 5.1e6 : 3.57e6,
-                   chunk = inside                    ? 1.81
-                           : By == multiplier::split ? 1.147
-                                                     : 2.5;
+  constexpr double pass = inside ? 5.1e6 : 3.57e6, chunk = inside ? 1.81 : By == multiplier::split ? 1.147 : 2.5;
   const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 3.05e6 : 2.5e6;  // bytes per microsecond
   const double lines = lines_to_split(r, inside), split_before = 2 * 4 * extent(r.k()) * lines;
   const product_rounds work = rounds_of(r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));

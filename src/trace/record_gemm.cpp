@@ -52,8 +52,8 @@ const std::vector<twin>& gemm_twins(target where) {
   static const std::vector<twin> on_cpu =
       all_of({gemms::cpu::twins_by_threads, gemms::cpu::twins_by_engine, gemms::cpu::twins_of_split, gemms::cpu::twins_of_streams});
 #if ANTIPHASE_HAS_CUDA
-  static const std::vector<twin> on_cuda = all_of(
-      {gemms::cuda::twins_by_threads, gemms::cuda::twins_by_engine, gemms::cuda::twins_of_split, gemms::cuda::twins_of_streams});
+  static const std::vector<twin> on_cuda =
+      all_of({gemms::cuda::twins_by_threads, gemms::cuda::twins_by_engine, gemms::cuda::twins_of_split, gemms::cuda::twins_of_streams});
 #else
   static const std::vector<twin> on_cuda;
 #endif

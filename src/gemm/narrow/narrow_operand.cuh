@@ -44,12 +44,10 @@ template <bool AlongK> struct narrow_reader {
 template <int Lines> struct shifted_panel {
   // Floats from row to row: reads of a fragment fall into all banks, but for what the shifts turn over.
   static constexpr int along_k_pitch = narrow_step + 4, across_k_pitch = Lines + 8;
-  static constexpr int size = Lines * along_k_pitch > narrow_step * across_k_pitch ? Lines * along_k_pitch : narrow_step * across_k_pitch;
+  static constexpr int size = Lines * along_k_pitch > narrow_step* across_k_pitch ? Lines* along_k_pitch : narrow_step* across_k_pitch;
   float data[size];
 
-  AP_FN static constexpr int place(bool along_k, int line, int k) {
-    return along_k ? line * along_k_pitch + k : k * across_k_pitch + line;
-  }
+  AP_FN static constexpr int place(bool along_k, int line, int k) { return along_k ? line * along_k_pitch + k : k * across_k_pitch + line; }
 };
 // Of an operand whose rows begin anywhere. Rows whose elements do not lie side by side are copied one by one, without a shift.
 struct row_shifts {
@@ -101,7 +99,8 @@ template <narrow_policy P> struct narrow_slot {
   AP_DEV float* hi() { return b; }
   AP_DEV const float* hi() const { return b; }
 };
-template <narrow_policy P> requires(P.by == stream_loader::engine && !P.short_along_k) struct narrow_slot<P> {
+template <narrow_policy P>
+requires(P.by == stream_loader::engine && !P.short_along_k) struct narrow_slot<P> {
   alignas(1024) float a[narrow_tile.m * narrow_step];
   alignas(1024) float b[narrow_tile.n * narrow_step];
   alignas(1024) float lo[narrow_tile.n * narrow_step];
@@ -110,7 +109,8 @@ template <narrow_policy P> requires(P.by == stream_loader::engine && !P.short_al
   AP_DEV const float* hi() const { return turned; }
 };
 // Threads read it, and write it again along k in its place.
-template <narrow_policy P> requires(P.by == stream_loader::threads) struct narrow_slot<P> {
+template <narrow_policy P>
+requires(P.by == stream_loader::threads) struct narrow_slot<P> {
   alignas(1024) float b[shifted_panel<narrow_tile.n>::size];
   alignas(1024) float lo[narrow_tile.n * narrow_step];
   alignas(16) float a[shifted_panel<narrow_tile.m>::size];

@@ -157,15 +157,17 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     using panel = shifted_panel<Lines>;
     const line_operand* o;
     row_shifts shifts;
-    const float *data, *begin;              // of the tile, at k = 0; `data`: aligned, for copies of nothing
-    const float *body, *end;                // what this thread copies first, and the last piece of its row
+    const float *data, *begin;               // of the tile, at k = 0; `data`: aligned, for copies of nothing
+    const float *body, *end;                 // what this thread copies first, and the last piece of its row
     int body_to, body_row, body_at, end_at;  // places in the panel, rows and columns
     int lines_left;
 
     AP_DEV panel_copy(const line_operand& of, const float* of_member, std::int64_t first)
-        : o(&of), shifts(of, of_member),
+        : o(&of),
+          shifts(of, of_member),
           data(reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(of_member) / 16 * 16)),
-          begin(of_member + first * of.line_stride), lines_left(of.lines - first < 2 * Lines ? static_cast<int>(of.lines - first) : 2 * Lines) {
+          begin(of_member + first * of.line_stride),
+          lines_left(of.lines - first < 2 * Lines ? static_cast<int>(of.lines - first) : 2 * Lines) {
       if (o->along_k)
         place<narrow_step, panel::along_k_pitch>(o->line_stride);
       else

@@ -204,8 +204,7 @@ template <output_layout L> struct split_epilogue {
             if constexpr (F == form::biased) v += row_bias[half] + column_bias[j].element[e];
             if constexpr (F == form::ended)
               v = briefly_finished(
-                  end, v, [&] { return before[j].element[e]; }, [&] { return row_bias[half]; },
-                  [&] { return column_bias[j].element[e]; });
+                  end, v, [&] { return before[j].element[e]; }, [&] { return row_bias[half]; }, [&] { return column_bias[j].element[e]; });
           }
         }
         if constexpr (Pairs) {

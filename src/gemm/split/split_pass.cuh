@@ -44,7 +44,7 @@ template <split_policy P> struct split_pass {
   static constexpr int threads = P.threads, blocks_wanted = P.blocks;
   static constexpr int warps = threads / warp_size, strip_warps = P.strip / 16;  // strip_warps: side by side along lines
   static constexpr int most_lines = threads / P.least_threads, slots = most_lines > P.strip ? most_lines : P.strip;  // of a block, at most
-  static constexpr int most_blocks = P.clusters ? 16 : 1;                        // of a cluster
+  static constexpr int most_blocks = P.clusters ? 16 : 1;                                                            // of a cluster
   static constexpr bool overlaps_previous = true;
 
   // params ----------------------------------------------------------------------------------------------------------------------

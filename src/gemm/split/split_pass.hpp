@@ -13,9 +13,9 @@ namespace antiphase::gemms {
 struct split_policy {
   int threads = 256;
   int pieces = 4;
-  int strip = 16;        // 16 or 32
-  int blocks = 3;        // per multiprocessor, which bounds the registers of a thread
-  bool clusters = true;  // sm_90; otherwise every block is on its own
+  int strip = 16;          // 16 or 32
+  int blocks = 3;          // per multiprocessor, which bounds the registers of a thread
+  bool clusters = true;    // sm_90; otherwise every block is on its own
   int least_threads = 32;  // of a line
 
   constexpr bool operator==(const split_policy&) const = default;
@@ -33,8 +33,8 @@ constexpr bool valid(const split_policy& p) {
 }
 // For lines of up to 256, 2048, 4096 and more, as measured on an H200; for devices without clusters.
 constexpr std::int64_t split_brief_k = 256;
-constexpr split_policy split_brief{.pieces = 2, .least_threads = 4}, split_short{},
-    split_medium{.threads = 128, .pieces = 8, .blocks = 4}, split_long{.pieces = 8, .blocks = 2}, split_alone{.clusters = false};
+constexpr split_policy split_brief{.pieces = 2, .least_threads = 4}, split_short{}, split_medium{.threads = 128, .pieces = 8, .blocks = 4},
+    split_long{.pieces = 8, .blocks = 2}, split_alone{.clusters = false};
 
 struct split_arguments {
   operand_lines from[2];
