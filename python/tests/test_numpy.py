@@ -456,7 +456,7 @@ class Cupy(support.Case):
         return cupy_stand_in.ndarray(array, 1)
 
     def test_products(self):
-        a, b = A(150, 300), A(140, 300, seed=2).T
+        a, b = A(150, 600), A(140, 600, seed=2).T  # a product that takes working memory
         found = antiphase.matmul(self.on_1(a), self.on_1(b))
         self.assertIs(type(found), cupy_stand_in.ndarray)
         self.assertEqual((found.device.id, cupy_stand_in.Device.current), (1, 0))
@@ -465,7 +465,7 @@ class Cupy(support.Case):
         out = self.on_1(numpy.zeros((150, 140), "float32"))
         self.assertIs(antiphase.matmul(self.on_1(a), self.on_1(b), out=out), out)
         numpy.testing.assert_array_equal(out.array, found.array)
-        repeated = numpy.broadcast_to(numpy.float32(3), (150, 300))
+        repeated = numpy.broadcast_to(numpy.float32(3), (150, 600))
         numpy.testing.assert_allclose(antiphase.matmul(self.on_1(repeated), self.on_1(b)).array, repeated @ b, rtol=1e-5, atol=1e-4)
         self.refused(TypeError, ["cupy_stand_in.ndarray", "numpy.ndarray"], lambda: antiphase.matmul(self.on_1(a), b))
         self.refused(ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b)))
@@ -515,7 +515,7 @@ class TorchOnGpus(support.Case):
 
     def product(self, m=150, n=140, device=0, seed=1):
         """The workspace that a product has had."""
-        a, b = A(m, 300, seed=seed), A(300, n, seed=2)
+        a, b = A(m, 600, seed=seed), A(600, n, seed=2)  # of which all take working memory
         found = antiphase.matmul(torch_stand_in.tensor(a, device), torch_stand_in.tensor(b, device))
         self.assertIs(type(found), torch_stand_in.Tensor)
         self.assertEqual(found.get_device(), device)
@@ -561,7 +561,7 @@ class TorchOnGpus(support.Case):
         self.assertEqual([device for device, _ in self.now.workspaces[-3:]], [1] * 3)
         with unittest.mock.patch.object(_products, "_MOST_KEPT_BYTES", kept[1] - 1):
             self.product()
-        a, b = A(150, 300), A(300, 140, seed=2)
+        a, b = A(150, 600), A(600, 140, seed=2)
         kind = _arrays.kind_of(torch_stand_in.tensor(a), "a")
         _products.quick_product(kind, torch_stand_in.tensor(a), torch_stand_in.tensor(b), keep=False)
         self.assertEqual(len(self.now.workspaces), count + 6)

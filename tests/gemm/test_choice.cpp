@@ -70,7 +70,7 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   if (fast_fp64 && !(hopper && large)) all.emplace_back("stream");
   if (fast_fp64 && q.k != 3 && q.k != 4 && (q.m <= 8 || q.n <= 8)) all.emplace_back("dots");
   if (hopper) {
-    if (q.m % 4 == 0 && q.n % 4 == 0 && q.k % 4 == 0) all.emplace_back("narrow");
+    all.emplace_back("narrow");
     const bool a_fits = loads(q.m, q.k, q.a == major::row, q.offset), b_fits = loads(q.n, q.k, q.b == major::column, 0);
     const bool turned = q.n > q.m ? b_fits : !a_fits;  // B is the long operand
     const std::int64_t rows = turned ? q.n : q.m, columns = turned ? q.m : q.n, tiles = up(rows, 128) * up(columns, 128);
