@@ -92,7 +92,8 @@ def batched(options):
         run(["gcc", "-std=c11", "-O2", ROOT / "tests/cublas/batched_on_gpu.c", "-o", program, *needed, "-lm",
              *(f"-Wl,-rpath,{library.parent}" for library in needed), f"-Wl,-rpath-link,{needed[0].parent}"], options.left(30))
         run([program], options.left(30))
-        said = run([program], options.left(30), LD_PRELOAD=str(options.libraries / "libantiphase_cublas.so"), ANTIPHASE_LEAST="0", ANTIPHASE_REPORT="1")
+        said = run([program], options.left(30), LD_PRELOAD=str(options.libraries / "libantiphase_cublas.so"), LD_LIBRARY_PATH=str(options.libraries),
+                   ANTIPHASE_LEAST="0", ANTIPHASE_REPORT="1")
     if "1 of 1 products computed" not in said:
         raise Failed(f"the interposer has not taken it: {said.strip()!r}")
     return said.splitlines()[0]
