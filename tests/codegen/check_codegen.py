@@ -16,7 +16,9 @@ full of registers keep nothing in local memory, or, of split operands, no more t
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -108,6 +110,12 @@ def resources_of_compilation(nvcc, includes, source):
     found = re.findall(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\s+"
                        r"ptxas info\s*: Used (\d+) registers", text)
     return kernels_of([(name, int(reg), int(stack) + int(stores) + int(loads)) for name, stack, stores, loads, reg in found])
+
+
+def disassembles(cuobjdump):
+    """Whether cuobjdump finds nvdisasm, which some packages of it lack."""
+    beside = os.path.join(os.path.dirname(os.path.realpath(cuobjdump)), "nvdisasm")
+    return "NVDISASM_PATH" in os.environ or os.access(beside, os.X_OK) or shutil.which("nvdisasm") is not None
 
 
 def code_in_object(cuobjdump, path):
@@ -215,6 +223,9 @@ def main():
     if options.check == "memory":
         kernels = [k for o in objects for k in resources_in_object(options.cuobjdump, o)]
         return report([(k, list(memory_faults(k))) for k in kernels], lambda k: "tensor_core" in k.name or of_split_operands(k))
+    if not disassembles(options.cuobjdump):
+        print("skipped: there is no nvdisasm for cuobjdump to read the compiled code with")
+        return NOTHING_TO_CHECK
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
     if options.check == "product":
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
