@@ -54,7 +54,7 @@ void event_log::access(who by, event_kind kind, const void* at, std::size_t byte
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   std::vector<event>& events = history(by);
   for (auto e = events.rbegin(); e != events.rend() && (e->kind == event_kind::read || e->kind == event_kind::write); ++e) {
-    if (e->place != place || e->kind != kind || kind == event_kind::atomic) continue;
+    if (e->place != place || e->kind != kind) continue;
     const auto step = static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(e->to);
     e->regular = e->regular && e->bytes == bytes && (e->times == 1 || step == e->step);
     e->step = step;

@@ -2,6 +2,7 @@
 // The recording twins of split products that the copy engine feeds; of those whose blocks share tiles too, as those of few tiles do
 // (sm_90a).
 #include <antiphase/channel/recorded.cuh>
+#include <utility>
 #include <vector>
 #include "src/gemm/split/split_inside_product.cuh"
 #include "src/gemm/split/split_product.cuh"
@@ -10,35 +11,37 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
+// Of a step, in which a tile is multiplied three times.
+constexpr int split_work(int threads) { return tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads); }
+
 template <product_policy P> struct recorded_product_waits : product_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;
-  using ring = recorded<typename product_waits<P>::ring, threads / 32,
-                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+  using ring = recorded<typename product_waits<P>::ring, threads / 32, split_work(threads)>;
 };
 template <product_policy P> struct recorded_inside_steps : split_inside_steps<P> {
   static constexpr int threads = 4 * warpgroup_size;
-  using ring = recorded<typename split_inside_steps<P>::ring, threads / 32,
-                        tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads)>;
+  using ring = recorded<typename split_inside_steps<P>::ring, threads / 32, split_work(threads)>;
 };
 
-template <product_policy P> twin split_twin(const char* of, const char* name) {
-  using kernel_type = split_product<P, recorded_product_waits<P>>;
+template <product_policy P, class Kernel> twin twin_of_split(const char* of, const char* name, std::vector<timeline_role> roles) {
   return {.of = of,
-          .code = kernel_of<recording<kernel_type>>(name),
+          .code = kernel_of<recording<Kernel>>(name),
           .stages = P.stages,
-          .step_bytes = sizeof(typename kernel_type::slot),
-          .roles = {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}}};
+          .step_bytes = sizeof(typename Kernel::slot),
+          .roles = std::move(roles)};
+}
+template <product_policy P> twin split_twin(const char* of, const char* name) {
+  return twin_of_split<P, split_product<P, recorded_product_waits<P>>>(
+      of, name, {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}});
 }
 template <product_policy P> twin split_inside_twin(const char* of, const char* name) {
-  using kernel_type = split_inside_product<P, recorded_inside_steps<P>>;
-  return {.of = of,
-          .code = kernel_of<recording<kernel_type>>(name),
-          .stages = P.stages,
-          .step_bytes = sizeof(typename kernel_type::slot),
-          .phases = {"load", "count", "compute"},
-          .roles = {{.name = "count", .first = 0, .count = 4},
-                    {.name = "compute", .first = 4, .count = 8, .computes = true},
-                    {.name = "load", .first = 12, .count = 1, .loads = true}}};
+  twin t =
+      twin_of_split<P, split_inside_product<P, recorded_inside_steps<P>>>(of, name,
+                                                                          {{.name = "count", .first = 0, .count = 4},
+                                                                           {.name = "compute", .first = 4, .count = 8, .computes = true},
+                                                                           {.name = "load", .first = 12, .count = 1, .loads = true}});
+  t.phases = {"load", "count", "compute"};
+  return t;
 }
 
 std::vector<twin> twins_of_split() {

@@ -242,14 +242,15 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   // What a preparing thread has of the short operand: a line of each stage, or, where there are twice as many threads as lines, half of it.
   static constexpr int prepared_at_once = by_engine ? narrow_step : narrow_step / 2;
   AP_DEV static int prepared_line() { return by_engine ? thread_index() : thread_index() % narrow_tile.n; }
+  AP_DEV static int prepared_from() { return by_engine ? 0 : thread_index() / narrow_tile.n * prepared_at_once; }  // k of a stage
   struct short_reader {
     bool along_k = P.short_along_k;
     int start = 0, shift[4] = {};  // threads: of the line's first element; of rows across k
     short_reader() = default;
     AP_DEV short_reader(const line_operand& o, const float* data) : along_k(o.along_k) {
       const row_shifts shifts(o, data);
-      const int line = prepared_line(), first = thread_index() / narrow_tile.n * prepared_at_once;
-      start = shifted_panel<narrow_tile.n>::place(along_k, line, first) + (along_k ? shifts.of(line) : 0);
+      const int line = prepared_line();
+      start = shifted_panel<narrow_tile.n>::place(along_k, line, prepared_from()) + (along_k ? shifts.of(line) : 0);
       AP_UNROLL
       for (int k = 0; k < 4; ++k) shift[k] = along_k ? 0 : shifts.of(k);
     }
@@ -261,7 +262,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   };
   AP_DEV static void prepare(slot& s, line_watch& watch, const short_reader& from = {}) {
     constexpr int pieces = prepared_at_once / 4;
-    const int line = prepared_line(), first = by_engine ? 0 : thread_index() / narrow_tile.n * prepared_at_once;
+    const int line = prepared_line(), first = prepared_from();
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
     pack<float, 4> x[pieces];  // all reads come before the first write, which they would have to wait for
     AP_UNROLL
