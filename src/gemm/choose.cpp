@@ -38,12 +38,12 @@ double bytes_of_c(const request& r) {
 }
 
 // A division of K follows from these alone, and choosing one takes longer than all else that a call asks about. 64 of them are kept.
-constexpr std::size_t request_words = 7, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
+constexpr std::size_t request_words = 8, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
 template <class Choice> using division_memo = memo<request_words + device_words, Choice, 64>;
 division_memo<int>::key division_key(const request& r) {
   const auto word = [](auto x) { return static_cast<std::uint64_t>(x); };
-  division_memo<int>::key all{word(r.what.m()),       word(r.what.n()),  word(r.what.k()),    word(r.of.count),
-                              word(r.what.beta != 0), word(r.invariant), word(r.where.kind())};
+  division_memo<int>::key all{word(r.what.m()),       word(r.what.n()),  word(r.what.k()),     word(r.of.count),
+                              word(r.what.beta != 0), word(r.invariant), word(r.where.kind()), word(r.after.is_plain())};
   std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);
   return all;
 }
@@ -86,15 +86,20 @@ judged_plan plan_streams(const candidate&, const request& r) {
 double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
 
 // Inner products ------------------------------------------------------------------------------------------------------------------------
+const dots_choice& inner_division_of(const request& r) {
+  static thread_local division_memo<dots_choice> known;
+  if (!r.inner) r.inner = known.get(division_key(r), [&] { return divide_dots(r.where, r.what, r.of, !r.after.is_plain()); });
+  return *r.inner;
+}
 bool few_lines(const candidate&, const request& r) { return streams(r.what.k()) && has_few_lines(r.what); }
 judged_plan plan_inner_products(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
   if (!has_few_lines(r.what)) return objection{reason::many_lines};
   if (!dots_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
-  if (const auto found = plan_dots(r.where, r.what, r.of, r.after, divide_dots(r.where, r.what, r.of))) return *found;
+  if (const auto found = plan_dots(r.where, r.what, r.of, r.after, inner_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
 }
-double cost_of_dots(const candidate&, const request& r) { return dots_seconds(r.where, r.what, r.of, divide_dots(r.where, r.what, r.of)); }
+double cost_of_dots(const candidate&, const request& r) { return inner_division_of(r).seconds; }
 
 // TF32 parts ----------------------------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
@@ -390,7 +395,7 @@ void request::find_rows_to_split() {
 
 request request::unfinished(std::int64_t first) const {
   request one = *this;
-  one.after = {}, one.division.reset(), one.narrow.reset();
+  one.after = {}, one.division.reset(), one.narrow.reset(), one.inner.reset();
   if (after.residual.data != nullptr) one.what.beta = 0;
   one.what.a.data += first * of.a_stride;
   one.what.b.data += first * of.b_stride;
@@ -400,11 +405,12 @@ request request::unfinished(std::int64_t first) const {
 }
 request request::member(std::int64_t n, bool with_epilogue) const {
   request one = unfinished(n);
+  if (with_epilogue) {
+    one.what.beta = what.beta;
+    one.after = member_of(after, n);
+    one.find_rows_to_split();  // by the batch's strides: what one member is refused, all are
+  }
   one.of = {};
-  if (!with_epilogue) return one;
-  one.what.beta = what.beta;
-  one.after = member_of(after, n);
-  one.find_rows_to_split();
   return one;
 }
 

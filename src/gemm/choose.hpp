@@ -32,6 +32,7 @@ struct request {
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
   mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
+  mutable std::optional<dots_choice> inner = {};                // and dots
 
   const device_limits& device() const { return where.limits(); }
   // If not, there is only C to write, if anything.

@@ -65,7 +65,7 @@ void describe(gemm_choice& to, const narrow_plan& p) {
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {
-  const extent2 tile{p.lines(), p.with->lines};
+  const extent2 tile{p.how.lines(), p.with->lines};
   to.tile = p.turned ? extent2{tile.n, tile.m} : tile;
   to.tile_k = dots_step * p.how.slots;
   to.stages = 1;

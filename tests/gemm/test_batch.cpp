@@ -194,6 +194,26 @@ TEST_P(gemm_batches, by_pointers_with_nothing_to_multiply) {
   EXPECT_GT(explain(where, what, how).predicted, 0);
 }
 
+// The copy engine loads rows at multiples of 16 bytes: where the second member's do not begin there, the batch is refused as a whole.
+TEST_P(gemm_batches, members_that_begin_between_multiples_of_16_bytes) {
+  const context where = any();
+  device_array<float> memory(where, std::vector<float>(4000, 1.f));
+  float* const x = memory.data();
+  const gemm_problem p{.a = {x, 8, 8, 8, 1}, .b = {x + 1000, 8, 8, 8, 1}, .c = {x + 2000, 8, 8, 8, 1}};
+  for (const gemm_epilogue& after : {gemm_epilogue{}, gemm_epilogue{.scale = 2}}) {
+    const auto said = [&](std::int64_t a_apart) -> std::string {
+      try {
+        gemm(where, p, {.policy = "split-inside", .batch = {2, a_apart, 64, 64}, .epilogue = after});
+      } catch (const not_supported& e) {
+        return e.what();
+      }
+      return "";
+    };
+    if (said(64) != "") GTEST_SKIP() << any().limits().name << " is not for it";
+    EXPECT_THAT(said(65), HasSubstr("multiples of 16 bytes"));
+    EXPECT_EQ(said(68), "");
+  }
+}
 TEST_P(gemm_batches, what_makes_no_sense_is_refused) {
   const context where = any();
   device_array<float> memory(where, std::vector<float>(4000, 1.f));

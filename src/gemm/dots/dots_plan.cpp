@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
+#include <bit>
+#include <cmath>
 #include <limits>
 
 #include "src/gemm/cost.hpp"
@@ -14,6 +16,39 @@ namespace {
 
 int few_of(const problem& p) { return static_cast<int>(std::min(p.m(), p.n())); }
 
+// Microseconds, fitted to 12,900 times of 285 shapes with all divisions on an H200: the one chosen takes 2.6 % longer than the fastest.
+struct law {
+  int few, rows;                           // lines of the short operand, at most; of the long one, of a thread
+  double start, block, step, slots;        // of a launch; of a block, of a step of its threads, of doubling its slots
+  double cluster[4];                       // of clusters of 1, 2, 4, 8
+  double full, further;                    // how many times as long blocks take that fill all multiprocessors, and blocks beyond that
+  double bytes_of_cache, bytes_of_memory;  // megabytes per microsecond
+};
+constexpr law laws[] = {
+    {1, 2, 0.50, 1.175, 0.306, 0.074, {0, 0.83, 0.95, 0.94}, 1.57, 1.26, 9.0, 2.6},
+    {1, 4, 1.16, 0.628, 0.323, 0.074, {0, 0.86, 1.01, 1.02}, 2.19, 1.36, 6.8, 3.6},
+    {2, 2, 1.22, 0.674, 0.380, 0.074, {0, 0.93, 1.07, 1.19}, 2.00, 1.13, 9.0, 2.5},
+    {2, 4, 1.74, 0.429, 0.480, 0.052, {0, 1.03, 1.18, 1.35}, 2.35, 1.18, 9.0, 3.7},
+    {4, 1, 0.87, 0.930, 0.440, 0.087, {0, 1.01, 1.14, 1.30}, 1.84, 1.08, 9.0, 2.5},
+    {4, 2, 1.31, 0.822, 0.443, 0.062, {0, 1.08, 1.22, 1.38}, 2.18, 1.10, 3.3, 2.5},
+    {8, 1, 0.50, 1.664, 0.617, 0.163, {0, 1.16, 1.33, 1.43}, 1.64, 0.95, 9.0, 2.5},
+    {8, 2, 0.50, 1.869, 0.765, 0.135, {0, 1.34, 1.52, 1.54}, 1.65, 0.97, 5.3, 2.5},
+};
+// of_132: multiprocessors, in those of an H200.
+double microseconds(const law& l, const dots_division& how, double blocks, double steps, double bytes, double of_132) {
+  constexpr double large = 4e7, alone = 0.4;  // bytes beyond the cache; of the bandwidth, what a few blocks reach
+  const int doublings = std::countr_zero(static_cast<unsigned>(how.slots)) - 2,
+            cluster = std::countr_zero(static_cast<unsigned>(how.cluster));
+  const double places = 2 * 132 * of_132 * (how.cluster == 8 ? 0.8 : how.cluster == 4 ? 0.93 : 1), all = blocks / places;
+  const double crowd = all <= 0.5 ? 1 : all <= 1 ? 1 + (l.full - 1) * (2 * all - 1) : l.full * (1 + l.further * (all - 1));
+  const double compute = crowd * (l.block + steps * l.step + doublings * l.slots);
+  const double bandwidth = (bytes > large ? l.bytes_of_memory : l.bytes_of_cache) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
+  const double move = bytes / bandwidth, squares = compute * compute, of_move = move * move;
+  return l.start + l.cluster[cluster] + std::sqrt(std::sqrt(squares * squares + of_move * of_move));
+}
+// What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
+std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elements > 5e5 ? 8 : 1; }
+
 }  // namespace
 
 const std::vector<dots_instance>& dots_instances(target where) { return instances_of<dots_instance>(where); }
@@ -23,49 +58,45 @@ bool dots_tiles_fit(const problem& p, const batch& of) {
   return std::max(p.m(), p.n()) <= most / of.count;  // a block has a line at least
 }
 
-// A thread gets 16 values of k at least, if there are so many; 4 as long as there are multiprocessors without work. These share lines
-// within a block, which keeps 16 of them, as what lies along lines is read in pieces of so many, and after that as clusters.
-dots_division divide_dots(const context& where, const problem& p, const batch& of) {
-  constexpr int most_cluster = 8, among_a_warp = 32, least_lines = 16;
-  const int few = few_of(p), most_slots = dots_most_slots(few), processors = multiprocessors_of(where.limits());
-  dots_division d{dots_least_slots, 1};
-  const std::int64_t lines = std::max(p.m(), p.n());
-  const auto blocks = [&] { return ceil_div<std::int64_t>(lines, d.lines(few)) * of.count; };
-  while (d.slots < among_a_warp && p.k() > std::int64_t{16} * d.slots) d.slots *= 2;
-  while (d.slots < most_slots && p.k() > std::int64_t{dots_step} * d.slots && 2 * blocks() <= processors &&
-         d.lines(few) / 2 >= std::min<std::int64_t>(lines, least_lines))
-    d.slots *= 2;
-  if (features_of(where.limits()).clusters)
-    while (d.cluster < most_cluster && blocks() * d.cluster < processors && p.k() >= std::int64_t{8} * d.slots * d.cluster) d.cluster *= 2;
-  return d;
-}
-
-// Fitted to the times of 98 random shapes on an H200.
-double dots_seconds(const context& where, const problem& p, const batch& of, const dots_division& how) {
+dots_choice divide_dots(const context& where, const problem& p, const batch& of, bool finishes) {
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
-  const double of_132 = multiprocessors_of(where.limits()) / 132.;
-  const int few = few_of(p), lines = few > 4 ? 8 : few > 2 ? 4 : few;
-  const std::int64_t blocks = ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.lines(few)) * of.count * how.cluster;
-  const double rounds = std::max(1., size(blocks) / (2 * 132 * of_132));
-  const double of_thread = size(ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * how.slots * how.cluster));
-  const double outputs = (p.beta == 0 ? 1 : 2) * size(p.m()) * size(p.n());
+  const int few = finishes ? dots_lines : few_of(p);
+  const std::int64_t lines = std::max(p.m(), p.n());
+  const double of_132 = multiprocessors_of(where.limits()) / 132., outputs = (p.beta == 0 ? 1 : 2) * size(p.m()) * size(p.n());
   const double bytes = 4 * size(of.count) * (size(p.m()) * size(p.k()) + size(p.k()) * size(p.n()) + outputs);
-  const double bandwidth = (bytes > 4e7 ? 4.0e6 : 5.5e6) * of_132;
-  return 1e-6 *
-         (0.08 * lines + (how.cluster > 1 ? 0.44 : 0) + std::max(rounds * (2.05 + of_thread * (0.71 + 0.124 * lines)), bytes / bandwidth));
+  const bool clusters = features_of(where.limits()).clusters;
+  const std::int64_t least_lines = shortest_piece(size(lines) * size(p.k()) * size(of.count));
+  dots_choice best{{}, std::numeric_limits<double>::infinity()};
+  for (const law& l : laws) {
+    if (l.few < few || l.few / 2 >= few || (finishes && l.rows != dots_finishing_rows)) continue;  // /2: there is one for fewer lines
+    dots_division d{dots_least_slots, 1, l.rows};
+    for (; d.slots <= dots_most_slots(few); d.slots *= 2) {
+      if (d.slots > dots_least_slots && (p.k() <= 2 * d.slots || (d.lines() < least_lines && d.lines() < lines))) break;
+      for (d.cluster = 1; d.cluster <= (clusters ? dots_most_cluster : 1); d.cluster *= 2) {
+        if (d.cluster > 1 && p.k() <= std::int64_t{2} * d.slots * d.cluster) break;
+        const double blocks = size(ceil_div<std::int64_t>(lines, d.lines()) * of.count * d.cluster);
+        const double of_thread = size(ceil_div<std::int64_t>(ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * d.slots), d.cluster));
+        const double seconds = 1e-6 * microseconds(l, d, blocks, of_thread, bytes, of_132);
+        if (seconds < best.seconds) best = {d, seconds};
+      }
+    }
+  }
+  return best;
 }
 
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after,
                                    const dots_division& how) {
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
+  if (!after.is_plain()) plan.how.rows = dots_finishing_rows;
   for (const dots_instance& i : dots_instances(where.kind())) {
-    if (i.finishes == after.is_plain() || i.lines < few || shortage_of(where.limits(), i.code) != shortage::none) continue;
+    if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows) continue;
+    if (shortage_of(where.limits(), i.code) != shortage::none) continue;
     if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
   }
   if (plan.with == nullptr) return std::nullopt;
-  plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));  // the one that knows epilogues is made for eight lines
-  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
+  plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
+  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.how.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);
   return plan;
 }
@@ -84,8 +115,7 @@ launch_counts run(const context& where, const dots_plan& plan, stream on) {
                                .batch_stride = plan.of.c_stride,
                                .k = p.k(),
                                .k_of_block = ceil_div<std::int64_t>(of_thread, plan.how.cluster) * dots_step * plan.how.slots,
-                               .slots = plan.how.slots,
-                               .lines = plan.lines(),
+                               .slot_bits = std::countr_zero(static_cast<unsigned>(plan.how.slots)),
                                .tiles = static_cast<std::uint32_t>(plan.tiles),
                                .end = plan.turned ? transposed(end) : end};
   kernel code = plan.with->code;

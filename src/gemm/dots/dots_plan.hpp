@@ -22,18 +22,19 @@ struct dots_plan {
   dots_division how;
   std::int64_t tiles = 0;  // of a member
   extent3 grid = {};
-
-  int lines() const { return how.lines(with->lines); }  // of the long operand, of a block: what the kernel is made for
 };
 
 const std::vector<dots_instance>& dots_instances(target where);
 // Whether C has so few rows or columns.
 inline bool has_few_lines(const problem& p) { return p.m() <= dots_lines || p.n() <= dots_lines; }
 bool dots_tiles_fit(const problem& p, const batch& of);
-// From the shape and the device alone.
-dots_division divide_dots(const context& where, const problem& p, const batch& of);
-// Predicted, with that division.
-double dots_seconds(const context& where, const problem& p, const batch& of, const dots_division& how);
+struct dots_choice {
+  dots_division how;
+  double seconds = 0;  // predicted
+};
+// From the shape and the device alone: the division that is predicted to be the fastest.
+// finishes: with an epilogue.
+dots_choice divide_dots(const context& where, const problem& p, const batch& of, bool finishes);
 // Of a product with few lines; nothing if no kernel of this build fits the device.
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after,
                                    const dots_division& how);

@@ -22,23 +22,34 @@ inline namespace AP_TARGET {
 // from the caches if its lines lie along k; else threads would read it in scattered places, so the block stages its next k in shared
 // memory. Products of FP32 are exact in FP64, and sums stay FP64 until they are stored. A thread has a few lines of the long operand and 4
 // values of k at a time. Neighbouring threads take neighbours in memory: along k, or along lines; the k of a thread's slot are the same in
-// both cases.
-template <int Short, bool Finishes> struct dots_product {
+// both cases. Small products take as long as one thread's instructions in a row, so all that needs no operand is done before the wait for
+// earlier work, nonzeros are counted for a warp at once, and of a block alone nothing but its barrier stands between loads and stores.
+template <int Short, int Rows, bool Finishes> struct dots_product {
   static constexpr int threads = dots_threads, blocks_wanted = 2;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
   using params = dots_problem;
 
-  static constexpr int rows = dots_rows(Short), step = dots_step;  // of a thread: lines of the long operand, values of k
-  static constexpr int most_lines = dots_threads / dots_least_slots * rows, most_slots = dots_most_slots(Short);
-  static constexpr int outputs_of_thread = ceil_div(most_lines * Short, threads);
-  static constexpr int steps_of_stage = 4, most_staged = steps_of_stage * step * most_slots;
+  static constexpr int rows = Rows, step = dots_step;  // of a thread: lines of the long operand, values of k
+  static constexpr int most_seats = dots_threads / dots_least_slots, most_lines = most_seats * rows, most_slots = dots_most_slots(Short);
+  static constexpr int most_outputs = most_lines * Short, outputs_of_thread = ceil_div(most_outputs, threads);
+  static constexpr int thread_bits = 8, row_bits = rows / 2;  // of their numbers
+  static_assert(1 << thread_bits == threads && 1 << row_bits == rows);
+  static constexpr int most_staged = dots_most_slots(Short) * step * (Short > 1 ? 1 : 2);  // values of k
+  static constexpr int most_steps = 4;                                                     // of a stage
+  static constexpr int fetched_of_thread = ceil_div(Short * most_staged, threads);
+  // Nonzeros of several lines, eight bits each: of a thread and of a warp no more than dense_line.
+  static constexpr int lines_of_word = 4, words_of_short = ceil_div(Short, lines_of_word);
+  static_assert(rows <= lines_of_word && dense_line * warp_size < 256 && dense_line * (threads / warp_size) < 256);
   struct storage {
-    alignas(16) float staged[Short][most_staged + step];
-    double part[threads * rows * Short + most_slots];  // by slot, output of the block: a slot's begin an odd number apart
-    double total[most_lines * Short];                  // of the block
-    line_register<most_lines + Short> lines;
-    std::int32_t any_sparse;
+    union {
+      alignas(16) float staged[2][Short][most_staged + step];
+      double part[threads * rows * Short + most_slots];  // by slot, output of the block: a slot's begin an odd number apart
+    };
+    double total[most_outputs];         // of a block of a cluster
+    std::uint32_t of_long[most_seats];  // nonzeros of a seat's lines
+    std::uint32_t of_short[words_of_short];
+    line_nonzeros found[threads / warp_size];  // of the line that a warp looks at
   };
 
  private:
@@ -48,18 +59,21 @@ template <int Short, bool Finishes> struct dots_product {
     const float* of_long;
     const float* of_short;
   };
+  // Seat n of a block: the threads that have the same lines.
   struct seat {
-    int slot, line;  // of the thread's first line in the block: the others are `apart` further each
-    int apart;
+    int slot, index, line;  // line: of the thread's first line in the block: the others are `apart` further each
+    int seats, apart;
     AP_DEV static seat mine(const params& p) {
-      const int thread = thread_index(), apart = threads / p.slots;
-      if (p.of_long.along_k) return {thread % p.slots, thread / p.slots, apart};
-      return {thread / apart, thread % apart * rows, 1};
+      const int thread = thread_index(), bits = p.slot_bits, seats = threads >> bits;
+      if (p.of_long.along_k) return {thread & ((1 << bits) - 1), thread >> bits, thread >> bits, seats, seats};
+      const int index = thread & (seats - 1);
+      return {thread >> (thread_bits - bits), index, index * rows, seats, 1};
     }
   };
   struct sums {
     double value[rows][Short];
-    std::int32_t nonzeros_of_long[rows], nonzeros_of_short[Short];
+    std::uint32_t nonzeros_of_long, nonzeros_of_short[words_of_short];  // packed, no more than dense_line
+    bool watching;                                                      // one of them may be less
   };
 
   // load ------------------------------------------------------------------------------------------------------------------------
@@ -106,22 +120,31 @@ template <int Short, bool Finishes> struct dots_product {
   }
 
   // stage -----------------------------------------------------------------------------------------------------------------------
-  // `count` values of k of the short operand, from k on: zeros behind the ends. Neighbouring threads read neighbours in memory.
-  AP_DEV static void stage(const params& p, storage& s, const work& w, std::int64_t k, int count) {
+  // Of the short operand, a thread's share of the values of k of a stage, from k on: zeros behind the ends. Neighbouring threads read
+  // neighbours in memory.
+  AP_DEV static int staged_line(int n) { return (thread_index() + n * threads) % Short; }
+  AP_DEV static int staged_k(int n) { return (thread_index() + n * threads) / Short; }
+  AP_DEV static void fetch(float (&to)[fetched_of_thread], const params& p, const work& w, std::int64_t k, int count) {
     const line_operand& o = p.of_short;
     const int k_left = below(w.k_end - k, count), lines = static_cast<int>(o.lines);
     const float* const from = w.of_short + k * o.k_stride;
-    for (int n = thread_index(); n < Short * count; n += threads) {
-      const int j = o.along_k ? n / count : n % Short, at = o.along_k ? n % count : n / Short;
-      s.staged[j][at] = j < lines && at < k_left ? from[j * o.line_stride + at * o.k_stride] : 0;
+    AP_UNROLL
+    for (int n = 0; n < fetched_of_thread; ++n) {
+      const int j = staged_line(n), at = staged_k(n);
+      to[n] = j < lines && at < k_left ? from[j * o.line_stride + at * o.k_stride] : 0;
     }
+  }
+  AP_DEV static void put(float (&to)[Short][most_staged + step], const float (&from)[fetched_of_thread], int count) {
+    AP_UNROLL
+    for (int n = 0; n < fetched_of_thread; ++n)
+      if (staged_k(n) < count) to[staged_line(n)][staged_k(n)] = from[n];
   }
 
   // multiply --------------------------------------------------------------------------------------------------------------------
-  AP_DEV static void load_staged(float (&y)[Short][step], const storage& s, int at) {
+  AP_DEV static void load_staged(float (&y)[Short][step], const float (&staged)[Short][most_staged + step], int at) {
     AP_UNROLL
     for (int j = 0; j < Short; ++j) {
-      const pack<float, step> all = load_pack<step>(s.staged[j] + at);
+      const pack<float, step> all = load_pack<step>(staged[j] + at);
       AP_UNROLL
       for (int e = 0; e < step; ++e) y[j][e] = all.element[e];
     }
@@ -136,14 +159,43 @@ template <int Short, bool Finishes> struct dots_product {
     AP_UNROLL
     for (int e = 0; e < step; ++e) {
       AP_UNROLL
-      for (int i = 0; i < rows; ++i) sum.nonzeros_of_long[i] += x[i][e] != 0;
-      AP_UNROLL
       for (int j = 0; j < Short; ++j) {
-        sum.nonzeros_of_short[j] += y[j][e] != 0;
         AP_UNROLL
         for (int i = 0; i < rows; ++i) sum.value[i][j] = multiply_add(double{x[i][e]}, double{y[j][e]}, sum.value[i][j]);
       }
     }
+    if (sum.watching) {
+      sum.watching = count(x, 0, sum.nonzeros_of_long);
+      AP_UNROLL
+      for (int n = 0; n < words_of_short; ++n) sum.watching |= count(y, n, sum.nonzeros_of_short[n]);
+    }
+  }
+  // The lines of a word. Returns whether one of them may have fewer than dense_line.
+  template <int Lines> AP_DEV static bool count(const float (&x)[Lines][step], int word, std::uint32_t& nonzeros) {
+    constexpr int lines = Lines < lines_of_word ? Lines : lines_of_word;
+    AP_UNROLL
+    for (int n = 0; n < lines; ++n) {
+      AP_UNROLL
+      for (int e = 0; e < step; ++e)
+        if (x[word * lines_of_word + n][e] != 0) nonzeros += 1u << 8 * n;
+    }
+    nonzeros = no_more_than_dense<lines>(nonzeros);
+    return nonzeros != all_dense<lines>();
+  }
+  AP_DEV static int unpacked(std::uint32_t word, int n) { return static_cast<int>(word >> 8 * n & 0xFFu); }
+  template <int Lines> AP_DEV static std::uint32_t no_more_than_dense(std::uint32_t word) {
+    std::uint32_t all = 0;
+    AP_UNROLL
+    for (int n = 0; n < Lines; ++n) {
+      const int here = unpacked(word, n);
+      all |= static_cast<std::uint32_t>(here < dense_line ? here : dense_line) << 8 * n;
+    }
+    return all;
+  }
+  template <int Lines> AP_DEV static std::uint32_t all_dense() {
+    std::uint32_t all = 0;
+    for (int n = 0; n < Lines; ++n) all |= static_cast<std::uint32_t>(dense_line) << 8 * n;
+    return all;
   }
   template <int Lines> AP_DEV static void take(float (&now)[Lines][step], const float (&next)[Lines][step]) {
     AP_UNROLL
@@ -153,7 +205,7 @@ template <int Short, bool Finishes> struct dots_product {
     }
   }
   template <bool Wide, bool AlongK, bool WideShort> AP_DEV static void compute(const params& p, const work& w, const seat& t, sums& sum) {
-    const std::int64_t apart = std::int64_t{step} * p.slots;
+    const std::int64_t apart = std::int64_t{step} << p.slot_bits;
     constexpr bool both_ahead = Short == 1;  // more lines take registers that are not there
     float now[rows][step], next[rows][step], y[Short][step], next_y[Short][step];
     std::int64_t k = w.k + t.slot * step;
@@ -170,24 +222,27 @@ template <int Short, bool Finishes> struct dots_product {
   }
   template <bool Wide, bool AlongK>
   AP_DEV static void compute_staged(const params& p, storage& s, const work& w, const seat& t, sums& sum) {
-    const int apart = step * p.slots;
+    const int apart = step << p.slot_bits, steps = most_staged / apart < most_steps ? most_staged / apart : most_steps,
+              of_stage = steps * apart;
     const std::int64_t mine = t.slot * step;
-    float now[rows][step], next[rows][step], y[Short][step];
+    float now[rows][step], next[rows][step], y[Short][step], ahead[fetched_of_thread];
+    fetch(ahead, p, w, w.k, of_stage);
     load_long<Wide, AlongK>(now, p, w, t, w.k + mine);
+    int buffer = 0;
     AP_ROLLED
-    for (std::int64_t first = w.k; first < w.k_end; first += steps_of_stage * apart) {
-      if (first > w.k) block_barrier();                                                  // nobody needs what was staged before
-      const std::int64_t left = ceil_div<std::int64_t>(w.k_end - first, apart) * apart;  // to the end of the last step
-      stage(p, s, w, first, below(left, steps_of_stage * apart));
-      block_barrier();
+    for (std::int64_t first = w.k; first < w.k_end; first += of_stage, buffer ^= 1) {
+      put(s.staged[buffer], ahead, of_stage);
+      block_barrier();  // also: everybody has used the other buffer
+      fetch(ahead, p, w, first + of_stage, of_stage);
       AP_ROLLED
-      for (int n = 0; n < steps_of_stage && first + n * apart < w.k_end; ++n) {
+      for (int n = 0; n < steps && first + n * apart < w.k_end; ++n) {
         load_long<Wide, AlongK>(next, p, w, t, first + (n + 1) * apart + mine);
-        load_staged(y, s, n * apart + t.slot * step);
+        load_staged(y, s.staged[buffer], n * apart + t.slot * step);
         multiply(now, y, sum);
         take(now, next);
       }
     }
+    block_barrier();  // sums take its place
   }
   AP_DEV static bool is_wide(const line_operand& o, const float* data, std::int64_t row) {
     return o.width == 4 && row % step == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
@@ -205,76 +260,99 @@ template <int Short, bool Finishes> struct dots_product {
   }
 
   // add up ----------------------------------------------------------------------------------------------------------------------
-  AP_DEV static void add_up(const params& p, storage& s, const seat& t, const sums& sum) {
-    const int outputs = p.lines * Short, apart = outputs | 1;
+  // The lanes that sit on the same seat add up, and one of them tells the block.
+  AP_DEV static void count_nonzeros(const params& p, storage& s, const seat& t, const sums& sum) {
+    const int slots = 1 << p.slot_bits, first = p.of_long.along_k ? 1 : t.seats;
+    const int end = p.of_long.along_k && slots < warp_size ? slots : warp_size;
+    const auto of_seat = [&](std::uint32_t word) {
+      for (int by = first; by < end; by *= 2) word += shuffle(word, lane_index() ^ by);
+      return no_more_than_dense<lines_of_word>(word);
+    };
+    const std::uint32_t of_long = of_seat(sum.nonzeros_of_long);
+    const bool tells = p.of_long.along_k ? lane_index() % end == 0 : lane_index() < t.seats;
+    if (tells) atomic_add<scope::block>(&s.of_long[t.index], of_long);
+    AP_UNROLL
+    for (int n = 0; n < words_of_short; ++n) {
+      const std::uint32_t of_short = of_seat(sum.nonzeros_of_short[n]);
+      if (tells && t.index == 0) atomic_add<scope::block>(&s.of_short[n], of_short);
+    }
+  }
+  AP_DEV static int line_bits(const params& p) { return thread_bits - p.slot_bits + row_bits; }
+  AP_DEV static int outputs_of(const params& p) { return Short << line_bits(p); }
+  // How many lanes add up an output together: as many as a block has for each, within a warp.
+  AP_DEV static int lanes_of_output(const params& p) {
+    const int lanes = (1 << p.slot_bits) / (rows * Short);
+    return lanes > warp_size ? warp_size : lanes > 1 ? lanes : 1;
+  }
+  // Calls use(n, output, sum) for the outputs of the block that are this thread's, its n-th one each.
+  AP_DEV static void add_up(const params& p, storage& s, const seat& t, const sums& sum, auto use) {
+    const int outputs = outputs_of(p), apart = outputs | 1, slots = 1 << p.slot_bits;
     AP_UNROLL
     for (int i = 0; i < rows; ++i) {
-      const int line = t.line + i * t.apart;
       AP_UNROLL
-      for (int j = 0; j < Short; ++j) s.part[t.slot * apart + j * p.lines + line] = sum.value[i][j];
-      if (sum.nonzeros_of_long[i] != 0) atomic_add<scope::block>(&s.lines.nonzeros[line], below(sum.nonzeros_of_long[i], dense_line));
+      for (int j = 0; j < Short; ++j) s.part[t.slot * apart + (j << line_bits(p)) + t.line + i * t.apart] = sum.value[i][j];
     }
-    if (t.line == 0) {
-      AP_UNROLL
-      for (int j = 0; j < Short; ++j)
-        if (sum.nonzeros_of_short[j] != 0)
-          atomic_add<scope::block>(&s.lines.nonzeros[most_lines + j], below(sum.nonzeros_of_short[j], dense_line));
-    }
+    count_nonzeros(p, s, t, sum);
     block_barrier();
-    if (most_slots <= warp_size || p.slots <= warp_size) {
-      for (int o = thread_index(); o < outputs; o += threads) s.total[o] = sum_of_slots(s, o, apart, 0, 1, p.slots);
-    } else {  // few outputs: a warp for each
-      for (int o = warp_index(); o < outputs; o += threads / warp_size) {
-        double total = sum_of_slots(s, o, apart, lane_index(), warp_size, p.slots);
-        AP_UNROLL
-        for (int by = warp_size / 2; by > 0; by /= 2) total += shuffle_down(total, by);
-        if (lane_index() == 0) s.total[o] = total;
+    const int lanes = lanes_of_output(p), mine = thread_index() & (lanes - 1), here = thread_index() / lanes, at_once = threads / lanes;
+    AP_UNROLL
+    for (int n = 0; n < outputs_of_thread; ++n) {
+      const int output = here + n * at_once;
+      double total = 0;
+      if (output < outputs) {
+        for (int slot = mine; slot < slots; slot += lanes) total += s.part[slot * apart + output];
       }
+      for (int by = lanes / 2; by > 0; by /= 2) total += shuffle(total, lane_index() ^ by);
+      if (output < outputs && mine == 0) use(n, output, total);
+      if ((n + 1) * at_once >= outputs) break;
     }
-  }
-  AP_DEV static double sum_of_slots(const storage& s, int output, int apart, int first, int by, int slots) {
-    double total = 0;
-    for (int slot = first; slot < slots; slot += by) total += s.part[slot * apart + output];
-    return total;
-  }
-  // Of all blocks of the cluster.
-  AP_DEV static int nonzeros_of(storage& s, int line, int cluster) {
-    if (cluster == 1) return s.lines.nonzeros[line];
-    int all = 0;
-    for (int block = 0; block < cluster; ++block) all += *map_shared(&s.lines.nonzeros[line], block);
-    return all;
-  }
-  AP_DEV static double total_of(storage& s, int output, int cluster) {
-    if (cluster == 1) return s.total[output];
-    double all = 0;
-    for (int block = 0; block < cluster; ++block) all += *map_shared(&s.total[output], block);
-    return all;
   }
 
   // store -----------------------------------------------------------------------------------------------------------------------
-  AP_DEV static void find_sparse(const params& p, storage& s, const work& w, const int (&counts)[2]) {
-    // The counts of all blocks replace those of this one, once nobody reads them any more.
-    for (int n = 0; n < 2; ++n)
-      if (const int line = thread_index() + n * threads; line < most_lines + Short) s.lines.nonzeros[line] = counts[n];
-    block_barrier();
-    for (int n = warp_index(); n < most_lines + Short; n += threads / warp_size) {
-      if (!is_sparse_count(s.lines.nonzeros[n])) continue;
-      const bool of_long = n < most_lines;
-      const line_operand& o = of_long ? p.of_long : p.of_short;
-      const std::int64_t line = of_long ? w.top + n : n - most_lines;
-      find_nonzeros((of_long ? w.of_long : w.of_short) + line * o.line_stride, o.k_stride, p.k, s.lines.found[n]);
-    }
-    block_barrier();
+  // Output n of a thread is output first + n * apart of the block, in this line and this one of the short operand. By bit n: those whose
+  // lines have so few nonzeros that they have to be exact.
+  struct outputs_of_mine {
+    int first, apart;
+    double sum[outputs_of_thread];
+    unsigned of_sparse_long, of_sparse_short;
+    AP_DEV int line(const params& p, int n) const { return (first + n * apart) & ((1 << line_bits(p)) - 1); }
+    AP_DEV int of_short(const params& p, int n) const { return (first + n * apart) >> line_bits(p); }
+    AP_DEV bool is_sparse(int n) const { return ((of_sparse_long | of_sparse_short) >> n & 1u) != 0; }
+  };
+  // In the whole cluster. What is dense here need not be asked of others, who are far away.
+  AP_DEV static int nonzeros_of(std::uint32_t& word, int n, int cluster) {
+    const int here = unpacked(word, n);
+    if (cluster == 1 || here >= dense_line) return here;
+    int all = 0;
+    for (int block = 0; block < cluster; ++block) all += unpacked(*map_shared(&word, block), n);
+    return all;
   }
-  AP_DEV static void store(const params& p, storage& s, const work& w, int output, double sum, bool sparse) {
-    const int line = output % p.lines, j = output / p.lines;
-    const std::int64_t i = w.top + line;
-    if (i >= p.of_long.lines || j >= p.of_short.lines) return;
-    if (sparse) {
-      const bool by_line = is_sparse_count(s.lines.nonzeros[line]), by_column = is_sparse_count(s.lines.nonzeros[most_lines + j]);
-      if ((by_line || by_column) && sum - sum == 0)  // what an infinity or a NaN has made of it stays
-        sum = exact_output(p.of_long, w.of_long, i, p.of_short, w.of_short, j, s.lines.found[by_line ? line : most_lines + j]);
-    }
+  AP_DEV static double total_of(storage& s, int output, int cluster) {
+    double of_block[dots_most_cluster], all = 0;
+    AP_UNROLL
+    for (int block = 0; block < dots_most_cluster; ++block) of_block[block] = block < cluster ? *map_shared(&s.total[output], block) : 0;
+    AP_UNROLL
+    for (int block = 0; block < dots_most_cluster; ++block) all += of_block[block];
+    return all;
+  }
+  AP_DEV static bool is_there(const params& p, const work& w, const outputs_of_mine& mine, int n) {
+    return w.top + mine.line(p, n) < p.of_long.lines && mine.of_short(p, n) < p.of_short.lines;
+  }
+  AP_DEV static void take_sum(const params& p, storage& s, const work& w, outputs_of_mine& mine, int n, double sum, int cluster) {
+    mine.sum[n] = sum;
+    if (!is_there(p, w, mine, n)) return;
+    const int line = mine.line(p, n), j = mine.of_short(p, n), seats = threads >> p.slot_bits;
+    const bool along_k = p.of_long.along_k;
+    const int of_long = nonzeros_of(s.of_long[along_k ? line & (seats - 1) : line >> row_bits],
+                                    along_k ? line >> (thread_bits - p.slot_bits) : line & (rows - 1), cluster);
+    mine.of_sparse_long |= static_cast<unsigned>(is_sparse_count(of_long)) << n;
+    mine.of_sparse_short |= static_cast<unsigned>(is_sparse_count(nonzeros_of(s.of_short[j / lines_of_word], j % lines_of_word, cluster)))
+                            << n;
+  }
+  AP_DEV static void store(const params& p, const work& w, const outputs_of_mine& mine, int n, double sum) {
+    if (!is_there(p, w, mine, n)) return;
+    const int j = mine.of_short(p, n);
+    const std::int64_t i = w.top + mine.line(p, n);
     float* const c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
     float* const to = c + i * p.long_stride + j * p.short_stride;
     if constexpr (Finishes)
@@ -282,58 +360,84 @@ template <int Short, bool Finishes> struct dots_product {
     else
       *to = blend(p.end, static_cast<float>(sum), to);
   }
+  // Those of a warp's outputs that have to be exact, one after another. What an infinity or a NaN has made of an output stays.
+  AP_DEV static void store_exact(const params& p, storage& s, const work& w, const outputs_of_mine& mine) {
+    line_nonzeros& found = s.found[warp_index()];
+    AP_UNROLL
+    for (int n = 0; n < outputs_of_thread; ++n) {
+      const bool by_long = (mine.of_sparse_long >> n & 1u) != 0;
+      const std::int64_t i = w.top + mine.line(p, n), j = mine.of_short(p, n);
+      const unsigned sparse = ballot(mine.is_sparse(n));
+      AP_ROLLED
+      for (int lane = 0; lane < warp_size && sparse >> lane != 0; ++lane) {
+        if ((sparse >> lane & 1u) == 0) continue;
+        const bool of_long = shuffle(static_cast<int>(by_long), lane) != 0;
+        const line_operand& o = of_long ? p.of_long : p.of_short;
+        const std::int64_t line = shuffle(of_long ? i : j, lane);
+        find_nonzeros((of_long ? w.of_long : w.of_short) + line * o.line_stride, o.k_stride, p.k, found);
+        warp_sync();
+        if (lane_index() == lane) {
+          const double sum = mine.sum[n];
+          store(p, w, mine, n, sum - sum == 0 ? exact_output(p.of_long, w.of_long, i, p.of_short, w.of_short, j, found) : sum);
+        }
+        warp_sync();
+      }
+    }
+  }
 
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
-    for (int n = thread_index(); n < most_lines + Short; n += threads) s.lines.nonzeros[n] = 0;
-    if (thread_index() == 0) s.any_sparse = 0;
-    block_barrier();
-    wait_for_previous_grid();
-    start_next_grid();
-    const int cluster = cluster_extent(), rank = cluster_rank();
+    const int thread = thread_index(), cluster = cluster_extent(), rank = cluster_rank();
+    if (thread < most_seats) s.of_long[thread] = 0;
+    if (thread < words_of_short) s.of_short[thread] = 0;
     const std::uint32_t tile = block_index().x / static_cast<unsigned>(cluster);
     const std::int64_t member = tile / p.tiles, k = rank * p.k_of_block, end = k + p.k_of_block;
-    const work w{member,
-                 std::int64_t{tile % p.tiles} * p.lines,
-                 k < p.k ? k : p.k,
-                 end < p.k ? end : p.k,
-                 p.of_long.of_member(member),
-                 p.of_short.of_member(member)};
+    work w{member, std::int64_t{tile % p.tiles} << line_bits(p), k < p.k ? k : p.k, end < p.k ? end : p.k, nullptr, nullptr};
     const seat t = seat::mine(p);
     sums sum = {};
+    sum.watching = true;
+    // Lines behind the end are as good as dense.
+    AP_UNROLL
+    for (int i = 0; i < rows; ++i)
+      if (w.top + t.line + i * t.apart >= p.of_long.lines) sum.nonzeros_of_long |= std::uint32_t{dense_line} << 8 * i;
+    AP_UNROLL
+    for (int j = 0; j < Short; ++j)
+      if (j >= p.of_short.lines) sum.nonzeros_of_short[j / lines_of_word] |= std::uint32_t{dense_line} << 8 * (j % lines_of_word);
+    block_barrier();
+    compute_first(static_cast<std::uint32_t>(w.member ^ w.top ^ w.k ^ w.k_end ^ t.line ^ t.slot));
+    wait_for_previous_grid();
+    start_next_grid();
+    w.of_long = p.of_long.of_member(member);
+    w.of_short = p.of_short.of_member(member);
     compute(p, s, w, t, sum);
-    add_up(p, s, t, sum);
-    if (cluster > 1)
+    outputs_of_mine mine = {};
+    if (cluster == 1) {
+      mine.first = thread / lanes_of_output(p);
+      mine.apart = threads / lanes_of_output(p);
+      add_up(p, s, t, sum, [&](int n, int, double total) {
+        take_sum(p, s, w, mine, n, total, 1);
+        if (!mine.is_sparse(n)) store(p, w, mine, n, total);
+      });
+    } else {
+      add_up(p, s, t, sum, [&](int, int output, double total) { s.total[output] = total; });
       cluster_barrier();
-    else
-      block_barrier();
-    static_assert(most_lines + Short <= 2 * threads);
-    int counts[2] = {};
-    for (int n = 0; n < 2; ++n) {
-      const int line = thread_index() + n * threads;
-      const bool is_there = line < most_lines ? line < p.lines && w.top + line < p.of_long.lines
-                                              : line < most_lines + Short && line - most_lines < p.of_short.lines;
-      if (is_there) counts[n] = nonzeros_of(s, line, cluster);
-      if (is_sparse_count(counts[n])) atomic_add<scope::block>(&s.any_sparse, 1);
+      // Each block of the cluster stores a share of the outputs.
+      const int outputs = outputs_of(p), share = (outputs + cluster - 1) / cluster, first = rank * share;
+      const int last = first + share < outputs ? first + share : outputs;
+      mine.first = first + thread;
+      mine.apart = threads;
+      AP_UNROLL
+      for (int n = 0; n < outputs_of_thread; ++n)
+        if (const int output = mine.first + n * threads; output < last) take_sum(p, s, w, mine, n, total_of(s, output, cluster), cluster);
+      cluster_arrive();  // what other blocks have is read
+      AP_UNROLL
+      for (int n = 0; n < outputs_of_thread; ++n)
+        if (mine.first + n * threads < last && !mine.is_sparse(n)) store(p, w, mine, n, mine.sum[n]);
     }
-    // Each block of the cluster stores a share of the outputs.
-    const int outputs = p.lines * Short, share = (outputs + cluster - 1) / cluster, first = rank * share;
-    const int last = first + share < outputs ? first + share : outputs;
-    double mine[outputs_of_thread];
-    AP_UNROLL
-    for (int n = 0; n < outputs_of_thread; ++n)
-      if (const int output = first + thread_index() + n * threads; output < last) mine[n] = total_of(s, output, cluster);
-    if (cluster > 1)
-      cluster_barrier();  // what other blocks read is read
-    else
-      block_barrier();
-    const bool sparse = s.any_sparse != 0;
-    if (sparse) find_sparse(p, s, w, counts);
-    AP_UNROLL
-    for (int n = 0; n < outputs_of_thread; ++n)
-      if (const int output = first + thread_index() + n * threads; output < last) store(p, s, w, output, mine[n], sparse);
+    if (ballot((mine.of_sparse_long | mine.of_sparse_short) != 0) != 0) store_exact(p, s, w, mine);
+    if (cluster > 1) cluster_wait();
   }
 };
 

@@ -7,13 +7,20 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <int Short, bool Finishes> dots_instance dots_instance_of(const char* name) {
-  return {Short, Finishes, kernel_of<dots_product<Short, Finishes>>(name)};
+template <int Short, int Rows, bool Finishes> dots_instance dots_instance_of(const char* name) {
+  return {Short, Rows, Finishes, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
 }
 
 std::vector<dots_instance> dots_kernels() {
-  return {dots_instance_of<1, false>("gemm.dots-1"), dots_instance_of<2, false>("gemm.dots-2"), dots_instance_of<4, false>("gemm.dots-4"),
-          dots_instance_of<8, false>("gemm.dots-8"), dots_instance_of<8, true>("gemm.dots-finish-8")};
+  return {dots_instance_of<1, 2, false>("gemm.dots-1-2"),
+          dots_instance_of<1, 4, false>("gemm.dots-1-4"),
+          dots_instance_of<2, 2, false>("gemm.dots-2-2"),
+          dots_instance_of<2, 4, false>("gemm.dots-2-4"),
+          dots_instance_of<4, 1, false>("gemm.dots-4-1"),
+          dots_instance_of<4, 2, false>("gemm.dots-4-2"),
+          dots_instance_of<8, 1, false>("gemm.dots-8-1"),
+          dots_instance_of<8, 2, false>("gemm.dots-8-2"),
+          dots_instance_of<8, dots_finishing_rows, true>("gemm.dots-finish-8")};
 }
 
 }  // namespace AP_TARGET

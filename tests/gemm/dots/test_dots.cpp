@@ -9,11 +9,13 @@ namespace {
 using gemms::dots_division;
 using gemms::dots_plan;
 
-constexpr dots_division divisions[] = {{4, 1}, {8, 2}, {16, 1}, {32, 4}, {4, 8}, {64, 2}, {256, 1}};  // more than 32: of one line
+constexpr dots_division divisions[] = {{4, 1}, {8, 2}, {16, 1, 4}, {32, 4}, {4, 8, 1}, {64, 2}, {256, 1, 4}, {256, 4}, {128, 1, 1}};
 
 class gemm_dots : public on_device {
  protected:
-  dense divided(const context& where, const product& p, const dots_division& how) const {
+  dense divided(const context& where, const product& p, dots_division how) const {
+    const int few = static_cast<int>(std::min(p.a.rows, p.b.columns));
+    how.rows = std::clamp(how.rows, gemms::dots_least_rows(few), gemms::dots_most_rows(few));
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {}, how);
     EXPECT_TRUE(plan.has_value());
