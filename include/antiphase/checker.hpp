@@ -93,10 +93,12 @@ struct finding {
   std::string memory;   // "shared memory, byte 132", "global memory, byte 4 of 1024 allocated", or empty
   finding_side access;  // what was going on when it was found
   std::optional<finding_side> earlier;
-  std::string missing;       // what would have ordered the two, in words
-  std::uint64_t times = 0;   // in all runs, for this pair of places
-  check_run first;           // the first run that showed it, shortened where that was asked for
-  finding_schedule drawn{};  // that run, around the finding, if check_options::draw; no lanes: no thread of a kernel was at it
+  std::string missing;      // what would have ordered the two, in words
+  std::uint64_t times = 0;  // in all runs, for this pair of places
+  check_run first;          // the first run that showed it, shortened where that was asked for
+  // That run, around the finding, if check_options::draw; of a wrong result the last kernel, of a leak the allocation's life. No lanes: no
+  // thread of a kernel took part.
+  finding_schedule drawn{};
 };
 
 // Runs in processes of their own: whose output is shown, on standard error.

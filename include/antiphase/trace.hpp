@@ -66,24 +66,26 @@ struct trace_options {
 };
 
 // Computes the product with a recording twin of its kernel and returns the timeline of one block. `policy` is the name of a step of the
-// ladder; "async-1", the asynchronous kernel with a single buffer, to compare the other stages with; "split", "split-inside" (not those
-// kernels whose tile more than two blocks share) or "split-mma"; "stream", where the copy engine feeds it; or "narrow", with A and B
-// row-major and no fewer rows of A than columns of B. Where a step of the ladder has variants for the layouts of A and B, there are two
-// twins: one for row-major operands with wide copies, one for all others.
+// ladder; "async-1", the asynchronous kernel with a single buffer, to compare the other stages with; "split", "split-inside", "split-mma",
+// "narrow"; or "stream", where the copy engine or threads fill a ring for it. Where a step of the ladder has variants for the layouts of A
+// and B, there are two twins: one for row-major operands with wide copies, one for all others.
 //
 // On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md): nothing is measured, and the same
 // problem gives the same timeline everywhere.
 //
 // Throws bad_request for an unknown policy, for "naive", which has no pipeline, for a problem without steps and for a block that does not
-// exist; not_supported, naming the kernels, where the problem is computed by kernels without a twin.
+// exist; not_supported, naming the kernels and why, where the problem is computed by kernels without a twin.
 timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p, const trace_options& options = {});
 // The same of a step with f16 operands: "tensor-core-2" to "tensor-core-tma".
 timeline record_gemm(const context& where, std::string_view policy, const gemms::tensor_core_problem& p, const trace_options& options = {});
 
-// Scans with a recording twin: "single-pass", or its rings of fewer slots, "single-pass-1" to "-3". A step is a tile; a block draws its
-// tiles, so which they are differs from run to run. Twins are of inclusive and exclusive sums of f32 in one line. Throws as record_gemm(),
-// bad_request for other problems.
+// Scans with a recording twin: "single-pass", or its rings of fewer slots, "single-pass-1" to "-3"; "single-pass-async", whose tiles
+// threads move; and "one-wave", of which each block has one tile and no ring, and its phases are recorded. A step is a tile; a block of a
+// ring draws its tiles, so which they are differs from run to run. Twins are of inclusive and exclusive sums of f32, in one line, several
+// (scan_problem::outer) or segments by key. Throws as record_gemm(), bad_request for other problems.
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options = {});
+timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const scan_keys& keys,
+                     const trace_options& options = {});
 
 // The timeline of a kernel of one's own, whose ring is a recorded<...> (channel/recorded.cuh): `like` says what is known of it (names,
 // roles, phases, stages, warps, unit), `counts` and `log` are what the kernel has written, with room for log.size() / counts.size() spans

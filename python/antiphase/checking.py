@@ -44,7 +44,8 @@ class Finding:
     times: int
 
     def __str__(self):
-        text = f"{self.file}:{self.line}: {self.kind}: {self.action}"
+        place = f"{self.file}:{self.line}: " if self.line > 0 else ""
+        text = f"{place}{self.kind}: {self.action}"
         text += f", {self.memory}" if self.memory else ""
         text += f"; earlier: {self.earlier} at {self.earlier_file}:{self.earlier_line}" if self.earlier else ""
         return text + (f"; missing: {self.missing}" if self.missing else "")

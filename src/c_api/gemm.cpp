@@ -68,7 +68,7 @@ std::string in_words(const gemm_choice& c) {
   for (const std::string& why : c.why) text += why + '\n';
   for (const auto& other : c.considered) text += fmt::format("considered: {}, {:.3g} us\n", other.kernel, other.predicted * 1e6);
   for (const std::string& why : c.refused) text += "refused: " + why + '\n';
-  return text + c.tuning + '\n';
+  return text + "tuning: " + c.tuning + '\n';
 }
 
 }  // namespace

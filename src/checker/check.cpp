@@ -137,6 +137,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     fault.kind = finding_kind::wrong_result;
     fault.kernel = m.kernel_name();
     fault.access.action = e.what();
+    if (m.log) fault.drawn = m.draw(m.log->taken({.now = {}, .earlier = {}, .last_kernel = true, .is_thread = false}));
     if (const auto* old = m.brought_old()) {
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";

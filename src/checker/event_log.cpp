@@ -13,6 +13,7 @@ namespace antiphase::checker_detail {
 // writing down --------------------------------------------------------------------------------------------------------------------------
 
 void event_log::begin_block(block_number number, extent3 index, int threads) {
+  kernel_first_ = launch_first_;
   for (auto b = blocks_.begin(); threads_ >= most_threads && b != blocks_.end();) {
     if (!b->second.ended) {
       ++b;
@@ -41,6 +42,13 @@ bool event_log::event::touches(std::uintptr_t address) const {
   for (const std::intptr_t i : {along - 1, along, along + 1})
     if (i >= 0 && i < static_cast<std::intptr_t>(times) && within(from + static_cast<std::uintptr_t>(i * step))) return true;
   return false;
+}
+
+bool event_log::event::touches(const question& q) const {
+  if (q.memory == 0) return false;
+  if (q.bytes == 1) return touches(q.memory);
+  const auto [low, high] = std::minmax(from, to);
+  return bytes > 0 && low < q.memory + q.bytes && q.memory < high + bytes;
 }
 
 void event_log::add(who by, event e) {
@@ -103,11 +111,16 @@ void event_log::choose_others(const question& q, std::vector<who>& chosen) const
     std::vector<std::pair<std::uint64_t, who>> touched;
     for (const auto& [number, b] : blocks_)
       for (std::size_t t = 0; t < b.threads.size(); ++t) {
-        const auto last = std::find_if(b.threads[t].rbegin(), b.threads[t].rend(), [&](const event& e) { return e.touches(q.memory); });
+        const auto last = std::find_if(b.threads[t].rbegin(), b.threads[t].rend(), [&](const event& e) { return e.touches(q); });
         if (last != b.threads[t].rend()) touched.emplace_back(last->last, who{number, static_cast<int>(t)});
       }
     std::ranges::sort(touched, [](const auto& one, const auto& other) { return one.first > other.first; });
     for (std::size_t i = 0; i < std::min<std::size_t>(touched.size(), 4); ++i) take(touched[i].second);
+  }
+  if (q.last_kernel) {  // of each block first one thread of each warp, and the blocks by turns
+    for (int warp = 0; warp < 32; ++warp)
+      for (auto b = blocks_.lower_bound(kernel_first_); b != blocks_.end(); ++b)
+        if (static_cast<std::size_t>(warp) * 32 < b->second.threads.size()) take({b->first, warp * 32});
   }
   if (!q.others) return;
   std::set<std::pair<place_number, std::string>> seen;
@@ -221,7 +234,7 @@ finding_schedule event_log::drawn(const snapshot& s, const std::function<code_pl
       if (e.kind == event_kind::wait) d.begin = std::min(p, free_from);
       free_from = p + 1;
       lane.events.push_back(d);
-      const bool touches = q.memory != 0 && (e.touches(q.memory) || mark != event_mark::none);
+      const bool touches = q.memory != 0 && (e.touches(q) || mark != event_mark::none);
       if (e.kind == event_kind::copy) {
         const auto same = std::ranges::find_if(
             flights, [&](const in_flight& f) { return f.drawn.open && f.in.of == e.in.of && f.in.number == e.in.number; });
@@ -256,6 +269,15 @@ finding_schedule event_log::drawn(const snapshot& s, const std::function<code_pl
     add_lanes(out, fmt::format("copies of thread {}", by.thread), std::move(copies));
   }
   add_lanes(out, "the memory", std::move(memory));
+  if (q.never_freed)
+    out.lanes.push_back({"the allocation",
+                         {{.kind = event_kind::flight,
+                           .action = fmt::format("{} bytes, never given back", q.bytes),
+                           .at = place_of(q.now.place),
+                           .begin = 0,
+                           .end = out.end,
+                           .mark = event_mark::now,
+                           .open = true}}});
   return out;
 }
 

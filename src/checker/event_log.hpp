@@ -49,7 +49,10 @@ class event_log {
     side now;
     std::optional<side> earlier;
     std::uintptr_t memory = 0;  // an address; 0: none
+    std::size_t bytes = 1;      // from there on
     bool others = false;        // the block's other threads, one for each place where some are
+    bool last_kernel = false;   // some threads of the last kernel, which may have ended
+    bool never_freed = false;   // the memory is an allocation, made at now.place, that has outlived the program: it has a lane
     bool for_ever = false;      // whoever has not ended waits
     bool is_thread = true;      // `now` is a thread's doing
   };
@@ -65,6 +68,7 @@ class event_log {
     bool regular = true;  // all addresses are `step` apart
     copy_group in{};
     bool touches(std::uintptr_t address) const;
+    bool touches(const question& q) const;  // its memory, of several bytes roughly: any between the first address and the last
   };
   struct thread_events {
     who by;
@@ -96,7 +100,7 @@ class event_log {
   std::string name_of(who w) const;
 
   std::map<block_number, block_history> blocks_;
-  block_number launch_first_ = 0;
+  block_number launch_first_ = 0, kernel_first_ = 0;  // of the last launch, copies and fills included; of the last that had blocks
   std::size_t threads_ = 0;
   std::uint64_t now_ = 0;
 };

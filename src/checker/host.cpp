@@ -94,8 +94,8 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
 
 // findings ----------------------------------------------------------------------------------------------------------------------------
 
-void model::note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory,
-                 std::string missing) {
+void model::note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing,
+                 const std::optional<event_log::question>& shown) {
   bool fresh = false;
   found& f = entry(kind, at, 0, false, fresh);
   if (!fresh) return;
@@ -103,6 +103,7 @@ void model::note(finding_kind kind, const std::string& kernel, place_number at, 
   f.what.access.action = std::move(action);
   f.what.memory = std::move(memory);
   f.what.missing = std::move(missing);
+  if (log && shown) f.drawn = log->taken(*shown);
 }
 
 void model::note_here(finding_kind kind, place_number at, std::string action, std::string memory, std::string missing) {

@@ -160,7 +160,9 @@ class model {
   // Called before the first thing that depends on the schedule; null: nobody asks.
   std::function<void()> schedule_begins;
   // A finding of the host's. `memory` and `missing` may be empty.
-  void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing);
+  // `shown`, if given, is what a drawn schedule shows of it.
+  void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing,
+            const std::optional<event_log::question>& shown = {});
   // Something that the report should say beside the findings, once.
   void say(std::string what) {
     if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(std::move(what));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Advice by text: the members of a kernel of one's own, questions and answers in JSON.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <antiphase/advise.hpp>
@@ -165,10 +166,27 @@ std::string to_json_text(const advice& a) {
   return all.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
+namespace {
+
+// A member that nobody reads is a misspelt one, or one of another question.
+void refuse_others(const json& question, const std::string& about) {
+  std::vector<std::string_view> known{"about", "device", "profile"};
+  if (about == "gemm") known.insert(known.end(), {"m", "n", "k", "count"});
+  if (about == "scan") known.insert(known.end(), {"count", "size"});
+  if (about == "kernel") known.emplace_back("kernel");
+  if (known.size() == 3) throw bad_request(fmt::format("advise: 'about' is '{}': expected gemm, scan or kernel", about));
+  for (const auto& [name, value] : question.items())
+    if (std::ranges::find(known, name) == known.end())
+      throw bad_request(fmt::format("advise: a question about {} has no '{}': expected {}", about, name, fmt::join(known, ", ")));
+}
+
+}  // namespace
+
 std::string advise_json(std::string_view asked) {
   const json question = json::parse(asked, nullptr, false);
   if (!question.is_object()) throw bad_request("advise: the question is no JSON object: expected {\"about\": \"gemm\", \"m\": 4096, ...}");
   const std::string about = text(question, "about", "gemm, scan or kernel");
+  refuse_others(question, about);
   const machine_profile on = profile_of(question);
   if (about == "gemm")
     return to_json_text(advise_gemm(
@@ -176,8 +194,7 @@ std::string advise_json(std::string_view asked) {
         {.m = integer(question, "m"), .n = integer(question, "n"), .k = integer(question, "k"), .count = integer(question, "count", 1)}));
   if (about == "scan")
     return to_json_text(advise_scan(on, integer(question, "count"), static_cast<std::size_t>(integer(question, "size", 4))));
-  if (about == "kernel") return to_json_text(advise_kernel(on, parse_kernel(on, text(question, "kernel", "its members"))));
-  throw bad_request(fmt::format("advise: 'about' is '{}': expected gemm, scan or kernel", about));
+  return to_json_text(advise_kernel(on, parse_kernel(on, text(question, "kernel", "its members"))));
 }
 
 }  // namespace antiphase

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of products that the copy engine feeds (sm_90a): tensor-core-tma and narrow.
+// The recording twins of tensor-core-tma and narrow (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
 #include "src/gemm/narrow/narrow_product.cuh"
@@ -19,24 +19,37 @@ template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<
 template <class Channel, int Warps> using recorded_narrow_ring =
     recorded<Channel, Warps, 2 * tensor_core_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step, Warps* warp_size)>;
 
+template <narrow_policy P> twin narrow_twin(const char* of, const char* name) {
+  using kernel_type = narrow_product<P, recorded_narrow_ring>;
+  twin t{.of = of,
+         .code = kernel_of<recording<kernel_type>>(name),
+         .stages = kernel_type::stages,
+         .step_bytes = std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float))};
+  const timeline_role computes{.name = "compute", .first = 4, .count = kernel_type::computing_warps, .computes = true};
+  if constexpr (kernel_type::by_engine) {
+    constexpr int preparing = kernel_type::preparing_warps;
+    t.phases = {"load", "prepare", "compute"};
+    t.roles = {{.name = "prepare", .count = preparing}, {.name = "load", .first = preparing, .loads = true}, computes};
+  } else {  // who copies prepares, and commits both as one event
+    t.roles = {{.name = "load and prepare", .count = kernel_type::copying_warps, .loads = true}, computes};
+  }
+  return t;
+}
+
 std::vector<twin> twins_by_engine() {
   constexpr warpgroup_policy tensors{};
   using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
-  using narrow = narrow_product<narrow_policy{true, false}, recorded_narrow_ring>;
   const timeline_role loads{.name = "load", .loads = true};
   return {{.of = "gemm.tensor-core-tma",
            .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
            .stages = tensors.stages,
            .step_bytes = sizeof(tensor_core::slot),
            .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
-          {.of = "gemm.narrow-kn",
-           .code = kernel_of<recording<narrow>>("gemm.narrow-kn, recorded"),
-           .stages = narrow::stages,
-           .step_bytes = std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float)),
-           .phases = {"load", "prepare", "compute"},
-           .roles = {{.name = "prepare", .count = narrow::preparing_warps},
-                     {.name = "load", .first = narrow::preparing_warps, .loads = true},
-                     {.name = "compute", .first = 4, .count = narrow::computing_warps, .computes = true}}}};
+          narrow_twin<narrow_policy{true, true}>("gemm.narrow-kk", "gemm.narrow-kk, recorded"),
+          narrow_twin<narrow_policy{true, false}>("gemm.narrow-kn", "gemm.narrow-kn, recorded"),
+          narrow_twin<narrow_policy{false, true}>("gemm.narrow-nk", "gemm.narrow-nk, recorded"),
+          narrow_twin<narrow_policy{false, false}>("gemm.narrow-nn", "gemm.narrow-nn, recorded"),
+          narrow_twin<narrow_policy{true, true, stream_loader::threads}>("gemm.narrow-async", "gemm.narrow-async, recorded")};
 }
 
 }  // namespace AP_TARGET

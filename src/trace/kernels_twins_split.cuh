@@ -34,7 +34,8 @@ template <product_policy P> twin split_twin(const char* of, const char* name) {
   return twin_of_split<P, split_product<P, recorded_product_waits<P>>>(
       of, name, {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}});
 }
-template <product_policy P> twin split_inside_twin(const char* of, const char* name) {
+template <int Cluster> twin split_inside_twin(const char* of, const char* name) {
+  constexpr product_policy P{.stages = 7, .cluster = Cluster, .by = multiplier::split_inside};
   twin t =
       twin_of_split<P, split_inside_product<P, recorded_inside_steps<P>>>(of, name,
                                                                           {{.name = "count", .first = 0, .count = 4},
@@ -45,13 +46,14 @@ template <product_policy P> twin split_inside_twin(const char* of, const char* n
 }
 
 std::vector<twin> twins_of_split() {
-  constexpr auto by = multiplier::split_inside;
   return {split_twin<product_policy{}>("gemm.split", "gemm.split, recorded"),
           split_twin<product_policy{.stages = 6, .cluster = 2}>("gemm.split-2", "gemm.split-2, recorded"),
           split_twin<product_policy{.stages = 5, .cluster = 4}>("gemm.split-4", "gemm.split-4, recorded"),
           split_twin<product_policy{.stages = 5, .cluster = 8}>("gemm.split-8", "gemm.split-8, recorded"),
-          split_inside_twin<product_policy{.stages = 7, .by = by}>("gemm.split-inside", "gemm.split-inside, recorded"),
-          split_inside_twin<product_policy{.stages = 7, .cluster = 2, .by = by}>("gemm.split-inside-2", "gemm.split-inside-2, recorded")};
+          split_inside_twin<1>("gemm.split-inside", "gemm.split-inside, recorded"),
+          split_inside_twin<2>("gemm.split-inside-2", "gemm.split-inside-2, recorded"),
+          split_inside_twin<4>("gemm.split-inside-4", "gemm.split-inside-4, recorded"),
+          split_inside_twin<8>("gemm.split-inside-8", "gemm.split-inside-8, recorded")};
 }
 
 }  // namespace AP_TARGET

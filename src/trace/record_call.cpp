@@ -9,12 +9,23 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "src/trace/recording_executor.hpp"
+#include "src/trace/without_twin.hpp"
 
 namespace antiphase {
 namespace {
+
+std::string why_nothing(const std::string& policy, const std::vector<const char*>& launched) {
+  if (launched.empty()) return fmt::format("policy {} launches nothing for this problem", policy);
+  const char* why = nullptr;
+  for (const char* const name : launched)
+    if (why == nullptr) why = why_no_twin(name);
+  return fmt::format("policy {} launches {} for this problem, which cannot be recorded: {}", policy, fmt::join(launched, ", "),
+                     why == nullptr ? "there is no recording twin of it" : why);
+}
 
 timeline record_once(const context& where, const std::vector<twin>& twins, const timeline& empty, const trace_options& options,
                      const std::function<void(const context&)>& call) {
@@ -22,9 +33,7 @@ timeline record_once(const context& where, const std::vector<twin>& twins, const
   call(context(recording));
   where.runs_on().synchronize(options.on);
   std::optional<timeline> t = recording->take(empty);
-  if (!t)
-    throw not_supported(fmt::format("policy {} has no recording kernel for this problem, for which it launches {}", empty.policy,
-                                    recording->launched().empty() ? "nothing" : fmt::format("{}", fmt::join(recording->launched(), ", "))));
+  if (!t) throw not_supported(why_nothing(empty.policy, recording->launched()));
   return *std::move(t);
 }
 

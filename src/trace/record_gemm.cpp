@@ -11,8 +11,6 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,53 +19,20 @@
 #include "src/trace/traced_problem.hpp"
 #include "src/trace/twin_lists.hpp"
 
-#include "build_config.hpp"
 #include "src/gemm/request.hpp"
-#include "traced_kernels.hpp"
 
 namespace antiphase {
 namespace {
 
 using gemms::instance;
 
-template <class T> std::vector<T> joined(std::vector<T> one, const std::vector<T>& other) {
-  one.insert(one.end(), other.begin(), other.end());
-  return one;
-}
-
-constexpr std::string_view with_twins_of_verbs[] = {"split", "split-inside", "split-mma", "narrow", "stream"};
+// Recorded as a call launches them; of short and dots the error says why they are not.
+constexpr std::string_view beside_the_ladder[] = {"short", "stream", "dots", "narrow", "split-inside", "split", "split-mma"};
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 0 || n == 0 || k == 0)
     throw bad_request(
         fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m, n, k));
-}
-
-std::vector<twin> all_of(std::initializer_list<std::vector<twin> (*)()> lists) {
-  std::vector<twin> all;
-  for (const auto list : lists) all = joined(std::move(all), list());
-  return all;
-}
-const std::vector<twin>& gemm_twins(target where) {
-  static const std::vector<twin> on_cpu =
-      all_of({gemms::cpu::twins_by_threads, gemms::cpu::twins_by_engine, gemms::cpu::twins_of_split, gemms::cpu::twins_of_streams});
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<twin> on_cuda =
-      all_of({gemms::cuda::twins_by_threads, gemms::cuda::twins_by_engine, gemms::cuda::twins_of_split, gemms::cuda::twins_of_streams});
-#else
-  static const std::vector<twin> on_cuda;
-#endif
-  return where == target::cuda ? on_cuda : on_cpu;
-}
-
-const std::vector<instance>& twins(target where) {
-  static const std::vector<instance> on_cpu = joined(gemms::cpu::traced_plain_kernels(), gemms::cpu::traced_async_kernels());
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<instance> on_cuda = joined(gemms::cuda::traced_plain_kernels(), gemms::cuda::traced_async_kernels());
-#else
-  static const std::vector<instance> on_cuda;
-#endif
-  return where == target::cuda ? on_cuda : on_cpu;
 }
 
 struct launch_plan {
@@ -84,7 +49,7 @@ launch_plan choose(target where, std::string_view policy, const gemms::problem& 
   const gemms::step& like = gemms::find_step(policy == gemms::async_one ? "async-2" : policy);  // the two share all but the number of slots
   const gemms::plan plan = gemms::prepare(where, like, p);
   const instance* best = nullptr;
-  for (const instance& twin : twins(where)) {
+  for (const instance& twin : gemms::traced_instances(where)) {
     if (twin.step != policy) continue;
     const bool same = twin.how == plan.what.how;
     const bool any_strides = twin.how.a.along == gemms::contiguous::neither && twin.how.b.along == gemms::contiguous::neither;
@@ -139,9 +104,9 @@ double time_of(const context& where, const launch_plan& plan, const timeline& t,
 }  // namespace
 
 timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p, const trace_options& options) {
-  if (const auto found = std::ranges::find(with_twins_of_verbs, policy); found != std::end(with_twins_of_verbs)) {
+  if (std::ranges::find(beside_the_ladder, policy) != std::end(beside_the_ladder)) {
     require_something(p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
-    return record_call(where, gemm_twins(where.kind()), {.policy = std::string(policy)}, options, p.beta != 0,
+    return record_call(where, gemms::all_twins(where.kind()), {.policy = std::string(policy)}, options, p.beta != 0,
                        [&](const context& recording) { gemm(recording, p, {.policy = policy, .on = options.on}); });
   }
   const launch_plan plan = choose(where.kind(), policy, p);
@@ -173,7 +138,7 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
   const gemms::tensor_core_step& how = gemms::find_tensor_core_step(policy);
   require_something(p.m(), p.n(), p.k());
   const auto steps = static_cast<int>(ceil_div<std::int64_t>(p.k(), how.tile_k));
-  return record_call(where, gemm_twins(where.kind()), {.policy = std::string(policy), .steps = steps}, options, false,
+  return record_call(where, gemms::all_twins(where.kind()), {.policy = std::string(policy), .steps = steps}, options, false,
                      [&](const context& recording) {
                        const executor& on = recording.runs_on();
                        gemms::run(on, gemms::prepare(on, how, p), options.on);

@@ -1,41 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording a single-pass scan.
+// Recording a scan.
 #include <antiphase/trace.hpp>
 
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan.hpp>
+#include <antiphase/scan/ladder.hpp>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
-#include "build_config.hpp"
+#include "src/scan/wave/wave_plan.hpp"
 #include "src/trace/record_call.hpp"
 #include "src/trace/twin_lists.hpp"
 
 namespace antiphase {
 namespace {
 
-const std::vector<twin>& scan_twins(target where) {
-  static const std::vector<twin> on_cpu = scans::cpu::scan_twins();
-#if ANTIPHASE_HAS_CUDA
-  static const std::vector<twin> on_cuda = scans::cuda::scan_twins();
-#else
-  static const std::vector<twin> on_cuda;
-#endif
-  return where == target::cuda ? on_cuda : on_cpu;
+// One-wave kernels have one name for all sizes of tiles: the twin is that of the tiles this scan has.
+std::vector<twin> twins_for(target where, const scan_problem& p) {
+  const int tile_bytes = scans::wave_for(p.length * static_cast<std::int64_t>(sizeof(float))).tile_bytes();
+  std::vector<twin> some;
+  for (const twin& t : scans::all_twins(where))
+    if (std::string_view(t.of) != "scan.one-wave" || t.step_bytes == tile_bytes) some.push_back(t);
+  return some;
+}
+
+timeline record(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options,
+                const std::function<void(const context&, const scan_options&)>& call) {
+  scans::find_policy(policy);
+  if (p.outer * p.length * p.inner == 0) throw bad_request("there is nothing to record: the arrays have no elements");
+  const bool sum_of_floats = p.type == element::f32 && p.accumulate.value_or(p.type) == element::f32 && p.operation == scan_operation::sum;
+  if (!sum_of_floats) throw bad_request("only sums of f32 are recorded: expected operation sum, elements and results f32");
+  const std::vector<twin> twins = twins_for(where.kind(), p);
+  return record_call(where, twins, {.policy = std::string(policy), .kernel = "scan"}, options, p.in == p.out,
+                     [&](const context& recording) { call(recording, {.policy = policy, .on = options.on}); });
 }
 
 }  // namespace
 
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options) {
-  scans::find_step(policy);
-  if (p.outer * p.length * p.inner == 0) throw bad_request("there is nothing to record: the arrays have no elements");
-  const bool sum_of_a_line = p.outer == 1 && p.inner == 1 && p.type == element::f32 && p.accumulate.value_or(p.type) == element::f32 &&
-                             p.operation == scan_operation::sum;
-  if (!sum_of_a_line)
-    throw bad_request("only sums of f32 in one line are recorded: expected outer = inner = 1, operation sum, elements and results f32");
-  return record_call(where, scan_twins(where.kind()), {.policy = std::string(policy), .kernel = "scan"}, options, p.in == p.out,
-                     [&](const context& recording) { scan(recording, p, {.policy = policy, .on = options.on}); });
+  return record(where, policy, p, options, [&](const context& on, const scan_options& how) { scan(on, p, how); });
+}
+timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const scan_keys& keys,
+                     const trace_options& options) {
+  return record(where, policy, p, options, [&](const context& on, const scan_options& how) { scan_by_key(on, p, keys, how); });
 }
 
 }  // namespace antiphase

@@ -74,7 +74,7 @@ std::optional<timeline> recording_executor::take(timeline t) const {
   t.step_bytes = by.step_bytes;
   collect(t, spans_.to_host(), counts_.to_host(), capacity_);
   if (by.spans_are == twin::spans::complete)
-    t.recorded = computed_steps(t);
+    number_complete_spans(t);
   else
     complete_from_verbs(t);
   keep_steps(t, options_.steps);

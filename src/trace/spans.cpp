@@ -44,16 +44,23 @@ bool is_moment(const span_record& s) { return s.kind == span_kind::commit || s.k
 // One warp's verbs, in the order of time, and between them what it did.
 class reader {
  public:
-  reader(const timeline_role& role, std::vector<span_record>& out) : role_(&role), out_(&out) {}
+  reader(const timeline_role& role, int stages, std::vector<span_record>& out) : role_(&role), stages_(stages), out_(&out) {}
 
   void read(span_record s) {
-    s.step = seen_[{s.kind, s.ring, s.event}]++;
+    verb& last = seen_[{s.kind, s.ring, s.event}];
+    // The next step's slot is another one: this is the same event once more, which some wait for twice.
+    if (stages_ == 1 || s.slot != last.slot) last = {last.step + 1, s.slot};
+    s.step = last.step;
     if (doing_) did_until(s.begin);
+    if (s.kind == span_kind::load) last_ = out_->size();
     out_->push_back(s);
     doing_ = begins_after(s);
   }
 
  private:
+  struct verb {
+    int step = -1, slot = -1;
+  };
   struct activity {
     span_kind kind;
     int step, slot;
@@ -75,10 +82,11 @@ class reader {
   }
   int agent_of() const { return out_->back().agent; }
 
+  activity load_of(const span_record& s) { return loading_ = {span_kind::load, s.step, s.slot, s.end}; }
   std::optional<activity> begins_after(const span_record& s) {
     const activity load{span_kind::load, loading_.step, loading_.slot, s.end};
     switch (s.kind) {
-      case span_kind::acquire: loading_ = {span_kind::load, s.step, s.slot, s.end}; return loading_;
+      case span_kind::acquire: return load_of(s);
       case span_kind::wait:
         if (role_->loads && !role_->computes) return load;  // a loader that keeps its loads in flight within bounds
         working_ = {span_kind::compute, s.step, s.slot, s.end};
@@ -91,15 +99,16 @@ class reader {
         on.begin = s.end;
         return on;
       }
-      case span_kind::load:
+      case span_kind::load: return load_of(s);  // logged itself, where nothing is acquired: until the wait
       case span_kind::compute: break;
     }
     return std::nullopt;
   }
 
   const timeline_role* role_;
+  int stages_;
   std::vector<span_record>* out_;
-  std::map<std::tuple<span_kind, int, int>, int> seen_;
+  std::map<std::tuple<span_kind, int, int>, verb> seen_;  // the last of each
   std::optional<activity> doing_;
   activity loading_{}, working_{};
   bool waited_ = false;
@@ -141,6 +150,15 @@ int computed_steps(const timeline& t) {
   return *std::ranges::min_element(computed);
 }
 
+void number_complete_spans(timeline& t) {
+  std::map<std::pair<int, span_kind>, int> next;
+  for (span_record& s : t.spans) s.step = next[{s.agent, s.kind}]++;
+  t.recorded = computed_steps(t);
+  if (t.steps > 0) return;
+  const auto logged = static_cast<double>(t.spans.size());
+  t.steps = t.dropped == 0 ? t.recorded : static_cast<int>(std::lround(t.recorded * (logged + static_cast<double>(t.dropped)) / logged));
+}
+
 void complete_from_verbs(timeline& t) {
   const std::vector<timeline_role> roles = roles_of(t);
   std::vector<span_record> all;
@@ -150,7 +168,7 @@ void complete_from_verbs(timeline& t) {
     const timeline_role* const role = role_of(roles, agent);
     std::vector<span_record> mine;
     const timeline_role other{};
-    reader by(role == nullptr ? other : *role, mine);
+    reader by(role == nullptr ? other : *role, t.stages, mine);
     for (; i < logged && t.spans[i].agent == agent; ++i) by.read(t.spans[i]);
     if (role == nullptr) continue;  // a warp that the description does not name
     std::ranges::stable_sort(mine, {}, &span_record::begin);

@@ -18,6 +18,11 @@ void collect(timeline& t, std::span<const span_record> log, std::span<const std:
 // after they acquired a slot, working after they waited for an event. Sets `recorded`, and `steps` to about as many as there were.
 void complete_from_verbs(timeline& t);
 
+// Of a timeline whose spans are complete (twin::spans): numbers the steps of each warp's loads, commits, waits and computations by their
+// order, as kernels do that run one pipeline for each of their tiles. Sets `recorded`, and `steps` if that is 0, to about as many as there
+// were.
+void number_complete_spans(timeline& t);
+
 // Ends the timeline with the first `most` steps.
 void keep_steps(timeline& t, int most);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twins of each target, as the lists kernels_twins_*.cuh give them.
+// The twins of each target, as the lists kernels_twins_*.cuh give them, and all of a family.
 #pragma once
+#include <antiphase/gemm/ladder.hpp>
 #include <vector>
 
 #include "src/trace/twin.hpp"
@@ -12,22 +13,33 @@ std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_engine();
 std::vector<twin> twins_of_split();
 std::vector<twin> twins_of_streams();
+std::vector<twin> twins_of_streams_by_threads();
 }  // namespace cpu
 namespace cuda {
 std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_engine();
 std::vector<twin> twins_of_split();
 std::vector<twin> twins_of_streams();
+std::vector<twin> twins_of_streams_by_threads();
 }  // namespace cuda
+
+const std::vector<twin>& all_twins(target where);
+const std::vector<instance>& traced_instances(target where);  // of the ladder: steps with the policies of their twins
 }  // namespace gemms
 
 namespace scans {
 namespace cpu {
 std::vector<twin> scan_twins();
-}
+std::vector<twin> scan_twins_by_threads();
+std::vector<twin> wave_twins();
+}  // namespace cpu
 namespace cuda {
 std::vector<twin> scan_twins();
-}
+std::vector<twin> scan_twins_by_threads();
+std::vector<twin> wave_twins();
+}  // namespace cuda
+
+const std::vector<twin>& all_twins(target where);
 }  // namespace scans
 
 }  // namespace antiphase

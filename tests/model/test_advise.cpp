@@ -84,6 +84,15 @@ TEST(advise, a_kernel_computes_as_long_as_it_said) {  // with one buffer, alone:
   EXPECT_NEAR(a.stages[0].seconds, 25e-6, 0.1e-6);
 }
 
+TEST(advise, questions_with_members_that_nobody_reads_are_refused) {
+  EXPECT_THAT(refusal(R"({"about": "gemm", "m": 1, "n": 1, "k": 1, "batch": 2})"),
+              HasSubstr("a question about gemm has no 'batch': expected about, device, profile, m, n, k, count"));
+  EXPECT_THAT(refusal(R"({"about": "scan", "count": 1, "m": 1})"), HasSubstr("a question about scan has no 'm'"));
+  EXPECT_THAT(refusal(R"({"about": "kernel", "kernel": "smem=1024,compute=5clk", "smem": 3})"), HasSubstr("has no 'smem'"));
+  EXPECT_THAT(refusal(R"({"about": "scans", "count": 1})"), HasSubstr("'about' is 'scans': expected gemm, scan or kernel"));
+  EXPECT_EQ(refusal(R"({"about": "scan", "count": 1, "size": 8, "device": "A100"})"), "answered");
+}
+
 TEST(advise, kernels_that_make_no_sense_are_refused) {
   EXPECT_THAT(kernel_refusal("regs=3"), HasSubstr("smem is missing"));
   EXPECT_THAT(kernel_refusal("smem=1024"), HasSubstr("compute is missing"));

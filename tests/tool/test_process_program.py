@@ -351,6 +351,22 @@ class Trace(ToolTest):
         self.assertEqual([t["limited_by"] for t in json.loads(done.stdout)["timelines"]], ["turns", "loads"])
         self.assertIn(b"<!DOCTYPE html>", (self.folder / "t.html").read_bytes())
 
+    def test_comparing_policies(self):
+        small = ("--m", "100", "--n", "60", "--k", "128", "--record", "8")
+        table = self.run_tool("trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU).stdout.decode()
+        rows = [line.split() for line in table.splitlines()]
+        self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
+        for words in ("loads hidden", "warps wait", "in flight", "limited by", "one more stage"):
+            self.assertIn(words, table)
+        told = json.loads(self.run_tool("trace", "scan", "--compare", "policy=single-pass,one-wave,single-pass-async", "--size", "40000", "--output", "t.html",
+                                        "--json", *CPU).stdout)["timelines"]
+        self.assertEqual([(t["kernel"], t["policy"]) for t in told], [("scan", "single-pass"), ("scan", "one-wave"), ("scan", "single-pass-async")])
+        self.assertEqual((told[1]["recorded"], told[1]["step_time_with_one_more_stage"]), (1, told[1]["step_time"]))
+        self.assertGreater(told[1]["bytes_in_flight"]["most"], 0)
+        for words in (("--rows", "40"), ("--by-key", "100")):
+            (told,) = json.loads(self.run_tool("trace", "scan", *words, "--size", "40000", "--output", "t.html", "--json", *CPU).stdout)["timelines"]
+            self.assertEqual((told["policy"], told["stages"]), ("single-pass", 6))  # the ring of segments
+
     def test_reading_a_timeline(self):
         """What a program has recorded itself: two steps, each loaded by warp 0 and used by warp 1."""
         spans = []
@@ -400,6 +416,16 @@ class Trace(ToolTest):
         self.refused(2, ["--stages and --compare"], *base, "--output", "t.svg", "--stages", "1", "--compare", "stages=1")
         self.refused(2, ["no async with 5 stages", "1, 2, 3, 4"], *base, "--output", "t.svg", "--compare", "stages=5")
         self.refused(2, ["warp-tile", "async or tensor-core"], *base, "--output", "t.svg", "--compare", "stages=2", "--policy", "warp-tile")
+        for compare, words in (("policy=", "policy= and names"), ("policy=split,", "policy= and names"), ("policy=split,split", "'split' stands there twice"),
+                               ("stages=2,2", "'2' stands there twice"), ("policy=splitt", "'splitt'"), ("policy=naive", "no pipeline")):
+            self.refused(2, [words], *base, "--output", "t.svg", "--compare", compare)
+        self.refused(2, ["--policy and --compare"], *base, "--output", "t.svg", "--policy", "split", "--compare", "policy=narrow")
+        self.refused(2, ["'columns'", "one-wave"], "trace", "scan", "--output", "t.svg", "--compare", "policy=columns", *CPU)
+        self.refused(4, ["gemm.stream-lanes", "straight into registers"], "trace", "--m", "8", "--n", "8", "--k", "8", *CPU, "--output", "t.svg", "--policy", "stream")
+        self.refused(2, ["'short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=short,split")
+        self.refused(2, ["--rows", "trace scan"], *base, "--output", "t.svg", "--rows", "2")
+        self.refused(2, ["--rows 3", "divisor"], "trace", "scan", "--output", "t.svg", "--rows", "3", *CPU)
+        self.refused(2, ["--rows and --by-key"], "trace", "scan", "--output", "t.svg", "--rows", "2", "--by-key", "2", *CPU)
         self.refused(2, ["--stages", "trace gemm"], "trace", "scan", "--output", "t.svg", "--stages", "2", *CPU)
         self.refused(2, ["'gem'", "gemm"], "trace", "gem", "--output", "t.svg", *CPU)
         self.refused(1, ["'none/t.svg'"], *base, "--output", "none/t.svg")

@@ -8,6 +8,7 @@
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -79,9 +80,11 @@ std::string text_of(const advice& a) {
     for (const advised_stages& s : a.stages)
       rows.push_back(
           s.fits ? std::vector<std::string>{fmt::format("{}", s.stages), own ? fmt::format("{:.3f}", s.seconds * 1e6) : us(s.seconds),
-                                            s.stages == 1 ? "" : fmt::format("{:+.1f} %", 100 * s.gain), fmt::format("{}", s.shared_bytes),
-                                            fmt::format("{}", s.resident), fmt::format("{:.0f} %", 100 * s.occupancy),
-                                            fmt::format("{:.1f}", s.bytes_in_flight / 1024), std::string(name(s.largest))}
+                                            s.stages == 1 ? ""
+                                                          : fmt::format("{:+.1f} %", std::round(1000 * s.gain) / 10 + 0.) /* -0 + 0 is 0 */,
+                                            fmt::format("{}", s.shared_bytes), fmt::format("{}", s.resident),
+                                            fmt::format("{:.0f} %", 100 * s.occupancy), fmt::format("{:.1f}", s.bytes_in_flight / 1024),
+                                            std::string(name(s.largest))}
                  : std::vector<std::string>{fmt::format("{}", s.stages), fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
     text += fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n", a.pipelined, 100 * (a.textbook_gain - 1));
     text += table_text(rows, terminal_columns);

@@ -50,7 +50,9 @@ constexpr const char* examples =
     "  antiphase trace gemm --compare stages=1,2,3,4 --output overlap.html\n"
     "      the asynchronous kernel with one to four buffers, side by side\n"
     "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
+    "  antiphase trace gemm --compare policy=split,split-inside,narrow --m 512 --n 256 --output three.html\n"
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
+    "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
@@ -60,7 +62,7 @@ struct request {
   std::string kernel = "gemm", compare;
   std::vector<std::string> policies, files;
   std::vector<int> stages;
-  std::int64_t m = 128, n = 128, k = 512, size = 1 << 18;
+  std::int64_t m = 128, n = 128, k = 512, size = 1 << 18, rows = 1, segment = 0;
   unsigned block = 0;
   int recorded = 16, cost_runs = 0;
   std::string output, format;
@@ -78,23 +80,33 @@ std::string drawn(picture_format as, const std::vector<timeline>& timelines) {
   return perfetto_json(timelines);
 }
 
-// What --compare stages=LIST says.
-std::vector<int> compared_stages(const request& r) {
-  constexpr std::string_view what = "stages=";
-  std::vector<int> stages;
-  std::string_view rest = r.compare;
+// What --compare stages=LIST or policy=LIST says: what is compared, and the values.
+struct comparison {
+  std::string what;
+  std::vector<std::string> values;
+};
+comparison compared(const request& r) {
+  const std::size_t equals = r.compare.find('=');
+  comparison c{.what = r.compare.substr(0, equals), .values = {}};
   const auto wrong = [&] {
     return bad_request(
-        fmt::format("--compare: expected stages= and numbers from 1 to 8, separated by commas, found {}", tool::quoted(r.compare)));
+        fmt::format("--compare: expected stages= and numbers from 1 to 8, or policy= and names, separated by commas, found {}",
+                    tool::quoted(r.compare)));
   };
-  if (!rest.starts_with(what)) throw wrong();
-  rest.remove_prefix(what.size() - 1);
-  while (!rest.empty()) {  // an '=' or a comma, a digit
-    if (rest.size() < 2 || rest[1] < '1' || rest[1] > '8' || (rest.size() > 2 && rest[2] != ',')) throw wrong();
-    stages.push_back(rest[1] - '0');
-    rest.remove_prefix(2);
+  if (equals == std::string::npos || (c.what != "stages" && c.what != "policy")) throw wrong();
+  for (std::size_t at = equals; at != std::string::npos;) {
+    const std::size_t end = r.compare.find(',', at + 1);
+    c.values.push_back(r.compare.substr(at + 1, end == std::string::npos ? end : end - at - 1));
+    at = end;
   }
-  return stages;
+  for (std::size_t i = 0; i < c.values.size(); ++i) {
+    const std::string& v = c.values[i];
+    if (v.empty() || (c.what == "stages" && (v.size() != 1 || v[0] < '1' || v[0] > '8'))) throw wrong();
+    if (std::find(c.values.begin(), c.values.begin() + static_cast<std::ptrdiff_t>(i), v) !=
+        c.values.begin() + static_cast<std::ptrdiff_t>(i))
+      throw bad_request(fmt::format("--compare: {} stands there twice: expected different ones", tool::quoted(v)));
+  }
+  return c;
 }
 
 // The kernels that can be recorded.
@@ -105,7 +117,8 @@ std::vector<std::string> recorded_gemm_policies() {
   names.insert(names.end(), {"split", "split-inside", "split-mma", "narrow", "stream"});
   return names;
 }
-const std::vector<std::string> recorded_scan_policies{"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"};
+const std::vector<std::string> recorded_scan_policies{"single-pass-async", "single-pass-1", "single-pass-2",
+                                                      "single-pass-3",     "single-pass",   "one-wave"};
 
 // Kernels that differ in their number of stages only, and how they are called.
 struct stage_family {
@@ -121,16 +134,21 @@ std::string with_stages(const stage_family& f, int stages) {
     throw bad_request(fmt::format("--compare: there is no {} with {} stages: expected {}", f.of, stages, fmt::join(f.stages, ", ")));
   return stages == f.stages.back() && !f.bare.empty() ? std::string(f.bare) : fmt::format("{}-{}", f.of, stages);
 }
-std::vector<std::string> with_other_stages(const request& r, std::span<const stage_family> families) {
+// The policies that --compare asks for.
+std::vector<std::string> compared_policies(const request& r, std::span<const stage_family> families) {
   if (!r.stages.empty()) throw bad_request("--stages and --compare: expected one of them, they say the same");
-  const std::vector<int> stages = compared_stages(r);
+  const comparison wanted = compared(r);
+  if (wanted.what == "policy") {
+    if (!r.policies.empty()) throw bad_request("--policy and --compare policy=: expected one of them, they say the same");
+    return wanted.values;
+  }
   if (r.policies.size() > 1) throw bad_request("--compare: expected one policy, whose numbers of stages are compared");
   const std::string_view policy = r.policies.empty() ? families.front().of : std::string_view(r.policies.front());
   for (const stage_family& f : families) {
     const bool is_one = policy == f.of || (policy.starts_with(f.of) && policy.size() == f.of.size() + 2 && policy[f.of.size()] == '-');
     if (!is_one) continue;
     std::vector<std::string> names;
-    for (const int n : stages) names.push_back(with_stages(f, n));
+    for (const std::string& n : wanted.values) names.push_back(with_stages(f, n[0] - '0'));
     return names;
   }
   std::vector<std::string_view> known;
@@ -140,10 +158,9 @@ std::vector<std::string> with_other_stages(const request& r, std::span<const sta
 }
 
 std::vector<std::string> gemm_policies_of(const request& r) {
-  if (!r.compare.empty()) return with_other_stages(r, gemm_families);
   std::vector<std::string> policies;
   const std::vector<std::string> known = recorded_gemm_policies();
-  for (const std::string& policy : r.policies) {
+  for (const std::string& policy : r.compare.empty() ? r.policies : compared_policies(r, gemm_families)) {
     if (policy == "naive") throw bad_request("--policy naive: it has no pipeline to record, expected another step");
     if (std::ranges::find(known, policy) == known.end()) gemms::refuse_policy(policy, "kernel with a recording twin", known);
     policies.push_back(policy);
@@ -153,10 +170,10 @@ std::vector<std::string> gemm_policies_of(const request& r) {
   return policies;
 }
 std::vector<std::string> scan_policies_of(const request& r) {
-  if (!r.compare.empty()) return with_other_stages(r, scan_families);
   if (!r.stages.empty()) throw bad_request("--stages is of trace gemm: expected --compare stages=1,2,3,8");
-  for (const std::string& policy : r.policies) choice_of("--policy", policy, recorded_scan_policies);
-  return r.policies.empty() ? std::vector<std::string>{"single-pass"} : r.policies;
+  const std::vector<std::string> policies = r.compare.empty() ? r.policies : compared_policies(r, scan_families);
+  for (const std::string& policy : policies) choice_of("--policy", policy, recorded_scan_policies);
+  return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
 json to_json(const timeline& t, const overlap& o) {
@@ -196,14 +213,22 @@ void say_costs(const request& r, const std::vector<timeline>& timelines) {
   if (timelines.front().runs_on != target::cuda) say(r.common, "these are times of the CPU executor, which say nothing of a GPU");
 }
 
+// What one more stage would change, at best.
+std::string gain_text(const overlap& o) {
+  const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
+  return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
+}
+
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "load time hidden", "warps wait", "limited by", "duration"}};
+  std::vector<std::vector<std::string>> table{
+      {"policy", "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by", "one more stage", "duration"}};
   json list = json::array();
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
     list.push_back(to_json(t, o));
     table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{:.0f} %", o.hidden * 100),
-                     fmt::format("{:.0f} %", o.waiting * 100), o.limited_by, fmt::format("{} {}", o.duration, t.unit)});
+                     fmt::format("{:.0f} %", o.waiting * 100), fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
+                     fmt::format("{} {}", o.duration, t.unit)});
     if (t.dropped > 0)
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }
@@ -259,9 +284,16 @@ std::vector<timeline> record_scans(const context& where, const request& r, const
                                    const trace_options& options) {
   const device_array<float> in(where, random_values(static_cast<std::size_t>(r.size), 1));
   device_array<float> out(where, in.size());
+  const scan_problem p{.in = in.data(), .out = out.data(), .outer = r.rows, .length = r.size / r.rows};
   std::vector<timeline> timelines;
-  for (const std::string& policy : policies)
-    timelines.push_back(record_scan(where, policy, {.in = in.data(), .out = out.data(), .length = r.size}, options));
+  if (r.segment == 0) {
+    for (const std::string& policy : policies) timelines.push_back(record_scan(where, policy, p, options));
+    return timelines;
+  }
+  std::vector<std::int32_t> by_element(static_cast<std::size_t>(r.size));
+  for (std::size_t i = 0; i < by_element.size(); ++i) by_element[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) / r.segment);
+  const device_array<std::int32_t> keys(where, by_element);
+  for (const std::string& policy : policies) timelines.push_back(record_scan(where, policy, p, {.data = keys.data()}, options));
   return timelines;
 }
 
@@ -305,11 +337,18 @@ void draw_files(const request& r) {
   print_json({{"schema", schema_of_traces}, {"command", "trace"}, {"timelines", list}, {"output", r.output}});
 }
 
+void require_whole_rows(const request& r, bool of_scan) {
+  if (!of_scan && (r.rows != 1 || r.segment != 0)) throw bad_request("--rows and --by-key are of trace scan");
+  if (r.rows != 1 && r.segment != 0) throw bad_request("--rows and --by-key: expected one of them");
+  if (r.size % r.rows != 0) throw bad_request(fmt::format("--rows {}: expected a divisor of --size {}", r.rows, r.size));
+}
+
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
   const picture_format as = format_of(r);
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
+  require_whole_rows(r, of_scan);
   refuse_mixed_results(r.common, r.output);
   const place at = choose_place(r.place, reference::not_offered);
   say_place(r.common, at);
@@ -336,9 +375,17 @@ void add_trace(arguments program) {
       .shows_default()
       .check(integer_between(1, 1 << 30))
       .type_name("N");
+  command.add_option("--rows", r->rows, "Rows of equal length that the array consists of, each scanned by itself")
+      .shows_default()
+      .check(integer_between(1, 1 << 30))
+      .type_name("N");
+  command.add_option("--by-key", r->segment, "Sums by 32-bit keys, of which each stands for so many elements")
+      .check(integer_between(1, 1 << 30))
+      .type_name("N");
   command
       .add_option("--policy", r->policies,
-                  "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma or split among them, or single-pass")
+                  "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, split, narrow or stream among them; or "
+                  "single-pass, single-pass-async, one-wave")
       .several()
       .type_name("NAMES")
       .otherwise("--step")
@@ -349,9 +396,10 @@ void add_trace(arguments program) {
       .type_name("NUMBERS");
   command
       .add_option("--compare", r->compare,
-                  "Kernels that differ in their buffers alone: async 1 to 4, tensor-core 2 to 4, single-pass 1 to 3 and 8")
+                  "Side by side: stages=1,2,3 of --policy async (1 to 4), tensor-core (2 to 4) or single-pass (1 to 3, 8), kernels that "
+                  "differ in their buffers alone; or policy=NAME,NAME, any that can be recorded")
       .check(not_empty())
-      .type_name("stages=LIST");
+      .type_name("WHAT=LIST");
   command.add_option("--read", r->files, "Draw timelines that your own programs recorded (docs/timelines.md) instead, separated by commas")
       .several()
       .check(not_empty())

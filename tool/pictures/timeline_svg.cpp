@@ -120,7 +120,8 @@ void draw_warps(picture& p, const panel& of, const scale& s, double y) {
 void draw_panel(picture& p, const panel& of, const scale& s, double y) {
   const timeline& t = *of.what;
   p.text(margin, y + 15, "class=\"panel\"", plural(t.stages, "stage"));
-  const std::string_view story = t.stages == 1   ? "one buffer: load and compute take turns, the warps wait for every load"
+  const std::string_view story = t.steps == 1    ? "one step: there is no other that could be loaded meanwhile"
+                                 : t.stages == 1 ? "one buffer: load and compute take turns, the warps wait for every load"
                                  : t.stages == 2 ? "two buffers: one is loaded while the other is computed from"
                                                  : "more buffers: the loads run further ahead";
   p.text(left, y + 15, "class=\"small\"", fmt::format("{} · {}", t.policy, story));

@@ -31,16 +31,10 @@ struct step_work {
   int register_bytes = 0;  // of the load, to registers, until the step is committed
 };
 
-// Every warp of one block is an agent; its lane 0 writes. The other threads carry the recorder too, but leave nothing.
-template <step_work Work = step_work{}> class recorder {
+// What a recorder puts around a pipeline's ring, load and computation. `Recorder` derives from it and has add(kind, step, slot, begin).
+template <class Recorder, step_work Work> class records_pipeline {
  public:
-  AP_DEV explicit recorder(const span_log& log)
-      : agent_(warp_index()),
-        capacity_(log.capacity),
-        writes_(block_index().x == log.block && lane_index() == 0),
-        spans_(log.spans + static_cast<std::int64_t>(agent_) * log.capacity) {}
-
-  template <class Ring> AP_DEV recorded_ring<Ring, recorder> ring(Ring ring, int steps) { return {ring, *this, steps}; }
+  template <class Ring> AP_DEV recorded_ring<Ring, Recorder> ring(Ring ring, int steps) { return {ring, self(), steps}; }
   template <class Load> AP_DEV auto load(Load load) {
     return timed(span_kind::load, [load](int step, int slot) {
       load(step, slot);
@@ -54,10 +48,32 @@ template <step_work Work = step_work{}> class recorder {
     });
   }
 
-  AP_DEV void add(span_kind kind, int step, int slot, std::int64_t begin) {
+ private:
+  AP_DEV Recorder& self() { return static_cast<Recorder&>(*this); }
+  template <class Action> AP_DEV auto timed(span_kind kind, Action action) {
+    return [this, kind, action](int step, int slot) {
+      const std::int64_t begin = clock_now();
+      action(step, slot);
+      self().add(kind, step, slot, begin);
+    };
+  }
+};
+
+// Every warp of one block is an agent; its lane 0 writes. The other threads carry the recorder too, but leave nothing.
+template <step_work Work = step_work{}> class recorder : public records_pipeline<recorder<Work>, Work> {
+ public:
+  AP_DEV explicit recorder(const span_log& log)
+      : agent_(warp_index()),
+        capacity_(log.capacity),
+        writes_(block_index().x == log.block && lane_index() == 0),
+        spans_(log.spans + static_cast<std::int64_t>(agent_) * log.capacity) {}
+
+  AP_DEV void add(span_kind kind, int step, int slot, std::int64_t begin, int event = 0) {
     const std::int64_t end = clock_now();
     if (!writes_) return;
-    if (count_ < capacity_) spans_[count_] = {.begin = begin, .end = end, .kind = kind, .step = step, .slot = slot, .agent = agent_};
+    if (count_ < capacity_)
+      spans_[count_] = {
+          .begin = begin, .end = end, .kind = kind, .event = static_cast<std::int8_t>(event), .step = step, .slot = slot, .agent = agent_};
     ++count_;
   }
   // The last call: how many spans there were.
@@ -66,14 +82,6 @@ template <step_work Work = step_work{}> class recorder {
   }
 
  private:
-  template <class Action> AP_DEV auto timed(span_kind kind, Action action) {
-    return [this, kind, action](int step, int slot) {
-      const std::int64_t begin = clock_now();
-      action(step, slot);
-      add(kind, step, slot, begin);
-    };
-  }
-
   int agent_, count_ = 0, capacity_;
   bool writes_;
   span_record* spans_;

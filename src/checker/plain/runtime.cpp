@@ -755,10 +755,17 @@ bool is_of_host(const std::exception_ptr& thrown) {
 }
 
 void report_leaks() {
-  for (const auto& [p, a] : now.allocations)
-    if (a.kind != memory_kind::host)
-      now.m->note(finding_kind::leak, "", now.m->number_of(a.where),
-                  fmt::format("{} bytes of device memory were never given back", a.bytes), "", "cudaFree() before the program ends");
+  for (const auto& [p, a] : now.allocations) {
+    if (a.kind == memory_kind::host) continue;
+    const checker_detail::place_number at = now.m->number_of(a.where);
+    checker_detail::event_log::question life{.now = {.by = {}, .place = at, .action = {}}, .earlier = {}};
+    life.memory = reinterpret_cast<std::uintptr_t>(p);
+    life.bytes = a.bytes;
+    life.never_freed = true;
+    life.is_thread = false;
+    now.m->note(finding_kind::leak, "", at, fmt::format("{} bytes of device memory were never given back", a.bytes), "",
+                "cudaFree() before the program ends", life);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Products that stream their operands through FP64 Tensor Cores: one launch, nothing to scale, split or certify (sm_80; TMA: sm_90).
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
+#include <antiphase/channel/recorder.cuh>
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -35,7 +36,8 @@ inline namespace AP_TARGET {
 // a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of 16, whichever way they lie, with q = lane % 4 and
 // g = lane / 4: all reads are of 8 bytes and free of bank conflicts, and every sum has the same order of k.
 
-template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct stream_product {
+template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring, class Recorder = no_recorder>
+struct stream_product {
   static_assert(valid(P));
   static constexpr bool by_engine = P.by == stream_loader::engine, by_lanes = P.by == stream_loader::lanes, shares = P.shares;
   static constexpr int computing_warps = P.computing_warps(), threads = (computing_warps + by_engine) * warp_size;
@@ -350,9 +352,17 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
         copy_panel(to.a, p.of_long, w.of_long, w, w.top, k, t.lane, step < P.stages);
         copy_panel(to.b, p.of_short, w.of_short, w, w.left, k, t.lane, step < P.stages);
       };
-      async_copies<P.stages, who_shares_a_slab> ring;
-      pipeline line{ring};
-      line.run(steps, copy, use);
+      using copies = async_copies<P.stages, who_shares_a_slab>;
+      if constexpr (std::is_same_v<Recorder, no_recorder>) {  // through a recorder, even that one, nvcc makes other code
+        copies ring;
+        pipeline line{ring};
+        line.run(steps, copy, use);
+      } else {
+        Recorder recorder;
+        auto ring = recorder.ring(copies{}, steps);
+        pipeline line{ring};
+        line.run(steps, recorder.load(copy), recorder.compute(use));
+      }
       block_barrier();  // nobody needs the slots
     }
   }

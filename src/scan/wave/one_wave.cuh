@@ -16,6 +16,10 @@ inline namespace AP_TARGET {
 // Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0 publishes the tile's total. Every
 // warp then does its own look-back (look_back.cuh) while its rows' scans run, so that there is no second barrier. A block waits only for
 // blocks of lower index, which have started before it. The order in which totals are folded depends on the tile's number alone.
+
+// Where a warp stands, for a recording twin: run() tells its argument `at_phase`.
+enum class wave_phase { begins, loading, loaded, has_total, has_totals, looks_back, has_prefix, scanned, stored };
+
 template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static_assert(valid(P) && sizeof(T) <= 8);
   static constexpr int threads = P.threads();
@@ -131,6 +135,9 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
+    run(p, [](wave_phase) {});
+  }
+  AP_DEV static void run(const params& p, auto&& at_phase) {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     if constexpr (overlaps_previous) {
       start_next_grid();
@@ -144,20 +151,27 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
 
     const part here(p);
     elements v[P.rows];
+    at_phase(wave_phase::begins);
     load(p, here, warp, v);
+    at_phase(wave_phase::loading);
     total_type total[P.rows], before[P.rows];
     AP_UNROLL
     for (int r = 0; r < P.rows; ++r) total[r] = total_of_chunk<Op, T, chunk>(v[r]);
     const total_type mine = warp_total(total);
+    at_phase(wave_phase::loaded);
     if (lane_index() == 0) s.warp_total[warp] = mine;
     if (thread_index() == 0) s.epoch = epoch;
+    at_phase(wave_phase::has_total);
     block_barrier();
+    at_phase(wave_phase::has_totals);
     epoch = s.epoch;
     if (exchanges && thread_index() == 0) put_state(p.states, number, tag_of(epoch), fold_warps(s, P.warps));
 
     warp_scan_rows(total, before, Op{});
     const total_type warps_before = fold_warps(s, warp);
+    at_phase(wave_phase::looks_back);
     total_type base = exchanges ? fetch_prefix(p, epoch, number) : neutral();
+    at_phase(wave_phase::has_prefix);
     const bool exclusive = p.kind == scan_kind::exclusive;
     T initial;
     memcpy(&initial, &p.initial, sizeof(T));
@@ -168,7 +182,9 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
       v[r] = scan_chunk<Op, T, chunk>(total_type(Op{}(base, before[r])), v[r], exclusive);
       base = Op{}(base, total[r]);
     }
+    at_phase(wave_phase::scanned);
     store(p, here, warp, v);
+    at_phase(wave_phase::stored);
   }
 };
 

@@ -48,6 +48,8 @@ class Checking(unittest.TestCase):
     def test_a_wrong_result_and_memory_that_nobody_wrote(self):
         report, _ = self.sums("__syncthreads()", unwritten(2, np.int32), {1: [1, 2]})
         self.assertEqual({f.kind for f in report.findings}, {"uninitialised memory read", "wrong result"})
+        self.assertIn("\nwrong result: ", "\n" + str(report))  # which has no place
+        self.assertNotIn(":0:", str(report))
 
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "kernel.cu:10:.*undeclared"):

@@ -67,6 +67,36 @@ class Plain(unittest.TestCase):
                 lanes[event["pid"] - 1].setdefault(names[event["tid"]], []).append(event)
         return lanes  # of each finding
 
+    def test_a_leak_and_a_wrong_result_are_drawn(self):
+        kernels = """__global__ void fill(int* x) { x[threadIdx.x] = 1; }
+__global__ void other(int* x) { x[threadIdx.x] = 2; }
+int main() {
+  int *x, *y, result;
+  cudaMalloc(&x, 128);
+  cudaMalloc(&y, 256);
+  fill<<<1, 32>>>(x);
+  other<<<1, 64>>>(y);
+  cudaMemcpy(&result, y, 4, cudaMemcpyDeviceToHost);
+  cudaFree(y);
+"""
+        (leak,) = self.drawn(self.source(kernels + "}"))
+        (life,) = leak.pop("the allocation")
+        self.assertEqual((life["name"], life["args"]["finding"], life["ts"]), ("128 bytes, never given back", "now", 0))
+        self.assertRegex(life["args"]["at"], r"my\.cu:5$")
+        self.assertEqual(len(leak.pop("the memory")), 4)
+        self.assertEqual({(e["name"], e["args"]["at"].rpartition(":")[2]) for lane in leak.values() for e in lane}, {("writes 4 bytes", "1")})
+        self.assertTrue(all(e["ts"] + e["dur"] <= life["dur"] for lane in leak.values() for e in lane))
+        (wrong,) = self.drawn(self.source(kernels + "  cudaFree(x);\n  return 1;\n}"))
+        self.assertEqual(sorted(wrong), ["block 0, thread 0", "block 0, thread 32"])  # one of each warp, of the last kernel alone
+        self.assertEqual({(e["name"], e["args"]["at"].rpartition(":")[2], e["args"]["finding"]) for lane in wrong.values() for e in lane},
+                         {("writes 4 bytes", "2", "")})
+
+    def test_a_launch_that_is_refused_is_not_drawn(self):
+        source = self.source("__global__ void k() {} int main() { k<<<1, 2000>>>(); }")
+        done = self.check(source, "--schedules", "2", "--trace", "none.json")
+        self.assertIn("1 of 1 findings are not drawn: no thread of a kernel took part", done.stderr)
+        self.assertFalse((self.folder / "none.json").exists())
+
     def test_copies_in_flight_are_drawn(self):
         smooth = self.source("""#include <cuda_pipeline.h>
 __global__ void smooth(const float* from, float* to) {

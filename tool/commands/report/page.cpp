@@ -18,8 +18,8 @@ namespace {
 constexpr const char* style = R"(
 :root{color-scheme:light dark;--back:#fff;--text:#1b1b1b;--dim:#666;--line:#ddd;--s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#aa5f8f;--curve:#444}
 @media(prefers-color-scheme:dark){:root{--back:#16181c;--text:#e8e8e8;--dim:#a0a0a0;--line:#34373d;--s0:#56b4e9;--s1:#e69f00;--s2:#4cc9a0;--s3:#d98cc0;--curve:#bbb}}
-body{background:var(--back);color:var(--text);font:15px/1.5 system-ui,sans-serif;max-width:780px;margin:0 auto;padding:24px 16px}
-h1{font-size:26px;margin:0}h2{font-size:20px;margin:36px 0 6px}p{margin:6px 0 12px}
+body{background:var(--back);color:var(--text);font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:0 auto;padding:24px 16px}
+h1{font-size:26px;margin:0}h2{font-size:20px;margin:36px 0 6px}p{margin:6px 0 12px}p,figure,pre{max-width:750px}
 .dim,figcaption{color:var(--dim);font-size:13px}figure{margin:12px 0;overflow-x:auto}
 svg{width:100%;min-width:560px;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--text)}.end{text-anchor:end}.middle{text-anchor:middle}
 .s0{fill:var(--s0)}.s1{fill:var(--s1)}.s2{fill:var(--s2)}.s3{fill:var(--s3)}circle,path.s1,path.s2,path.s3{fill-opacity:.7}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording twin of a single-pass scan: sums of FP32.
+#pragma once
+#include <antiphase/channel/recorded.cuh>
+#include "src/scan/ring/ring_plan.hpp"
+#include "src/trace/twin.hpp"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+template <class Rules, ring_policy P> struct recorded_scan_rules : Rules {
+  // A lane's instructions for its part of a tile, roughly, for the clock of the CPU executor: an element costs two.
+  using ring = recorded<typename Rules::ring, P.threads() / 32, P.rows * 8>;
+};
+
+// Kernel: a single_pass<> of such rules.
+template <class Kernel> twin scan_twin(const char* of, const char* name) {
+  constexpr ring_policy P = Kernel::P;
+  const int w = P.warps;
+  return {.of = of,
+          .code = kernel_of<recording<Kernel>>(name),
+          .stages = P.stages,
+          .step_bytes = P.tile_bytes(),
+          .step_is = "tile",
+          .phases = {"load", "reduce", "look back", "scan", "store"},
+          .roles = {{.name = "load", .first = 2 * w, .loads = true},
+                    {.name = "reduce", .first = w, .count = w, .computes = true},
+                    {.name = "publish", .first = 2 * w + 1},
+                    {.name = "look back", .first = 2 * w + 2},
+                    {.name = "scan", .first = 0, .count = w, .computes = true},
+                    {.name = "store", .first = 2 * w + 3}}};
+}
+// The ring of f32 that a list of kernels has.
+template <tile_mover M, lines_kind Lines> constexpr ring_policy ring_of_floats = ring_for(sizeof(float), sizeof(float), false, Lines, M);
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans

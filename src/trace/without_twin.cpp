@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/trace/without_twin.hpp"
+
+namespace antiphase {
+namespace {
+
+constexpr const char *in_registers = "its operands go straight into registers, so there is no ring whose verbs could be recorded",
+                     *passes = "it reads and writes once, block by block, without a ring";
+
+constexpr kernels_without_twin list[] = {
+    {"gemm.naive", "it has no pipeline: every thread reads global memory as it goes"},
+    {"gemm.short", in_registers},
+    {"gemm.dots-", in_registers},
+    {"gemm.stream-lanes-", in_registers},
+    {"gemm.stream-kept-", in_registers},
+    {"gemm.stream-finish-", "it is the stream-async kernel of that tile with an epilogue: record the product without"},
+    {"gemm.group-", "its tiles are those of a stream-async kernel: record a product of one member's shape by policy stream"},
+    {"gemm.split-brief", passes},
+    {"gemm.split-short", passes},
+    {"gemm.split-medium", passes},
+    {"gemm.split-long", passes},
+    {"gemm.split-alone", passes},
+    {"gemm.finish", passes},
+    {"scan.two-barriers", passes},
+    {"scan.double-buffer", "its two buffers are those of the sums within a block: nothing is loaded while others compute"},
+    {"scan.warp-shuffle", passes},
+    {"scan.items", passes},
+    {"scan.columns", passes},
+};
+
+}  // namespace
+
+std::span<const kernels_without_twin> without_twin() { return list; }
+
+const char* why_no_twin(std::string_view kernel) {
+  for (const kernels_without_twin& some : list)
+    if (kernel.starts_with(some.named)) return some.why;
+  return nullptr;
+}
+
+}  // namespace antiphase

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the library that no recording twin stands for, and why.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace antiphase {
+
+struct kernels_without_twin {
+  std::string_view named;  // as their names begin
+  const char* why;
+};
+std::span<const kernels_without_twin> without_twin();
+
+// Why a kernel of that name has none; null: it is not listed.
+const char* why_no_twin(std::string_view kernel);
+
+}  // namespace antiphase

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel of the library has a recording twin, or is listed with the reason why not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/gemm/registry.hpp"
+#include "src/scan/registry.hpp"
+#include "src/trace/twin_lists.hpp"
+#include "src/trace/without_twin.hpp"
+
+namespace antiphase {
+namespace {
+
+// Of the lists of a family; an instance has its kernel as `code`, a step of several passes has two.
+std::set<std::string> names;
+template <class Instance> void add(const Instance& i) {
+  if constexpr (requires { i.code.name; }) names.insert(i.code.name);
+  if constexpr (requires { i.what.name; }) names.insert(i.what.name);
+  if constexpr (requires { i.kernels; })
+    for (const kernel& k : {i.kernels.totals, i.kernels.scan}) names.insert(k.name);
+}
+#define AP_NAMES_OF(type, list) \
+  for (const auto& i : cpu::list()) add(i);
+
+}  // namespace
+
+namespace gemms {
+std::set<std::string> kernel_names() {
+  names.clear();
+  AP_GEMM_LISTS(AP_NAMES_OF)
+  return names;
+}
+}  // namespace gemms
+namespace scans {
+std::set<std::string> kernel_names() {
+  names.clear();
+  AP_SCAN_LISTS(AP_NAMES_OF)
+  return names;
+}
+}  // namespace scans
+
+namespace {
+
+bool is_twin(const std::vector<twin>& twins, std::string_view kernel) {
+  return std::ranges::any_of(twins, [&](const twin& t) { return t.of == kernel; });
+}
+// The ladder's kernels are chosen by step and policy: a step's variant without a twin is recorded by that for any strides.
+bool is_traced_step(std::string_view kernel) {
+  return std::ranges::any_of(gemms::instances_of<gemms::instance>(target::cpu), [&](const gemms::instance& i) {
+    return i.code.name == kernel && std::ranges::any_of(gemms::traced_instances(target::cpu),
+                                                        [&](const gemms::instance& t) { return std::string_view(t.step) == i.step; });
+  });
+}
+
+TEST(EveryKernel, HasATwinOrAReason) {
+  for (const bool gemm : {true, false}) {
+    const std::set<std::string> kernels = gemm ? gemms::kernel_names() : scans::kernel_names();
+    EXPECT_GT(kernels.size(), gemm ? 60u : 10u);
+    const std::vector<twin>& twins = gemm ? gemms::all_twins(target::cpu) : scans::all_twins(target::cpu);
+    for (const std::string& kernel : kernels) {
+      const bool recorded = is_twin(twins, kernel) || (gemm && is_traced_step(kernel));
+      EXPECT_NE(recorded, why_no_twin(kernel) != nullptr)
+          << kernel
+          << (recorded ? ": has a twin, and a reason in src/trace/without_twin.cpp why it has none"
+                       : ": write a twin of it, or say in src/trace/without_twin.cpp why it has none");
+    }
+    for (const twin& t : twins) EXPECT_TRUE(kernels.contains(t.of)) << t.of << ": a twin of a kernel that there is not";
+  }
+}
+
+TEST(EveryKernel, EachReasonIsForAKernelThatThereIs) {
+  std::set<std::string> kernels = gemms::kernel_names();
+  kernels.merge(scans::kernel_names());
+  for (const kernels_without_twin& some : without_twin())
+    EXPECT_TRUE(std::ranges::any_of(kernels, [&](const std::string& k) { return k.starts_with(some.named); })) << some.named;
+}
+
+// What runs on a GPU is what was tested here: the same twins, of the same rings.
+TEST(EveryKernel, HasTheSameTwinOnAGpu) {
+  for (const bool gemm : {true, false}) {
+    const std::vector<twin>&here = gemm ? gemms::all_twins(target::cpu) : scans::all_twins(target::cpu),
+          &there = gemm ? gemms::all_twins(target::cuda) : scans::all_twins(target::cuda);
+    if (there.empty()) continue;  // a build without CUDA
+    ASSERT_EQ(here.size(), there.size());
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      EXPECT_STREQ(here[i].of, there[i].of);
+      EXPECT_EQ(here[i].code.params_bytes, there[i].code.params_bytes) << here[i].of;
+      EXPECT_EQ(here[i].code.threads, there[i].code.threads) << here[i].of;
+      EXPECT_EQ(here[i].stages, there[i].stages) << here[i].of;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace antiphase
