@@ -3,8 +3,8 @@
 
 A `Kind` stands for one library. None is imported here: who has an array has imported its library.
 """
+import collections
 import sys
-from typing import NamedTuple
 
 from . import _dlpack, _library
 
@@ -12,15 +12,9 @@ ITEM_BYTES = {"float32": 4, "float64": 8, "int8": 1, "int16": 2, "int32": 4, "in
               "float16": 2, "bfloat16": 2, "bool": 1}
 
 
-class View(NamedTuple):
-    """What a call needs to know of an array. Strides count what the kind's `strides_count` says."""
-
-    pointer: int
-    shape: tuple
-    strides: tuple
-    dtype: object  # the library's, hashable
-    device: object  # the library's, hashable
-    owner: object = None  # what keeps the memory as long as it is needed, if that is not the array itself
+# What a call needs to know of an array. Strides count bytes or elements, as the kind says; dtype and device are the library's, hashable; owner
+# is what keeps the memory as long as it is needed, if that is not the array itself. (typing.NamedTuple would be half of what importing takes.)
+View = collections.namedtuple("View", "pointer shape strides dtype device owner", defaults=(None,))
 
 
 class Kind:
