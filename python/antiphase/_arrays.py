@@ -204,7 +204,12 @@ class Torch(Kind):
         return _guard(self._guards, a, b) if self.has_guards else None
 
     def view(self, x):
-        return View(x.data_ptr(), x.shape, x.stride(), x.dtype, x.device)
+        try:
+            return View(x.data_ptr(), x.shape, x.stride(), x.dtype, x.device)
+        except RuntimeError:
+            if x.layout is self.torch.strided:
+                raise
+            raise TypeError(f"antiphase: a tensor has layout {x.layout}: expected a dense one; convert with .to_dense()") from None
 
     def pointer(self, x):
         return x.data_ptr()

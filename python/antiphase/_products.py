@@ -30,6 +30,10 @@ def _refuse_shapes(a, b, why):
     raise ValueError(f"antiphase: matmul of shapes {tuple(a)} and {tuple(b)}: {why}")
 
 
+def _refuse_precision(precision):
+    raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
+
+
 def _broadcast(a, b):
     """The batch that both have, and both's extents and strides in it: strides of 0 where one is repeated."""
     (shape_a, strides_a), (shape_b, strides_b) = a, b
@@ -123,6 +127,8 @@ _change = threading.Lock()
 
 def _planned(kind, a, b, c, precision, biased=False):
     """The plan for views; `c` is the view of out, or none."""
+    if precision is not None and type(precision) is not str:  # which may have no hash
+        _refuse_precision(precision)
     key = (kind, a[1:5], b[1:5], precision, biased, c and c[1:5])
     plan = _plans.get(key)
     if plan is None:
@@ -136,7 +142,7 @@ def _planned(kind, a, b, c, precision, biased=False):
 
 def _made(kind, a, b, c, precision, biased):
     if precision not in _PRECISIONS:
-        raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
+        _refuse_precision(precision)
     types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
     if types != ("float32", "float32"):
         raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; convert with {kind.conversion}")

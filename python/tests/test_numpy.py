@@ -158,6 +158,7 @@ class Products(support.Case):
                 (ValueError, ["overlap"], lambda: m(out, A(5, 5), out=out)),
                 (ValueError, ["overlap"], lambda: m(a, b, out=repeated)),
                 (ValueError, ["'double'", "'fp32' or 'strict'"], lambda: m(a, b, precision="double")),
+                (ValueError, ["precision is []", "'fp32' or 'strict'"], lambda: m(a, b, precision=[])),
                 (ValueError, ["first operand is at address", "multiple of 4"], lambda: m(odd, b)),
                 (ValueError, ["strides of", "multiples of 4"], lambda: m(gaps, b))):
             with self.subTest(words):
