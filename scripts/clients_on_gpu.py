@@ -9,12 +9,13 @@
     threads       8 threads with 4 streams each, half of them replaying graphs: bits as those of products computed alone
     batched       cublasSgemmBatched below a small C program, without and with the interposer
     fortran       a Fortran program with memory of the GPU
-    call          what a Python matmul call takes the host, beside torch.mm: fails beyond --most-us (6 if not given)
+    call          what a Python matmul call takes the host, its parts, and torch.mm: fails beyond --most-us (6 if not given)
 
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package and the tests are taken from the tree that this
 script lies in. Exit status: 0 if all points passed, 1 if one failed, 2 for arguments that make no sense.
 """
 import argparse
+import itertools
 import os
 import pathlib
 import re
@@ -170,22 +171,36 @@ def threads_within():
 def call_within():
     import antiphase
     import torch
+    from antiphase import _arrays, _library, _products
 
-    def microseconds(function, a, b):
+    def microseconds(function):
         """The host's, of calls that the GPU is done with sooner than the host queues them, or that its queue has room for."""
         times = []
         for _ in range(60):
             torch.cuda.synchronize()
             start = time.perf_counter()
             for _ in range(100):
-                function(a, b)
+                function()
             times.append((time.perf_counter() - start) * 1e4)
         return statistics.median(times)
 
-    lines = []
+    kind, lines = _arrays.kind_of(torch.empty(0), "a tensor"), []
     for extent in (64, 1024):
         a, b = (torch.randn(extent, extent, device="cuda") for _ in range(2))
-        lines.append(f"{extent}^3: antiphase {microseconds(antiphase.matmul, a, b):.1f} us, torch.mm {microseconds(torch.mm, a, b):.1f}")
+        for _ in range(3):
+            antiphase.matmul(a, b)
+        filled, shape, strides, _, size, spare, device = _products._quick_plans[a.shape, a.stride(), b.shape, b.stride(), a.get_device()]
+        args, place = spare[-1]
+        results = itertools.cycle([torch.empty(shape, device="cuda").data_ptr() for _ in range(5000)])
+
+        def elsewhere():
+            args.c = next(results)
+            _library.sgemm_of_pointers(place, None)
+        guard = kind.guard(a, b) or (lambda a, b: None)
+        parts = {"antiphase": lambda: antiphase.matmul(a, b), "of which the library": lambda: _library.sgemm_of_pointers(place, None),
+                 "the library where each result lies elsewhere": elsewhere, "a tensor": lambda: kind.quick_empty(shape, strides, torch.float32),
+                 "torch's guards": lambda: guard(a, b), "torch.mm": lambda: torch.mm(a, b)}
+        lines.append(f"{extent}^3: " + ", ".join(f"{name} {microseconds(part):.1f} us" for name, part in parts.items()))
     print("; ".join(lines))
 
 

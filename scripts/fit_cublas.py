@@ -14,7 +14,7 @@ import numpy
 from scipy.optimize import least_squares
 
 LEAST = 200  # (m n k)^(1/3): below, a start is all it takes
-MULTIPROCESSORS, CLOCK, VECTOR_BYTES = 132, 1755, 4.0e6  # of an H200; the law's own, which are not fitted
+MULTIPROCESSORS, CLOCK, VECTOR_BYTES, FEW_ROWS_BYTES = 132, 1755, 4.0e6, 1.55e6  # of an H200; the law's own, which are not fitted
 TILES = ((128, 128), (64, 64), (128, 32), (32, 32))
 PARTS = (1, 2, 4, 8, 16, 32)
 # Name, where the fit begins (it finds what is near, and is done when it stays), least and most.
@@ -56,7 +56,8 @@ def law(p, of):
                 time = numpy.where(k >= 64 * parts, time + add_up + parts * count * m * n * 8 / add_up_rate, numpy.inf)
             best = numpy.minimum(best, time)
     few = (numpy.minimum(m, n) <= 4) | ((n <= 8) & (a == 0))
-    return start + numpy.where(few, moved / VECTOR_BYTES, worse * best)
+    few_rows = (m > 1) & (m <= 4) & (b == 0)
+    return start + numpy.where(few_rows, moved / FEW_ROWS_BYTES, numpy.where(few, moved / VECTOR_BYTES, worse * best))
 
 
 def fitted(of, times):

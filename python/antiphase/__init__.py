@@ -42,6 +42,10 @@ def matmul(a, b, /, *, out=None, precision=None):
     Nothing has been changed then, but by RuntimeError.
     """
     kind = _arrays._kinds.get(type(a))
+    if kind is not None and kind.quick is not None and out is None and precision is None:
+        product = kind.quick.again(a, b)
+        if product is not None:
+            return product
     if kind is None or type(b) is not type(a) or (out is not None and type(out) is not type(a)):
         named = [("the first operand", a), ("the second operand", b)]
         kind = _arrays.common_kind(named if out is None else [*named, ("out", out)])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """When double buffering pays, and with what: the library's model, asked from Python."""
-import json
 import os
 
 from . import _library
@@ -20,6 +19,8 @@ def advise(about, **question):
     occupancy, bytes in flight, limit), and sentences: 'recommends', 'limits', 'changes'. Raises ValueError for questions that make no
     sense. docs/model.md says how good predictions are.
     """
+    import json  # a tenth of what importing antiphase would take
+
     device = question.pop("device", None)
     if about == "kernel":
         question = {"kernel": ",".join(f"{member}={value}" for member, value in question.items())}

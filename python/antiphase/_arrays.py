@@ -3,8 +3,8 @@
 
 A `Kind` stands for one library. None is imported here: who has an array has imported its library.
 """
+import collections
 import sys
-from typing import NamedTuple
 
 from . import _dlpack, _library
 
@@ -12,15 +12,9 @@ ITEM_BYTES = {"float32": 4, "float64": 8, "int8": 1, "int16": 2, "int32": 4, "in
               "float16": 2, "bfloat16": 2, "bool": 1}
 
 
-class View(NamedTuple):
-    """What a call needs to know of an array. Strides count what the kind's `strides_count` says."""
-
-    pointer: int
-    shape: tuple
-    strides: tuple
-    dtype: object  # the library's, hashable
-    device: object  # the library's, hashable
-    owner: object = None  # what keeps the memory as long as it is needed, if that is not the array itself
+# What a call needs to know of an array. Strides count bytes or elements, as the kind says; dtype and device are the library's, hashable; owner
+# is what keeps the memory as long as it is needed, if that is not the array itself. (typing.NamedTuple would be half of what importing takes.)
+View = collections.namedtuple("View", "pointer shape strides dtype device owner", defaults=(None,))
 
 
 class Kind:
@@ -30,6 +24,7 @@ class Kind:
     is_torch = False
     conversion = ".astype('float32')"
     strides_count_bytes = True
+    quick = None  # of torch: products like those before
     # Work is queued on a stream that the library orders its own work by; else a call waits until the work is done.
     ordered = False
 
@@ -146,6 +141,23 @@ class Cupy(Kind):
             return super().behind_zeros(x, axis)
 
 
+def _guard(guards, a, b):
+    return guards(a, b, dynamic_dims_sizes=[list(x.shape) for x in (a, b)], dynamic_dims_strides=[list(x.stride()) for x in (a, b)]).check
+
+
+def _tells_apart(torch, guards):
+    """Whether torch's own guards, which are no part of what it promises, see what matters here."""
+    try:
+        with torch.inference_mode(False), torch.enable_grad():
+            a, b = torch.empty(2, 3), torch.empty(3, 2)
+            check = _guard(guards, a, b)
+            others = (torch.empty(3, 4), torch.empty(2, 3).t(), torch.empty(3, 2, dtype=torch.float64), torch.empty(3, 2, requires_grad=True),
+                      torch._neg_view(b), torch.nn.Parameter(b, requires_grad=False), torch.empty(3, 2, device="meta"), torch.empty(3, 2, 1))
+            return check(a, b) and check(torch.empty(2, 3), torch.empty(3, 2)) and not any(check(a, other) for other in others)
+    except Exception:  # of another signature, or not there at all
+        return False
+
+
 class Torch(Kind):
     name = "torch"
     is_torch = True
@@ -162,6 +174,9 @@ class Torch(Kind):
         self.current_device = getattr(torch._C, "_cuda_getDevice", None) or torch.cuda.current_device
         self.is_capturing = getattr(torch._C, "_cuda_isCurrentStreamCapturing", None) or torch.cuda.is_current_stream_capturing
         guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+        self._guards = getattr(guards, "TensorGuards", None)
+        self.has_guards = self._guards is not None
+        self._guards_are_tested = False
         # On the current device, as compiled programs of torch allocate.
         self.quick_empty = getattr(guards, "_empty_strided_cuda", None) or (
             lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda"))
@@ -180,8 +195,21 @@ class Torch(Kind):
                 return False
         return True
 
+    def guard(self, a, b):
+        """What tells of two tensors whether they are like these plain ones in all but their elements and addresses: in class, type, device,
+        extents, strides, whether they require gradients, and what transformations are under way. By one call, as torch's compiled programs
+        ask; none if this torch has no such function."""
+        if not self._guards_are_tested:
+            self.has_guards, self._guards_are_tested = _tells_apart(self.torch, self._guards), True
+        return _guard(self._guards, a, b) if self.has_guards else None
+
     def view(self, x):
-        return View(x.data_ptr(), x.shape, x.stride(), x.dtype, x.device)
+        try:
+            return View(x.data_ptr(), x.shape, x.stride(), x.dtype, x.device)
+        except RuntimeError:
+            if x.layout is self.torch.strided:
+                raise
+            raise TypeError(f"antiphase: a tensor has layout {x.layout}: expected a dense one; convert with .to_dense()") from None
 
     def pointer(self, x):
         return x.data_ptr()

@@ -2,7 +2,6 @@
 """libantiphase.so.0 by ctypes: where it lies, its functions, its argument structs, its sentences as exceptions."""
 import ctypes
 import os
-import pathlib
 
 VERSION = "0.1.0"
 
@@ -48,8 +47,8 @@ def _place():
     named = os.environ.get("ANTIPHASE_LIBRARY")
     if named:
         return named
-    packaged = pathlib.Path(__file__).parent / "lib" / "libantiphase.so.0"
-    return str(packaged) if packaged.exists() else "libantiphase.so.0"
+    packaged = os.path.join(os.path.dirname(__file__), "lib", "libantiphase.so.0")
+    return packaged if os.path.exists(packaged) else "libantiphase.so.0"
 
 
 def _load():

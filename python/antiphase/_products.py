@@ -30,6 +30,10 @@ def _refuse_shapes(a, b, why):
     raise ValueError(f"antiphase: matmul of shapes {tuple(a)} and {tuple(b)}: {why}")
 
 
+def _refuse_precision(precision):
+    raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
+
+
 def _broadcast(a, b):
     """The batch that both have, and both's extents and strides in it: strides of 0 where one is repeated."""
     (shape_a, strides_a), (shape_b, strides_b) = a, b
@@ -123,6 +127,8 @@ _change = threading.Lock()
 
 def _planned(kind, a, b, c, precision, biased=False):
     """The plan for views; `c` is the view of out, or none."""
+    if precision is not None and type(precision) is not str:  # which may have no hash
+        _refuse_precision(precision)
     key = (kind, a[1:5], b[1:5], precision, biased, c and c[1:5])
     plan = _plans.get(key)
     if plan is None:
@@ -136,7 +142,7 @@ def _planned(kind, a, b, c, precision, biased=False):
 
 def _made(kind, a, b, c, precision, biased):
     if precision not in _PRECISIONS:
-        raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
+        _refuse_precision(precision)
     types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
     if types != ("float32", "float32"):
         raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; convert with {kind.conversion}")
@@ -235,9 +241,102 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
+_MOST_GUARDS = 8  # for tensors of the same shapes
+
+
+class Quick:
+    """Products of plain torch tensors on a GPU at default precision that have been planned: with as little Python as there can be, for one call
+    is over in microseconds. What its functions need lies in closures, where Python finds it sooner than in modules and objects."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.known = {}  # by shapes: a few of (guard, plan, whether somebody would want gradients if they were on)
+        self.run = self._made_run()
+        self.again = self._made_again()
+
+    def remember(self, a, b, plan):
+        """For again()."""
+        guard = self.kind.guard(a, b)
+        if guard is None:
+            return
+        with _change:
+            if len(self.known) >= _MOST_PLANS:
+                self.known.clear()
+            key, frozen = (a.shape, b.shape), a.requires_grad or b.requires_grad
+            # Lists are replaced: other threads may walk over them.
+            self.known[key] = [(guard, plan, frozen), *self.known.get(key, ())][:_MOST_GUARDS]
+
+    def _made_run(self):
+        """run(plan, a, b, keep): the product."""
+        kind, float32 = self.kind, self.kind.float32
+        current_device, empty, raw_stream, is_capturing = kind.current_device, kind.quick_empty, kind.raw_stream, kind.is_capturing
+        sgemm, check, pointer = _library.sgemm_of_pointers, _library.check, _pointer
+
+        def run(plan, a, b, keep):
+            filled, shape, strides, low_bits, size, spare, device = plan
+            at_a, at_b = a.data_ptr(), b.data_ptr()
+            here = current_device() == device
+            out = empty(shape, strides, float32) if here else a.new_empty(shape)
+            at_c = out.data_ptr()
+            if (at_a | at_b | at_c) & low_bits:
+                return product(kind, a, b, None, None)
+            # A struct belongs to one call at a time: another thread may be within the library.
+            try:
+                args, place = spare.pop()
+            except IndexError:
+                args = _from_buffer_copy(filled)
+                place = _byref(args)
+            args.a = at_a
+            args.b = at_b
+            args.c = at_c
+            stream = raw_stream(device)
+            if size:
+                # Of a captured call the graph keeps the memory, and calls on other devices than the current one are rare.
+                if keep and here and size <= _MOST_KEPT_BYTES and not is_capturing():
+                    kept = _kept.by_stream.get((device, stream))
+                    if kept is None or kept[2] < size:
+                        kept = _kept.by_stream[device, stream] = *kind.workspace(size, a), size
+                    _, args.workspace, args.workspace_size = kept
+                else:
+                    memory, args.workspace = kind.workspace(size, a)
+                    args.workspace_size = size
+            status = sgemm(place, pointer(stream) if stream else None)
+            spare.append((args, place))
+            if status:
+                check(status)
+            return out
+
+        return run
+
+    def _made_again(self):
+        """again(a, b): the product if tensors like these have been remembered, else none."""
+        kind, known, run = self.kind, self.known, self.run
+        is_compiling, modes, forward, is_grad_enabled = kind.is_compiling, kind.modes, kind.forward_level, kind.is_grad_enabled
+        last = (lambda a, b: False), None, False
+
+        def again(a, b):
+            nonlocal last
+            # What guards do not see.
+            if is_compiling() or modes() or forward._current_level >= 0:
+                return None
+            guard, plan, frozen = last
+            if not guard(a, b):
+                for guard, plan, frozen in known.get((a.shape, b.shape), ()):
+                    if guard(a, b):
+                        last = guard, plan, frozen
+                        break
+                else:
+                    return None
+            if frozen and is_grad_enabled():
+                return None
+            return run(plan, a, b, True)
+
+        return again
+
+
 def quick_product(kind, a, b, keep=True):
-    """product() of two plain torch tensors at default precision: the same with as little Python as there can be, for one call is over in
-    microseconds. What is not on one GPU, has not been planned yet, or takes more than one call, goes the long way.
+    """product() of two plain torch tensors at default precision. What is not on one GPU, has not been planned yet, or takes more than one call,
+    goes the long way.
 
     keep: working memory may stay this thread's for its next call. Within torch's operators it may not: compiled programs run them once while
     the allocator is led to memory that graphs will own."""
@@ -250,38 +349,12 @@ def quick_product(kind, a, b, keep=True):
         result = product(kind, a, b, None, None)
         _remember_quick(kind, a, b, key)
         return result
-    filled, shape, strides, alignment, size, spare = plan
-    at_a, at_b = a.data_ptr(), b.data_ptr()
-    here = kind.current_device() == device
-    out = kind.quick_empty(shape, strides, kind.float32) if here else a.new_empty(shape)
-    at_c = out.data_ptr()
-    if (at_a | at_b | at_c) & (alignment - 1):
-        return product(kind, a, b, None, None)
-    # A struct belongs to one call at a time: another thread may be within the library.
-    try:
-        args, place = spare.pop()
-    except IndexError:
-        args = _from_buffer_copy(filled)
-        place = _byref(args)
-    args.a = at_a
-    args.b = at_b
-    args.c = at_c
-    stream = kind.raw_stream(device)
-    if size:
-        # Of a captured call the graph keeps the memory, and calls on other devices than the current one are rare.
-        if keep and here and size <= _MOST_KEPT_BYTES and not kind.is_capturing():
-            kept = _kept.by_stream.get((device, stream))
-            if kept is None or kept[2] < size:
-                kept = _kept.by_stream[device, stream] = *kind.workspace(size, a), size
-            _, args.workspace, args.workspace_size = kept
-        else:
-            memory, args.workspace = kind.workspace(size, a)
-            args.workspace_size = size
-    status = _library.sgemm_of_pointers(place, _pointer(stream) if stream else None)
-    spare.append((args, place))
-    if status:
-        _library.check(status)
-    return out
+    if kind.quick is None:
+        kind.quick = Quick(kind)
+    result = kind.quick.run(plan, a, b, keep)
+    if keep and kind.has_guards:
+        kind.quick.remember(a, b, plan)
+    return result
 
 
 def _aligned_workspace(filled):
@@ -300,7 +373,8 @@ def _remember_quick(kind, a, b, key):
         if len(_quick_plans) >= _MOST_PLANS:
             _quick_plans.clear()
         # What a call takes of the allocator's memory may depend on how its operands' is aligned. Lists are changed as a whole by threads.
-        _quick_plans[key] = plan.calls[0][0], plan.shape, _dlpack.dense_strides(plan.shape), 256 if size else _FLOAT_BYTES, size, []
+        low_bits = (256 if size else _FLOAT_BYTES) - 1
+        _quick_plans[key] = plan.calls[0][0], plan.shape, _dlpack.dense_strides(plan.shape), low_bits, size, [], a.get_device()
 
 
 def _queue(kind, args, plan, stream, like):

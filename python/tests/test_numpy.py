@@ -158,6 +158,7 @@ class Products(support.Case):
                 (ValueError, ["overlap"], lambda: m(out, A(5, 5), out=out)),
                 (ValueError, ["overlap"], lambda: m(a, b, out=repeated)),
                 (ValueError, ["'double'", "'fp32' or 'strict'"], lambda: m(a, b, precision="double")),
+                (ValueError, ["precision is []", "'fp32' or 'strict'"], lambda: m(a, b, precision=[])),
                 (ValueError, ["first operand is at address", "multiple of 4"], lambda: m(odd, b)),
                 (ValueError, ["strides of", "multiples of 4"], lambda: m(gaps, b))):
             with self.subTest(words):
@@ -485,6 +486,8 @@ class Cupy(support.Case):
 class TorchOnGpus(support.Case):
     """The short way of products, whose memory is a stand-in's and whose calls go to the CPU executor."""
 
+    guards = False
+
     def setUp(self):
         self.calls = []  # of (workspace, its size, stream)
         self.meanwhile = lambda: None
@@ -504,13 +507,13 @@ class TorchOnGpus(support.Case):
         def asked(args):
             args.device = antiphase._library.CPU
             return workspace_bytes(args)
-        for patch in (unittest.mock.patch.dict(sys.modules, torch=torch_stand_in.module()), unittest.mock.patch.dict(_arrays._kinds),
+        for patch in (unittest.mock.patch.dict(sys.modules, torch=torch_stand_in.module(self.guards)), unittest.mock.patch.dict(_arrays._kinds),
                       unittest.mock.patch.dict(_arrays._made), unittest.mock.patch.dict(_products._quick_plans),
                       unittest.mock.patch.dict(_products._plans), unittest.mock.patch.object(_products, "_kept", _products._Kept()),
                       unittest.mock.patch.multiple(antiphase._library, sgemm=run, sgemm_of_pointers=run, workspace_bytes=asked)):
             patch.start()
             self.addCleanup(patch.stop)
-        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, results=0, workspaces=[])
+        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, grad=True, compiling=False, modes=0, results=0, workspaces=[], guarded=0)
         self.now = torch_stand_in.now
 
     def product(self, m=150, n=140, device=0, seed=1):
@@ -587,6 +590,79 @@ class TorchOnGpus(support.Case):
             a = whole[first : first + 45000].reshape(150, 300)
             found = antiphase.matmul(torch_stand_in.Tensor(a), torch_stand_in.tensor(b))
             self.assert_product(numpy, antiphase, found.array, a, b)
+
+
+class TorchOnGpusAgain(TorchOnGpus):
+    """The same where torch compares tensors with those of calls before."""
+
+    guards = True
+
+    def setUp(self):
+        super().setUp()
+        patch = unittest.mock.patch.object(_arrays, "_tells_apart", lambda torch, guards: guards is torch_stand_in.TensorGuards)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def pair(self, m=150, n=140, device=0):
+        return torch_stand_in.tensor(A(m, 600), device), torch_stand_in.tensor(A(600, n, seed=2), device)
+
+    def test_tensors_are_compared_by_one_call(self):
+        for m, n in ((150, 140), (33, 70)):
+            for _ in range(2):  # plans, and remembers
+                self.product(m, n)
+            before = self.now.guarded
+            with unittest.mock.patch.object(_products, "quick_product", None):
+                for _ in range(3):
+                    self.product(m, n)
+            self.assertEqual(self.now.guarded, before + 3)
+        with unittest.mock.patch.object(_products, "quick_product", None):  # shapes that take turns
+            for m, n in 3 * ((150, 140), (33, 70)):
+                self.product(m, n)
+
+    def test_what_is_not_alike(self):
+        a, b = self.pair()
+        again = lambda x, y: kind.quick.again(x, y)
+        for _ in range(3):
+            antiphase.matmul(a, b)
+        kind = _arrays.kind_of(a, "a")
+        self.assertIsNotNone(again(a, b))
+        wide = torch_stand_in.Tensor(torch_stand_in.aligned((150, 640))[:, :600])
+        other, wanted = self.pair(device=1)[0], torch_stand_in.Tensor(a.array)
+        wanted.requires_grad = True
+        for x, y in ((wide, b), (other, b), (wanted, b), (a, self.pair(n=141)[1])):
+            self.assertIsNone(again(x, y))
+        for change in ({"compiling": True}, {"modes": 1}):
+            with unittest.mock.patch.multiple(self.now, **change):
+                self.assertIsNone(again(a, b))
+        with unittest.mock.patch.object(kind.forward_level, "_current_level", 0):
+            self.assertIsNone(again(a, b))
+        self.assertIsNotNone(again(a, b))
+
+    def test_gradients_that_nobody_wants(self):
+        a, b = self.pair()
+        b.requires_grad = True
+        with unittest.mock.patch.object(self.now, "grad", False):
+            for _ in range(3):
+                antiphase.matmul(a, b)
+            kind = _arrays.kind_of(a, "a")
+            self.assertIsNotNone(kind.quick.again(a, b))
+        self.assertIsNone(kind.quick.again(a, b))  # somebody may want them now
+
+    def test_few_tensors_of_the_same_shapes_are_remembered(self):
+        for padding in range(12):
+            a = torch_stand_in.Tensor(torch_stand_in.aligned((150, 600 + 4 * padding))[:, :600])
+            for _ in range(3):
+                antiphase.matmul(a, self.pair()[1])
+        (known,) = _arrays.kind_of(a, "a").quick.known.values()
+        self.assertEqual(len(known), _products._MOST_GUARDS)
+
+    def test_guards_that_do_not_tell_apart(self):
+        with unittest.mock.patch.object(_arrays, "_tells_apart", lambda *_: False):
+            for _ in range(4):
+                self.product()
+        kind = _arrays.kind_of(self.pair()[0], "a")
+        self.assertFalse(kind.has_guards)
+        self.assertEqual((kind.quick.known, self.now.guarded), ({}, 0))
 
 
 if __name__ == "__main__":

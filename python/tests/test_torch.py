@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import support
 
@@ -13,6 +14,7 @@ numpy, torch = support.need("numpy"), support.need("torch")
 from torch import library as operators
 import antiphase
 import antiphase.torch as at
+from antiphase import _arrays, _products
 
 DEVICE = torch.device(os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu"))
 if DEVICE.type == "cuda" and not torch.cuda.is_available():
@@ -151,6 +153,7 @@ class Products(support.Case):
         self.assertEqual(float(whole[0]), 0)
 
     def test_what_makes_no_sense(self):
+        self.refused(TypeError, ["layout torch.sparse_coo", ".to_dense()"], lambda: antiphase.matmul(R(3, 4).to_sparse(), R(4, 2)))
         a, b = R(3, 5), R(5, 4)
         before = a.clone(), b.clone()
         for error, words, call in (
@@ -227,6 +230,84 @@ class Integration(support.Case):
         theirs = torch.nn.Linear(5, 3)
         net.load_state_dict(theirs.state_dict())
         near(net.to(DEVICE)(R(2, 5)), theirs.to(DEVICE)(R(2, 5)))
+
+
+class Again(support.Case):
+    """The shortest way, by which tensors go that torch's guards find to be like those of calls before. On the CPU it is led to the CPU executor."""
+
+    def setUp(self):
+        self.kind = kind = _arrays.kind_of(R(1), "a tensor")
+        if DEVICE.type == "cpu":
+            on_the_cpu = dict(current_device=lambda: -1, raw_stream=lambda device: 0, is_capturing=lambda: False,
+                              quick_empty=lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype))
+            for patch in (unittest.mock.patch.multiple(kind, quick=None, **on_the_cpu), unittest.mock.patch.dict(_products._quick_plans)):
+                patch.start()
+                self.addCleanup(patch.stop)
+
+    def known(self, a, b):
+        """These tensors have come several times."""
+        for _ in range(3):
+            antiphase.matmul(a, b)
+        if DEVICE.type == "cpu":
+            self.kind.quick = self.kind.quick or _products.Quick(self.kind)
+            key = (a.shape, a.stride(), b.shape, b.stride(), a.get_device())
+            _products._remember_quick(self.kind, a, b, key)
+            self.kind.quick.remember(a, b, _products._quick_plans[key])
+        if not self.kind.has_guards:
+            self.skipTest("torch's guards do not tell apart what matters here")
+
+    def again(self, a, b):
+        return self.kind.quick.again(a, b)
+
+    def test_tensors_that_are_alike(self):
+        self.known(R(30, 50), R(50, 20, seed=2))
+        a, b = R(30, 50, seed=3), R(50, 20, seed=4)
+        near(self.again(a, b), a @ b)
+        near(antiphase.matmul(a, b), a @ b)
+        self.known(R(30, 50), R(20, 50, seed=2).t())
+        near(self.again(a, R(20, 50, seed=5).t()), a @ R(20, 50, seed=5).t())
+        near(self.again(a, b), a @ b)
+        with torch.no_grad():
+            near(self.again(a, b), a @ b)
+
+    def test_tensors_that_are_not(self):
+        a, b = R(30, 50), R(50, 20, seed=2)
+        self.known(a, b)
+        others = {"extents": R(50, 21), "strides": R(20, 50).t(), "padding": R(50, 24)[:, :20], "type": b.double(), "gradients": R(50, 20, requires_grad=True),
+                  "a sign that waits": torch._neg_view(b), "a class": torch.nn.Parameter(b, requires_grad=False), "no memory": b.to("meta"),
+                  "another class": torch.nn.Buffer(b).as_subclass(type("Mine", (torch.Tensor,), {})), "not dense": b.to_sparse()}
+        for name, other in others.items():
+            with self.subTest(name):
+                self.assertIsNone(self.again(a, other))
+
+    def test_what_is_under_way(self):
+        import torch.autograd.forward_ad as forward
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Sees(TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, arguments=(), more=None):
+                return function(*arguments, **(more or {}))
+
+        a, b = R(30, 50), R(50, 20, seed=2)
+        self.known(a, b)
+        for mode in (FakeTensorMode(), Sees(), forward.dual_level()):
+            with mode:
+                self.assertIsNone(self.again(a, b))
+        found = []
+        torch.func.vmap(lambda x: found.append(self.again(x, b)) or x)(R(2, 30, 50))
+        torch.func.grad(lambda x: found.append(self.again(x, b)) or x.sum())(a)
+        self.assertEqual(found, [None, None])
+        self.assertIsNotNone(self.again(a, b))
+
+    def test_weights_without_gradients(self):
+        x, weight = R(30, 50), torch.nn.Parameter(R(20, 50, seed=2))
+        with torch.no_grad():
+            self.known(x, weight.t())
+            near(self.again(x, weight.t()), x @ weight.t())
+        self.assertIsNone(self.again(x, weight.t()))
+        antiphase.matmul(x, weight.t()).sum().backward()
+        near(weight.grad, x.sum(0).expand(20, 50))
 
 
 @unittest.skipUnless(DEVICE.type == "cuda", "on the CPU there are no streams")

@@ -21,6 +21,7 @@ void complain(const char* name, const char* expected, const char* instead) {
 // Empty and 0 say no.
 bool says_yes(const char* name) {
   const std::string_view value = value_of(name);
+  if (!value.empty() && value != "0" && value != "1") complain(name, "0 or 1", "it is taken as 1");
   return !value.empty() && value != "0";
 }
 
@@ -56,6 +57,21 @@ std::optional<std::uint64_t> bytes(std::string_view text) {
   return found->number << shift;
 }
 
+// The library reads its tuning when it is first asked about a product, and refuses all of them if it cannot.
+bool has_a_tuning() {
+  if (value_of("ANTIPHASE_TUNING").empty()) return true;
+  antiphase_sgemm_args one = ANTIPHASE_SGEMM_ARGS_INIT;
+  one.device = ANTIPHASE_CPU;
+  char text[1];
+  static const float operand = 0;
+  static float result;
+  one.m = one.n = one.k = 1;
+  one.a = &operand, one.b = &operand, one.c = &result;
+  if (antiphase_sgemm_explain(&one, text, sizeof text) == ANTIPHASE_OK) return true;
+  std::fprintf(stderr, "antiphase: %s; all products are passed on\n", antiphase_last_message());
+  return false;
+}
+
 settings read() {
   settings s;
   s.disabled = says_yes("ANTIPHASE_DISABLE");
@@ -66,7 +82,10 @@ settings read() {
     else
       complain("ANTIPHASE_LEAST", "a number from 0 on", "it is ignored");
   }
-  if (value_of("ANTIPHASE_DEVICE") == "cpu") s.device = ANTIPHASE_CPU;
+  if (const std::string_view device = value_of("ANTIPHASE_DEVICE"); device == "cpu")
+    s.device = ANTIPHASE_CPU;
+  else if (!device.empty())
+    complain("ANTIPHASE_DEVICE", "cpu, or nothing", "it is ignored");
   const int strict = one_of("ANTIPHASE_PRECISION", "fp32", "strict", "all products are passed on");
   if (strict == 1) s.precision = ANTIPHASE_PRECISION_STRICT;
   s.disabled |= strict < 0;
@@ -87,6 +106,8 @@ settings read() {
   s.log_file = value_of("ANTIPHASE_LOG_FILE");
   s.profiles = says_yes("ANTIPHASE_PROFILE");
   s.profile_json = value_of("ANTIPHASE_PROFILE_JSON");
+  if (!s.profile_json.empty() && !s.profiles) complain("ANTIPHASE_PROFILE_JSON", "ANTIPHASE_PROFILE=1 beside it", "it is ignored");
+  s.disabled = s.disabled || !has_a_tuning();
   return s;
 }
 

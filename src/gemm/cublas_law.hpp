@@ -13,14 +13,15 @@ struct cublas_law {
   std::string_view device, capability;  // its name, and "9.0"
   int multiprocessors;
 
-  double start;         // of a product
-  double vector_bytes;  // per microsecond, where C has so few lines that the long operand is read as a vector's would be
-  double bytes;         // elsewhere
-  double unaligned;     // share that reading takes longer where lines begin anywhere
-  double worse;         // than the best tile and division: the heuristics' choice
-  double alone;         // rounds that the first one takes: blocks of a multiprocessor hide each other's waiting
-  double fill;          // k that a block needs to begin and to end
-  double add_up;        // where K is divided, and bytes per microsecond that parts are read and written with
+  double start;           // of a product
+  double vector_bytes;    // per microsecond, where C has so few lines that the long operand is read as a vector's would be
+  double few_rows_bytes;  // where those are two to four rows, and the long operand has its values of K side by side: the most that was seen
+  double bytes;           // elsewhere
+  double unaligned;       // share that reading takes longer where lines begin anywhere
+  double worse;           // than the best tile and division: the heuristics' choice
+  double alone;           // rounds that the first one takes: blocks of a multiprocessor hide each other's waiting
+  double fill;            // k that a block needs to begin and to end
+  double add_up;          // where K is divided, and bytes per microsecond that parts are read and written with
   double add_up_bytes;
   double clock;  // multiply-adds of a lane in a microsecond, 128 lanes each
   struct tile {
@@ -37,6 +38,7 @@ inline constexpr cublas_law cublas_on_h200{.device = "NVIDIA H200",
                                            .multiprocessors = 132,
                                            .start = 1.93,
                                            .vector_bytes = 4.0e6,
+                                           .few_rows_bytes = 1.55e6,
                                            .bytes = 2.03e6,
                                            .unaligned = 0.07,
                                            .worse = 1.07,

@@ -40,6 +40,7 @@ double microseconds(const cublas_law& law, const gemms::problem& given, const ge
   constexpr std::int64_t few = 4, few_columns = 8, least_part = 64;
   const gemms::problem p = by_columns(given);
   const double bytes = bytes_of(p, of), count = as_double(of.count);
+  if (p.m() > 1 && p.m() <= few && p.b.row_stride == 1) return law.start + bytes / law.few_rows_bytes;
   if (std::min(p.m(), p.n()) <= few || (p.n() <= few_columns && p.a.row_stride == 1)) return law.start + bytes / law.vector_bytes;
   const double read = bytes / law.bytes * (is_unaligned(p.a) || is_unaligned(p.b) ? 1 + law.unaligned : 1);
   double best = HUGE_VAL;

@@ -178,10 +178,10 @@ def calls(clients):
     def said(*words, **environment):
         return run(*words, **environment)[1]
 
-    def refused(name, value, words, taken, *more, **environment):
-        out, err = run("real:33:21:17:2:0", **{"ANTIPHASE_LEAST": "0", name: value, "ANTIPHASE_REPORT": "0"} | environment)
+    def refused(name, value, words, taken, profile=False):
+        out, err = run("real:33:21:17:2:0", **{"ANTIPHASE_LEAST": "0", "ANTIPHASE_REPORT": "0", name: value})
         expect(out, [taken] * 2, f"{name}={value}")
-        expect(err, f"antiphase: {name} is '{value}': expected {words}\n", f"{name}={value}")
+        expect(err.splitlines(True)[0] if profile else err, f"antiphase: {name} is '{value}': expected {words}\n", f"{name}={value}")
 
     one = "real:33:21:17:1:0"
     least = {"ANTIPHASE_LEAST": "0"}
@@ -260,6 +260,14 @@ def calls(clients):
     refused("ANTIPHASE_VERIFY", "2x", "a number, or 0 for none; it is ignored", "taken")
     for value in ("1T", "M", "-1", "1KB", "99999999999G"):
         refused("ANTIPHASE_WORKSPACE_LIMIT", value, "bytes, such as 65536, 64K, 512M or 2G; products that need any are passed on", "taken")
+    refused("ANTIPHASE_DEVICE", "gpu", "cpu, or nothing; it is ignored", "passed")
+    refused("ANTIPHASE_DISABLE", "no", "0 or 1; it is taken as 1", "passed")
+    refused("ANTIPHASE_PROFILE", "yes", "0 or 1; it is taken as 1", "passed", profile=True)
+    refused("ANTIPHASE_PROFILE_JSON", f"{clients.folder}/none.json", "ANTIPHASE_PROFILE=1 beside it; it is ignored", "taken")
+    expect((clients.folder / "none.json").exists(), False, "a profile that is not asked for")
+    out, err = run("real:33:21:17:2:0", **least, ANTIPHASE_TUNING="/no/such/file", ANTIPHASE_REPORT="0")
+    expect(out, ["passed"] * 2, "products without the tuning that was asked for")
+    expect(re.fullmatch(r"antiphase: [^\n]*/no/such/file[^\n]*; all products are passed on\n", err) is not None, True, err)
     # What a call costs that is passed on: 0.15 microseconds and 0.3 on an idle machine.
     for shape in ("512:512:16", "4096:4096:4"):
         nanoseconds = [int(clients.execute(program, f"bench:{shape}:200000:0", **environment).stdout.split()[0])

@@ -53,6 +53,8 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
                                                      {7680, 7680, 128, "nn", 1},
                                                      {5999, 5999, 256, "nn", 1},  // C is added, and its rows begin anywhere
                                                      {2048, 128, 2048, "nn", 0, 32},
+                                                     {8192, 2, 1024},  // whose long operand cuBLAS reads slowly
+                                                     {16384, 4, 1024},
                                                      {64, 64, 1'000'000}})
     EXPECT_GT(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
   EXPECT_GT(gain(where, {4096, 4096, 4096}), 3.5);
@@ -128,7 +130,7 @@ TEST(gemm_gain, decides_rightly_on_what_was_measured) {
               slower, faster, missed, off / products);
   EXPECT_GT(seen.size(), 200);
   EXPECT_LE(slower, 0.02 * taken);
-  EXPECT_LE(missed, faster / 5.);
+  EXPECT_LE(missed, faster / 8.);
   EXPECT_LT(off / products, 0.2);
 }
 

@@ -284,11 +284,11 @@ class cuda_executor final : public executor {
     return memory;
   }
   void give_back(void* memory, stream on) const noexcept override {
-    int before = 0;
+    int before = device_;
     cudaGetDevice(&before);
-    cudaSetDevice(device_);
+    if (before != device_) cudaSetDevice(device_);
     cudaFreeAsync(memory, on);
-    cudaSetDevice(before);
+    if (before != device_) cudaSetDevice(before);
   }
 
   // What the pool keeps and no queued work uses goes back to the device.
