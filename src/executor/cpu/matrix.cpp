@@ -374,9 +374,13 @@ void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std
   bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, true}, where);
 }
 
-void warpgroup_fence() {
-  here().registers_fenced = true;
-  here().used.clear();
+void warpgroup_fence(place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  self.registers_fenced = true;
+  self.used.clear();
+  // The warp meets here only where somebody watches: nothing else depends on it.
+  if (self.owner->watch() == nullptr) return;
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [](std::span<thread_state* const>) {});
 }
 
 void warpgroup_commit(place where) {
