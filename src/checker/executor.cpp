@@ -120,6 +120,7 @@ class model_observer final : public cpu_detail::observer {
   }
   void cluster_waited(thread_state& t) override {
     m_.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended, "waits at the cluster's barrier");
+    m_.cluster_met(model_of(t));
   }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {

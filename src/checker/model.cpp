@@ -109,6 +109,8 @@ bool model::overlapped_launch(block_number b) const {
                                      [&](const past_launch& p) { return p.on == launch_stream_ && b >= p.first && b < p.last; });
 }
 
+void model::cluster_met(thread_model& t) { record(t.block).met = true; }
+
 block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster) {
   std::unique_ptr<block_model> b;
   if (!idle_.empty()) {

@@ -38,6 +38,7 @@ struct block_record {
   std::uint32_t cluster = 0;  // 0: of its own
   bool ended = false;
   bool published = false;  // others can know of it: a release at more than block scope
+  bool met = false;        // one of its threads has waited at the cluster's barrier, so that all of its blocks have begun
   std::vector<actor_record> actors;
   std::uint32_t lowest = 0, highest = 0;  // its shared memory, as offsets; empty once it has ended
 };
@@ -129,6 +130,7 @@ class model {
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
   void end_thread(thread_model& t);
+  void cluster_met(thread_model& t);  // it has waited at the cluster's barrier, for whatever that told it
   void set_current(thread_model* t) {
     put_back();
     ++effort_;
@@ -436,7 +438,8 @@ class model {
   void check_readers(const accessor& w, cell& c, std::size_t offset);
   void cover(const accessor& w, cell& c);
   bool strong(scope a, block_number block_a, scope b, block_number block_b) const;
-  const block_record* owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
+  block_number owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
+  bool has_begun(const thread_model& t, block_number other) const;
   bool reachable(const accessor& w, const void* p, std::size_t bytes);
   template <class Do> void each_reader(const cell& c, Do f);
   mbarrier_model& barrier(const void* word);

@@ -158,12 +158,13 @@ std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, 
 
 // Registers in flight -------------------------------------------------------------------------------------------------------------------
 
-constexpr unsigned char poison = 0xFF;  // NaN
+// A signalling NaN: arithmetic on it leaves a quiet one, so that an update in place shows as well as a write.
+constexpr std::uint32_t poison = 0x7FADBEEF;
 
 void require_poison(const thread_state& t, const sum_in_flight& s, place where) {
   const float* registers = s.registers[t.index % warp];
-  const auto* bytes = reinterpret_cast<const unsigned char*>(registers);
-  if (!std::all_of(bytes, bytes + sizeof(float) * static_cast<std::size_t>(s.columns / 2), [](unsigned char b) { return b == poison; }))
+  const auto is_poison = [](const float& x) { return std::memcmp(&x, &poison, sizeof x) == 0; };  // by bits: a copy might quiet it
+  if (!std::all_of(registers, registers + s.columns / 2, is_poison))
     fail(t, fault::barrier_misuse, where, "registers of a wgmma's sum were written before the wgmma_wait that covers it");
 }
 
@@ -214,7 +215,7 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
     const int lane = t->index % warp;
     float* registers = s->registers[lane] = step_of(t).sum;
     each_sum(lane, s->columns, [&](int i, int at) { s->value[static_cast<std::size_t>(at)] = registers[i]; });
-    std::memset(registers, poison, sizeof(float) * static_cast<std::size_t>(s->columns / 2));
+    for (int i = 0; i < s->columns / 2; ++i) std::memcpy(&registers[i], &poison, sizeof poison);
   }
   m.sums.push_back(s);
   return s;

@@ -584,41 +584,349 @@ template <int F> struct queue : of_threads<32> {
   }
 };
 
+// Sum and state in one word: a relaxed store publishes them together.
+template <int F> struct packed_look_back : of_threads<32> {
+  static constexpr int faults = 3;
+  static constexpr residency blocks = residency::in_order;
+  struct storage {};
+  AP_DEV void operator()(const params& p) const {
+    const int t = thread_index(), b = static_cast<int>(block_index().x);
+    auto* const slots = reinterpret_cast<std::uint64_t*>(p.flag);
+    const word mine = p.in[b * threads + t] & 0xFFFF;
+    const word sum = scans::warp_scan(mine, 32, [](word x, word y) { return x + y; });
+    std::uint64_t before = 0;
+    if (t == 31) {
+      if (b > 0)
+        poll([&] {
+          before = load_relaxed(&slots[b - 1]);
+          return before >> 32 != 0;
+        });
+      before &= ~0u;
+      if constexpr (F == 1)  // the state and the sum are two words
+        store_relaxed(&p.flag[2 * b + 1], 1), store_relaxed(&p.flag[2 * b], static_cast<word>(before) + sum);
+      else if constexpr (F == 2)
+        slots[b] = std::uint64_t{1} << 32 | (before + sum);
+      else
+        store_relaxed(&slots[b], std::uint64_t{1} << 32 | (before + sum));
+    }
+    const word first = F == 3 ? static_cast<word>(before) : shuffle(static_cast<word>(before), 31);
+    p.out[b * threads + t] = first + sum;
+  }
+};
+
+// Every thread waits for its own copies only.
+template <int F> struct own_copies : of_threads<64> {
+  static constexpr int faults = 3;
+  struct storage {
+    alignas(16) word tile[64];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    copy_async<4>(&s.tile[t], &p.in[t], 4);
+    copy_async_commit();
+    if constexpr (F == 1) {
+      if (t == 0) copy_async_wait<0>();
+      block_barrier();
+    } else if constexpr (F == 2) {
+      block_barrier();
+      copy_async_wait<0>();
+    } else if constexpr (F == 3) {
+      copy_async_wait<0>();
+      warp_sync();
+    } else {
+      copy_async_wait<0>();
+      block_barrier();
+    }
+    p.out[t] = s.tile[63 - t];
+    copy_async_wait<0>();
+  }
+};
+
+// One named barrier for two pairs of warps at the same time.
+template <int F> struct pairs_of_warps : of_threads<128> {
+  static constexpr int faults = 3;
+  struct storage {
+    word tile[128];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), pair = warp_index() / 2;
+    for (int i = 0; i < 2; ++i) {
+      s.tile[t] = p.in[i * 128 + t];
+      named_barrier_sync(F == 1 ? 1 : 1 + pair, F == 2 && pair == 1 ? 32 : 64);
+      p.out[i * 128 + t] = s.tile[t ^ 63];
+      if constexpr (F == 3)
+        warp_sync();
+      else
+        named_barrier_sync(3 + pair, 64);
+    }
+  }
+};
+
+// Some lanes exchange words, by a mask.
+template <int F> struct lanes_of_mask : of_threads<32> {
+  static constexpr int faults = 3;
+  struct storage {
+    word of[32];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    s.of[t] = p.in[t];
+    if (t < 16) {
+      warp_sync(F == 1 ? 0xFFu << (t / 8 * 8) : F == 3 ? all_lanes : 0xFFFFu);
+      p.out[t] = s.of[F == 2 ? 31 - t : 15 - t];
+    }
+    if constexpr (F == 3) block_barrier();
+  }
+};
+
+// A leader arrives for its warp.
+template <int F> struct leaders_arrive : of_threads<96> {
+  static constexpr int faults = 3;
+  struct storage {
+    word tile[2][64];
+    mbarrier full[2], empty[2];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), lane = lane_index();
+    if (t == 0)
+      for (int i = 0; i < 2; ++i) s.full[i].init(2), s.empty[i].init(1);
+    block_barrier();
+    for (unsigned i = 0; i < 4; ++i) {
+      mbarrier &full = s.full[i % 2], &empty = s.empty[i % 2];
+      if (t < 64) {
+        empty.wait((i / 2 & 1) ^ 1);
+        s.tile[i % 2][t] = p.in[i * 64 + static_cast<unsigned>(t)];
+        if constexpr (F != 1) warp_sync();
+        if (lane == 0) full.arrive();
+      } else {
+        if constexpr (F == 3) {
+          if (lane == 0) full.wait(i / 2 & 1);
+        } else {
+          full.wait(i / 2 & 1);
+        }
+        for (int j = lane; j < 64; j += 32) p.out[i * 64 + static_cast<unsigned>(j)] = s.tile[i % 2][63 - j];
+        if constexpr (F != 2) warp_sync();
+        if (lane == 0) empty.arrive();
+      }
+    }
+  }
+};
+
+// A word in shared memory tells the block to end; a reduction by atomics.
+template <int F> struct converged : of_threads<64> {
+  static constexpr int faults = 4;
+  struct storage {
+    word changed, sum;
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    word left = p.in[t] % 5;
+    for (int i = 0; i < 8; ++i) {
+      if (t == 0) s.changed = 0, s.sum = 0;
+      if constexpr (F != 1) block_barrier();
+      if (left > 0) {
+        --left;
+        if constexpr (F == 4)
+          s.changed = 1;  // all write the same: a race all the same
+        else
+          store_relaxed<scope::block>(&s.changed, 1);
+        atomic_add<scope::block>(&s.sum, 1u);
+      }
+      if constexpr (F != 2) block_barrier();
+      const word more = s.changed, sum = s.sum;
+      if constexpr (F != 3) block_barrier();
+      if (t == 0) p.out[i] = sum;
+      if (more == 0) break;
+    }
+  }
+};
+
+// An mbarrier that is used for something else later.
+template <int F> struct second_life : of_threads<32> {
+  static constexpr int faults = 2;
+  struct storage {
+    mbarrier all;
+    word tile[32];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    for (int i = 0; i < 2; ++i) {
+      if (t == 0) s.all.init(32);
+      if constexpr (F != 1) warp_sync();
+      s.tile[t] = p.in[i * 32 + t];
+      s.all.arrive();
+      s.all.wait(0);
+      p.out[i * 32 + t] = s.tile[31 - t];
+      if constexpr (F != 2) warp_sync();
+    }
+  }
+};
+
+// Parts of sums wait in memory for their owner (stream-K).
+template <int F> struct stream_k : of_threads<64> {
+  static constexpr int faults = 4;
+  static constexpr residency blocks = residency::together;
+  struct storage {};
+  AP_DEV void operator()(const params& p) const {
+    const int t = thread_index(), b = static_cast<int>(block_index().x);
+    if (b > 0) {
+      p.out[512 + b * 64 + t] = p.in[b * 64 + t];
+      if constexpr (F != 1) block_barrier();
+      if (t == 0) {
+        if constexpr (F == 2)
+          atomic_add<scope::device>(&p.flag[0], 1u);
+        else
+          atomic_exchange<scope::device, ordering::release>(&p.flag[b], 1u);
+      }
+    } else {
+      word sum = p.in[t];
+      for (int other = 1; other < 3; ++other) {
+        if (t == 0)
+          poll([&] {
+            return F == 2   ? load_acquire(&p.flag[0]) >= 2
+                   : F == 4 ? load_acquire<scope::block>(&p.flag[other]) != 0
+                            : load_acquire(&p.flag[other]) != 0;
+          });
+        if constexpr (F != 3) block_barrier();
+        sum += p.out[512 + other * 64 + t];
+      }
+      p.out[t] = sum;
+    }
+  }
+};
+
 std::vector<mutant> blocks() {
   using enum finding_kind;
   std::vector<mutant> list;
-  add_family<scan_of_warps>(list, "scan-of-warps", {.right = [](const std::vector<word>& out) {
-                              word sum = 0;
-                              for (int i = 0; i < 384; ++i) {
-                                sum = (i % 128 == 0 ? 0 : sum) + input(i);
-                                if (out[static_cast<std::size_t>(i)] != sum) return false;
-                              }
-                              return true;
-                            }},
-                            {{"totals are read at once", race}, {"totals of the next tile come too early", overwritten_in_use}, {"totals are reset behind the barrier", race}});
+  add_family<scan_of_warps>(list, "scan-of-warps",
+                            {.right =
+                                 [](const std::vector<word>& out) {
+                                   word sum = 0;
+                                   for (int i = 0; i < 384; ++i) {
+                                     sum = (i % 128 == 0 ? 0 : sum) + input(i);
+                                     if (out[static_cast<std::size_t>(i)] != sum) return false;
+                                   }
+                                   return true;
+                                 }},
+                            {{"totals are read at once", race},
+                             {"totals of the next tile come too early", overwritten_in_use},
+                             {"totals are reset behind the barrier", race}});
   add_family<look_back>(list, "look-back", {.blocks = 4},
-                        {{"polled by relaxed loads", race}, {"not polled", race}, {"published before it is written", race}, {"published by a relaxed store", race}, {"what came before is read at once", race}});
+                        {{"polled by relaxed loads", race},
+                         {"not polled", race},
+                         {"published before it is written", race},
+                         {"published by a relaxed store", race},
+                         {"what came before is read at once", race}});
   add_family<last_block>(list, "last-block", {.blocks = 4},
-                         {{"no fence before the count", race}, {"no barrier before the count", race}, {"no fence behind the count", race}, {"no barrier behind the count", race}, {"overwritten while others add", overwritten_in_use}});
+                         {{"no fence before the count", race},
+                          {"no barrier before the count", race},
+                          {"no fence behind the count", race},
+                          {"no barrier behind the count", race},
+                          {"overwritten while others add", overwritten_in_use}});
   add_family<semaphore>(list, "semaphore", {.blocks = 4},
-                        {{"one thread waits", race}, {"a relaxed wait", race}, {"no barrier before the next one's turn", race}, {"a relaxed hand-over", race}});
-  add_family<grid_barrier>(list, "grid-barrier", {.blocks = 3}, {{"threads have not come", race}, {"no fence", race}, {"threads go on", race}, {"one block too few", overwritten_in_use}});
-  add_family<scheduler>(list, "scheduler", {.blocks = 2}, {{"the tile is read at once", race}, {"the next tile comes too early", overwritten_in_use}, {"the counter is not atomic", race}});
-  add_family<histogram>(list, "histogram", {.blocks = 2}, {{"bins are not cleared yet", race}, {"bins are not complete", race}, {"counts are not atomic", race}, {"totals are not atomic", race}});
-  add_family<lanes_exchange>(list, "lanes-exchange", {}, {{"read at once", race}, {"overwritten at once", overwritten_in_use}, {"a vote in place of a sync", race}});
-  add_family<multistage>(list, "multistage", {}, {{"a group too many in flight", read_before_landing}, {"no barrier", read_before_landing}, {"loads into the wrong stage", read_before_landing}, {"no empty groups at the end", read_before_landing}, {"no barrier behind the last wait", read_before_landing}});
+                        {{"one thread waits", race},
+                         {"a relaxed wait", race},
+                         {"no barrier before the next one's turn", race},
+                         {"a relaxed hand-over", race}});
+  add_family<grid_barrier>(
+      list, "grid-barrier", {.blocks = 3},
+      {{"threads have not come", race}, {"no fence", race}, {"threads go on", race}, {"one block too few", overwritten_in_use}});
+  add_family<scheduler>(
+      list, "scheduler", {.blocks = 2},
+      {{"the tile is read at once", race}, {"the next tile comes too early", overwritten_in_use}, {"the counter is not atomic", race}});
+  add_family<histogram>(list, "histogram", {.blocks = 2},
+                        {{"bins are not cleared yet", race},
+                         {"bins are not complete", race},
+                         {"counts are not atomic", race},
+                         {"totals are not atomic", race}});
+  add_family<lanes_exchange>(list, "lanes-exchange", {},
+                             {{"read at once", race}, {"overwritten at once", overwritten_in_use}, {"a vote in place of a sync", race}});
+  add_family<multistage>(list, "multistage", {},
+                         {{"a group too many in flight", read_before_landing},
+                          {"no barrier", read_before_landing},
+                          {"loads into the wrong stage", read_before_landing},
+                          {"no empty groups at the end", read_before_landing},
+                          {"no barrier behind the last wait", read_before_landing}});
   add_family<prefetched>(list, "prefetched", {}, {{"read at once", race}, {"overwritten at once", overwritten_in_use}});
-  add_family<named_ring>(list, "named-ring", {}, {{"a warp too many", deadlock}, {"nobody waits for empty", overwritten_in_use}, {"full before it is written", race}, {"one barrier for both stages", deadlock}, {"empty before it is read", overwritten_in_use}});
-  add_family<ping_pong>(list, "ping-pong", {}, {{"nobody begins", deadlock}, {"no turns", race}, {"the turn is given too early", overwritten_in_use}, {"the turn is given to oneself", deadlock}});
-  add_family<split_arrival>(list, "split-arrival", {}, {{"one arrival too few", barrier_misuse}, {"used before it is initialised", barrier_misuse}, {"arrives before it writes", race}, {"the wrong parity", race}, {"overwritten at once", overwritten_in_use}});
-  add_family<copies_arrive>(list, "copies-arrive", {}, {{"initialised for one", barrier_misuse}, {"empty is not waited for", overwritten_in_use}, {"arrives before the copies", read_before_landing}, {"tracked, and one arrival for 32", deadlock}, {"empty before it is read", overwritten_in_use}});
-  add_family<fragments>(list, "fragments", {}, {{"no wait", read_before_landing}, {"no barrier", read_before_landing}, {"loads into the tile in use", overwritten_in_use}, {"half a warp", deadlock}});
-  add_family<which_warp>(list, "which-warp", {}, {{"in the leader's branch", divergent_barrier}, {"in both arms", divergent_barrier}, {"before a barrier", deadlock}, {"without lanes that have returned", divergent_barrier}});
+  add_family<named_ring>(list, "named-ring", {},
+                         {{"a warp too many", deadlock},
+                          {"nobody waits for empty", overwritten_in_use},
+                          {"full before it is written", race},
+                          {"one barrier for both stages", deadlock},
+                          {"empty before it is read", overwritten_in_use}});
+  add_family<ping_pong>(list, "ping-pong", {},
+                        {{"nobody begins", deadlock},
+                         {"no turns", race},
+                         {"the turn is given too early", overwritten_in_use},
+                         {"the turn is given to oneself", deadlock}});
+  add_family<split_arrival>(list, "split-arrival", {},
+                            {{"one arrival too few", overwritten_in_use},
+                             {"used before it is initialised", barrier_misuse},
+                             {"arrives before it writes", race},
+                             {"the wrong parity", race},
+                             {"overwritten at once", overwritten_in_use}});
+  add_family<copies_arrive>(list, "copies-arrive", {},
+                            {{"initialised for one", barrier_misuse},
+                             {"empty is not waited for", overwritten_in_use},
+                             {"arrives before the copies", read_before_landing},
+                             {"tracked, and one arrival for 32", deadlock},
+                             {"empty before it is read", overwritten_in_use}});
+  add_family<fragments>(list, "fragments", {},
+                        {{"no wait", read_before_landing},
+                         {"no barrier", read_before_landing},
+                         {"loads into the tile in use", overwritten_in_use},
+                         {"half a warp", deadlock}});
+  add_family<which_warp>(list, "which-warp", {},
+                         {{"in the leader's branch", divergent_barrier},
+                          {"in both arms", divergent_barrier},
+                          {"before a barrier", deadlock},
+                          {"without lanes that have returned", divergent_barrier}});
   add_family<broadcast>(list, "broadcast", {}, {{"in a branch", deadlock}, {"in both arms", divergent_barrier}});
-  add_family<registers_move>(list, "registers-move", {}, {{"one lane", divergent_barrier}, {"one warp", barrier_misuse}, {"different numbers", barrier_misuse}, {"three warps take", barrier_misuse}});
+  add_family<registers_move>(list, "registers-move", {},
+                             {{"one lane", divergent_barrier},
+                              {"one warp", barrier_misuse},
+                              {"different numbers", barrier_misuse},
+                              {"three warps take", barrier_misuse}});
   add_family<overlapping>(list, "overlapping", {.launches = 3}, {{"nobody waits", race}, {"written before the wait", race}});
   add_family<locked>(list, "locked", {.blocks = 3}, {{"test and set apart", race}, {"acquires nothing", race}, {"releases nothing", race}});
-  add_family<queue>(list, "queue", {.blocks = 2}, {{"nobody waits for empty", overwritten_in_use}, {"full before all have written", race}, {"one lane waits", race}, {"empty by a relaxed count", overwritten_in_use}});
+  add_family<queue>(list, "queue", {.blocks = 2},
+                    {{"nobody waits for empty", overwritten_in_use},
+                     {"full before all have written", race},
+                     {"one lane waits", race},
+                     {"empty by a relaxed count", overwritten_in_use}});
+  add_family<packed_look_back>(list, "packed-look-back",
+                               {.blocks = 4,
+                                .right =
+                                    [](const std::vector<word>& out) {
+                                      word sum = 0;
+                                      for (int i = 0; i < 128; ++i)
+                                        if (out[static_cast<std::size_t>(i)] != (sum += input(i) & 0xFFFF)) return false;
+                                      return true;
+                                    }},
+                               {{"two words", wrong_result}, {"an ordinary store", race}, {"one lane knows", wrong_result}});
+  add_family<own_copies>(list, "own-copies", {},
+                         {{"one thread waits", read_before_landing},
+                          {"the barrier before the wait", read_before_landing},
+                          {"a sync of the warp", read_before_landing}});
+  add_family<pairs_of_warps>(list, "pairs-of-warps", {},
+                             {{"one barrier for both pairs", race}, {"a warp too few", race}, {"overwritten at once", overwritten_in_use}});
+  add_family<lanes_of_mask>(list, "lanes-of-mask", {},
+                            {{"two masks", race}, {"a lane outside of the mask", race}, {"a mask with lanes that do not come", deadlock}});
+  add_family<leaders_arrive>(list, "leaders-arrive", {},
+                             {{"full without a sync", race}, {"empty without a sync", overwritten_in_use}, {"the leader waits", race}});
+  add_family<converged>(list, "converged", {},
+                        {{"cleared late", race}, {"looked at early", race}, {"cleared early", overwritten_in_use}, {"not atomic", race}});
+  add_family<second_life>(list, "second-life", {},
+                          {{"used before it is initialised", barrier_misuse}, {"initialised while others wait", race}});
+  add_family<stream_k>(
+      list, "stream-k", {.blocks = 3},
+      {{"told before all have written", race}, {"a relaxed count", race}, {"one thread waits", race}, {"a wait of block scope", race}});
   return list;
 }
 

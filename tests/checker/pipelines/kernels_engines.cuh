@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The copy engine, clusters and Tensor Cores of warpgroups: rings with roles, multicast, reductions, epilogues.
 #include <antiphase/core/channel.hpp>
+#include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
 #include <antiphase/device/bulk_reduce.cuh>
@@ -58,7 +59,7 @@ template <int F> struct load_ring : of_threads<96> {
 
 // Results leave through shared memory, one tile after the other.
 template <int F> struct store_epilogue : of_threads<64> {
-  static constexpr int faults = 7;
+  static constexpr int faults = 6;
   struct storage {
     alignas(128) word tile[64];
   };
@@ -69,9 +70,8 @@ template <int F> struct store_epilogue : of_threads<64> {
       if (t == 0 && F != 1) bulk_wait_read<0>();
       if constexpr (F != 2) named_barrier_sync(1, 64);
       s.tile[t] = p.in[i * 64 + t];
-      if constexpr (F != 3 && F != 7) fence_async();
+      if constexpr (F != 3) fence_async();
       if constexpr (F != 4) named_barrier_sync(2, 64);
-      if constexpr (F == 7) fence_async();
       if (t == 0) {
         bulk_store(p.out + i * 64, s.tile, 256);
         if constexpr (F != 5) bulk_commit();
@@ -508,28 +508,223 @@ template <int F> struct reused : of_threads<64> {
   }
 };
 
+// A tile that the copy engine stores is handed to another block.
+template <int F> struct handed_over : of_threads<32> {
+  static constexpr int faults = 5;
+  static constexpr residency blocks = residency::in_order;
+  struct storage {
+    alignas(128) word tile[32];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    if (block_index().x == 0) {
+      s.tile[t] = p.in[t];
+      fence_async();
+      warp_sync();
+      if (t == 0) {
+        bulk_store(p.out, s.tile, 128);
+        bulk_commit();
+        if constexpr (F == 1) store_release(&p.flag[0], 1);
+        if constexpr (F == 2)
+          bulk_wait_read<0>();
+        else if constexpr (F == 3)
+          bulk_wait<1>();
+        else
+          bulk_wait<0>();
+        if constexpr (F == 4)
+          store_relaxed(&p.flag[0], 1);
+        else if constexpr (F != 1)
+          store_release(&p.flag[0], 1);
+        bulk_wait<0>();
+      }
+    } else {
+      if (t == 0) poll([&] { return load_acquire(&p.flag[0]) != 0; });
+      if constexpr (F != 5) warp_sync();
+      p.out[32 + t] = p.out[31 - t];
+    }
+  }
+};
+
+// The result is gathered where the operands were.
+template <int F> struct in_operands_place : of_threads<128> {
+  static constexpr int faults = 2;
+  struct storage {
+    alignas(128) word a[operand_words];
+    alignas(128) word b[operand_words];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    for (int i = t; i < operand_words; i += threads) s.a[i] = p.in[i] & 0x3BFF3BFFu, s.b[i] = p.in[512 + i] & 0x3BFF3BFFu;
+    fence_async();
+    block_barrier();
+    float sum[32] = {};
+    for (int i = 0; i < 2; ++i) {
+      if (i == 0 || F != 2) wgmma_fence();
+      if constexpr (F == 2)
+        if (i == 1) sum[5] *= 2;
+      wgmma<major::k, major::k>(sum, operand_at(s.a), operand_at(s.b), true);
+      wgmma_commit();
+      wgmma_wait<(F == 1 ? 1 : 0)>();
+    }
+    block_barrier();
+    s.b[t] = static_cast<word>(sum[1]);
+    if constexpr (F == 1) wgmma_wait<0>();
+    block_barrier();
+    p.out[t] = s.b[127 - t];
+  }
+};
+
+// A block tells its neighbour's mbarrier that a word is there. Who has been told by all of the neighbour may end.
+template <int F> struct told_remotely : of_threads<32> {
+  static constexpr int faults = 3, cluster = 2;
+  struct storage {
+    word word_of_other[32];
+    mbarrier told;
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), rank = cluster_rank();
+    if (t == 0) {
+      s.told.init(F == 1 ? 1 : 32);
+      fence_mbarrier_init();
+    }
+    if constexpr (F == 2) {
+      warp_sync();
+    } else {
+      cluster_barrier();
+    }
+    map_shared(s.word_of_other, rank ^ 1)[t] = p.in[rank * 32 + t];
+    if (F != 1 || t == 0) arrive_remote(s.told, rank ^ 1);
+    if constexpr (F != 3) wait_remote(s.told, 0);
+    p.out[rank * 32 + t] = s.word_of_other[31 - t];
+  }
+};
+
+// Blocks of a cluster know that the others have begun by arrivals that release nothing.
+template <int F> struct begun_silently : of_threads<32> {
+  static constexpr int faults = 2, cluster = 2;
+  struct storage {
+    word mine[32];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), rank = cluster_rank();
+    if constexpr (F != 1) cluster_arrive_silent();
+    const word x = p.in[t + 32 * rank];
+    if constexpr (F != 1) cluster_wait();
+    map_shared(s.mine, rank ^ 1)[t] = x;
+    if constexpr (F == 2) {
+      cluster_arrive_silent();
+      cluster_wait();
+    } else {
+      cluster_barrier();
+    }
+    p.out[rank * 32 + t] = s.mine[31 - t];
+  }
+};
+
 std::vector<mutant> engines() {
   using enum finding_kind;
   std::vector<mutant> list;
-  add_family<load_ring>(list, "load-ring", {.right = [](const std::vector<word>& out) {
-                          for (int i = 0; i < 384; ++i)
-                            if (out[static_cast<std::size_t>(i)] != input(i) + 1) return false;
-                          return true;
-                        }},
-                        {{"full is not waited for", read_before_landing}, {"empty with the parity of full", deadlock}, {"empty before it is read", overwritten_in_use}, {"empty by one warp of two", barrier_misuse}, {"expects half", barrier_misuse}, {"expects twice", deadlock}, {"full with the parity of empty", read_before_landing}});
-  add_family<store_epilogue>(list, "store-epilogue", {}, {{"overwritten before it is read", overwritten_in_use}, {"threads do not wait for the one that waits", overwritten_in_use}, {"no proxy fence", missing_proxy_fence}, {"no barrier before the store", race}, {"never committed", never_waited_for}, {"never waited for", never_waited_for}, {"the fence behind the barrier", missing_proxy_fence}});
-  add_family<store_ring>(list, "store-ring", {}, {{"a group too many", overwritten_in_use}, {"lanes do not wait", overwritten_in_use}, {"stored at once", race}});
-  add_family<three_events>(list, "three-events", {}, {{"no proxy fence", missing_proxy_fence}, {"released before it is read", overwritten_in_use}, {"stored before it is changed", race}, {"two parties, one arrives", deadlock}, {"used before it is initialised", barrier_misuse}});
-  add_family<cluster_sum>(list, "cluster-sum", {.blocks = 2}, {{"a barrier of the block", race}, {"arrives silently", race}, {"ends before it is read", race}, {"arrives, and ends", race}});
-  add_family<halo>(list, "halo", {.blocks = 4}, {{"a barrier of the block", race}, {"the next step in one's own time", race}, {"no second barrier", race}, {"nobody waits for the others to begin", race}});
-  add_family<multicast_ring>(list, "multicast-ring", {.blocks = 2}, {{"expects one half", read_before_landing}, {"the other block's mbarriers are not initialised", barrier_misuse}, {"empty by one block", barrier_misuse}, {"empty is not waited for", overwritten_in_use}, {"ends before the other is done", barrier_misuse}, {"empty before it is read", overwritten_in_use}});
-  add_family<reduced>(list, "reduced", {.blocks = 2}, {{"no proxy fence", missing_proxy_fence}, {"no sync", race}, {"overwritten before it is read", overwritten_in_use}, {"stored, not added", race}});
-  add_family<transposed_box>(list, "transposed-box", {}, {{"expects nothing", barrier_misuse}, {"no wait", read_before_landing}, {"the parity stays", read_before_landing}, {"no proxy fence", missing_proxy_fence}, {"overwritten before it is read", overwritten_in_use}, {"no fence of the mbarrier", barrier_misuse}});
-  add_family<attention_ring>(list, "attention-ring", {}, {{"Q is not waited for", read_before_landing}, {"V is not waited for", read_before_landing}, {"V is overwritten", overwritten_in_use}, {"V counts for K", barrier_misuse}, {"V empty before it is read", overwritten_in_use}});
-  add_family<product>(list, "product", {}, {{"no proxy fence", missing_proxy_fence}, {"no barrier", race}, {"no fence of registers", barrier_misuse}, {"the sum is touched in flight", barrier_misuse}, {"B is overwritten in flight", overwritten_in_use}, {"not committed", never_waited_for}, {"half of the lanes fence", divergent_barrier}});
-  add_family<product_ring>(list, "product-ring", {}, {{"full is not waited for", read_before_landing}, {"empty at once", overwritten_in_use}, {"a group too many", overwritten_in_use}, {"empty while it is read", overwritten_in_use}, {"the last is not waited for", never_waited_for}});
-  add_family<round_trip>(list, "round-trip", {}, {{"a fence of shared memory", missing_proxy_fence}, {"no fence", missing_proxy_fence}, {"no sync before the load", race}, {"one thread waits", read_before_landing}});
-  add_family<reused>(list, "reused", {}, {{"no proxy fence", missing_proxy_fence}, {"no barrier", overwritten_in_use}, {"a phase of its own", barrier_misuse}});
+  add_family<load_ring>(list, "load-ring",
+                        {.right =
+                             [](const std::vector<word>& out) {
+                               for (int i = 0; i < 384; ++i)
+                                 if (out[static_cast<std::size_t>(i)] != input(i) + 1) return false;
+                               return true;
+                             }},
+                        {{"full is not waited for", read_before_landing},
+                         {"empty with the parity of full", deadlock},
+                         {"empty before it is read", overwritten_in_use},
+                         {"empty by one warp of two", barrier_misuse},
+                         {"expects half", deadlock},
+                         {"expects twice", deadlock},
+                         {"full with the parity of empty", read_before_landing}});
+  add_family<store_epilogue>(list, "store-epilogue", {},
+                             {{"overwritten before it is read", overwritten_in_use},
+                              {"threads do not wait for the one that waits", overwritten_in_use},
+                              {"no proxy fence", missing_proxy_fence},
+                              {"no barrier before the store", race},
+                              {"never committed", never_waited_for},
+                              {"never waited for", never_waited_for}});
+  add_family<store_ring>(list, "store-ring", {},
+                         {{"a group too many", overwritten_in_use}, {"lanes do not wait", overwritten_in_use}, {"stored at once", race}});
+  add_family<three_events>(list, "three-events", {},
+                           {{"no proxy fence", missing_proxy_fence},
+                            {"released before it is read", overwritten_in_use},
+                            {"stored before it is changed", race},
+                            {"two parties, one arrives", deadlock},
+                            {"used before it is initialised", barrier_misuse}});
+  add_family<cluster_sum>(list, "cluster-sum", {.blocks = 2},
+                          {{"a barrier of the block", race},
+                           {"arrives silently", race},
+                           {"ends before it is read", outside_memory},
+                           {"arrives, and ends", outside_memory}});
+  add_family<halo>(list, "halo", {.blocks = 4},
+                   {{"a barrier of the block", race},
+                    {"the next step in one's own time", race},
+                    {"no second barrier", race},
+                    {"nobody waits for the others to begin", outside_memory}});
+  add_family<multicast_ring>(list, "multicast-ring", {.blocks = 2},
+                             {{"expects one half", read_before_landing},
+                              {"the other block's mbarriers are not initialised", barrier_misuse},
+                              {"empty by one block", barrier_misuse},
+                              {"empty is not waited for", barrier_misuse},
+                              {"ends before the other is done", outside_memory},
+                              {"empty before it is read", overwritten_in_use}});
+  add_family<reduced>(list, "reduced", {.blocks = 2},
+                      {{"no proxy fence", missing_proxy_fence},
+                       {"no sync", race},
+                       {"overwritten before it is read", overwritten_in_use},
+                       {"stored, not added", overwritten_in_use}});
+  add_family<transposed_box>(list, "transposed-box", {},
+                             {{"expects nothing", read_before_landing},
+                              {"no wait", read_before_landing},
+                              {"the parity stays", read_before_landing},
+                              {"no proxy fence", missing_proxy_fence},
+                              {"overwritten before it is read", overwritten_in_use},
+                              {"no fence of the mbarrier", missing_proxy_fence}});
+  add_family<attention_ring>(list, "attention-ring", {},
+                             {{"Q is not waited for", read_before_landing},
+                              {"V is not waited for", read_before_landing},
+                              {"V is overwritten", overwritten_in_use},
+                              {"V counts for K", deadlock},
+                              {"V empty before it is read", overwritten_in_use}});
+  add_family<product>(list, "product", {},
+                      {{"no proxy fence", missing_proxy_fence},
+                       {"no barrier", race},
+                       {"no fence of registers", barrier_misuse},
+                       {"the sum is touched in flight", barrier_misuse},
+                       {"B is overwritten in flight", overwritten_in_use},
+                       {"not committed", never_waited_for},
+                       {"half of the lanes fence", deadlock}});
+  add_family<product_ring>(list, "product-ring", {},
+                           {{"full is not waited for", read_before_landing},
+                            {"empty at once", overwritten_in_use},
+                            {"a group too many", overwritten_in_use},
+                            {"empty while it is read", overwritten_in_use},
+                            {"the last is not waited for", never_waited_for}});
+  add_family<round_trip>(list, "round-trip", {},
+                         {{"a fence of shared memory", missing_proxy_fence},
+                          {"no fence", missing_proxy_fence},
+                          {"no sync before the load", race},
+                          {"one thread waits", read_before_landing}});
+  add_family<reused>(list, "reused", {},
+                     {{"no proxy fence", missing_proxy_fence}, {"no barrier", overwritten_in_use}, {"a phase of its own", deadlock}});
+  add_family<handed_over>(list, "handed-over", {.blocks = 2},
+                          {{"told at once", read_before_landing},
+                           {"waits until it is read", read_before_landing},
+                           {"waits for all but one", read_before_landing},
+                           {"a relaxed flag", read_before_landing},
+                           {"one lane waits", read_before_landing}});
+  add_family<in_operands_place>(list, "in-operands-place", {},
+                                {{"its own product may read", overwritten_in_use}, {"touched, and no fence", barrier_misuse}});
+  add_family<told_remotely>(list, "told-remotely", {.blocks = 2},
+                            {{"one lane arrives", race}, {"the other has not begun", outside_memory}, {"nobody waits", race}});
+  add_family<begun_silently>(list, "begun-silently", {.blocks = 2},
+                             {{"no barrier before it", outside_memory}, {"arrives silently behind it", race}});
   return list;
 }
 
