@@ -167,9 +167,7 @@ block_number model::owner_of(block_number of_cluster, std::size_t offset, std::s
 // Whether a thread may count on another block of its cluster: blocks of a cluster are all resident, but begin one after the other. Who has
 // learned anything from one of its threads knows, and so does everybody whose block has met at the cluster's barrier, whether or not its
 // arrivals released anything.
-bool model::has_begun(const thread_model& t, block_number other) const {
-  return blocks_[t.block].met || t.known->of(other) != nullptr;
-}
+bool model::has_begun(const thread_model& t, block_number other) const { return blocks_[t.block].met || t.known->of(other) != nullptr; }
 
 // Atomic operations on the same memory do not race if each reaches the other.
 bool model::strong(scope a, block_number block_a, scope b, block_number block_b) const {

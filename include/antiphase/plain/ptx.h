@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the pre-pass turns inline PTX into calls of: src/checker/plain/ptx_table.cpp says which. Plain CUDA under the checker.
 #pragma once
-#include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
 #include "device.h"
@@ -12,7 +11,7 @@ namespace antiphase::plain {
 // Where the block of that rank has what this one has at `mine`; and the rank of the block in whose shared memory `p` lies.
 void* in_block(void* mine, int rank, place where);
 int block_of(const void* p, place where);
-}
+}  // namespace antiphase::plain
 
 // Names are longer than usual: programs define N, M and K as macros.
 namespace antiphase::plain::ptx {
@@ -210,11 +209,7 @@ template <int Count, bool Transposed> AP_VERB void store_matrices(void* row, con
 }
 
 // Tensors. The map is where the program has it: among the kernel's arguments, in constant or global memory.
-AP_VERB tensor_map map_at(unsigned long address) {
-  tensor_map map;
-  std::memcpy(&map, generic(address), sizeof map);
-  return map;
-}
+AP_VERB const tensor_map& map_at(unsigned long address) { return *static_cast<const tensor_map*>(generic(address)); }
 AP_VERB void tensor_load(void* to, unsigned long map, machine::tensor_place first, int dimensions, unsigned long* word, place where) {
   machine::tensor_load(to, map_at(map), first, dimensions, word, where);
 }

@@ -286,7 +286,8 @@ class pass {
     } else if (w == "__cluster_dims__" && is(i + 1, "(")) {
       const index end = matching(i + 1);
       index name = end + 1;
-      while (name + 1 < t_.size() && !is(name, "{") && !is(name, ";") && (t_[name].kind != token_kind::name || !is(name + 1, "(") || is(name, "__launch_bounds__")))
+      while (name + 1 < t_.size() && !is(name, "{") && !is(name, ";") &&
+             (t_[name].kind != token_kind::name || !is(name + 1, "(") || is(name, "__launch_bounds__")))
         name = is(name, "__launch_bounds__") ? matching(name + 1) + 1 : name + 1;
       if (!is(name + 1, "(") || is(i + 2, ")")) {
         refuse(i, "this form of __cluster_dims__", "__global__ void __cluster_dims__(2, 1, 1) kernel(...)");

@@ -636,7 +636,8 @@ const std::vector<group>& table() {
        "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, with sums in f32 (f16: in f16 too); added up in float",
        {{"mma.sync", multiply}}},
       {partly,
-       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, with sums in f32 that are one array of the thread's, A in shared memory or registers; not "
+       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, with sums in f32 that are one array of the thread's, A in shared memory or registers; "
+       "not "
        "negated. What becomes of A's registers before the wait is not looked at",
        {{"wgmma.mma_async", warpgroup_multiply},
         {"wgmma.fence", AP_ROW(warpgroup(i, "fence"))},
@@ -688,7 +689,11 @@ const std::vector<group>& table() {
         {"nanosleep", AP_ROW((i.take("u32"), fmt::format("::antiphase::machine::yield({})", here)))}}},
       {no,
        "the instructions above; nor is the rest of PTX known",
-       {{"wgmma.mma_async.sp", nullptr}, {"tcgen05", nullptr}, {"st.async", nullptr}, {"red.async", nullptr}, {"cp.reduce.async.bulk.tensor", nullptr}}}};
+       {{"wgmma.mma_async.sp", nullptr},
+        {"tcgen05", nullptr},
+        {"st.async", nullptr},
+        {"red.async", nullptr},
+        {"cp.reduce.async.bulk.tensor", nullptr}}}};
   return all;
 }
 #undef AP_ROW
@@ -696,12 +701,41 @@ const std::vector<group>& table() {
 }  // namespace
 
 std::string special_register(std::string_view name) {
-  constexpr const char* all[] = {"laneid",      "warpid",      "nwarpid",     "smid",        "nsmid",           "gridid",
-                                 "clock",       "clock_hi",    "clock64",     "globaltimer", "globaltimer_lo",  "tid.x",
-                                 "tid.y",       "tid.z",       "ntid.x",      "ntid.y",      "ntid.z",          "ctaid.x",
-                                 "ctaid.y",     "ctaid.z",     "nctaid.x",    "nctaid.y",    "nctaid.z",        "lanemask_eq",
-                                 "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "cluster_ctarank", "cluster_nctarank",
-                                 "cluster_ctaid.x", "cluster_nctaid.x", "clusterid.x", "nclusterid.x", "is_explicit_cluster"};
+  constexpr const char* all[] = {"laneid",
+                                 "warpid",
+                                 "nwarpid",
+                                 "smid",
+                                 "nsmid",
+                                 "gridid",
+                                 "clock",
+                                 "clock_hi",
+                                 "clock64",
+                                 "globaltimer",
+                                 "globaltimer_lo",
+                                 "tid.x",
+                                 "tid.y",
+                                 "tid.z",
+                                 "ntid.x",
+                                 "ntid.y",
+                                 "ntid.z",
+                                 "ctaid.x",
+                                 "ctaid.y",
+                                 "ctaid.z",
+                                 "nctaid.x",
+                                 "nctaid.y",
+                                 "nctaid.z",
+                                 "lanemask_eq",
+                                 "lanemask_lt",
+                                 "lanemask_le",
+                                 "lanemask_gt",
+                                 "lanemask_ge",
+                                 "cluster_ctarank",
+                                 "cluster_nctarank",
+                                 "cluster_ctaid.x",
+                                 "cluster_nctaid.x",
+                                 "clusterid.x",
+                                 "nclusterid.x",
+                                 "is_explicit_cluster"};
   if (!name.starts_with("%")) return {};
   for (const char* one : all)
     if (name.substr(1) == one) {

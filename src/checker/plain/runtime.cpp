@@ -194,8 +194,8 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   if (const auto shape = clusters().find(name); shape != clusters().end()) {
     const auto [x, y, z] = shape->second;
     if (y != 1 || z != 1 || x < 1 || x > 16)
-      end_run(std::make_exception_ptr(not_supported(fmt::format(
-          "kernel {}: __cluster_dims__({}, {}, {}): antiphase check has clusters of 1 to 16 blocks along x", name, x, y, z))));
+      end_run(std::make_exception_ptr(not_supported(
+          fmt::format("kernel {}: __cluster_dims__({}, {}, {}): antiphase check has clusters of 1 to 16 blocks along x", name, x, y, z))));
     if (c.grid.x % static_cast<unsigned>(x) != 0)
       return refuse(fmt::format("a launch of {} blocks along x in clusters of {}", c.grid.x, x), "a multiple of the cluster's blocks");
   }
@@ -945,10 +945,14 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   };
   constexpr int bytes_of[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
   if (rank < 2 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
-      static_cast<std::size_t>(type) >= std::size(bytes_of) || std::any_of(element_strides, element_strides + rank, [](cuuint32_t s) { return s != 1; }))
-    return refuse("a tensor map that antiphase check does not have", "2 to 4 dimensions, no interleaving, element strides of 1, zeros outside",
-                  CUDA_ERROR_NOT_SUPPORTED);
-  tensor_layout layout{.data = address, .element_bytes = bytes_of[type], .dimensions = static_cast<int>(rank), .pattern = static_cast<antiphase::swizzle>(swizzle)};
+      static_cast<std::size_t>(type) >= std::size(bytes_of) ||
+      std::any_of(element_strides, element_strides + rank, [](cuuint32_t s) { return s != 1; }))
+    return refuse("a tensor map that antiphase check does not have",
+                  "2 to 4 dimensions, no interleaving, element strides of 1, zeros outside", CUDA_ERROR_NOT_SUPPORTED);
+  tensor_layout layout{.data = address,
+                       .element_bytes = bytes_of[type],
+                       .dimensions = static_cast<int>(rank),
+                       .pattern = static_cast<antiphase::swizzle>(swizzle)};
   for (cuuint32_t d = 0; d < rank; ++d) {
     layout.extent[d] = extents[d];
     layout.box[d] = box[d];

@@ -62,9 +62,8 @@ void lanes_missing(const thread_state& self, const char* what, place where) {
 void require_alike(block_state& block) {
   const auto settings_of = [&](int warp) -> thread_state& {  // of a lane that has them all
     const auto first = block.thread.begin() + warp * 32;
-    return **std::max_element(first, first + std::min(32, block.threads - warp * 32), [](const auto& a, const auto& b) {
-      return a->registers_set.size() < b->registers_set.size();
-    });
+    return **std::max_element(first, first + std::min(32, block.threads - warp * 32),
+                              [](const auto& a, const auto& b) { return a->registers_set.size() < b->registers_set.size(); });
   };
   const int warps = (block.threads + 31) / 32;
   for (int warp = 0; warp < warps; ++warp) {

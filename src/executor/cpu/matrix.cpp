@@ -389,7 +389,8 @@ void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint3
   bring(called_from(__builtin_return_address(0)), {sum, what, a, operand_type::f16}, where);
 }
 void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std::uint32_t* a, std::uint64_t b_descriptor, place where) {
-  bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, operand_type::tf32}, where);
+  bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, operand_type::tf32},
+        where);
 }
 void warpgroup_multiply_of(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
   thread_state& self = called_from(__builtin_return_address(0));

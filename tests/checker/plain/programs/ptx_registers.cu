@@ -29,13 +29,14 @@ __global__ void __launch_bounds__(256) doubled(const int* from, int* to) {
       asm volatile("setmaxnreg.dec.sync.aligned.u32 40;\n");  // FOUND: barrier misuse
     if (warp == 0 && elected()) {
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)), "r"(size * 4) : "memory");
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address(tile)), "l"(from),
-                   "r"(size * 4), "r"(address(&full))
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address(tile)),
+                   "l"(from), "r"(size * 4), "r"(address(&full))
                    : "memory");
     }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;\n");
-    asm volatile("{\n.reg .pred p;\nW:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n@!p bra W;\n}" ::"r"(address(&full)) : "memory");
+    asm volatile("{\n.reg .pred p;\nW:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n@!p bra W;\n}" ::"r"(address(&full))
+                 : "memory");
     to[threadIdx.x - 128] = 2 * tile[threadIdx.x - 128];
   }
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
