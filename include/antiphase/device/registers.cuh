@@ -4,7 +4,7 @@
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
 #if defined(AP_CHECKED)
-#include <antiphase/executor/cpu/machine_verbs.hpp>
+#include <antiphase/executor/cpu/machine.hpp>
 #endif
 
 namespace antiphase {

@@ -435,7 +435,7 @@ template <int F> struct fragments : of_threads<64> {
 
 // The index of the warp is a shuffle: the whole warp takes part, or the GPU waits for ever.
 template <int F> struct which_warp : of_threads<64> {
-  static constexpr int faults = 4;
+  static constexpr int faults = 5;
   struct storage {};
   AP_DEV void operator()(const params& p) const {
     const int t = thread_index(), lane = lane_index();
@@ -457,6 +457,7 @@ template <int F> struct which_warp : of_threads<64> {
       p.out[t] = static_cast<word>(warp);
     } else {
       if (lane >= 16) return;
+      if constexpr (F == 5) block_barrier();  // they have returned by now, in every schedule
       warp = warp_index();
       p.out[t] = static_cast<word>(warp);
     }
@@ -886,6 +887,7 @@ std::vector<mutant> blocks() {
                          {{"in the leader's branch", divergent_barrier},
                           {"in both arms", divergent_barrier},
                           {"before a barrier", deadlock},
+                          {"without lanes that return", divergent_barrier},
                           {"without lanes that have returned", divergent_barrier}});
   add_family<broadcast>(list, "broadcast", {}, {{"in a branch", deadlock}, {"in both arms", divergent_barrier}});
   add_family<registers_move>(list, "registers-move", {},

@@ -79,6 +79,8 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
 
 // An instruction of the whole warp: all its lanes come to it, none has ended; it orders no memory. `what` names it in reports.
 void whole_warp(const char* what, place where);
+// How many registers the threads of a warp have from now on: of the whole warp, and the same of all warps of the warpgroup.
+void set_registers(int registers, place where);
 
 // asynchronous copies of a thread, in groups --------------------------------------------------------------------------------------
 // `from_source` bytes are copied, the rest up to `bytes` becomes zero.

@@ -49,7 +49,4 @@ struct vote_count {
 };
 vote_count block_vote(bool yes, place where);
 
-// How many registers the threads of a warp have from now on: of the whole warp, and the same of all warps of the warpgroup.
-void set_registers(int registers, place where);
-
 }  // namespace antiphase::machine
