@@ -110,7 +110,9 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
-  void cluster_arrived(thread_state& t) override {
+  void cluster_arrived(thread_state& t, bool releases) override {
+    m_.arrive_in_cluster(model_of(t));
+    if (!releases) return;
     m_.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived, "arrives at the cluster's barrier");
   }
   void cluster_phase_ended(cpu_detail::cluster_state& c) override {

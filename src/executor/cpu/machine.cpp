@@ -152,7 +152,7 @@ void arrive_in_cluster(thread_state& self, bool releases, place where) {
   self.cluster_arrived = true;
   self.cluster_phase = c.phase;
   c.latest = std::max(c.latest, self.time.now());
-  if (observer* watch = self.owner->watch(); watch != nullptr && releases) watch->cluster_arrived(self);
+  if (observer* watch = self.owner->watch()) watch->cluster_arrived(self, releases);
   self.owner->arrive(c);
 }
 }  // namespace

@@ -625,6 +625,42 @@ template <int F> struct begun_silently : of_threads<32> {
   }
 };
 
+// mbarriers are announced to the cluster by their fence and arrivals that release nothing (PTX ISA, fence.mbarrier_init).
+template <int F> struct announced : of_threads<32> {
+  static constexpr int faults = 3, cluster = 2;
+  struct storage {
+    alignas(128) word tile[32];
+    word ordinary;
+    mbarrier landed, done;
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), rank = cluster_rank();
+    if (t == 0) {
+      s.ordinary = 7;
+      s.landed.init(1);
+      if constexpr (F != 2) s.done.init(2);
+      if constexpr (F != 1) fence_mbarrier_init();
+    }
+    cluster_arrive_silent();
+    if (F == 2 && t == 0) {
+      s.done.init(2);
+      fence_mbarrier_init();
+    }
+    cluster_wait();
+    warp_sync();
+    if (t == 0) {
+      s.landed.arrive(bytes{128});
+      bulk_load_multicast(s.tile + 16 * rank, p.in + 16 * rank, 64, s.landed, 3);
+    }
+    s.landed.wait(0);
+    p.out[rank * 32 + t] = s.tile[31 - t] + (F == 3 ? *map_shared(&s.ordinary, rank ^ 1) : 0);
+    if (t < 2) arrive_remote(s.done, t);
+    wait_remote(s.done, 0);
+    cluster_barrier();
+  }
+};
+
 std::vector<mutant> engines() {
   using enum finding_kind;
   std::vector<mutant> list;
@@ -725,6 +761,8 @@ std::vector<mutant> engines() {
                             {{"one lane arrives", race}, {"the other has not begun", outside_memory}, {"nobody waits", race}});
   add_family<begun_silently>(list, "begun-silently", {.blocks = 2},
                              {{"no barrier before it", outside_memory}, {"arrives silently behind it", race}});
+  add_family<announced>(list, "announced", {.blocks = 2},
+                        {{"without their fence", race}, {"initialised behind the arrival", race}, {"more than mbarriers", race}});
   return list;
 }
 
