@@ -127,11 +127,16 @@ void model::visit(const accessor& w, const void* p, std::size_t bytes) {
     return;
   }
   const block_record& own = blocks_[w.thread.block];
-  if (offset < shadow::shared_bytes && (offset < own.lowest || offset + bytes > own.highest) &&
-      owner_of(w.thread.block, offset, bytes) == nullptr) {
-    report(w, finding_kind::outside_memory, offset, nullptr, nullptr,
-           fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest));
-    return;
+  if (offset < shadow::shared_bytes && (offset < own.lowest || offset + bytes > own.highest)) {
+    const block_number other = owner_of(w.thread.block, offset, bytes);
+    if (other == 0) {
+      report(w, finding_kind::outside_memory, offset, nullptr, nullptr,
+             fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest));
+      return;
+    }
+    if (!has_begun(w.thread, other))
+      report(w, finding_kind::outside_memory, offset, nullptr, nullptr,
+             "a cluster barrier before it: nothing says that the other block has begun");
   }
   ++accesses_;
   bool out = false;
@@ -149,15 +154,20 @@ void model::visit(const accessor& w, const void* p, std::size_t bytes) {
   });
 }
 
-// The block of the same cluster, still running, whose shared memory that is; null: none.
-const block_record* model::owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const {
+// The block of the same cluster, still running, whose shared memory that is; 0: none.
+block_number model::owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const {
   const std::uint32_t cluster = blocks_[of_cluster].cluster;
   for (const auto& b : alive_) {
     const block_record& r = blocks_[b->number];
-    if (cluster != 0 && r.cluster == cluster && offset >= r.lowest && offset + bytes <= r.highest) return &r;
+    if (cluster != 0 && r.cluster == cluster && offset >= r.lowest && offset + bytes <= r.highest) return b->number;
   }
-  return nullptr;
+  return 0;
 }
+
+// Whether a thread may count on another block of its cluster: blocks of a cluster are all resident, but begin one after the other. Who has
+// learned anything from one of its threads knows, and so does everybody whose block has met at the cluster's barrier, whether or not its
+// arrivals released anything.
+bool model::has_begun(const thread_model& t, block_number other) const { return blocks_[t.block].met || t.known->of(other) != nullptr; }
 
 // Atomic operations on the same memory do not race if each reaches the other.
 bool model::strong(scope a, block_number block_a, scope b, block_number block_b) const {
@@ -513,8 +523,10 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
     if (offset >= own.lowest && offset < own.highest) return fmt::format("shared memory, byte {}", offset - own.lowest);
     if (offset >= own.highest && offset - own.highest < 1024)
       return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
-    if (const block_record* r = owner_of(w.thread.block, offset, 1))
-      return fmt::format("shared memory of block ({}, {}, {}), byte {}", r->index.x, r->index.y, r->index.z, offset - r->lowest);
+    if (const block_number other = owner_of(w.thread.block, offset, 1); other != 0) {
+      const block_record& r = blocks_[other];
+      return fmt::format("shared memory of block ({}, {}, {}), byte {}", r.index.x, r.index.y, r.index.z, offset - r.lowest);
+    }
     return "shared memory of another block, or of none";
   }
   const void* start = memory_.allocation_of(reinterpret_cast<const void*>(memory_.lowest() + offset));

@@ -110,7 +110,9 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
-  void cluster_arrived(thread_state& t) override {
+  void cluster_arrived(thread_state& t, bool releases) override {
+    m_.arrive_in_cluster(model_of(t));
+    if (!releases) return;
     m_.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived, "arrives at the cluster's barrier");
   }
   void cluster_phase_ended(cpu_detail::cluster_state& c) override {
@@ -120,6 +122,7 @@ class model_observer final : public cpu_detail::observer {
   }
   void cluster_waited(thread_state& t) override {
     m_.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended, "waits at the cluster's barrier");
+    m_.cluster_met(model_of(t));
   }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {

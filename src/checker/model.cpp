@@ -109,6 +109,22 @@ bool model::overlapped_launch(block_number b) const {
                                      [&](const past_launch& p) { return p.on == launch_stream_ && b >= p.first && b < p.last; });
 }
 
+void model::cluster_met(thread_model& t) { record(t.block).met = std::max(record(t.block).met, ++t.met); }
+
+// fence.mbarrier_init.release.cluster, then an arrival that need not release: what the PTX ISA has that fence for. Only of the mbarriers
+// that the thread has initialised is anything told.
+void model::arrive_in_cluster(thread_model& t) {
+  const block_record& r = record(t.block);
+  for (auto i = barriers_.lower_bound(r.lowest); i != barriers_.lower_bound(r.highest); ++i)
+    if (mbarrier_model& b = i->second; b.initialised_by == t.index && b.init_fenced && b.told == 0) b.told = t.met + 1;
+}
+bool model::told_of(const thread_model& t, const mbarrier_model& b, const void* word) const {
+  const auto offset = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - memory_.lowest());
+  const block_record& own = blocks_[t.block];
+  const bool of_other = offset < own.lowest || offset >= own.highest;
+  return of_other && b.told != 0 && own.met >= b.told && owner_of(t.block, offset, sizeof(std::uint64_t)) != 0;
+}
+
 block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster) {
   std::unique_ptr<block_model> b;
   if (!idle_.empty()) {
@@ -569,13 +585,14 @@ void model::init_barrier(thread_model& t, const void* word, place_number at) {
   b.arrived = b.ended = nullptr;  // its copies and phases go on being counted
   b.initialised_by = t.index;
   b.init_fenced = false;
+  b.told = 0;
 }
 
 // The barrier's own word: initialised, and that is known to whoever uses it. Its users do not disturb each other.
 void model::touch_barrier(thread_model& t, const void* word, place_number at) {
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = sizeof(std::uint64_t), .reach = scope::block};
   w.what = "use of an mbarrier";
-  visit(w, word, sizeof(std::uint64_t));
+  if (!told_of(t, barrier(word), word)) visit(w, word, sizeof(std::uint64_t));
 }
 
 void model::arrive_barrier(thread_model& t, const void* word) { release(t, barrier(word).arrived, "arrives at an mbarrier"); }
@@ -648,7 +665,7 @@ void model::issue_load(thread_model& t, const void* to, std::size_t bytes, range
   write_down_copy(t, {reinterpret_cast<std::uintptr_t>(word), b.phase + 1}, to, bytes, at);
   w.what = "use of an mbarrier by the copy engine";
   w.init_fenced = b.init_fenced;
-  visit(w, word, sizeof(std::uint64_t));
+  if (!told_of(t, b, word)) visit(w, word, sizeof(std::uint64_t));
   w.init_fenced = false;
   w.what = {};
   for (const auto& r : from) visit(w, r.data(), r.size());

@@ -38,6 +38,7 @@ struct block_record {
   std::uint32_t cluster = 0;  // 0: of its own
   bool ended = false;
   bool published = false;  // others can know of it: a release at more than block scope
+  int met = 0;             // how often one of its threads has waited at the cluster's barrier: once, and all of its blocks have begun
   std::vector<actor_record> actors;
   std::uint32_t lowest = 0, highest = 0;  // its shared memory, as offsets; empty once it has ended
 };
@@ -88,6 +89,7 @@ struct thread_model {
   own_actor copies, stores_read, stores_written, matrix;
   std::map<std::uintptr_t, std::uint64_t> seen;  // the latest atomic write that it has seen, by location: its number
   int barriers = 0;                              // of the block, passed
+  int met = 0;                                   // of the cluster
   bool misled = false;                           // it has read what blocks that were left out may have been to write
 };
 
@@ -129,6 +131,9 @@ class model {
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
   void end_block(block_model& b);
   void end_thread(thread_model& t);
+  // At the cluster's barrier: it arrives, whether or not that releases anything; it has waited, for whatever that told it.
+  void arrive_in_cluster(thread_model& t);
+  void cluster_met(thread_model& t);
   void set_current(thread_model* t) {
     put_back();
     ++effort_;
@@ -339,6 +344,7 @@ class model {
     stamp phase = 0;             // phases ended
     int initialised_by = -1;
     bool init_fenced = false;         // the copy engine sees it initialised
+    int told = 0;                     // the cluster's barrier, counted from 1, behind which its other blocks know that; 0: none
     stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
     // That copy: who started it, where, and how much of that thread's copies (cp.async) it waits for; 0: it is a load.
     block_number last_block = 0;
@@ -436,7 +442,9 @@ class model {
   void check_readers(const accessor& w, cell& c, std::size_t offset);
   void cover(const accessor& w, cell& c);
   bool strong(scope a, block_number block_a, scope b, block_number block_b) const;
-  const block_record* owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
+  block_number owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
+  bool has_begun(const thread_model& t, block_number other) const;
+  bool told_of(const thread_model& t, const mbarrier_model& b, const void* word) const;
   bool reachable(const accessor& w, const void* p, std::size_t bytes);
   template <class Do> void each_reader(const cell& c, Do f);
   mbarrier_model& barrier(const void* word);

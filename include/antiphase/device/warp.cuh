@@ -80,13 +80,24 @@ template <class T> AP_DEV T shuffle_down(T value, int by, unsigned mask = all_la
 }
 #endif
 
-template <class T> AP_DEV T uniform(T value) { return shuffle(value, 0); }
-// Which warp of the block this is: uniform, so that a branch on it is one of the whole warp also to the compiler. Without that ptxas keeps
-// descriptors in vector registers and role branches cost instructions.
+// warp_index: which warp of the block this is: uniform, so that a branch on it is one of the whole warp also to the compiler. Without that
+// ptxas keeps descriptors in vector registers and role branches cost instructions. A shuffle of the whole warp, then: in a branch that only
+// some lanes take, it may never end. So all lanes of the warp call it, and none has returned; the checker sees to that.
 #if AP_ON_GPU
+template <class T> AP_DEV T uniform(T value) { return shuffle(value, 0); }
 AP_DEV int warp_index() { return uniform(thread_index() / warp_size); }
 #else
+template <class T> AP_DEV T uniform(T value, machine::place where = machine::place::current()) {
+  return shuffle(value, 0, all_lanes, where);
+}
+#if defined(AP_CHECKED)
+AP_DEV int warp_index(machine::place where = machine::place::current()) {
+  machine::whole_warp("warp_index()", where);
+  return thread_index() / warp_size;
+}
+#else
 AP_DEV int warp_index() { return thread_index() / warp_size; }
+#endif
 #endif
 
 }  // namespace AP_TARGET

@@ -71,7 +71,7 @@ template <major B, int Registers> AP_DEV void wgmma(float (&sum)[Registers], con
   static_assert(Registers == 32 || Registers == 64 || Registers == 128);
   machine::warpgroup_multiply(sum, {2 * Registers, accumulate, false, B == major::mn, 0, b.bits}, a, where);
 }
-AP_DEV void wgmma_fence() { machine::warpgroup_fence(); }
+AP_DEV void wgmma_fence(machine::place where = machine::place::current()) { machine::warpgroup_fence(where); }
 AP_DEV void wgmma_commit(machine::place where = machine::place::current()) { machine::warpgroup_commit(where); }
 template <int GroupsLeft> AP_DEV void wgmma_wait(machine::place where = machine::place::current()) {
   machine::warpgroup_wait(GroupsLeft, where);

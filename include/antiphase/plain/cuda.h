@@ -2,3 +2,4 @@
 // Stands in for the toolkit's header of this name, for plain CUDA under the checker.
 #pragma once
 #include "cuda_runtime.h"
+#include "tensor_maps.h"

@@ -9,3 +9,4 @@
 #include "host.h"
 #include "mathematics.h"
 #include "ptx.h"
+#include "tensor_maps.h"

@@ -29,8 +29,9 @@ using machine::place;
 void leaves(unsigned from, unsigned behind, place where = place::current()) noexcept;
 
 void* dynamic_shared_memory(std::size_t align);
-int register_shared(std::size_t bytes, std::size_t align);          // before main
-void* shared_memory(const int* number, const char* name) noexcept;  // of the running block; read there, where nobody watches
+int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main
+int register_shared(std::size_t bytes, std::size_t align);              // before main
+void* shared_memory(const int* number, const char* name) noexcept;      // of the running block; read there, where nobody watches
 
 template <class T, std::size_t Align, int Number> struct shared_variable {
   static inline const int number = register_shared(sizeof(T), Align > alignof(T) ? Align : alignof(T));

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the pre-pass turns inline PTX into calls of: src/checker/plain/ptx_table.cpp says which. Plain CUDA under the checker.
 #pragma once
+#include <antiphase/executor/cpu/machine_wgmma.hpp>
+
 #include "device.h"
 #include "rounded.h"
 
 namespace antiphase::plain {
 [[gnu::const]] unsigned char* shared_base() noexcept;  // of the running block's shared memory, where its 32-bit addresses count from
-}
+// Where the block of that rank has what this one has at `mine`; and the rank of the block in whose shared memory `p` lies.
+void* in_block(void* mine, int rank, place where);
+int block_of(const void* p, place where);
+}  // namespace antiphase::plain
 
 // Names are longer than usual: programs define N, M and K as macros.
 namespace antiphase::plain::ptx {
@@ -57,7 +62,8 @@ struct with_predicate {
 
 // memory -------------------------------------------------------------------------------------------------------------------------------
 AP_VERB void* generic(unsigned long address) { return reinterpret_cast<void*>(address); }
-AP_VERB void* in_shared(unsigned long address) { return shared_base() + static_cast<unsigned>(address); }
+// Another block of the cluster may lie below this one.
+AP_VERB void* in_shared(unsigned long address) { return shared_base() + static_cast<int>(static_cast<unsigned>(address)); }
 AP_VERB unsigned long to_shared(unsigned long address) { return address - reinterpret_cast<unsigned long>(shared_base()); }
 AP_VERB unsigned long from_shared(unsigned long address) { return reinterpret_cast<unsigned long>(in_shared(address)); }
 
@@ -117,6 +123,12 @@ AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place wher
   return false;
 }
 AP_VERB bool mbarrier_try_wait(unsigned long* word, unsigned parity, place where) { return mbarrier_test_wait(word, parity, where); }
+AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, place where) {  // of any block
+  const int rank = block_of(word, where);
+  auto* const first = static_cast<unsigned char*>(in_block(shared_base(), rank, where));
+  machine::mbarrier_arrive_remote(reinterpret_cast<unsigned long*>(shared_base() + (reinterpret_cast<unsigned char*>(word) - first)), rank,
+                                  where);
+}
 AP_VERB void mbarrier_invalidate(unsigned long* word) { *word = ~0ul; }
 
 AP_VERB int all_threads() { return machine::current->block->threads; }
@@ -194,6 +206,35 @@ template <int Count, bool Transposed> AP_VERB void store_matrices(void* row, con
     }
   }
   if (lane() < 8 * Count) store<unsigned, 4>(row, mine);
+}
+
+// Tensors. The map is where the program has it: among the kernel's arguments, in constant or global memory.
+AP_VERB const tensor_map& map_at(unsigned long address) { return *static_cast<const tensor_map*>(generic(address)); }
+AP_VERB void tensor_load(void* to, unsigned long map, machine::tensor_place first, int dimensions, unsigned long* word, place where) {
+  machine::tensor_load(to, map_at(map), first, dimensions, word, where);
+}
+AP_VERB void tensor_load_multicast(void* to, unsigned long map, machine::tensor_place first, int dimensions, unsigned long* word,
+                                   unsigned ranks, place where) {
+  machine::tensor_load_multicast(to, map_at(map), first, dimensions, word, ranks, where);
+}
+AP_VERB void tensor_store(unsigned long map, const void* from, machine::tensor_place first, int dimensions, place where) {
+  machine::tensor_store(map_at(map), from, first, dimensions, where);
+}
+
+// Products of warpgroups. The registers of the sum stay the Tensor Core's until the wait, so they have to be one array of the thread's.
+struct warpgroup_signs {
+  int a, b;
+};
+template <class First, class... More> AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpgroup_step& what,
+                                                                      warpgroup_signs signs, const unsigned* a, place where, First& first,
+                                                                      More&... more) {
+  static_assert(sizeof(First) == sizeof(float), "sums of a wgmma are float");
+  auto* const sum = reinterpret_cast<float*>(&first);
+  auto* next = sum;
+  if (((reinterpret_cast<float*>(&more) != ++next) || ...))
+    machine::trap("the registers of a wgmma's sum are to be the elements of one array, in order: antiphase check takes no others", where);
+  if (signs.a != 1 || signs.b != 1) machine::trap("a wgmma with a negated operand: antiphase check has none", where);
+  machine::warpgroup_multiply_of(type, sum, what, a, where);
 }
 
 // D = A B + C for 16 rows, 8 columns and Depth products each, by the lanes of a warp; the products are added up in float, the first first.
@@ -369,8 +410,14 @@ AP_VERB unsigned special_lanemask_lt() { return (1u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_le() { return (2u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_gt() { return ~special_lanemask_le(); }
 AP_VERB unsigned special_lanemask_ge() { return ~special_lanemask_lt(); }
-AP_VERB unsigned special_cluster_ctarank() { return 0; }
-AP_VERB unsigned special_cluster_nctarank() { return 1; }
+// Clusters lie along x.
+AP_VERB unsigned special_cluster_ctarank() { return static_cast<unsigned>(machine::current->block->cluster_rank); }
+AP_VERB unsigned special_cluster_nctarank() { return static_cast<unsigned>(machine::current->block->cluster_extent); }
+AP_VERB unsigned special_cluster_ctaid_x() { return special_cluster_ctarank(); }
+AP_VERB unsigned special_cluster_nctaid_x() { return special_cluster_nctarank(); }
+AP_VERB unsigned special_clusterid_x() { return block_idx().x / special_cluster_nctarank(); }
+AP_VERB unsigned special_nclusterid_x() { return grid_dim().x / special_cluster_nctarank(); }
+AP_VERB bool special_is_explicit_cluster() { return special_cluster_nctarank() > 1; }
 
 }  // namespace antiphase::plain::ptx
 

@@ -283,6 +283,20 @@ class pass {
       const index end = matching(i + 1);
       drop(i, end + 1);
       return end;
+    } else if (w == "__cluster_dims__" && is(i + 1, "(")) {
+      const index end = matching(i + 1);
+      index name = end + 1;
+      while (name + 1 < t_.size() && !is(name, "{") && !is(name, ";") &&
+             (t_[name].kind != token_kind::name || !is(name + 1, "(") || is(name, "__launch_bounds__")))
+        name = is(name, "__launch_bounds__") ? matching(name + 1) + 1 : name + 1;
+      if (!is(name + 1, "(") || is(i + 2, ")")) {
+        refuse(i, "this form of __cluster_dims__", "__global__ void __cluster_dims__(2, 1, 1) kernel(...)");
+      } else {
+        clusters_ += fmt::format("\nstatic const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});", numbers_++,
+                                 t_[name].is, source_.substr(t_[i + 2].at, t_[end].at - t_[i + 2].at));
+      }
+      drop(i, end + 1);
+      return end;
     } else if (w == "main" && is(i + 1, "(") && in_namespace() && is_driven(i)) {
       replace(i, i + 1, "antiphase_plain_main_of_kernels");
     } else if (w == "__align__") {
@@ -522,7 +536,8 @@ class pass {
       out += e.text;
       at = e.at + e.length;
     }
-    return out += source_.substr(at);
+    out += source_.substr(at);
+    return clusters_.empty() ? out : out + clusters_ + "\n";
   }
 
   std::string_view source_;
@@ -536,6 +551,7 @@ class pass {
   std::vector<bool> scopes_;                                   // whether each brace around is a namespace's
   std::vector<bool> outer_;                                    // and whether what is around it is code of the device
   bool in_device_ = false;
+  std::string clusters_;  // what says which kernels have them
   std::vector<edit> edits_, ways_out_;
   std::vector<refusal> refused_;
 };

@@ -57,6 +57,12 @@ class instruction {
       if (take(p)) return p;
     return {};
   }
+  view take_beginning(view with) {
+    const auto at = std::ranges::find_if(parts_, [&](view p) { return p.starts_with(with); });
+    const view part = at == parts_.end() ? view() : *at;
+    if (at != parts_.end()) parts_.erase(at);
+    return part;
+  }
   void skip(std::initializer_list<view> all) {
     for (const view p : all) take(p);
   }
@@ -132,6 +138,12 @@ class instruction {
     text address = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", value(sum[0]));
     for (std::size_t k = 1; k < sum.size(); ++k) address += fmt::format(" + {}", value(sum[k]));
     return call(space, address);
+  }
+  // [map, {x, y}]: the parts.
+  std::vector<view> inside(std::size_t i) const {
+    const view word = operand(i);
+    if (!word.starts_with("[") || !word.ends_with("]")) refuse();
+    return split(word.substr(1, word.size() - 2), ',');
   }
   text barrier(std::size_t i, const text& space) const { return fmt::format("static_cast<unsigned long*>({})", pointer(i, space)); }
 
@@ -236,8 +248,35 @@ text bulk_copy(instruction& i) {
     return fmt::format("::antiphase::machine::bulk_store({}, {}, {}, {})", i.pointer(0, "generic"), i.pointer(1, "in_shared"), bytes, here);
   }
   if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() || !i.take("global")) i.refuse();
+  if (i.take("multicast::cluster"))
+    return fmt::format("::antiphase::machine::bulk_load_multicast({}, {}, {}, {}, {}, {})", i.pointer(0, "in_shared"),
+                       i.pointer(1, "generic"), bytes, i.barrier(3, "in_shared"), i.get("unsigned short", 4), here);
   return fmt::format("::antiphase::machine::bulk_load({}, {}, {}, {}, {})", i.pointer(0, "in_shared"), i.pointer(1, "generic"), bytes,
                      i.barrier(3, "in_shared"), here);
+}
+text tensor_copy(instruction& i) {
+  i.skip_cache_hints();
+  i.take("tile");
+  const view dimensions = i.take_one({"2d", "3d", "4d"});
+  const bool stores = i.take("bulk_group");
+  const auto tensor = i.inside(stores ? 0 : 1);
+  if (dimensions.empty() || tensor.size() != 2 || !tensor[1].starts_with("{")) i.refuse();
+  text first;
+  const auto indices = split(tensor[1].substr(1, tensor[1].size() - 2), ',');
+  if (indices.size() != static_cast<std::size_t>(dimensions[0] - '0')) i.refuse();
+  for (const view index : indices)
+    first += fmt::format("{}::antiphase::plain::ptx::get<int>({})", first.empty() ? "" : ", ", i.value(index));
+  const text place = "::antiphase::machine::tensor_place{{" + first + "}}", count(1, dimensions[0]),
+             map = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(tensor[0]));
+  if (stores) {
+    if (!i.take("global") || !i.take("shared::cta")) i.refuse();
+    return call("tensor_store", map, i.pointer(1, "in_shared"), place, count, here);
+  }
+  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() || !i.take("global")) i.refuse();
+  if (i.take("multicast::cluster"))
+    return call("tensor_load_multicast", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"),
+                i.get("unsigned short", 3), here);
+  return call("tensor_load", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"), here);
 }
 text bulk_reduction(instruction& i) {
   i.skip_cache_hints();
@@ -259,6 +298,11 @@ text wait_bulk(instruction& i) {
 // mbarriers ---------------------------------------------------------------------------------------------------------------------------
 text mbarrier(instruction& i, view what) {
   i.skip({"release", "acquire", "relaxed", "cta", "cluster", "b64"});
+  const bool of_cluster = what == "arrive" && i.take("shared::cluster");
+  if (of_cluster) {
+    if (i.operand(0) != "_" || i.count() > 2) i.refuse();
+    return call("mbarrier_arrive_in_cluster", i.barrier(1, "in_shared"), here);
+  }
   const text space = i.space();
   if (what == "init") return fmt::format("::antiphase::machine::mbarrier_init({}, {}, {})", i.barrier(0, space), i.get("int", 1), here);
   if (what == "inval") return call("mbarrier_invalidate", i.barrier(0, space));
@@ -299,6 +343,23 @@ text block_barrier(instruction& i, bool waits) {
   if (i.take("warp")) i.refuse();
   const text threads = i.count() > 1 ? i.get("int", 1) : "0";
   return call(waits ? "barrier_sync" : "barrier_arrive", i.get("int", 0), threads, here);
+}
+text cluster_barrier(instruction& i, bool waits) {
+  const bool relaxed = i.take("relaxed");
+  i.skip({"aligned", "release", "acquire"});
+  return fmt::format("::antiphase::machine::cluster_{}({})", waits ? "wait" : relaxed ? "arrive_relaxed" : "arrive", here);
+}
+text map_address(instruction& i) {
+  const bool of_shared = i.take("shared::cluster");
+  i.skip({"u64", "u32"});
+  const text mine = of_shared ? call("in_shared", i.get("unsigned long", 1)) : call("generic", i.get("unsigned long", 1));
+  const text there = fmt::format("::antiphase::plain::in_block({}, {}, {})", mine, i.get("int", 2), here);
+  const text address = fmt::format("reinterpret_cast<unsigned long>({})", there);
+  return i.put(0, of_shared ? call("to_shared", address) : address);
+}
+text set_registers(instruction& i) {
+  i.skip({"inc", "dec", "sync", "aligned", "u32"});
+  return fmt::format("::antiphase::machine::set_registers({}, {})", i.get("int", 0), here);
 }
 text warp_sync(instruction& i) {
   return fmt::format("::antiphase::machine::warp_exchange({}, nullptr, 0, {})", i.get("unsigned", 0), here);
@@ -378,6 +439,37 @@ text multiply(instruction& i) {
                                                "{" + i.gets(half_sums ? "unsigned" : "float", 3) + "}", here));
   for (std::size_t n = 0; n < to.size(); ++n) code += "; " + call("put", to[n], fmt::format("ap_v.x[{}]", n));
   return code;
+}
+
+// m64nNkK of float sums: A from a descriptor or four registers.
+text warpgroup_multiply(instruction& i) {
+  i.skip({"sync", "aligned"});
+  const view shape = i.take_beginning("m64n");
+  if (shape.empty() || !i.take("f32")) i.refuse();
+  const view type = i.take_one({"bf16", "tf32", "f16"});
+  if (type.empty() || !i.take(type)) i.refuse();
+  const std::size_t k_at = shape.find('k');
+  if (k_at == view::npos || shape.substr(k_at) != (type == "tf32" ? "k8" : "k16")) i.refuse();
+  const text columns(shape.substr(4, k_at - 4));
+  const auto sums = i.list(0);
+  if (text(std::to_string(2 * sums.size())) != columns) i.refuse();
+  const bool registers = i.operand(1).starts_with("{");
+  const std::size_t flags = type == "tf32" ? 0 : registers ? 1 : 2;  // which operands are transposed
+  if (i.count() != 6 + flags || (registers && i.list(1).size() != 4)) i.refuse();
+  const text transposed_a = flags == 2 ? i.get("int", 6) + " != 0" : "false",
+             transposed_b = flags > 0 ? i.get("int", 5 + flags) + " != 0" : "false";
+  text code = registers ? "const unsigned ap_a[4] = {" + i.gets("unsigned", 1) + "}; " : "";
+  text all = fmt::format(
+      "::antiphase::machine::operand_type::{}, ::antiphase::machine::warpgroup_step{{{}, {}, {}, {}, {}, {}}}, "
+      "::antiphase::plain::ptx::warpgroup_signs{{{}, {}}}, {}, {}",
+      type, columns, i.get("bool", 3), transposed_a, transposed_b, registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
+      i.get("int", 4), i.get("int", 5), registers ? "ap_a" : "nullptr", here);
+  for (const text& one : sums) all += ", " + one;
+  return code + call("warpgroup_multiply", all);
+}
+text warpgroup(instruction& i, view what) {
+  i.skip({"sync", "aligned"});
+  return fmt::format("::antiphase::machine::warpgroup_{}({}{})", what, i.count() > 0 ? i.get("int", 0) + ", " : "", here);
 }
 
 // arithmetic --------------------------------------------------------------------------------------------------------------------------
@@ -493,7 +585,6 @@ const std::vector<group>& table() {
         {"applypriority", nothing},
         {"createpolicy", new_policy},
         {"cp.async.bulk.prefetch", nothing},
-        {"setmaxnreg", nothing},
         {"griddepcontrol", nothing},
         {"pmevent", nothing},
         {"brkpt", nothing}}},
@@ -505,14 +596,14 @@ const std::vector<group>& table() {
         {"cp.async.wait_all", wait_all_copies},
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
-       "between global memory and the block's own shared memory, in rows; not of tensors (cp.async.bulk.tensor), as nothing makes their "
-       "maps",
+       "between global memory and shared memory, multicast too; tensors of 2 to 4 dimensions, in tiles, by maps of cuTensorMapEncodeTiled",
        {{"cp.async.bulk", bulk_copy},
+        {"cp.async.bulk.tensor", tensor_copy},
         {"cp.reduce.async.bulk", bulk_reduction},
         {"cp.async.bulk.commit_group", commit_bulk},
         {"cp.async.bulk.wait_group", wait_bulk}}},
       {partly,
-       "in the block's own shared memory",
+       "in the block's own shared memory; plain arrivals at those of other blocks of the cluster too",
        {{"mbarrier.init", AP_ROW(mbarrier(i, "init"))},
         {"mbarrier.inval", AP_ROW(mbarrier(i, "inval"))},
         {"mbarrier.arrive", AP_ROW(mbarrier(i, "arrive"))},
@@ -544,6 +635,20 @@ const std::vector<group>& table() {
       {partly,
        "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, with sums in f32 (f16: in f16 too); added up in float",
        {{"mma.sync", multiply}}},
+      {partly,
+       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, with sums in f32 that are one array of the thread's, A in shared memory or registers; "
+       "not "
+       "negated. What becomes of A's registers before the wait is not looked at",
+       {{"wgmma.mma_async", warpgroup_multiply},
+        {"wgmma.fence", AP_ROW(warpgroup(i, "fence"))},
+        {"wgmma.commit_group", AP_ROW(warpgroup(i, "commit"))},
+        {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
+      {yes, "all warps of the warpgroup set the same number", {{"setmaxnreg", set_registers}}},
+      {partly,
+       "of kernels with __cluster_dims__ along x; ld and st of shared::cluster",
+       {{"barrier.cluster.arrive", AP_ROW(cluster_barrier(i, false))},
+        {"barrier.cluster.wait", AP_ROW(cluster_barrier(i, true))},
+        {"mapa", map_address}}},
       {partly,
        "of integers, f32 and f64 (cvt: of f16 and bf16 too); approximations are as exact as the others",
        {{"mov", move},
@@ -583,8 +688,12 @@ const std::vector<group>& table() {
        {{"trap", AP_ROW((void(i), fmt::format("::antiphase::machine::trap(\"trap\", {})", here)))},
         {"nanosleep", AP_ROW((i.take("u32"), fmt::format("::antiphase::machine::yield({})", here)))}}},
       {no,
-       "kernels against antiphase/device, which has products of warpgroups, clusters and copies of tensors; nor is the rest of PTX known",
-       {{"wgmma", nullptr}, {"tcgen05", nullptr}, {"cp.async.bulk.tensor", nullptr}, {"mapa", nullptr}, {"barrier.cluster", nullptr}}}};
+       "the instructions above; nor is the rest of PTX known",
+       {{"wgmma.mma_async.sp", nullptr},
+        {"tcgen05", nullptr},
+        {"st.async", nullptr},
+        {"red.async", nullptr},
+        {"cp.reduce.async.bulk.tensor", nullptr}}}};
   return all;
 }
 #undef AP_ROW
@@ -592,11 +701,41 @@ const std::vector<group>& table() {
 }  // namespace
 
 std::string special_register(std::string_view name) {
-  constexpr const char* all[] = {"laneid",      "warpid",      "nwarpid",     "smid",        "nsmid",           "gridid",
-                                 "clock",       "clock_hi",    "clock64",     "globaltimer", "globaltimer_lo",  "tid.x",
-                                 "tid.y",       "tid.z",       "ntid.x",      "ntid.y",      "ntid.z",          "ctaid.x",
-                                 "ctaid.y",     "ctaid.z",     "nctaid.x",    "nctaid.y",    "nctaid.z",        "lanemask_eq",
-                                 "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "cluster_ctarank", "cluster_nctarank"};
+  constexpr const char* all[] = {"laneid",
+                                 "warpid",
+                                 "nwarpid",
+                                 "smid",
+                                 "nsmid",
+                                 "gridid",
+                                 "clock",
+                                 "clock_hi",
+                                 "clock64",
+                                 "globaltimer",
+                                 "globaltimer_lo",
+                                 "tid.x",
+                                 "tid.y",
+                                 "tid.z",
+                                 "ntid.x",
+                                 "ntid.y",
+                                 "ntid.z",
+                                 "ctaid.x",
+                                 "ctaid.y",
+                                 "ctaid.z",
+                                 "nctaid.x",
+                                 "nctaid.y",
+                                 "nctaid.z",
+                                 "lanemask_eq",
+                                 "lanemask_lt",
+                                 "lanemask_le",
+                                 "lanemask_gt",
+                                 "lanemask_ge",
+                                 "cluster_ctarank",
+                                 "cluster_nctarank",
+                                 "cluster_ctaid.x",
+                                 "cluster_nctaid.x",
+                                 "clusterid.x",
+                                 "nclusterid.x",
+                                 "is_explicit_cluster"};
   if (!name.starts_with("%")) return {};
   for (const char* one : all)
     if (name.substr(1) == one) {

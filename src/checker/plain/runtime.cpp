@@ -164,6 +164,18 @@ void refuse_launch(const char* name, place where, std::string what, std::string 
   fails(e);
 }
 
+struct cluster_shape {
+  int x, y, z;
+};
+std::map<std::string, cluster_shape, std::less<>>& clusters() {
+  static std::map<std::string, cluster_shape, std::less<>> all;
+  return all;
+}
+int cluster_of(const char* name) {
+  const auto at = clusters().find(name);
+  return at == clusters().end() ? 1 : at->second.x;
+}
+
 bool fits(const char* name, const config& c, const void* entry, place where) {
   const auto refuse = [&](const std::string& what, const std::string& instead) {
     refuse_launch(name, where, what, instead, cudaErrorInvalidConfiguration);
@@ -179,6 +191,14 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
                   "at most 1024 threads a block, 64 of them along z");
   if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z), "at most 65535 blocks along y and z");
+  if (const auto shape = clusters().find(name); shape != clusters().end()) {
+    const auto [x, y, z] = shape->second;
+    if (y != 1 || z != 1 || x < 1 || x > 16)
+      end_run(std::make_exception_ptr(not_supported(
+          fmt::format("kernel {}: __cluster_dims__({}, {}, {}): antiphase check has clusters of 1 to 16 blocks along x", name, x, y, z))));
+    if (c.grid.x % static_cast<unsigned>(x) != 0)
+      return refuse(fmt::format("a launch of {} blocks along x in clusters of {}", c.grid.x, x), "a multiple of the cluster's blocks");
+  }
   const auto allowed = now.allowed.find(entry);
   const std::size_t most = allowed != now.allowed.end() ? std::max<std::size_t>(static_cast<std::size_t>(allowed->second), static_shared)
                            : entry == nullptr && !now.allowed.empty() ? most_shared
@@ -265,6 +285,10 @@ int lane() noexcept { return machine::current->index % 32; }
 
 void leaves(unsigned from, unsigned behind, place where) noexcept { cpu_detail::here().leaves = {where, from, behind}; }
 
+int register_cluster(const char* kernel, int x, int y, int z) {
+  clusters().insert_or_assign(kernel, cluster_shape{x, y, z});
+  return 0;
+}
 int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;
@@ -294,6 +318,27 @@ void fence(scope reach) {
 void fence_acquire_release(scope reach) {
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::both);
+}
+void* in_block(void* mine, int rank, place where) {
+  auto* const at = static_cast<unsigned char*>(mine);
+  unsigned char* const own = machine::current->block->shared;
+  const std::ptrdiff_t away = machine::to_shared_of(mine, rank, where);
+  const auto offset = static_cast<std::size_t>(at - own);
+  for (std::size_t i = 0; i < now.offsets.size(); ++i)  // a variable exists in a block that has not asked for it yet
+    if (const std::size_t first = now.offsets[i]; first != 0 && offset >= first && offset < first + shared_sizes()[i].bytes)
+      now.m->begin_shared_variable(own + away + first, shared_sizes()[i].bytes);
+  if (offset < now.dynamic) now.m->begin_shared_variable(own + away, now.dynamic);
+  return at + away;
+}
+int block_of(const void* p, place where) {
+  const machine::block_view& block = *machine::current->block;
+  const auto* const at = static_cast<const unsigned char*>(p);
+  for (int rank = 0; rank < block.cluster_extent; ++rank) {
+    const auto* const first = block.shared + machine::to_shared_of(block.shared, rank, where);
+    if (at >= first && at < first + block.shared_bytes) return rank;
+  }
+  machine::trap("an address of shared::cluster that is in no block's shared memory", where);
+  return 0;
 }
 unsigned char* shared_base() noexcept { return machine::current->block->shared; }
 unsigned vote(unsigned mask, bool predicate, place where) {
@@ -411,6 +456,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                  .shared_bytes = room,
                  .shared = shared_kind::dynamic,
                  .blocks = c.together ? residency::together : residency::any,
+                 .cluster = cluster_of(name),
                  .params_bytes = bytes,
                  .body = body};
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
@@ -418,7 +464,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
       now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
   constexpr const char* rest = "what the rest would have written is missing, so that results are not judged. --blocks all runs them all";
   std::vector<std::uint64_t> chosen;
-  std::uint64_t accesses = c.together ? 0 : now.most_accesses;
+  const bool whole = c.together || k.cluster > 1;  // blocks that need others
+  std::uint64_t accesses = whole ? 0 : now.most_accesses;
   constexpr int often = 4;
   if (now.most_accesses > 0 && m.effort() > 6 * now.most_accesses && ++now.launched[name] > often) {
     leave_blocks_out();
@@ -427,7 +474,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   if (accesses > 0 && m.effort() > 3 * accesses) {  // one more block, another each time
     accesses = 1;
     if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
-  } else if (blocks > most && !c.together) {
+  } else if (blocks > most && !whole) {
     m.say(fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that differ from run to run; {}",
                       blocks, name, most, rest));
     chosen = chosen_blocks(blocks, most);
@@ -887,3 +934,42 @@ void __ubsan_handle_out_of_bounds(ubsan_bounds* data, std::uintptr_t index) {
 }
 
 }  // extern "C"
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* extents,
+                                const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t* element_strides,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                CUtensorMapFloatOOBfill fill) {
+  const auto refuse = [code = __builtin_return_address(0)](const std::string& why, const std::string& instead, CUresult result) {
+    plain::now.m->note(finding_kind::bad_copy, "cuTensorMapEncodeTiled", plain::now.m->number_of(code, plain::place{}), why, "", instead);
+    return result;
+  };
+  constexpr int bytes_of[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  if (rank < 2 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
+      static_cast<std::size_t>(type) >= std::size(bytes_of) ||
+      std::any_of(element_strides, element_strides + rank, [](cuuint32_t s) { return s != 1; }))
+    return refuse("a tensor map that antiphase check does not have",
+                  "2 to 4 dimensions, no interleaving, element strides of 1, zeros outside", CUDA_ERROR_NOT_SUPPORTED);
+  tensor_layout layout{.data = address,
+                       .element_bytes = bytes_of[type],
+                       .dimensions = static_cast<int>(rank),
+                       .pattern = static_cast<antiphase::swizzle>(swizzle)};
+  for (cuuint32_t d = 0; d < rank; ++d) {
+    layout.extent[d] = extents[d];
+    layout.box[d] = box[d];
+    layout.stride[d] = d == 0 ? 0 : strides[d - 1];  // the innermost has none
+  }
+  try {
+    const tensor_map encoded = plain::now.on->encode(layout);
+    static_assert(sizeof encoded == sizeof *map);
+    std::memcpy(map, &encoded, sizeof encoded);
+  } catch (const bad_request& e) {
+    return refuse(e.what(), "what the driver's manual allows", CUDA_ERROR_INVALID_VALUE);
+  }
+  return CUDA_SUCCESS;
+}
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long, cudaDriverEntryPointQueryResult* found) {
+  const bool known = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0;
+  *function = known ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
+  if (found != nullptr) *found = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}

@@ -2,6 +2,7 @@
 // The verbs of the machine: barriers, warps, copies of a thread.
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -14,6 +15,18 @@ namespace {
 void perform(const async_copy& c) {
   if (c.from_source > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
   std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0, static_cast<std::size_t>(c.bytes - c.from_source));
+}
+
+unsigned lanes_present(const block_state& block, std::size_t warp) {
+  const int present = block.threads - static_cast<int>(warp) * 32;
+  return present < 32 ? (1u << present) - 1 : ~0u;
+}
+
+[[noreturn]] void unalike(thread_state& of, std::size_t which, const std::string& how) {
+  const thread_state::register_setting& s = of.registers_set[which];
+  of.code = s.code;
+  fail(of, fault::barrier_misuse, s.where,
+       fmt::format("setmaxnreg is for all four warps of a warpgroup: warp {} sets {} registers, {}", of.index / 32, s.registers, how));
 }
 
 }  // namespace
@@ -37,6 +50,34 @@ void meet_block(thread_state& self, bool yes, place where) {
   const bool last = ++m.arrived == self.home->running;
   if (last) self.owner->complete(m);
   self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
+}
+
+void lanes_missing(const thread_state& self, const char* what, place where) {
+  const auto warp = static_cast<std::size_t>(self.index / 32);
+  fail(self, fault::divergent_barrier, where,
+       fmt::format("divergent warp operation: {} takes all lanes of the warp, of warp {} lanes {:#010x} have ended without it", what, warp,
+                   lanes_present(*self.home, warp) & ~self.home->lanes[warp]));
+}
+
+void require_alike(block_state& block) {
+  const auto settings_of = [&](int warp) -> thread_state& {  // of a lane that has them all
+    const auto first = block.thread.begin() + warp * 32;
+    return **std::max_element(first, first + std::min(32, block.threads - warp * 32),
+                              [](const auto& a, const auto& b) { return a->registers_set.size() < b->registers_set.size(); });
+  };
+  const int warps = (block.threads + 31) / 32;
+  for (int warp = 0; warp < warps; ++warp) {
+    const int first = warp / 4 * 4;
+    thread_state& one = settings_of(first);
+    thread_state& other = settings_of(warp);
+    const std::size_t both = std::min(one.registers_set.size(), other.registers_set.size());
+    for (std::size_t i = 0; i < both; ++i)
+      if (one.registers_set[i].registers != other.registers_set[i].registers)
+        unalike(other, i, fmt::format("warp {} sets {} there", first, one.registers_set[i].registers));
+    if (one.registers_set.size() == other.registers_set.size()) continue;
+    thread_state& more = one.registers_set.size() > both ? one : other;
+    unalike(more, both, fmt::format("warp {} has ended without it", &more == &one ? warp : first));
+  }
 }
 
 }  // namespace antiphase::cpu_detail
@@ -111,7 +152,7 @@ void arrive_in_cluster(thread_state& self, bool releases, place where) {
   self.cluster_arrived = true;
   self.cluster_phase = c.phase;
   c.latest = std::max(c.latest, self.time.now());
-  if (observer* watch = self.owner->watch(); watch != nullptr && releases) watch->cluster_arrived(self);
+  if (observer* watch = self.owner->watch()) watch->cluster_arrived(self, releases);
   self.owner->arrive(c);
 }
 }  // namespace
@@ -184,6 +225,37 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   else
     self.owner->loaded(self, m, m->brought, where);
   return self.exchanged;
+}
+
+namespace {
+void meet_warp(thread_state& self, const char* what, place where) {
+  const auto warp = static_cast<std::size_t>(self.index / 32);
+  whole_warp_meeting& m = self.home->whole[warp];
+  const unsigned running = self.home->lanes[warp];
+  if (running != lanes_present(*self.home, warp)) lanes_missing(self, what, where);
+  if (!m.waiting.empty() && !same(m.where, where))
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent warp operation: {} takes all lanes of the warp, others are at {} in {}", what, m.what, text(m.where)));
+  m.what = what;
+  m.where = where;
+  m.waiting.push_back(&self);
+  const bool last = m.waiting.size() == static_cast<std::size_t>(std::popcount(running));
+  if (last) {
+    meet_in_time(m.waiting);
+    for (thread_state* t : m.waiting) self.owner->make_ready(*t);
+    m.waiting.clear();
+    self.owner->progress();
+  }
+  self.owner->suspend(self, last ? condition::ready : condition::at_whole_warp, where);
+}
+}  // namespace
+
+void whole_warp(const char* what, place where) { meet_warp(called_from(__builtin_return_address(0)), what, where); }
+void set_registers(int registers, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  constexpr const char* what = "setmaxnreg (release_registers, request_registers)";
+  self.registers_set.push_back({registers, where, self.code});
+  meet_warp(self, what, where);
 }
 
 void copy_async(void* to, const void* from, int bytes, int from_source, place where) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_tf32.hpp>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -13,6 +14,7 @@
 #include "worker.hpp"
 
 namespace antiphase::cpu_detail {
+using machine::operand_type;
 namespace {
 
 constexpr int warp = 32, warps_together = 4, rows_of_warp = 16, depth = 16;
@@ -61,6 +63,16 @@ std::vector<std::uint32_t> words_of(const std::vector<std::uint16_t>& halves) {
   std::vector<std::uint32_t> words(halves.size() / 2);
   std::memcpy(words.data(), halves.data(), 4 * words.size());
   return words;
+}
+void multiply_bf16(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b, int columns, std::vector<float>& sum) {
+  const auto number = [](std::uint16_t bits) { return double{std::bit_cast<float>(std::uint32_t{bits} << 16)}; };
+  for (int i = 0; i < rows_of_warp; ++i)
+    for (int j = 0; j < columns; ++j) {
+      double all = sum[static_cast<std::size_t>(i * columns + j)];
+      for (int k = 0; k < depth; ++k)
+        all += number(a[static_cast<std::size_t>(i * depth + k)]) * number(b[static_cast<std::size_t>(k * columns + j)]);
+      sum[static_cast<std::size_t>(i * columns + j)] = static_cast<float>(all);
+    }
 }
 template <class Do> void each_sum(int lane, int columns, Do f) {  // f(register, index in 16 x columns)
   for (int i = 0; i < columns / 2; ++i) f(i, (lane / 4 + i / 2 % 2 * 8) * columns + i / 4 * 8 + lane % 4 * 2 + i % 2);
@@ -135,7 +147,7 @@ void read_operands(const block_state& block, matrix_operation& o, int warp_in_gr
   const machine::warpgroup_step& w = o.what;
   if (o.a.empty()) o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp, depth, 1);
   const operand b(w.b_descriptor, w.b_transposed);
-  if (o.b.empty()) o.b = o.tf32 ? read(block, b, 0, w.columns, depth, 1) : read(block, b, 0, w.columns, 1, w.columns);
+  if (o.b.empty()) o.b = o.type == operand_type::tf32 ? read(block, b, 0, w.columns, depth, 1) : read(block, b, 0, w.columns, 1, w.columns);
 }
 
 // What a warp reads of shared memory, as few ranges.
@@ -158,12 +170,13 @@ std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, 
 
 // Registers in flight -------------------------------------------------------------------------------------------------------------------
 
-constexpr unsigned char poison = 0xFF;  // NaN
+// A signalling NaN: arithmetic on it leaves a quiet one, so that an update in place shows as well as a write.
+constexpr std::uint32_t poison = 0x7FADBEEF;
 
 void require_poison(const thread_state& t, const sum_in_flight& s, place where) {
   const float* registers = s.registers[t.index % warp];
-  const auto* bytes = reinterpret_cast<const unsigned char*>(registers);
-  if (!std::all_of(bytes, bytes + sizeof(float) * static_cast<std::size_t>(s.columns / 2), [](unsigned char b) { return b == poison; }))
+  const auto is_poison = [](const float& x) { return std::memcmp(&x, &poison, sizeof x) == 0; };  // by bits: a copy might quiet it
+  if (!std::all_of(registers, registers + s.columns / 2, is_poison))
     fail(t, fault::barrier_misuse, where, "registers of a wgmma's sum were written before the wgmma_wait that covers it");
 }
 
@@ -188,7 +201,8 @@ struct brought_step {  // by a thread
   float* sum;
   machine::warpgroup_step what;
   const std::uint32_t* a;
-  bool tf32;
+  operand_type type;
+  bool a_stays = true;  // its registers are the kernel's, which must not touch them before the wait
 };
 const brought_step& step_of(const thread_state* t) { return *static_cast<const brought_step*>(t->brought); }
 
@@ -214,7 +228,7 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
     const int lane = t->index % warp;
     float* registers = s->registers[lane] = step_of(t).sum;
     each_sum(lane, s->columns, [&](int i, int at) { s->value[static_cast<std::size_t>(at)] = registers[i]; });
-    std::memset(registers, poison, sizeof(float) * static_cast<std::size_t>(s->columns / 2));
+    for (int i = 0; i < s->columns / 2; ++i) std::memcpy(&registers[i], &poison, sizeof poison);
   }
   m.sums.push_back(s);
   return s;
@@ -224,7 +238,7 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
   const brought_step& first = step_of(threads.front());
   const machine::warpgroup_step& what = first.what;
   for (const thread_state* t : threads)
-    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr) || step_of(t).tf32 != first.tf32)
+    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr) || step_of(t).type != first.type)
       fail(*t, fault::barrier_misuse, where, "the threads of a warpgroup call wgmma with different descriptors");
   if (first.a == nullptr)
     require_inside(self, what.a_descriptor, operand(what.a_descriptor, what.a_transposed), rows_of_warp * warps_together, "A", where);
@@ -233,16 +247,18 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
   for (int w = 0; w < warps_together; ++w) {
     const auto lanes = threads.subspan(static_cast<std::size_t>(w * warp), warp);
     warp_matrices& m = matrices_of(*lanes.front());
-    matrix_operation o{what, sum_of(m, lanes, where), {}, {}, first.tf32};
+    matrix_operation o{what, sum_of(m, lanes, where), {}, {}, first.type};
     if (first.a != nullptr) {
       o.a.resize(rows_of_warp * depth);
       for (thread_state* t : lanes) {
-        if (!are_fenced(*t, step_of(t).a, bytes_of_a))
-          fail(*t, fault::barrier_misuse, where,
-               "a wgmma takes A from registers the thread may still be writing: wgmma_fence comes before it");
-        o.a_registers.push_back(registers_at(step_of(t).a, bytes_of_a));
-        remember(*t, o.a_registers.back());
-        (first.tf32 ? take_a_tf32 : take_a)(o.a.data(), t->index % warp, step_of(t).a);
+        if (first.a_stays) {
+          if (!are_fenced(*t, step_of(t).a, bytes_of_a))
+            fail(*t, fault::barrier_misuse, where,
+                 "a wgmma takes A from registers the thread may still be writing: wgmma_fence comes before it");
+          o.a_registers.push_back(registers_at(step_of(t).a, bytes_of_a));
+          remember(*t, o.a_registers.back());
+        }
+        (first.type == operand_type::tf32 ? take_a_tf32 : take_a)(o.a.data(), t->index % warp, step_of(t).a);
       }
     }
     ++o.sum->operations;
@@ -270,7 +286,9 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
            "registers of a wgmma's A were written before the wgmma_wait that covers it");
   sum_in_flight& s = *o.sum;
   if (!o.what.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
-  if (o.tf32)
+  if (o.type == operand_type::bf16)
+    multiply_bf16(o.a, o.b, s.columns, s.value);
+  else if (o.type == operand_type::tf32)
     multiply_step_tf32(words_of(o.a), words_of(o.b), rows_of_warp, s.columns, s.value, sums_of(self));
   else
     multiply_step(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
@@ -368,15 +386,26 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
 }
 
 void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
-  bring(called_from(__builtin_return_address(0)), {sum, what, a, false}, where);
+  bring(called_from(__builtin_return_address(0)), {sum, what, a, operand_type::f16}, where);
 }
 void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std::uint32_t* a, std::uint64_t b_descriptor, place where) {
-  bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, true}, where);
+  bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, operand_type::tf32},
+        where);
+}
+void warpgroup_multiply_of(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (what.columns % 8 != 0 || what.columns < 8 || what.columns > 256)
+    fail(self, fault::barrier_misuse, where, fmt::format("a wgmma of {} columns: expected a multiple of 8, up to 256", what.columns));
+  bring(self, {sum, what, a, type, false}, where);
 }
 
-void warpgroup_fence() {
-  here().registers_fenced = true;
-  here().used.clear();
+void warpgroup_fence(place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  self.registers_fenced = true;
+  self.used.clear();
+  // The warp meets here only where somebody watches: nothing else depends on it.
+  if (self.owner->watch() == nullptr) return;
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [](std::span<thread_state* const>) {});
 }
 
 void warpgroup_commit(place where) {

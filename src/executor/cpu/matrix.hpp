@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a warp's Tensor Core operations keep between issue and wait.
 #pragma once
-#include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_wgmma.hpp>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -36,7 +36,7 @@ struct matrix_operation {
   machine::warpgroup_step what;
   std::shared_ptr<sum_in_flight> sum;
   std::vector<std::uint16_t> a, b;  // 16 x 16 and 16 x columns; empty: not read yet. tf32: 16 x 8 and columns x 8 words
-  bool tf32 = false;
+  machine::operand_type type = machine::operand_type::f16;
   std::vector<used_registers> a_registers = {};  // by lane, as they must stay until the wait; empty: A lies in shared memory
 };
 

@@ -64,8 +64,8 @@ class observer {
   virtual void arrived(thread_state& t, const void* barrier) = 0;
   virtual void passed(const void* barrier, std::span<thread_state* const> waiting) = 0;
 
-  // The barrier of a cluster: one arrival that releases, the last one, and a thread that has waited and goes on.
-  virtual void cluster_arrived(thread_state& t) = 0;
+  // The barrier of a cluster: one arrival, the last one, and a thread that has waited and goes on.
+  virtual void cluster_arrived(thread_state& t, bool releases) = 0;
   virtual void cluster_phase_ended(cluster_state& c) = 0;
   virtual void cluster_waited(thread_state& t) = 0;
 

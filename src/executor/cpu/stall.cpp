@@ -32,6 +32,10 @@ std::string waits_for(const thread_state& t) {
     case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.where));
     case condition::at_cluster: return fmt::format("at the cluster barrier in {}", text(t.where));
     case condition::at_warp: return fmt::format("waiting for other lanes of the warp in {}", text(t.where));
+    case condition::at_whole_warp: {
+      const whole_warp_meeting& m = t.home->whole[static_cast<std::size_t>(t.index / 32)];
+      return fmt::format("waiting for all lanes of the warp, which {} takes, in {}", m.what, text(t.where));
+    }
     case condition::at_warpgroup: return fmt::format("waiting for other warps of the warpgroup in {}", text(t.where));
     case condition::at_mbarrier:
       return fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),

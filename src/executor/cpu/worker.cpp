@@ -129,6 +129,7 @@ void worker::prepare(int resident) {
       block.threads = threads;
       block.warp.resize(static_cast<std::size_t>((threads + 31) / 32));
       block.lanes.resize(block.warp.size());
+      block.whole.resize(block.warp.size());
       block.matrices.resize(static_cast<std::size_t>((threads + 31) / 32));
       block.warpgroup.resize(static_cast<std::size_t>((threads + 127) / 128));
       for (int i = 0; i < threads; ++i) {
@@ -234,6 +235,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
   block.gone.clear();
   for (auto& m : block.named) reset(m);
   for (auto& meetings : block.warp) meetings.clear();
+  for (auto& m : block.whole) m.waiting.clear();
   for (std::size_t warp = 0; warp < block.lanes.size(); ++warp) {
     const int present = block.threads - static_cast<int>(warp) * 32;
     block.lanes[warp] = present < 32 ? (1u << present) - 1 : ~0u;
@@ -253,6 +255,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->used.clear();
     t->loads = {};
     t->leaves = {};
+    t->registers_set.clear();
     make_ready(*t);
   }
   if (watch() != nullptr) watch()->block_begins(block);
@@ -275,6 +278,8 @@ void worker::finish_thread(thread_state& self) {
   --cluster.running;
   if (!self.cluster_arrived || self.cluster_phase != cluster.phase) arrive(cluster);
   block.lanes[static_cast<std::size_t>(self.index / 32)] &= ~(1u << self.index % 32);
+  if (const whole_warp_meeting& m = block.whole[static_cast<std::size_t>(self.index / 32)]; !m.waiting.empty())
+    lanes_missing(*m.waiting.front(), m.what, m.where);
   if (block.running > 1 && self.leaves.behind > 0) {
     if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.where))
       gone_past(*block.barrier.waiting.front(), self.index, self.leaves, block.barrier.where);
@@ -282,6 +287,7 @@ void worker::finish_thread(thread_state& self) {
     if (std::none_of(block.gone.begin(), block.gone.end(), same_way)) block.gone.emplace_back(self.index, self.leaves);
   }
   if (--block.running > 0) return no_longer_missing(self);
+  require_alike(block);
   if (watch() != nullptr)
     watch()->block_ends(block);  // which reports loads in flight, by what was waited for
   else if (!block.loads.empty())

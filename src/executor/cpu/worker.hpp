@@ -79,7 +79,19 @@ struct bulk_store_queue {
   std::size_t read = 0;  // groups[0, read) have been read
 };
 
-enum class condition { idle, ready, polling, at_block_barrier, at_named_barrier, at_warp, at_warpgroup, at_mbarrier, at_cluster, finished };
+enum class condition {
+  idle,
+  ready,
+  polling,
+  at_block_barrier,
+  at_named_barrier,
+  at_warp,
+  at_whole_warp,
+  at_warpgroup,
+  at_mbarrier,
+  at_cluster,
+  finished
+};
 
 // What a thread's loads have brought since it last did anything else: to tell a loop that waits from work.
 class load_history {
@@ -136,8 +148,14 @@ struct thread_state : machine::thread_view {
   const void* code = nullptr;                         // where the kernel called the machine last: behind the call
   void* watched = nullptr;                            // the observer's
   load_history loads;
-  way_out leaves{};          // on which it is about to end
-  bool inside_hook = false;  // of the checker: a frame that must not be unwound
+  way_out leaves{};  // on which it is about to end
+  struct register_setting {
+    int registers;
+    place where;
+    const void* code;
+  };
+  std::vector<register_setting> registers_set;  // setmaxnreg, in order
+  bool inside_hook = false;                     // of the checker: a frame that must not be unwound
 };
 
 // Threads that have come to a barrier and wait for the rest.
@@ -163,6 +181,13 @@ struct warp_meeting {
   bool again = false;         // the same as in the one before
 };
 
+// Lanes of a warp that have come to an instruction of the whole warp.
+struct whole_warp_meeting {
+  const char* what = "";
+  std::vector<thread_state*> waiting;
+  place where{};
+};
+
 struct bulk_load_state {
   void* to;
   const void* from;
@@ -186,7 +211,8 @@ struct block_state : machine::block_view {
   machine::vote_count votes{};                // of the last block barrier
   meeting named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
-  std::vector<unsigned> lanes;  // of each warp, that have not ended
+  std::vector<unsigned> lanes;            // of each warp, that have not ended
+  std::vector<whole_warp_meeting> whole;  // by warp
   std::vector<thread_state*> at_mbarriers;
   std::vector<bulk_load_state> loads;   // issued, not landed
   std::vector<warp_matrices> matrices;  // by warp
@@ -318,6 +344,10 @@ inline void meet_in_time(std::span<thread_state* const> all) {
 thread_state& here();
 // Comes to the block's barrier, and goes on when all are there.
 void meet_block(thread_state& self, bool yes, place where);
+// What takes the whole warp is called by a part of it: lanes of self's warp have ended, or pass it by.
+[[noreturn]] void lanes_missing(const thread_state& self, const char* what, place where);
+// The threads of the block have ended: what the warps of a warpgroup have to do alike, they have done.
+void require_alike(block_state& block);
 inline thread_state& called_from(const void* code) {
   thread_state& self = here();
   self.code = code;

@@ -178,11 +178,17 @@ TEST(inline_ptx, takes_operands_that_macros_of_the_headers_bring) {
 TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
   constexpr const char* rest =
       " is not supported here: use an instruction that antiphase check --dialect lists, or the intrinsic that does the same";
-  EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"wgmma.fence.sync.aligned;\");"),
-            std::string("my.cu:3: inline PTX 'wgmma.fence.sync.aligned'") + rest);
+  EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"tcgen05.fence::before_thread_sync;\");"),
+            std::string("my.cu:3: inline PTX 'tcgen05.fence::before_thread_sync'") + rest);
   for (const char* instruction :
        {"ld.global.f16 %0, [%1];", "add.sat.s32 %0, %0, %0;", "mov.b32 %0, %%pm0;",
-        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%1, {%0, %0}], [%0];", "shfl.up.b32 %0, %0, 1, 0;", "mov.u32 %0, %7;",
+        "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
+        "cp.async.bulk.tensor.3d.im2col.global.shared::cta.bulk_group [%1, {%0, %0, %0}], [%0];",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %1, %1, 1, 1, 1, 0, 0;",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %0}, %1, %1, 1, 1, 1, 0, 0;",
+        "wgmma.mma_async.sync.aligned.m64n8k8.f32.bf16.bf16 {%0, %0, %0, %0}, %1, %1, 1, 1, 1, 0, 0;",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %0, [%0];", "shfl.up.b32 %0, %0, 1, 0;", "mov.u32 %0, %7;",
         "bra OUT;", "st.shared.v4.f32 [%1], {%0, %0};", "rdtsc", "mbarrier.arrive.noComplete.b64 %1, [%1], 1;",
         "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %0, %0, %0}, {%0, %0, %0, %0}, {%0, %0}, {%0, %0, %0, %0};",
         "ld.param.u32 %0, [%1];"})

@@ -77,6 +77,11 @@ struct exchange_slot {
 // All lanes in `mask` meet; returns what each of them brought (32 slots). Valid until the caller's next exchange but one.
 const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, place where);
 
+// An instruction of the whole warp: all its lanes come to it, none has ended; it orders no memory. `what` names it in reports.
+void whole_warp(const char* what, place where);
+// How many registers the threads of a warp have from now on: of the whole warp, and the same of all warps of the warpgroup.
+void set_registers(int registers, place where);
+
 // asynchronous copies of a thread, in groups --------------------------------------------------------------------------------------
 // `from_source` bytes are copied, the rest up to `bytes` becomes zero.
 void copy_async(void* to, const void* from, int bytes, int from_source, place where);
@@ -120,7 +125,7 @@ struct warpgroup_step {
   bool operator==(const warpgroup_step&) const = default;
 };
 void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where);
-void warpgroup_fence();
+void warpgroup_fence(place where);
 void warpgroup_commit(place where);
 void warpgroup_wait(int groups_left, place where);
 

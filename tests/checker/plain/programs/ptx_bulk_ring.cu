@@ -54,7 +54,6 @@ __global__ void doubled(const int* from, int* to) {
   }
   __syncthreads();
   if (t >= tile) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" : : "n"(40));
     for (int i = 0; t == tile && i < tiles; ++i) {
 #ifndef BROKEN
       while (!empty[i % slots].ended(i / slots % 2 ^ 1)) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as libraries write them are not accused, and each of their faults is found.
+#include "tests/checker/pipelines/pipelines.hpp"
+#include "tests/support/mutant_runners.hpp"
+
+namespace antiphase::pipelines {
+namespace checked {
+std::vector<mutant> blocks();
+std::vector<mutant> engines();
+}  // namespace checked
+namespace {
+
+void run(const context& where, const mutant& m) {
+  std::vector<std::uint32_t> numbers;
+  for (int i = 0; i < words; ++i) numbers.push_back(input(i));
+  const std::vector<std::uint32_t> zeros(words);
+  const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(numbers));
+  device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(zeros));
+  device_array<std::uint32_t> flag(where, std::span<const std::uint32_t>(zeros).first(flags));
+  const auto map_of = [&](const void* data) {
+    return where.runs_on().encode({.data = data, .element_bytes = 4, .extent = {32, 32}, .stride = {0, 128}, .box = {8, 8}});
+  };
+  const params p{map_of(in.data()), map_of(out.data()), in.data(), out.data(), flag.data()};
+  for (int i = 0; i < m.how.launches; ++i) where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
+  if (m.how.right != nullptr && !m.how.right(out.to_host())) throw device_error("wrong numbers");
+}
+
+class pipelines : public testing::TestWithParam<mutant> {};
+TEST_P(pipelines, are_followed) {
+  const mutant& m = GetParam();
+  test::expect_accused(m, [&](const context& where) { run(where, m); }, {.schedules = 20});
+}
+
+std::vector<mutant> all() {
+  std::vector<mutant> list = checked::blocks();
+  for (const mutant& m : checked::engines()) list.push_back(m);
+  return list;
+}
+INSTANTIATE_TEST_SUITE_P(all, pipelines, testing::ValuesIn(all()), test::name_of<use>);
+
+}  // namespace
+}  // namespace antiphase::pipelines
