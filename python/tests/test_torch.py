@@ -237,12 +237,13 @@ class Again(support.Case):
 
     def setUp(self):
         self.kind = kind = _arrays.kind_of(R(1), "a tensor")
+        other = dict(quick=None)  # what other tests have made known is none of these tests' business
         if DEVICE.type == "cpu":
-            on_the_cpu = dict(current_device=lambda: -1, raw_stream=lambda device: 0, is_capturing=lambda: False,
-                              quick_empty=lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype))
-            for patch in (unittest.mock.patch.multiple(kind, quick=None, **on_the_cpu), unittest.mock.patch.dict(_products._quick_plans)):
-                patch.start()
-                self.addCleanup(patch.stop)
+            other.update(current_device=lambda: -1, raw_stream=lambda device: 0, is_capturing=lambda: False,
+                         quick_empty=lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype))
+        for patch in (unittest.mock.patch.multiple(kind, **other), unittest.mock.patch.dict(_products._quick_plans)):
+            patch.start()
+            self.addCleanup(patch.stop)
 
     def known(self, a, b):
         """These tensors have come several times."""

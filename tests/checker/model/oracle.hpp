@@ -58,17 +58,26 @@ class oracle {
   std::vector<std::pair<int, fault>> conflicts(const touch& now) const {
     std::vector<std::pair<int, fault>> all;
     for (const touch& t : touches_)
-      if (const fault f = judge(t, now); f != fault::none && !observed(t, now)) all.emplace_back(t.node, f);
+      if (const fault f = judge(t, now); f != fault::none && !observed(t, now) && !is_replaced(t, now)) all.emplace_back(t.node, f);
     return all;
   }
-  // What only writes comes behind an atomic write if it comes behind an update that has read that, or what came after it.
+  // What only writes comes behind an atomic write if it comes behind an update that has read that, or what came after it; and so behind
+  // what that write's block had done there before, in as wide a scope.
   bool observed(const touch& earlier, const touch& now) const {
-    if (!now.writes || now.updates || !earlier.writes) return false;
-    const auto last = std::find_if(touches_.rbegin(), touches_.rend(),
-                                   [&](const touch& t) { return t.writes && t.start < now.end && now.start < t.end; });
-    return last != touches_.rend() && last->updates && reach_each_other(*last, earlier) && ordered(last->node, now.node);
+    if (!now.writes || now.updates) return false;
+    const auto same_place = [](const touch& a, const touch& b) { return a.start < b.end && b.start < a.end; };
+    const auto last = std::find_if(touches_.rbegin(), touches_.rend(), [&](const touch& t) { return t.writes && same_place(t, now); });
+    if (last == touches_.rend() || !last->updates || !ordered(last->node, now.node)) return false;
+    return std::any_of(touches_.begin(), touches_.end(), [&](const touch& t) {
+      const bool behind = earlier.block == t.block && earlier.reach >= t.reach && ordered(earlier.node, t.node);
+      return t.writes && t.reach != scope{} && same_place(t, earlier) && reach_each_other(*last, t) && (t.node == earlier.node || behind);
+    });
   }
-  void remember(const touch& t) { touches_.push_back(t); }
+  void remember(const touch& t) {
+    for (const touch& earlier : touches_)
+      if (t.reach == scope{} && judge(earlier, t) != fault::none && observed(earlier, t)) replaced_.emplace_back(earlier, t);
+    touches_.push_back(t);
+  }
 
   bool reach_each_other(scope a, int block_a, scope b, int block_b) const {
     if (a == scope{} || b == scope{}) return false;
@@ -79,6 +88,15 @@ class oracle {
   int launch_first_block = 1;
 
  private:
+  // What comes behind an ordinary write that came behind an earlier one so, has nothing to do with that one, in the bytes it replaced.
+  bool is_replaced(const touch& earlier, const touch& now) const {
+    for (std::size_t byte = std::max(earlier.start, now.start); byte < std::min(earlier.end, now.end); ++byte)
+      if (std::none_of(replaced_.begin(), replaced_.end(), [&](const auto& r) {
+            return r.first.node == earlier.node && ordered(r.second.node, now.node) && r.second.start <= byte && byte < r.second.end;
+          }))
+        return false;
+    return true;
+  }
   bool reach_each_other(const touch& a, const touch& b) const { return reach_each_other(a.reach, a.block, b.reach, b.block); }
   int cluster(int block) const {
     for (auto [b, c] : clusters_)
@@ -89,6 +107,7 @@ class oracle {
   std::vector<nodes> before_;
   std::vector<int> fences_;
   std::vector<touch> touches_;
+  std::vector<std::pair<touch, touch>> replaced_;  // an earlier write, and the one that came behind it by what it observed
   std::vector<std::pair<int, int>> clusters_;
 };
 
