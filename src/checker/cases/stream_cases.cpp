@@ -61,7 +61,8 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
 // Lines of either operand along k and across, staged and not, edges, lines of few nonzeros, and a cluster.
 void inner_products_by(const context& where, const gemms::dots_instance& with) {
   using enum storage_order;
-  const auto multiply = [&](const product& p, const gemms::dots_division& how) {
+  const auto multiply = [&](const product& p, gemms::dots_division how) {
+    how.rows = with.rows;
     on_device d(where, p);
     const doubling twice(where, p);
     auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how);

@@ -21,8 +21,8 @@ constexpr int dots_most_rows(int few) { return few > 2 ? 2 : 4; }
 constexpr int dots_finishing_rows = 2;  // the kernel that knows epilogues is made for eight lines of the short operand, and these
 
 // How a sum over k is divided. Of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th; blocks of a
-// cluster have consecutive shares of k. The order of additions follows from that alone, however operands lie: the threads' sums are added
-// in their order, those of more than a warp's first in 32 parts and these in pairs.
+// cluster have consecutive shares of k. The order of additions follows from that and the kernel alone, however operands lie: as many lanes
+// as a block has for an output, a warp's at most, add up the threads' sums, each every so many, and then theirs in pairs.
 // Rows: lines of the long operand that a thread has, for which there are kernels from dots_least_rows to dots_most_rows.
 struct dots_division {
   int slots = dots_least_slots, cluster = 1, rows = 2;

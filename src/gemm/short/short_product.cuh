@@ -182,13 +182,14 @@ template <bool Finishes> struct short_product {
   AP_DEV void operator()(const params& p) const {
     wait_for_previous_grid();
     start_next_grid();
+    const int warp = warp_index();  // while all lanes are there
     const std::uint32_t tile = block_index().x, row_of_tiles = tile / p.tiles_across;
     const int below = warp_size / p.lanes, of_warp = rows * p.steps * below;  // rows of a warp: at a time, in all
     const std::int64_t column = std::int64_t{tile % p.tiles_across} * (columns * p.lanes) + lane_index() % p.lanes * columns;
     if (column >= p.columns) return;
     const int left = p.columns - column < columns ? static_cast<int>(p.columns - column) : columns;
     const std::int64_t first =
-        std::int64_t{row_of_tiles % p.tiles_down} * (short_warps * of_warp) + warp_index() * of_warp + lane_index() / p.lanes;
+        std::int64_t{row_of_tiles % p.tiles_down} * (short_warps * of_warp) + warp * of_warp + lane_index() / p.lanes;
     if (p.stacked)
       multiply_stacked(p, first, below, column, left);
     else

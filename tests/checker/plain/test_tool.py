@@ -162,9 +162,9 @@ int main() {
         self.assertIn("no main()", done.stderr)
 
     def test_what_is_not_supported(self):
-        done = self.check(self.source('__global__ void k() {\n  asm volatile("wgmma.fence.sync.aligned;");\n}\ntexture<float> t;\nint main() {}\n'))
+        done = self.check(self.source('__global__ void k() {\n  asm volatile("tcgen05.fence::before_thread_sync;");\n}\ntexture<float> t;\nint main() {}\n'))
         self.assertEqual(done.returncode, 3)
-        self.assertIn("my.cu:2: inline PTX 'wgmma.fence.sync.aligned' is not supported here: use ", done.stderr)
+        self.assertIn("my.cu:2: inline PTX 'tcgen05.fence::before_thread_sync' is not supported here: use ", done.stderr)
         self.assertIn("my.cu:4: texture is not supported here: use a pointer", done.stderr)
         done = self.check(self.source("#include <cublas_v2.h>\nint main() {}\n"))
         self.assertEqual(done.returncode, 3)
