@@ -29,9 +29,10 @@ template <narrow_policy P> twin narrow_twin(const char* of, const char* name) {
   if constexpr (kernel_type::by_engine) {
     constexpr int preparing = kernel_type::preparing_warps;
     t.phases = {"load", "prepare", "compute"};
-    t.roles = {{.name = "prepare", .count = preparing}, {.name = "load", .first = preparing, .loads = true}, computes};
+    t.roles = {{.name = "prepare", .first = 0, .count = preparing}, {.name = "load", .first = preparing, .loads = true}, computes};
   } else {  // who copies prepares, and commits both as one event
-    t.roles = {{.name = "load and prepare", .count = kernel_type::copying_warps, .loads = true}, computes};
+    // .first is written out: nvcc's host code would put .count in its place
+    t.roles = {{.name = "load and prepare", .first = 0, .count = kernel_type::copying_warps, .loads = true}, computes};
   }
   return t;
 }

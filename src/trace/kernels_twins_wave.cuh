@@ -78,7 +78,7 @@ template <wave_policy P> twin wave_twin() {
           .step_bytes = P.tile_bytes(),
           .step_is = "tile",
           .phases = {"load", "totals", "look back", "scan", "store"},
-          .roles = {{.name = "scan", .count = P.warps, .loads = true, .computes = true}}};
+          .roles = {{.name = "scan", .first = 0, .count = P.warps, .loads = true, .computes = true}}};
 }
 
 std::vector<twin> wave_twins() {

@@ -82,6 +82,19 @@ TEST(EveryKernel, EachReasonIsForAKernelThatThereIs) {
 }
 
 // What runs on a GPU is what was tested here: the same twins, of the same rings.
+// All that a twin says of itself in words and numbers.
+std::vector<std::string> described(const twin& t) {
+  std::vector<std::string> all = {std::to_string(t.stages), std::to_string(t.step_bytes), std::to_string(static_cast<int>(t.spans_are)),
+                                  std::to_string(t.tile_k), t.step_is};
+  all.insert(all.end(), t.phases.begin(), t.phases.end());
+  for (const timeline_role& r : t.roles)
+    all.push_back(r.name + " " + std::to_string(r.first) + " + " + std::to_string(r.count) + (r.loads ? " loads" : "") +
+                  (r.computes ? " computes" : ""));
+  return all;
+}
+
+// The lists are written once, but two compilers read them: of designated initializers that left a member out, nvcc 13.0 put the values
+// into other members.
 TEST(EveryKernel, HasTheSameTwinOnAGpu) {
   for (const bool gemm : {true, false}) {
     const std::vector<twin>&here = gemm ? gemms::all_twins(target::cpu) : scans::all_twins(target::cpu),
@@ -92,7 +105,7 @@ TEST(EveryKernel, HasTheSameTwinOnAGpu) {
       EXPECT_STREQ(here[i].of, there[i].of);
       EXPECT_EQ(here[i].code.params_bytes, there[i].code.params_bytes) << here[i].of;
       EXPECT_EQ(here[i].code.threads, there[i].code.threads) << here[i].of;
-      EXPECT_EQ(here[i].stages, there[i].stages) << here[i].of;
+      EXPECT_EQ(described(here[i]), described(there[i])) << here[i].of;
     }
   }
 }
