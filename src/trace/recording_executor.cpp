@@ -72,11 +72,12 @@ std::optional<timeline> recording_executor::take(timeline t) const {
   t.phases = by.phases;
   t.roles = by.roles;
   t.step_bytes = by.step_bytes;
-  collect(t, spans_.to_host(), counts_.to_host(), capacity_);
+  const std::vector<std::int32_t> counts = counts_.to_host();
+  collect(t, spans_.to_host(), counts, capacity_);
   if (by.spans_are == twin::spans::complete)
-    number_complete_spans(t);
+    number_complete_spans(t, counts);
   else
-    complete_from_verbs(t);
+    complete_from_verbs(t, counts);
   keep_steps(t, options_.steps);
   return t;
 }

@@ -7,6 +7,7 @@
 #include <antiphase/core/error.hpp>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -132,6 +133,33 @@ int complete_steps(const timeline& t, const std::vector<timeline_role>& roles) {
   return steps.empty() ? 0 : least;
 }
 
+// Steps of an agent that had to log so many spans, of which the first found room (`kept`), by how many spans lie between its marks, one of
+// each step. Steps have the same number of spans, or nearly: then the mean is no whole number only because marks come in groups, and the
+// first and the last of those that were kept need not be at the same place of a group.
+int all_steps(std::span<const span_record> kept, int logged, const std::function<bool(const span_record&)>& is_mark) {
+  int marks = 0, first = 0, last = 0;
+  for (int i = 0; i < static_cast<int>(kept.size()); ++i)
+    if (is_mark(kept[static_cast<std::size_t>(i)])) {
+      if (marks++ == 0) first = i;
+      last = i;
+    }
+  if (marks < 2) return marks;
+  const double mean = static_cast<double>(last - first) / (marks - 1), whole = std::round(mean);
+  return static_cast<int>(std::lround(logged / (std::abs(mean - whole) * (marks - 1) < 4 * mean ? whole : mean)));
+}
+
+// The same of the agent that has most of them.
+int all_steps(const timeline& t, std::span<const std::int32_t> counts, const std::function<bool(const span_record&)>& is_mark) {
+  int most = 0;
+  for (auto begin = t.spans.begin(); begin != t.spans.end();) {
+    const int agent = begin->agent;
+    const auto end = std::find_if(begin, t.spans.end(), [&](const span_record& s) { return s.agent != agent; });
+    most = std::max(most, all_steps({begin, end}, counts[static_cast<std::size_t>(agent)], is_mark));
+    begin = end;
+  }
+  return most;
+}
+
 }  // namespace
 
 void keep_steps(timeline& t, int most) {
@@ -150,17 +178,26 @@ int computed_steps(const timeline& t) {
   return *std::ranges::min_element(computed);
 }
 
-void number_complete_spans(timeline& t) {
+void number_complete_spans(timeline& t, std::span<const std::int32_t> counts) {
+  if (t.steps == 0 && t.dropped > 0) t.steps = all_steps(t, counts, [](const span_record& s) { return s.kind == span_kind::compute; });
   std::map<std::pair<int, span_kind>, int> next;
   for (span_record& s : t.spans) s.step = next[{s.agent, s.kind}]++;
   t.recorded = computed_steps(t);
-  if (t.steps > 0) return;
-  const auto logged = static_cast<double>(t.spans.size());
-  t.steps = t.dropped == 0 ? t.recorded : static_cast<int>(std::lround(t.recorded * (logged + static_cast<double>(t.dropped)) / logged));
+  if (t.steps == 0) t.steps = t.recorded;
 }
 
-void complete_from_verbs(timeline& t) {
+void complete_from_verbs(timeline& t, std::span<const std::int32_t> counts) {
   const std::vector<timeline_role> roles = roles_of(t);
+  // The event before the last is waited for in every step by those who use the slot last, and not once more at the end.
+  const int before_last = static_cast<int>(t.phases.size()) - 2;
+  const auto waited = [&](const span_record& s) {
+    const timeline_role* const role = role_of(roles, s.agent);
+    return s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role != nullptr && role->computes;
+  };
+  const bool released = std::ranges::any_of(t.spans, [](const span_record& s) { return s.kind == span_kind::release; });
+  const int steps_of_all = t.dropped == 0 ? 0 : all_steps(t, counts, [&](const span_record& s) {
+    return released ? s.kind == span_kind::release && s.ring == 0 : waited(s);
+  });
   std::vector<span_record> all;
   const std::size_t logged = t.spans.size();
   for (std::size_t i = 0; i < logged;) {
@@ -176,14 +213,9 @@ void complete_from_verbs(timeline& t) {
   }
   t.spans = std::move(all);
   t.recorded = complete_steps(t, roles);
-  // The event before the last is waited for in every step by those who use the slot last, and not once more at the end.
-  const int before_last = static_cast<int>(t.phases.size()) - 2;
-  t.steps = t.recorded;
+  t.steps = std::max(t.recorded, steps_of_all);
   for (const span_record& s : t.spans)
-    if (s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role_of(roles, s.agent)->computes)
-      t.steps = std::max(t.steps, s.step + 1);
-  if (t.dropped > 0 && logged > 0)
-    t.steps = static_cast<int>(std::lround(t.recorded * static_cast<double>(logged + t.dropped) / static_cast<double>(logged)));
+    if (waited(s)) t.steps = std::max(t.steps, s.step + 1);
 }
 
 timeline read_spans(timeline t, std::span<const span_record> log, std::span<const std::int32_t> counts) {
@@ -194,7 +226,7 @@ timeline read_spans(timeline t, std::span<const span_record> log, std::span<cons
   if (t.stages < 1 || t.phases.size() < 2)
     throw bad_request(fmt::format("a timeline of {} stages and {} phases: expected 1 or more, and 2 or more", t.stages, t.phases.size()));
   collect(t, log, counts, static_cast<int>(log.size() / counts.size()));
-  complete_from_verbs(t);
+  complete_from_verbs(t, counts);
   return t;
 }
 

@@ -15,13 +15,13 @@ namespace antiphase {
 void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts, int capacity);
 
 // Of a timeline whose spans are those of a ring's verbs: numbers their steps, by their order, and adds what warps did between them: loading
-// after they acquired a slot, working after they waited for an event. Sets `recorded`, and `steps` to about as many as there were.
-void complete_from_verbs(timeline& t);
+// after they acquired a slot, working after they waited for an event. Sets `recorded`, and `steps` to as many as there were: where spans
+// were dropped, by `counts` (as of collect) and how many a step has.
+void complete_from_verbs(timeline& t, std::span<const std::int32_t> counts);
 
 // Of a timeline whose spans are complete (twin::spans): numbers the steps of each warp's loads, commits, waits and computations by their
-// order, as kernels do that run one pipeline for each of their tiles. Sets `recorded`, and `steps` if that is 0, to about as many as there
-// were.
-void number_complete_spans(timeline& t);
+// order, as kernels do that run one pipeline for each of their tiles. Sets `recorded`, and `steps` if that is 0, in the same way.
+void number_complete_spans(timeline& t, std::span<const std::int32_t> counts);
 
 // Ends the timeline with the first `most` steps.
 void keep_steps(timeline& t, int most);

@@ -275,7 +275,8 @@ TEST(RecordRoles, KeepsTheFirstStepsWhenThereIsNoRoomForAll) {
     const timeline t = record_gemm(where, policy, p.problem(), {.steps = 4});
     EXPECT_EQ(t.recorded, 4) << policy;
     EXPECT_GT(t.dropped, 0u) << policy;
-    EXPECT_NEAR(t.steps, 2 * 20, 6) << policy;
+    // What was logged without room is counted too. At the end of a tile split-mma waits once more.
+    EXPECT_NEAR(t.steps, 2 * 20, std::string_view(policy) == "split" ? 0 : 1) << policy;
     expect_in_order(t);
   }
 }
