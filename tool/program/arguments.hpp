@@ -30,6 +30,7 @@ class option {
   option& required();
   option& several();                           // values separated by commas
   option& values(int least, int most);         // each a word of its own; without any the value becomes empty
+  static constexpr int any = 1 << 29;          // of `most`: however many, in CLI11's number for that
   option& shows_default();                     // the value before parsing, in the help
   option& type_name(const std::string& name);  // what stands for the value in the help
   option& check(value_check wrong);

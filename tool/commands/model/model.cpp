@@ -104,7 +104,7 @@ void run(const request& r) {
 void add_model(arguments program) {
   arguments command = program.add_subcommand("model", "Compare predicted times with those of result files");
   const auto r = std::make_shared<request>();
-  command.add_option("files", r->files, "Result files of bench, ladder or tune").required().type_name("FILE").values(1, 1 << 20);
+  command.add_option("files", r->files, "Result files of bench, ladder or tune").required().type_name("FILE").values(1, option::any);
   command.add_option("--device", r->device, "Whose profile predicts (default H200)").check(not_empty()).type_name("NAME");
   command.add_flag("--all", r->all, "Every time, not the errors alone");
   add_common_options(command, r->common);

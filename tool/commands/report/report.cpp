@@ -154,7 +154,7 @@ void run(const request& r) {
 void add_report(arguments program) {
   arguments command = program.add_subcommand("report", "One page about this machine: ladders, roofline, model, accuracy");
   const auto r = std::make_shared<request>();
-  command.add_option("files", r->files, "Result files of bench and ladder, of one machine").type_name("FILE").values(0, 1 << 20);
+  command.add_option("files", r->files, "Result files of bench and ladder, of one machine").type_name("FILE").values(0, option::any);
   command.add_option("-o,--output", r->output, "Where to write the page").required().type_name("FILE").otherwise("--out");
   command.add_option("--seconds", r->seconds, "How long to measure on a GPU (default 120)").check(integer_between(10, 3600)).type_name("N");
   add_place_options(command, r->place, reference::not_offered);
