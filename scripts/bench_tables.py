@@ -20,12 +20,11 @@
     serving    products of a model that serves 1 to 512 tokens, and what batch_invariant results cost
     map        the picture of the speed beside cuBLAS over M x N, and geometric means
 """
-import math
 import re
 
 import line_plot
 import scatter_plot
-from results import BadResult, bytes_of, rate_text, shape_text
+from results import BadResult, bytes_of, geometric_mean, rate_text, shape_text
 
 PLACE = re.compile(r"(<!-- table (?P<name>\w+) -->\n).*?(<!-- table end -->)", re.DOTALL)
 NOTHING = "No figures yet: `scripts/on_gpu --steps products,scans` takes them on a machine with a GPU.\n"
@@ -65,10 +64,6 @@ def error_text(record, who="ours"):
 def value_text(values, who="ours"):
     value = values.get(who)
     return "" if value is None else f"{value:+.2f}" if "allowed" not in values else f"{value:.1f}"
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 def percent_text(share):

@@ -9,6 +9,8 @@
     tiles STEP BASE SHAPE              the same for the block scans alone, without the rest of the three-kernel scan
     share FAMILY STEP RIVAL SHAPE      of the rival's speed
     times PRECISION SHAPE              the public product's speed in times of cuBLAS FP32's
+    random WHAT WHICH                  of the products of random shapes: their number (count), and in times of cuBLAS FP32 the geometric mean
+                                       (mean), the least (worst) and the share of those slower (slower). WHICH of them: GROUPS, below
     promise STEP SHAPE                 (Tl + Tc) / max(Tl, Tc) of a GEMM step
     load STEP SHAPE, compute STEP SHAPE    Tl and Tc in milliseconds, for the whole product
     shared STEP SHAPE                  bytes of shared memory per block
@@ -19,9 +21,20 @@ SHAPE is N for a cube or a scan, MxNxK else.
 import json
 import re
 
-from results import BadResult, gain_text, rate_text
+from results import BadResult, gain_text, geometric_mean, rate_text
 
 PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+) -->).*?(<!-- end -->)")
+
+
+# Products of random shapes, by M, N, K and the microseconds that ours takes.
+GROUPS = {
+    "all": lambda m, n, k, us: True,
+    "large": lambda m, n, k, us: min(m, n, k) > 256,
+    "shallow": lambda m, n, k, us: k <= 64,
+    "line": lambda m, n, k, us: min(m, n) == 1,
+    "few-lines": lambda m, n, k, us: 2 <= min(m, n) <= 8,
+    "brief": lambda m, n, k, us: 10 <= min(m, n) <= 250 and us < 20,
+}
 
 
 def shape_of(family, text):
@@ -76,6 +89,19 @@ class Figures:
             if figure is None or figure.times_faster() is None:
                 raise BadResult(f"there is no figure of {precision} beside cuBLAS at {shape}")
             return f"{figure.times_faster():.1f}×", [figure]
+        if kind == "random":
+            what, which = of
+            if which not in GROUPS:
+                raise BadResult(f"'{which}' is no group of random products")
+            figures = [f for of_list in self.results.lists("random").values() for f in of_list
+                       if f.times_faster() and GROUPS[which](*f.shape, f.times["ours"])]
+            if not figures:
+                raise BadResult(f"there is no figure of {which} random products")
+            ratios = [f.times_faster() for f in figures]
+            if what not in ("count", "mean", "worst", "slower"):
+                raise BadResult(f"'{what}' is nothing that is told of random products")
+            return {"count": f"{len(ratios)}", "mean": f"{geometric_mean(ratios):.2f}×", "worst": f"{min(ratios):.2f}×",
+                    "slower": f"{100 * sum(r < 1 for r in ratios) / len(ratios):.0f} %"}[what], figures
         if kind in ("promise", "load", "compute", "shared"):
             figure = self.find("gemm", *of)
             if kind == "shared":

@@ -5,8 +5,8 @@
     report.py [--root ROOT] [--kernels FILE]           writes them
     report.py [--root ROOT] [--kernels FILE] --check   fails if they are not what it would write
 
-The tables stand in README.md or a document of docs between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in the
-documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that
+The tables stand in README.md or a document of docs between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in
+README and the documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that
 README and documents show are files of examples.
 
 A figure whose code has changed since it was taken is marked. That is judged by a build's table of its compiled kernels: FILE, else
@@ -191,11 +191,10 @@ def main():
     except results.BadResult as failure:
         print(f"report.py: {failure}", file=sys.stderr)
         return 1
-    documents = pages[1:]
     if report.results.figures:
         filler = figures.Figures(report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK)
         try:
-            made |= {path: filler.fill(made[path]) for path in documents}
+            made |= {path: filler.fill(made[path]) for path in pages}
         except results.BadResult as failure:
             print(f"report.py: docs: {failure}", file=sys.stderr)
             return 1

@@ -206,6 +206,10 @@ def shape_text(shape):
     return "2" + str(n.bit_length() - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if n & (n - 1) == 0 else str(n)
 
 
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
 def gain_text(gain):
     return "" if gain is None else f"{gain * 100:+.1f} %".replace("-", "−")
 

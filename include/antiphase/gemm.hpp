@@ -81,7 +81,7 @@ struct gemm_options {
 //
 // With options.batch so many products of one shape: by policies short, stream, dots and narrow in one launch, by the others one after the
 // other. A result does not depend on its product's place in the batch. With options.epilogue more is done before results are stored: by
-// short, stream and dots as part of the product, by the others in a launch behind it.
+// short, stream and dots as part of the product, by the split ones too where it is little, by the others in a launch behind it.
 //
 // The result is the same bits in every run, and does not depend on how the operands lie (what little does: docs/accuracy.md). Throws
 // bad_request naming the first argument that makes no sense, not_supported when a policy does not fit the device, with the numbers.

@@ -582,6 +582,18 @@ class Lists(PublicCalls):
                                     ["limited by memory", "2", "2.00×", "0 %", "1.00×", "100 %", "50 %"]])
         self.assertIn("(random 1, random 2)", self.read("docs/gemm.md"))
 
+    def test_random_shapes_in_documents(self):
+        self.result("a", [self.listed("random 1", "1", 10, 40, (300, 300, 300)), self.listed("random 1", "2", 10, 10, (2, 300, 64), code=OTHER_CODE),
+                          self.listed("random 1", "3", 30, 15, (200, 200, 65)), self.listed("random 1", "4", 30, 25, (1, 200, 65))])
+        told = {"count all": "4 †", "mean all": "1.14× †", "worst all": "0.50× †", "slower all": "50 % †", "mean large": "4.00×", "mean shallow": "1.00× †",
+                "mean few-lines": "1.00× †", "mean line": "0.83×"}
+        self.write("docs/claims.md", "\n".join(f"<!-- random {words} -->?<!-- end -->" for words in told))
+        self.run_report()
+        self.assertEqual(self.read("docs/claims.md"), "\n".join(f"<!-- random {words} -->{text}<!-- end -->" for words, text in told.items()))
+        for words, why in (("mean brief", "no figure of brief"), ("mean tiny", "'tiny' is no group"), ("mode all", "'mode' is nothing")):
+            self.write("docs/claims.md", f"<!-- random {words} -->?<!-- end -->")
+            self.assertIn(why, self.run_report("--check", code=1))
+
     def test_the_price_of_invariance(self):
         def served(name, us, invariant_us, **members):
             record = self.listed("serving", name, us, 30, batch_invariant={"policy": "short", "price": invariant_us / us}, **members)
