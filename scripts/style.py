@@ -112,7 +112,7 @@ def run_check(root):
     files = list(sources(root))
     faults += [f"{path.relative_to(root)}: lacks the line '{comment_of(path)} {LICENSE}'" for path in files if lacks_license(path)]
     formatted = [str(path.relative_to(root)) for path in files if path.name.endswith(FORMATTED)]
-    for found in side_by_side(unformatted, in_groups(formatted, 1)):
+    for found in side_by_side(unformatted, in_groups(formatted)):
         faults += [f"{path}: is not formatted" for path in found]
     print("\n".join(faults))
     print(f"{len(files)} files, {len(faults)} faults{'; ./run format removes them' if faults else ''}")

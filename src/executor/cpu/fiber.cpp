@@ -5,8 +5,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <mutex>
 #include <new>
+#include <type_traits>
 
 #if ANTIPHASE_ASAN
 #include <sanitizer/asan_interface.h>
@@ -21,9 +26,58 @@ std::size_t page() {
 // Every guard page splits a mapping, and Linux gives a process 65,530 mappings: a few dozen workers with a thousand stacks each would
 // take them all, and nothing could be allocated any more. Stacks without a guard cost a diagnosis, not correctness.
 constexpr std::size_t most_guards = 16 * 1024;
-std::atomic<std::size_t> guards{0};  // of all arenas
+std::atomic<std::size_t> guards_of_all{0};  // of all arenas, and of the mappings that wait
 
 std::size_t stride() { return stack_arena::stack_bytes + page(); }
+
+// Mappings of arenas that are no more, for the next: guard pages, and memory that is touched for the first time, took a fifth of the time
+// where executors come and go. To hand the memory back meanwhile would take longer than the pages cost: few of a stack are ever touched.
+struct mapping {
+  unsigned char* base = nullptr;
+  std::size_t count = 0, guards = 0;
+
+  std::size_t bytes() const { return count * stride(); }
+  void unmap() const {
+    munmap(base, bytes());
+    guards_of_all.fetch_sub(guards, std::memory_order_relaxed);
+  }
+};
+class waiting_mappings {
+ public:
+  // The smallest that has room for so many stacks; none: base is null. Neither call waits: in a forked process, who holds the lock may be
+  // missing.
+  mapping take(std::size_t count) {
+    const std::unique_lock lock(guard_, std::try_to_lock);
+    if (!lock) return {};
+    std::size_t best = length_;
+    for (std::size_t i = 0; i < length_; ++i)
+      if (all_[i].count >= count && (best == length_ || all_[i].count < all_[best].count)) best = i;
+    return best == length_ ? mapping{} : without(best);
+  }
+  // Those that have waited longest make room for it.
+  void keep(const mapping& m) {
+    const std::unique_lock lock(guard_, std::try_to_lock);
+    if (!lock || m.count > stack_arena::most_waiting) return m.unmap();
+    while (length_ == all_.size() || stacks_ + m.count > stack_arena::most_waiting) without(0).unmap();
+    all_[length_++] = m;
+    stacks_ += m.count;
+  }
+
+ private:
+  mapping without(std::size_t i) {
+    const mapping m = all_[i];
+    std::copy(all_.begin() + static_cast<std::ptrdiff_t>(i) + 1, all_.begin() + static_cast<std::ptrdiff_t>(length_--),
+              all_.begin() + static_cast<std::ptrdiff_t>(i));
+    stacks_ -= m.count;
+    return m;
+  }
+
+  std::mutex guard_;
+  std::array<mapping, 64> all_;
+  std::size_t length_ = 0, stacks_ = 0;
+};
+static_assert(std::is_trivially_destructible_v<waiting_mappings>);  // executors may end after what is static
+constinit waiting_mappings waiting;
 
 // AddressSanitizer remembers the frames that a fiber was unwound from or never returned from; the next one starts on a clean stack.
 void forget([[maybe_unused]] const void* stack, [[maybe_unused]] std::size_t bytes) {
@@ -38,8 +92,7 @@ stack_arena::~stack_arena() { release(); }
 void stack_arena::release() {
   if (base_ == nullptr) return;
   for (std::size_t i = 0; i < count_; ++i) forget(base_ + i * stride() + page(), stack_bytes);
-  munmap(base_, count_ * stride());
-  guards.fetch_sub(guards_, std::memory_order_relaxed);
+  waiting.keep({base_, count_, guards_});
   guards_ = 0;
   base_ = nullptr;
   count_ = 0;
@@ -47,13 +100,19 @@ void stack_arena::release() {
 
 void stack_arena::reserve(std::size_t count) {
   release();
+  if (const mapping m = waiting.take(count); m.base != nullptr) {
+    base_ = m.base;
+    count_ = m.count;
+    guards_ = m.guards;
+    return;
+  }
   void* memory = mmap(nullptr, count * stride(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<unsigned char*>(memory);
   count_ = count;
   for (std::size_t i = 0; i < count; ++i) {
-    if (guards.fetch_add(1, std::memory_order_relaxed) >= most_guards || mprotect(base_ + i * stride(), page(), PROT_NONE) != 0) {
-      guards.fetch_sub(1, std::memory_order_relaxed);
+    if (guards_of_all.fetch_add(1, std::memory_order_relaxed) >= most_guards || mprotect(base_ + i * stride(), page(), PROT_NONE) != 0) {
+      guards_of_all.fetch_sub(1, std::memory_order_relaxed);
       break;
     }
     ++guards_;

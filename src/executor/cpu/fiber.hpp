@@ -17,10 +17,10 @@ namespace antiphase::cpu_detail {
 
 // The stacks of one worker: one mapping, each stack above a guard page, as long as the process can have more of them. Tops are staggered by
 // a few cache lines: stacks that all ended at the same offset would share the same few cache sets, and a block's thousand threads would
-// evict each other at every switch.
+// evict each other at every switch. The mappings of arenas that are no more wait for the next ones, most_waiting stacks at most.
 class stack_arena {
  public:
-  static constexpr std::size_t stack_bytes = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024;
+  static constexpr std::size_t stack_bytes = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024, most_waiting = 4096;
   stack_arena() = default;
   stack_arena(const stack_arena&) = delete;
   stack_arena& operator=(const stack_arena&) = delete;

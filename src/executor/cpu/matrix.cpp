@@ -370,17 +370,17 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
   } mine{sum, a, b};
   self.brought = &mine;
   together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
-    constexpr int columns = 8, k_of_step = 4;
-    double all_a[rows_of_warp][k_of_step], all_b[k_of_step][columns];
+    double all_a[rows_of_warp][4], all_b[4][8], all[rows_of_warp][8];
     for (int i = 0; i < warp; ++i) {
       const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
       for (int half = 0; half < 2; ++half) all_a[i / 4 + 8 * half][i % 4] = of.a[half];
       all_b[i % 4][i / 4] = of.b;
+      each_sum(i, 8, [&](int r, int at) { all[at / 8][at % 8] = of.sum[r]; });
     }
+    multiply_step_f64(all_a, all_b, all);
     for (int i = 0; i < warp; ++i) {
       const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
-      for (int r = 0; r < 4; ++r)
-        for (int k = 0; k < k_of_step; ++k) of.sum[r] = std::fma(all_a[i / 4 + r / 2 * 8][k], all_b[k][i % 4 * 2 + r % 2], of.sum[r]);
+      each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at / 8][at % 8]; });
     }
   });
 }

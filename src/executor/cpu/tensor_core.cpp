@@ -39,8 +39,10 @@ template <int Width> struct panel {  // of B
 // The part that the compiler turns into vector code where the processor has shifts by a vector.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 #define VECTORISED [[gnu::target_clones("avx2", "default")]]
+#define FUSED [[gnu::target_clones("fma", "default")]]
 #else
 #define VECTORISED
+#define FUSED
 #endif
 template <int Width> [[gnu::always_inline]] inline void sum_products(const int (&significand)[depth], const int (&exponent)[depth],
                                                                      const panel<Width>& b, int* __restrict top, int* __restrict sum) {
@@ -165,6 +167,13 @@ float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
 }
 
 }  // namespace
+
+// An instruction each where the processor has one, else a call.
+FUSED void multiply_step_f64(const double (&a)[16][4], const double (&b)[4][8], double (&__restrict sum)[16][8]) {
+  for (int i = 0; i < 16; ++i)
+    for (int k = 0; k < 4; ++k)
+      for (int j = 0; j < 8; ++j) sum[i][j] = __builtin_fma(a[i][k], b[k][j], sum[i][j]);
+}
 
 void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, int rows, int columns, std::span<float> sum,
                         tensor_sums how) {
