@@ -270,14 +270,15 @@ void model::cover(const accessor& w, cell& c) {
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     bool any = false;
-    for (std::size_t warp = 0; warp < std::size(g.lanes); ++warp) {
+    for (std::uint32_t warp = 0; warp < g.warps(); ++warp) {
+      std::uint32_t& lanes = g.lanes()[warp];
       reader r = g.of;
       if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
-      r.lanes = g.lanes[warp];
+      r.lanes = lanes;
       if (r.lanes == 0) continue;
       if (covers && r.same_group(last)) r.lanes &= ~last.lanes;  // the later write of a lane stands for its earlier one
-      g.lanes[warp] = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
-      any |= g.lanes[warp] != 0;
+      lanes = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
+      any |= lanes != 0;
     }
     const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote && g.of.block == last.block &&
                       g.of.scope == last.scope && g.of.time == last.time && g.of.place == last.place;
@@ -291,8 +292,7 @@ void model::cover(const accessor& w, cell& c) {
     memory_.drop_groups(gone);
   }
   if (!covers) return;
-  const std::size_t warp = last.by_copy() ? 0 : last.unit;
-  (with != nullptr ? *with : memory_.add_group(c, last)).lanes[warp] |= last.lanes;
+  (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
 }
 
 reader model::warp_reader(const thread_model& t, place_number place) const {
@@ -323,14 +323,13 @@ void model::add_reader(const accessor& w, cell& c) {
     first.lanes |= r.lanes;
     return;
   }
-  const std::size_t warp = r.kind == copy_reads ? 0 : r.unit;
   bool has_lost[4][5] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     const bool alike =
         g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.unit == r.unit);
     if (alike && g.of.time == r.time && g.of.place == r.place) {
-      g.lanes[warp] |= r.lanes;
+      g.lanes_of(r) |= r.lanes;
       return;
     }
     // Of blocks that have ended without ever telling others how far they were, one reader stands for all of its kind: nobody who comes can
@@ -351,7 +350,7 @@ void model::add_reader(const accessor& w, cell& c) {
     standing |= lost;
     link = &g.next;
   }
-  memory_.add_group(c, r).lanes[warp] = r.lanes;
+  memory_.add_group(c, r, warps_of(r)).lanes_of(r) = r.lanes;
 }
 
 // by the host ---------------------------------------------------------------------------------------------------------------------------

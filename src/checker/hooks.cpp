@@ -31,7 +31,7 @@ struct hook_access {
         if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
       }
       if (!m.surely_knows_writer(t, *c)) return false;
-      std::uint32_t& lanes = g != nullptr ? g->lanes[t.warp] : r.lanes;
+      std::uint32_t& lanes = g != nullptr ? g->lanes()[t.warp] : r.lanes;
       before &= lanes;
       lanes |= t.lane;
     }

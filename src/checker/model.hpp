@@ -405,6 +405,9 @@ class model {
       if (!levelled(memory_.group(more).of)) return false;
     return true;
   }
+  std::uint32_t warps_of(const reader& r) const {  // in a group of its like
+    return r.by_copy() ? 1 : static_cast<std::uint32_t>((blocks_[r.block].threads + 31) / 32);
+  }
   bool ordered_launch(block_number b) const;
   bool overlapped_launch(block_number b) const;
   knowledge_ptr publish(thread_model& t);
