@@ -112,7 +112,7 @@ bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
 }
 
 void model::visit(const accessor& w, const void* p, std::size_t bytes) {
-  if (most_effort != 0 && effort() > most_effort && stop != nullptr) {
+  if (has_taken_long() && stop != nullptr) {
     say(fmt::format(
         "runs were ended within kernel {}, where they had taken long: what comes behind that is not judged. --blocks all does not "
         "end them",
@@ -152,6 +152,37 @@ void model::visit(const accessor& w, const void* p, std::size_t bytes) {
       write_cell(w, c, at);
     }
   });
+}
+
+bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(followed(p)) - memory_.lowest(), end = offset + bytes;
+  const thread_model& t = *current_;
+  if (has_taken_long() || last_slow_read_ == std::pair(p, code) || !surely_reaches(t, offset, bytes)) return false;
+  for (std::size_t at = offset; at < end; at += 4)
+    if (!surely_knows_writer(t, memory_.touched(at))) return false;
+  const reader r = warp_reader(t, number_of_code(code));
+  for (std::size_t at = offset; at < end; at += 4) add_reader(t, r, memory_.touched(at));
+  last_slow_read_ = {p, code};
+  ++accesses_;
+  if (log) [[unlikely]]
+    write_down(event_kind::read, p, bytes, r.place);
+  return true;
+}
+
+bool model::writes_anew(const void* p, std::size_t bytes, const void* code) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(followed(p)) - memory_.lowest(), end = offset + bytes;
+  const thread_model& t = *current_;
+  if (has_taken_long() || !surely_reaches(t, offset, bytes)) return false;
+  for (std::size_t at = offset; at < end; at += 4) {
+    const cell& c = memory_.touched(at);
+    if ((c.state != cell_state::uninitialised && !surely_knows_writer(t, c)) || !surely_knows_readers(t, c)) return false;
+  }
+  const place_number place = number_of_code(code);
+  for (std::size_t at = offset; at < end; at += 4) write_over(memory_.touched(at), t, place);
+  ++accesses_;
+  if (log) [[unlikely]]
+    write_down(event_kind::write, p, bytes, place);
+  return true;
 }
 
 // The block of the same cluster, still running, whose shared memory that is; 0: none.
@@ -203,7 +234,16 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
       if (r.wrote() && !strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
         report(w, finding_kind::race, offset, nullptr, &r, {});
     });
-  if (!w.updates) add_reader(w, c);
+  if (w.updates) return;
+  reader r = warp_reader(t, w.place);
+  r.scope = static_cast<std::uint8_t>(w.reach);
+  if (w.asynchronous()) {
+    r.unit = w.number;
+    r.kind = copy_reads;
+    r.time = w.group;
+    r.lanes = 1;
+  }
+  add_reader(t, r, c);
 }
 
 // The last write is an atomic operation that has read what an earlier one had written, as has everybody who comes behind it: whether or not
@@ -295,21 +335,8 @@ void model::cover(const accessor& w, cell& c) {
   (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
 }
 
-reader model::warp_reader(const thread_model& t, place_number place) const {
-  return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
-}
-
 // Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one is behind them too.
-void model::add_reader(const accessor& w, cell& c) {
-  const thread_model& t = w.thread;
-  reader r = warp_reader(t, w.place);
-  r.scope = static_cast<std::uint8_t>(w.reach);
-  if (w.asynchronous()) {
-    r.unit = w.number;
-    r.kind = copy_reads;
-    r.time = w.group;
-    r.lanes = 1;
-  }
+void model::add_reader(const thread_model& t, const reader& r, cell& c) {
   reader& first = c.first;
   if (first.lanes != 0 && first.same_group(r) && first.time != r.time) {
     if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read stands for it

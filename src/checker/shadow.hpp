@@ -91,6 +91,11 @@ class shadow {
   std::size_t size() const { return shared_bytes + global_bytes; }
   // The cells as they lie in memory: those of a chunk that nobody has touched since it was set as a whole are zeros.
   cell* cells() { return cells_; }
+  // The cell of the word at that place.
+  cell& touched(std::size_t offset) {
+    if (uniform_[offset / chunk] != single) touch(offset / chunk);
+    return cells_[offset / 4];
+  }
   const cell& byte(std::size_t offset) {
     const cell& c = touched(offset);
     return c.state == cell_state::split ? split_[c.more][offset % 4] : c;
@@ -122,10 +127,6 @@ class shadow {
   static constexpr std::uint32_t untouched = 0, single = ~0u;  // the cells are zeros; they are as they lie in memory
   void split(cell& c);
   void drop(cell& c);
-  cell& touched(std::size_t offset) {
-    if (uniform_[offset / chunk] != single) touch(offset / chunk);
-    return cells_[offset / 4];
-  }
   void touch(std::size_t chunk_number);
   void set_chunk(std::size_t chunk_number, std::uint32_t as);
   std::uint32_t number_of(const cell& c);
