@@ -28,28 +28,28 @@ struct hook_access {
     const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
     if (offset % 4 != 0 || place >= model::far_code) return false;
     const thread_model& t = *m.current_;
-    const stamp now = *t.time;
+    const reader now = model::warp_reader(t, static_cast<place_number>(place));
     cell* c = m.memory_.cells() + offset / 4;
-    std::uint32_t before = t.lane;  // still its bit at the end: it has read all of them here already
+    bool before = true;  // still so at the end: it has read all of them here already
     for (const cell* end = c + words; c < end; ++c) {
-      reader& r = c->first;
-      const bool first =
-          r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 && r.time == now && r.place == place;
-      reader_group* g = nullptr;
-      if (!first || r.lanes == 0) {
-        if (c->more == 0 || c->state == cell_state::split) return false;
-        g = &m.memory_.group(c->more);
-        if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
-      }
       if (!m.surely_knows_writer(t, *c)) return false;
-      std::uint32_t& lanes = g != nullptr ? g->lanes()[t.warp] : r.lanes;
-      before &= lanes;
-      lanes |= t.lane;
+      reader& r = c->first;
+      if (r.same_access(now) && r.lanes != 0) {
+        const bool has = (r.units & now.units) != 0 && (r.lanes & now.lanes) != 0;
+        before &= has;
+        if (has || r.takes(now)) continue;
+      }
+      if (c->more == 0) return false;
+      reader_group& g = m.memory_.group(c->more);
+      if (!g.at(t.block, now.time, now.place)) return false;
+      std::uint32_t& lanes = g.lanes()[t.warp];
+      before &= (lanes & now.lanes) != 0;
+      lanes |= now.lanes;
     }
     ++m.accesses_;
     if (m.log) [[unlikely]]
       m.write_down(event_kind::read, reinterpret_cast<const void*>(address), words * 4, static_cast<place_number>(place));
-    if (before != 0) m.read_again(reinterpret_cast<const void*>(address), words * 4, code);
+    if (before) m.read_again(reinterpret_cast<const void*>(address), words * 4, code);
     return true;
   }
 

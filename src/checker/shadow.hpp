@@ -18,19 +18,34 @@ using place_number = std::uint32_t;
 // The last two: writes that an atomic one has covered.
 enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote, copy_wrote };
 
-// Who read: some lanes of a warp at one time, or an asynchronous actor.
+// Who read: the same lanes of one warp or several at one time and place, or an asynchronous actor. So a row of a tile that all lanes of a
+// warp read is one reader, and a column that one lane of each warp reads is another.
 struct reader {
   block_number block = 0;
-  std::uint16_t unit = 0;  // warp, or actor if `kind` says so
-  std::uint8_t scope = 0;  // of an atomic access; 0: none
-  std::uint8_t kind = 0;   // reader_kind
+  std::uint32_t units = 0;  // a bit for each warp, or the actor if `kind` says so
   stamp time = 0;
-  std::uint32_t lanes = 0;  // 0: no such reader
   place_number place = 0;
+  std::uint32_t lanes = 0;  // 0: no such reader
+  std::uint8_t scope = 0;   // of an atomic access; 0: none
+  std::uint8_t kind = 0;    // reader_kind
 
   bool by_copy() const { return kind == copy_reads || kind == copy_wrote; }
   bool wrote() const { return kind == warp_wrote || kind == copy_wrote; }
-  bool same_group(const reader& r) const { return block == r.block && unit == r.unit && scope == r.scope && kind == r.kind; }
+  int first_warp() const { return __builtin_ctz(units); }
+  bool same_group(const reader& r) const { return block == r.block && units == r.units && scope == r.scope && kind == r.kind; }
+  bool same_access(const reader& r) const {
+    return block == r.block && time == r.time && place == r.place && scope == r.scope && kind == r.kind;
+  }
+  // Takes in another of the same access, if what comes of it is that and no more.
+  bool takes(const reader& r) {
+    if (units == r.units)
+      lanes |= r.lanes;
+    else if (lanes == r.lanes && !by_copy())
+      units |= r.units;
+    else
+      return !by_copy() && (units & r.units) == r.units && (lanes & r.lanes) == r.lanes;
+    return true;
+  }
 };
 
 enum class cell_state : std::uint8_t {
@@ -58,11 +73,11 @@ struct cell {
 // the same between two barriers, that is one entry, in front of the list. Behind it lie the lanes of each warp; of an actor, the first is 1.
 struct reader_group {
   std::uint32_t next;  // 0: the last
-  reader of;           // `unit` is an actor's number or unused; `lanes` is the number of warps
+  reader of;           // `units` is an actor's number or unused; `lanes` is the number of warps
 
   std::uint32_t warps() const { return of.lanes; }
   std::uint32_t* lanes() { return reinterpret_cast<std::uint32_t*>(this + 1); }
-  std::uint32_t& lanes_of(const reader& r) { return lanes()[r.by_copy() ? 0 : r.unit]; }
+  std::uint32_t& lanes_of(const reader& r) { return lanes()[r.by_copy() ? 0 : r.first_warp()]; }  // of one warp
   bool at(block_number block, stamp time, place_number place) const {
     return of.block == block && of.time == time && of.place == place && of.kind == warp_reads && of.scope == 0;
   }
