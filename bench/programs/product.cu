@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A product of 128 x 128 without shared memory, as textbooks begin.
 __global__ void multiply(const float* a, const float* b, float* c, int n) {
   const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;

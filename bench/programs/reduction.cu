@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sum of 2^20 numbers: each thread adds its own, then the block halves them in shared memory.
 __global__ void sum(const float* from, float* to, int n) {
   __shared__ float part[256];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums before each of 2^18 numbers, in blocks of 256 (Kogge and Stone, two buffers).
 __global__ void scan(const float* from, float* to) {
   __shared__ float sums[2][256];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of seven neighbours of 2^18 numbers, by tiles of shared memory with halos.
 __global__ void smooth(const float* from, float* to, int n) {
   __shared__ float tile[256 + 6];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A product of 128 x 128 by tiles of shared memory, as textbooks write it.
 __global__ void multiply(const float* a, const float* b, float* c, int n) {
   __shared__ float of_a[16][16], of_b[16][16];

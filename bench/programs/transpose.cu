@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transpose of a matrix of 512 x 512, by padded tiles of shared memory.
 __global__ void transpose(const float* from, float* to, int n) {
   __shared__ float tile[32][33];

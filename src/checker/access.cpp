@@ -258,7 +258,7 @@ void model::check_readers(const accessor& w, cell& c, std::size_t offset) {
   if (surely_knows_readers(t, c)) return;
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
-    if (!r.by_copy() && r.block == t.block && r.units == t.warp_bit && r.lanes == t.lane) return;  // oneself
+    if (!r.by_copy() && r.block == t.block && r.units == t.warp_bit && r.lanes == t.lane && r.other_lanes == 0) return;  // oneself
     if (strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
       report(w, r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
@@ -299,7 +299,7 @@ void model::cover(const accessor& w, cell& c) {
     return r.block < first_pending_ || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
   };
   if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
-  reader last{c.block, c.writer, c.time, c.place, 1, c.scope, copy_wrote};
+  reader last{c.block, c.writer, c.time, c.place, 1, c.scope, copy_wrote, 0, 0};
   if (c.writer < blocks_[c.block].threads) {
     last.units = 1u << c.writer / 32;
     last.kind = warp_wrote;
@@ -332,7 +332,7 @@ void model::cover(const accessor& w, cell& c) {
     memory_.drop_groups(gone);
   }
   if (!covers) return;
-  (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
+  (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).take(last);
 }
 
 // Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one is behind them too.
@@ -352,13 +352,19 @@ void model::add_reader(const thread_model& t, const reader& r, cell& c) {
     return;
   }
   if (first.same_access(r) && first.takes(r)) return;
+  // What lies in the cell itself is quicker: it is for a block that still runs.
+  const bool moves = first.block != r.block && blocks_[first.block].ended;
+  if (moves) {
+    memory_.add_group(c, first, warps_of(first)).take(first);
+    first = r;
+  }
   bool has_lost[4][5] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     const bool alike =
         g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.units == r.units);
     if (alike && g.of.time == r.time && g.of.place == r.place) {
-      g.lanes_of(r) |= r.lanes;
+      g.take(r);
       return;
     }
     // Of blocks that have ended without ever telling others how far they were, one reader stands for all of its kind: nobody who comes can
@@ -375,7 +381,7 @@ void model::add_reader(const thread_model& t, const reader& r, cell& c) {
     standing |= lost;
     link = &g.next;
   }
-  memory_.add_group(c, r, warps_of(r)).lanes_of(r) = r.lanes;
+  if (!moves) memory_.add_group(c, r, warps_of(r)).take(r);
 }
 
 // by the host ---------------------------------------------------------------------------------------------------------------------------

@@ -258,10 +258,13 @@ bool model::knows(const thread_model& t, const reader& r) const {
   if (r.by_copy()) return knows(t, r.block, static_cast<actor>(r.units), r.time);
   if (r.block < first_visible_) return true;
   if (r.block == t.block && r.time <= t.floor) return true;
-  for (std::uint32_t warps = r.units; warps != 0; warps &= warps - 1)
-    for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
-      if (!knows(t, r.block, static_cast<actor>(__builtin_ctz(warps) * 32 + __builtin_ctz(lanes)), r.time)) return false;
-  return true;
+  const auto knows_all = [&](std::uint32_t warps, const std::uint32_t of_each) {
+    for (; warps != 0; warps &= warps - 1)
+      for (std::uint32_t lanes = of_each; lanes != 0; lanes &= lanes - 1)
+        if (!knows(t, r.block, static_cast<actor>(__builtin_ctz(warps) * 32 + __builtin_ctz(lanes)), r.time)) return false;
+    return true;
+  };
+  return knows_all(r.units, r.lanes) && knows_all(r.other_units, r.other_lanes);
 }
 
 namespace {
