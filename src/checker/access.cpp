@@ -238,7 +238,7 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
   reader r = warp_reader(t, w.place);
   r.scope = static_cast<std::uint8_t>(w.reach);
   if (w.asynchronous()) {
-    r.units = w.number;
+    r.unit = w.number;
     r.kind = copy_reads;
     r.time = w.group;
     r.lanes = 1;
@@ -258,7 +258,7 @@ void model::check_readers(const accessor& w, cell& c, std::size_t offset) {
   if (surely_knows_readers(t, c)) return;
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
-    if (!r.by_copy() && r.block == t.block && r.units == t.warp_bit && r.lanes == t.lane && r.other_lanes == 0) return;  // oneself
+    if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
     if (strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
       report(w, r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, offset, nullptr, &r, {});
@@ -299,9 +299,9 @@ void model::cover(const accessor& w, cell& c) {
     return r.block < first_pending_ || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
   };
   if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
-  reader last{c.block, c.writer, c.time, c.place, 1, c.scope, copy_wrote, 0, 0};
+  reader last{c.block, c.writer, c.scope, copy_wrote, c.time, 1, c.place};
   if (c.writer < blocks_[c.block].threads) {
-    last.units = 1u << c.writer / 32;
+    last.unit = c.writer / 32;
     last.kind = warp_wrote;
     last.lanes = 1u << c.writer % 32;
   }
@@ -313,7 +313,7 @@ void model::cover(const accessor& w, cell& c) {
     for (std::uint32_t warp = 0; warp < g.warps(); ++warp) {
       std::uint32_t& lanes = g.lanes()[warp];
       reader r = g.of;
-      if (!r.by_copy()) r.units = 1u << warp;
+      if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
       r.lanes = lanes;
       if (r.lanes == 0) continue;
       if (covers && r.same_group(last)) r.lanes &= ~last.lanes;  // the later write of a lane stands for its earlier one
@@ -332,7 +332,7 @@ void model::cover(const accessor& w, cell& c) {
     memory_.drop_groups(gone);
   }
   if (!covers) return;
-  (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).take(last);
+  (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
 }
 
 // Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one is behind them too.
@@ -342,29 +342,21 @@ void model::add_reader(const thread_model& t, const reader& r, cell& c) {
     if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read stands for it
     if (r.kind == copy_reads || (first.lanes != 0 && knows(t, first))) first.lanes = 0;
   }
-  // Others may reach an atomic read without being ordered behind it, and not reach what came before.
-  const auto is_past = [&](const reader& of) {
-    const bool reached = r.scope == 0 || of.scope >= r.scope;
-    return of.kind == warp_reads && (of.block < first_pending_ || (reached && of.block == t.block && of.time <= t.floor));
-  };
-  if (first.lanes == 0 || (!first.wrote() && first.block < first_pending_) || is_past(first)) {
+  if (first.lanes == 0 || (!first.wrote() && first.block < first_pending_)) {
     first = r;
     return;
   }
-  if (first.same_access(r) && first.takes(r)) return;
-  // What lies in the cell itself is quicker: it is for a block that still runs.
-  const bool moves = first.block != r.block && blocks_[first.block].ended;
-  if (moves) {
-    memory_.add_group(c, first, warps_of(first)).take(first);
-    first = r;
+  if (first.same_group(r) && first.time == r.time && first.place == r.place) {
+    first.lanes |= r.lanes;
+    return;
   }
   bool has_lost[4][5] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     const bool alike =
-        g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.units == r.units);
+        g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.unit == r.unit);
     if (alike && g.of.time == r.time && g.of.place == r.place) {
-      g.take(r);
+      g.lanes_of(r) |= r.lanes;
       return;
     }
     // Of blocks that have ended without ever telling others how far they were, one reader stands for all of its kind: nobody who comes can
@@ -372,7 +364,11 @@ void model::add_reader(const thread_model& t, const reader& r, cell& c) {
     const block_record& from = blocks_[g.of.block];
     const bool lost = g.of.block >= launch_first_ && from.ended && !from.published;
     bool& standing = has_lost[g.of.kind][g.of.scope];
-    if (is_past(g.of) || (lost && standing) || (alike && r.kind == copy_reads)) {
+    // Others may reach an atomic read without being ordered behind it, and not reach what came before.
+    const bool reached = r.scope == 0 || g.of.scope >= r.scope;
+    const bool known =
+        g.of.kind == warp_reads && (g.of.block < first_pending_ || (reached && g.of.block == t.block && g.of.time <= t.floor));
+    if (known || (lost && standing) || (alike && r.kind == copy_reads)) {
       const std::uint32_t gone = std::exchange(*link, g.next);
       g.next = 0;
       memory_.drop_groups(gone);
@@ -381,7 +377,7 @@ void model::add_reader(const thread_model& t, const reader& r, cell& c) {
     standing |= lost;
     link = &g.next;
   }
-  if (!moves) memory_.add_group(c, r, warps_of(r)).take(r);
+  memory_.add_group(c, r, warps_of(r)).lanes_of(r) = r.lanes;
 }
 
 // by the host ---------------------------------------------------------------------------------------------------------------------------
@@ -497,13 +493,13 @@ finding_side model::side_of_reader(const reader& r) const {
   const block_record& b = blocks_[r.block];
   finding_side side{.action = {}, .at = {}, .through = {}, .callers = {}, .block = b.index, .thread = 0, .when = {}};
   if (r.by_copy()) {
-    const actor_record& a = b.actors[static_cast<std::size_t>(r.units - static_cast<std::uint32_t>(b.threads))];
+    const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
     side.action = fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from");
     side.thread = a.thread;
     side.when = fmt::format("in group {}", r.time);
   } else {
     side.action = ordered_by(static_cast<scope>(r.scope)) + (r.kind == warp_wrote ? "write" : "read");
-    side.thread = r.first_warp() * 32 + __builtin_ctz(r.lanes);
+    side.thread = r.unit * 32 + __builtin_ctz(r.lanes);
   }
   return side;
 }
@@ -514,7 +510,7 @@ std::string model::missing_edge(const accessor& w, const cell* write, const read
   const block_record& r = blocks_[other];
   if (other < launch_first_ && ordered_launch(other)) return "wait_for_previous_grid: the launch before may not have ended";
   if (other < launch_first_) return "the launches are on different streams, and nobody synchronised them";
-  const actor a = write != nullptr ? write->writer : static_cast<actor>(read->by_copy() ? read->units : read->first_warp() * 32);
+  const actor a = write != nullptr ? write->writer : read->by_copy() ? read->unit : static_cast<actor>(read->unit * 32);
   const auto theirs = static_cast<scope>(write != nullptr ? write->scope : read->scope);
   if (a >= r.threads) {
     const actor_record& c = r.actors[static_cast<std::size_t>(a - r.threads)];

@@ -39,9 +39,8 @@ template <class Do> void model::each_reader(const cell& c, Do f) {
       f(r);
       continue;
     }
-    for (std::uint32_t warp = 0; warp < memory_.group(number).warps(); ++warp) {
-      r.units = 1u << warp;
-      r.lanes = memory_.group(number).lanes()[warp];
+    for (r.unit = 0; r.unit < memory_.group(number).warps(); ++r.unit) {
+      r.lanes = memory_.group(number).lanes()[r.unit];
       if (r.lanes != 0) f(r);
     }
   }

@@ -12,82 +12,43 @@ namespace antiphase::checker_detail {
 // block, and writes to what all know that touched it before. Most others are the first of their kind, which find nothing. Everything else,
 // and every finding, is for model::access().
 struct hook_access {
-  enum class outcome { unknown, nobodys_business, done, again };
-
-  // What most reads are, in so few registers that nothing is kept on the stack: the memory was written before the block began or before
-  // its last barrier, and the last to read it was the same warp, or the same lane of another one, at the same place.
-  [[gnu::always_inline]] static inline outcome read_at_once(model& m, const void* p, std::size_t bytes, const void* code) {
-    const thread_model* const t = m.current_;
-    if (m.lent_.to != nullptr || t == nullptr || m.log) return outcome::unknown;
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - m.memory_.lowest();
-    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
-    if (offset >= m.memory_.size() || offset % 4 != 0 || place >= model::far_code) return outcome::unknown;
-    const stamp now = *t->time;
-    bool before = true;
-    cell* c = m.memory_.cells() + offset / 4;
-    for (const cell* const end = c + bytes / 4; c < end; ++c) {
-      reader& r = c->first;
-      if (r.time != now || r.place != place || r.block != t->block || r.scope != 0 || r.kind != warp_reads) return outcome::unknown;
-      if (c->state != cell_state::written || c->scope != 0) return outcome::unknown;
-      if (c->block >= m.first_visible_ && (c->block != t->block || c->time > t->floor)) return outcome::unknown;
-      if (r.units == t->warp_bit) {
-        before &= (r.lanes & t->lane) != 0;
-        if (r.lanes == 0) return outcome::unknown;
-        r.lanes |= t->lane;
-      } else if (r.lanes == t->lane) {
-        before &= (r.units & t->warp_bit) != 0;
-        r.units |= t->warp_bit;
-      } else if (r.other_lanes == t->lane) {
-        before &= (r.other_units & t->warp_bit) != 0;
-        r.other_units |= t->warp_bit;
-      } else {
-        return outcome::unknown;
-      }
-    }
-    ++m.accesses_;
-    return before ? outcome::again : outcome::done;
-  }
-  static bool read(model& m, const void* p, std::size_t bytes, const void* code) {
-    if (m.current_ == nullptr) return false;
-    const outcome quick = quick_read(m, reinterpret_cast<std::uintptr_t>(p), bytes / 4, code);
-    if (quick == outcome::unknown) return m.reads_anew(p, bytes, code);
-    if (quick == outcome::nobodys_business) return true;
-    if (m.log) m.write_down(event_kind::read, p, bytes, m.number_of_code(code));
-    if (quick == outcome::again) m.read_again(p, bytes, code);
-    return true;
+  [[gnu::always_inline]] static inline bool read(model& m, const void* p, std::size_t bytes, const void* code) {
+    return m.current_ != nullptr && (quick_read(m, reinterpret_cast<std::uintptr_t>(p), bytes / 4, code) || m.reads_anew(p, bytes, code));
   }
   [[gnu::always_inline]] static inline bool write(model& m, const void* p, std::size_t bytes, const void* code) {
     return m.current_ != nullptr && (quick_write(m, reinterpret_cast<std::uintptr_t>(p), bytes / 4, code) || m.writes_anew(p, bytes, code));
   }
 
  private:
-  [[gnu::always_inline]] static inline outcome quick_read(model& m, std::uintptr_t address, std::size_t words, const void* code) {
+  [[gnu::always_inline]] static inline bool quick_read(model& m, std::uintptr_t address, std::size_t words, const void* code) {
     const std::size_t offset = address - m.memory_.lowest();
-    if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high ? outcome::nobodys_business : outcome::unknown;
+    if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high;
     const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
-    if (offset % 4 != 0 || place >= model::far_code) return outcome::unknown;
+    if (offset % 4 != 0 || place >= model::far_code) return false;
     const thread_model& t = *m.current_;
-    const reader now = model::warp_reader(t, static_cast<place_number>(place));
+    const stamp now = *t.time;
     cell* c = m.memory_.cells() + offset / 4;
-    bool before = true;  // still so at the end: it has read all of them here already
+    std::uint32_t before = t.lane;  // still its bit at the end: it has read all of them here already
     for (const cell* end = c + words; c < end; ++c) {
-      if (!m.surely_knows_writer(t, *c)) return outcome::unknown;
       reader& r = c->first;
-      if (r.same_access(now) && r.lanes != 0) {
-        const bool has = ((r.units & now.units) != 0 && (r.lanes & now.lanes) != 0) ||
-                         ((r.other_units & now.units) != 0 && (r.other_lanes & now.lanes) != 0);
-        before &= has;
-        if (has || r.takes(now)) continue;
+      const bool first =
+          r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 && r.time == now && r.place == place;
+      reader_group* g = nullptr;
+      if (!first || r.lanes == 0) {
+        if (c->more == 0 || c->state == cell_state::split) return false;
+        g = &m.memory_.group(c->more);
+        if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
       }
-      if (c->more == 0) return outcome::unknown;
-      reader_group& g = m.memory_.group(c->more);
-      if (!g.at(t.block, now.time, now.place)) return outcome::unknown;
-      std::uint32_t& lanes = g.lanes()[t.warp];
-      before &= (lanes & now.lanes) != 0;
-      lanes |= now.lanes;
+      if (!m.surely_knows_writer(t, *c)) return false;
+      std::uint32_t& lanes = g != nullptr ? g->lanes()[t.warp] : r.lanes;
+      before &= lanes;
+      lanes |= t.lane;
     }
     ++m.accesses_;
-    return before ? outcome::again : outcome::done;
+    if (m.log) [[unlikely]]
+      m.write_down(event_kind::read, reinterpret_cast<const void*>(address), words * 4, static_cast<place_number>(place));
+    if (before != 0) m.read_again(reinterpret_cast<const void*>(address), words * 4, code);
+    return true;
   }
 
   [[gnu::always_inline]] static inline bool quick_write(model& m, std::uintptr_t address, std::size_t words, const void* code) {
@@ -112,23 +73,12 @@ struct hook_access {
 
 namespace {
 
-template <std::size_t Bytes> [[gnu::noinline]] void read_slowly(model& m, const void* p, const void* code) {
-  m.put_back();
-  if (Bytes >= 4 && hook_access::read(m, p, Bytes, code)) return;
-  m.access(p, Bytes, access_kind::read, code);
-}
-[[gnu::noinline]] void read_again(model& m, const void* p, std::size_t bytes, const void* code) { m.read_again(p, bytes, code); }
 template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  if constexpr (Bytes >= 4) {
-    using enum hook_access::outcome;
-    const auto quick = hook_access::read_at_once(*m, p, Bytes, code);
-    if (quick == done || quick == nobodys_business) [[likely]]
-      return;
-    if (quick == again) return read_again(*m, p, Bytes, code);
-  }
-  read_slowly<Bytes>(*m, p, code);
+  m->put_back();
+  if (Bytes >= 4 && hook_access::read(*m, p, Bytes, code)) return;
+  m->access(p, Bytes, access_kind::read, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   model* m = active;

@@ -154,7 +154,6 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
     thread_model& t = b->threads[static_cast<std::size_t>(i)];
     t.block = b->number;
     t.warp = static_cast<std::uint16_t>(i / 32);
-    t.warp_bit = 1u << i / 32;
     t.lane = 1u << i % 32;
     t.time = &b->times[static_cast<std::size_t>(i / 32)];
     t.index = i;
@@ -255,16 +254,12 @@ bool model::knows_fenced(const thread_model& t, space in, block_number block, ac
 }
 
 bool model::knows(const thread_model& t, const reader& r) const {
-  if (r.by_copy()) return knows(t, r.block, static_cast<actor>(r.units), r.time);
+  if (r.by_copy()) return knows(t, r.block, r.unit, r.time);
   if (r.block < first_visible_) return true;
   if (r.block == t.block && r.time <= t.floor) return true;
-  const auto knows_all = [&](std::uint32_t warps, const std::uint32_t of_each) {
-    for (; warps != 0; warps &= warps - 1)
-      for (std::uint32_t lanes = of_each; lanes != 0; lanes &= lanes - 1)
-        if (!knows(t, r.block, static_cast<actor>(__builtin_ctz(warps) * 32 + __builtin_ctz(lanes)), r.time)) return false;
-    return true;
-  };
-  return knows_all(r.units, r.lanes) && knows_all(r.other_units, r.other_lanes);
+  for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
+    if (!knows(t, r.block, static_cast<actor>(r.unit * 32 + __builtin_ctz(lanes)), r.time)) return false;
+  return true;
 }
 
 namespace {

@@ -74,7 +74,7 @@ struct thread_model {
   // What every access looks at comes first.
   block_number block = 0;
   std::uint16_t warp = 0;
-  std::uint32_t warp_bit = 0, lane = 0;
+  std::uint32_t lane = 0;                         // its bit
   stamp floor = 0;                                // known->own->floor
   stamp* time = nullptr;                          // the warp's
   std::uint32_t shared_low = 0, shared_high = 0;  // the block's shared memory, as offsets
@@ -472,9 +472,7 @@ class model {
   bool reachable(const accessor& w, const void* p, std::size_t bytes);
   template <class Do> void each_reader(const cell& c, Do f);
   mbarrier_model& barrier(const void* word);
-  static reader warp_reader(const thread_model& t, place_number place) {
-    return {t.block, t.warp_bit, *t.time, place, t.lane, 0, warp_reads, 0, 0};
-  }
+  static reader warp_reader(const thread_model& t, place_number place) { return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place}; }
 
   void report(const accessor& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
               std::string missing);

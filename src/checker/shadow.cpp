@@ -95,9 +95,7 @@ const void* shadow::allocation_of(const void* address) const {
 
 namespace {
 
-bool same(const reader& a, const reader& b) {
-  return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place && b.other_lanes == 0;
-}
+bool same(const reader& a, const reader& b) { return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place; }
 bool same(const cell& a, const cell& b) {
   return a.block == b.block && a.writer == b.writer && a.state == b.state && a.scope == b.scope && a.time == b.time && a.place == b.place &&
          same(a.first, b.first);

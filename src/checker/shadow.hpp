@@ -18,43 +18,19 @@ using place_number = std::uint32_t;
 // The last two: writes that an atomic one has covered.
 enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote, copy_wrote };
 
-// Who read: some threads of a block at one time and place, or an asynchronous actor. Of the threads there may be two sets of lanes, each of
-// one warp or the same of several: a row of a tile is read by all lanes of a warp, a column by one or two lanes of each warp.
+// Who read: some lanes of a warp at one time, or an asynchronous actor.
 struct reader {
   block_number block = 0;
-  std::uint32_t units = 0;  // a bit for each warp, or the actor if `kind` says so
+  std::uint16_t unit = 0;  // warp, or actor if `kind` says so
+  std::uint8_t scope = 0;  // of an atomic access; 0: none
+  std::uint8_t kind = 0;   // reader_kind
   stamp time = 0;
-  place_number place = 0;
   std::uint32_t lanes = 0;  // 0: no such reader
-  std::uint8_t scope = 0;   // of an atomic access; 0: none
-  std::uint8_t kind = 0;    // reader_kind
-  std::uint32_t other_units = 0, other_lanes = 0;
+  place_number place = 0;
 
   bool by_copy() const { return kind == copy_reads || kind == copy_wrote; }
   bool wrote() const { return kind == warp_wrote || kind == copy_wrote; }
-  int first_warp() const { return __builtin_ctz(units); }
-  bool same_group(const reader& r) const {
-    return block == r.block && units == r.units && other_lanes == 0 && scope == r.scope && kind == r.kind;
-  }
-  bool same_access(const reader& r) const {
-    return block == r.block && time == r.time && place == r.place && scope == r.scope && kind == r.kind;
-  }
-  // Takes in another of the same access, if what comes of it is that and no more.
-  bool takes(const reader& r) {
-    if (by_copy()) return units == r.units;
-    return takes(units, lanes, r) || takes(other_units, other_lanes, r);
-  }
-  static bool takes(std::uint32_t& units, std::uint32_t& lanes, const reader& r) {
-    if (lanes == 0)
-      units = r.units, lanes = r.lanes;
-    else if (units == r.units)
-      lanes |= r.lanes;
-    else if (lanes == r.lanes)
-      units |= r.units;
-    else
-      return (units & r.units) == r.units && (lanes & r.lanes) == r.lanes;
-    return true;
-  }
+  bool same_group(const reader& r) const { return block == r.block && unit == r.unit && scope == r.scope && kind == r.kind; }
 };
 
 enum class cell_state : std::uint8_t {
@@ -83,18 +59,11 @@ struct cell {
 // is 1.
 struct reader_group {
   std::uint32_t next;  // 0: the last
-  reader of;           // `units` is an actor's number or unused; `lanes` is the number of warps
+  reader of;           // `unit` is an actor's number or unused; `lanes` is the number of warps
 
   std::uint32_t warps() const { return of.lanes; }
   std::uint32_t* lanes() { return reinterpret_cast<std::uint32_t*>(this + 1); }
-  void take(const reader& r) {
-    if (r.by_copy()) {
-      lanes()[0] = r.lanes;
-      return;
-    }
-    for (std::uint32_t left = r.units; left != 0; left &= left - 1) lanes()[__builtin_ctz(left)] |= r.lanes;
-    for (std::uint32_t left = r.other_units; left != 0; left &= left - 1) lanes()[__builtin_ctz(left)] |= r.other_lanes;
-  }
+  std::uint32_t& lanes_of(const reader& r) { return lanes()[r.by_copy() ? 0 : r.unit]; }
   bool at(block_number block, stamp time, place_number place) const {
     return of.block == block && of.time == time && of.place == place && of.kind == warp_reads && of.scope == 0;
   }
