@@ -2,7 +2,7 @@
 // What checking costs: the same schedule of the same kernels, plain, as they are compiled to be checked but with nobody who listens, and
 // checked. One thread, processor time, the least of several runs.
 //
-//     bench_checked_access FOLDER [RUNS]      FOLDER: bench/programs, the programs in plain CUDA
+//     bench_checked_access FOLDER [RUNS]      FOLDER: bench, which holds the programs in plain CUDA
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
