@@ -112,7 +112,7 @@ bool model::reachable(const accessor& w, const void* p, std::size_t bytes) {
 }
 
 void model::visit(const accessor& w, const void* p, std::size_t bytes) {
-  if (most_effort != 0 && effort() > most_effort && stop != nullptr) {
+  if (has_taken_long() && stop != nullptr) {
     say(fmt::format(
         "runs were ended within kernel {}, where they had taken long: what comes behind that is not judged. --blocks all does not "
         "end them",
@@ -152,6 +152,37 @@ void model::visit(const accessor& w, const void* p, std::size_t bytes) {
       write_cell(w, c, at);
     }
   });
+}
+
+bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(followed(p)) - memory_.lowest(), end = offset + bytes;
+  const thread_model& t = *current_;
+  if (has_taken_long() || last_slow_read_ == std::pair(p, code) || !surely_reaches(t, offset, bytes)) return false;
+  for (std::size_t at = offset; at < end; at += 4)
+    if (!surely_knows_writer(t, memory_.touched(at))) return false;
+  const reader r = warp_reader(t, number_of_code(code));
+  for (std::size_t at = offset; at < end; at += 4) add_reader(t, r, memory_.touched(at));
+  last_slow_read_ = {p, code};
+  ++accesses_;
+  if (log) [[unlikely]]
+    write_down(event_kind::read, p, bytes, r.place);
+  return true;
+}
+
+bool model::writes_anew(const void* p, std::size_t bytes, const void* code) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(followed(p)) - memory_.lowest(), end = offset + bytes;
+  const thread_model& t = *current_;
+  if (has_taken_long() || !surely_reaches(t, offset, bytes)) return false;
+  for (std::size_t at = offset; at < end; at += 4) {
+    const cell& c = memory_.touched(at);
+    if ((c.state != cell_state::uninitialised && !surely_knows_writer(t, c)) || !surely_knows_readers(t, c)) return false;
+  }
+  const place_number place = number_of_code(code);
+  for (std::size_t at = offset; at < end; at += 4) write_over(memory_.touched(at), t, place);
+  ++accesses_;
+  if (log) [[unlikely]]
+    write_down(event_kind::write, p, bytes, place);
+  return true;
 }
 
 // The block of the same cluster, still running, whose shared memory that is; 0: none.
@@ -203,7 +234,16 @@ void model::read_cell(const accessor& w, cell& c, std::size_t offset) {
       if (r.wrote() && !strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
         report(w, finding_kind::race, offset, nullptr, &r, {});
     });
-  if (!w.updates) add_reader(w, c);
+  if (w.updates) return;
+  reader r = warp_reader(t, w.place);
+  r.scope = static_cast<std::uint8_t>(w.reach);
+  if (w.asynchronous()) {
+    r.unit = w.number;
+    r.kind = copy_reads;
+    r.time = w.group;
+    r.lanes = 1;
+  }
+  add_reader(t, r, c);
 }
 
 // The last write is an atomic operation that has read what an earlier one had written, as has everybody who comes behind it: whether or not
@@ -270,14 +310,15 @@ void model::cover(const accessor& w, cell& c) {
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     bool any = false;
-    for (std::size_t warp = 0; warp < std::size(g.lanes); ++warp) {
+    for (std::uint32_t warp = 0; warp < g.warps(); ++warp) {
+      std::uint32_t& lanes = g.lanes()[warp];
       reader r = g.of;
       if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
-      r.lanes = g.lanes[warp];
+      r.lanes = lanes;
       if (r.lanes == 0) continue;
       if (covers && r.same_group(last)) r.lanes &= ~last.lanes;  // the later write of a lane stands for its earlier one
-      g.lanes[warp] = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
-      any |= g.lanes[warp] != 0;
+      lanes = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
+      any |= lanes != 0;
     }
     const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote && g.of.block == last.block &&
                       g.of.scope == last.scope && g.of.time == last.time && g.of.place == last.place;
@@ -291,25 +332,11 @@ void model::cover(const accessor& w, cell& c) {
     memory_.drop_groups(gone);
   }
   if (!covers) return;
-  const std::size_t warp = last.by_copy() ? 0 : last.unit;
-  (with != nullptr ? *with : memory_.add_group(c, last)).lanes[warp] |= last.lanes;
-}
-
-reader model::warp_reader(const thread_model& t, place_number place) const {
-  return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
+  (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
 }
 
 // Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one is behind them too.
-void model::add_reader(const accessor& w, cell& c) {
-  const thread_model& t = w.thread;
-  reader r = warp_reader(t, w.place);
-  r.scope = static_cast<std::uint8_t>(w.reach);
-  if (w.asynchronous()) {
-    r.unit = w.number;
-    r.kind = copy_reads;
-    r.time = w.group;
-    r.lanes = 1;
-  }
+void model::add_reader(const thread_model& t, const reader& r, cell& c) {
   reader& first = c.first;
   if (first.lanes != 0 && first.same_group(r) && first.time != r.time) {
     if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read stands for it
@@ -323,14 +350,13 @@ void model::add_reader(const accessor& w, cell& c) {
     first.lanes |= r.lanes;
     return;
   }
-  const std::size_t warp = r.kind == copy_reads ? 0 : r.unit;
   bool has_lost[4][5] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     const bool alike =
         g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.unit == r.unit);
     if (alike && g.of.time == r.time && g.of.place == r.place) {
-      g.lanes[warp] |= r.lanes;
+      g.lanes_of(r) |= r.lanes;
       return;
     }
     // Of blocks that have ended without ever telling others how far they were, one reader stands for all of its kind: nobody who comes can
@@ -351,7 +377,7 @@ void model::add_reader(const accessor& w, cell& c) {
     standing |= lost;
     link = &g.next;
   }
-  memory_.add_group(c, r).lanes[warp] = r.lanes;
+  memory_.add_group(c, r, warps_of(r)).lanes_of(r) = r.lanes;
 }
 
 // by the host ---------------------------------------------------------------------------------------------------------------------------

@@ -35,14 +35,12 @@ template <class Do> void model::each_reader(const cell& c, Do f) {
   for (std::uint32_t number = c.more; number != 0; number = memory_.group(number).next) {
     reader r = memory_.group(number).of;
     if (r.by_copy()) {
-      r.lanes = memory_.group(number).lanes[0];
+      r.lanes = memory_.group(number).lanes()[0];
       f(r);
       continue;
     }
-    const auto warps = static_cast<std::size_t>((blocks_[r.block].threads + 31) / 32);
-    for (std::size_t warp = 0; warp < warps; ++warp) {
-      r.unit = static_cast<std::uint16_t>(warp);
-      r.lanes = memory_.group(number).lanes[warp];
+    for (r.unit = 0; r.unit < memory_.group(number).warps(); ++r.unit) {
+      r.lanes = memory_.group(number).lanes()[r.unit];
       if (r.lanes != 0) f(r);
     }
   }

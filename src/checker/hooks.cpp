@@ -9,8 +9,17 @@
 namespace antiphase::checker_detail {
 
 // Most accesses need no more than this: reads of what has been read before at the same time and place, by the same warp or another of the
-// block, and writes to what all know that touched it before. Everything else, and every finding, is the model's.
+// block, and writes to what all know that touched it before. Most others are the first of their kind, which find nothing. Everything else,
+// and every finding, is for model::access().
 struct hook_access {
+  [[gnu::always_inline]] static inline bool read(model& m, const void* p, std::size_t bytes, const void* code) {
+    return m.current_ != nullptr && (quick_read(m, reinterpret_cast<std::uintptr_t>(p), bytes / 4, code) || m.reads_anew(p, bytes, code));
+  }
+  [[gnu::always_inline]] static inline bool write(model& m, const void* p, std::size_t bytes, const void* code) {
+    return m.current_ != nullptr && (quick_write(m, reinterpret_cast<std::uintptr_t>(p), bytes / 4, code) || m.writes_anew(p, bytes, code));
+  }
+
+ private:
   [[gnu::always_inline]] static inline bool quick_read(model& m, std::uintptr_t address, std::size_t words, const void* code) {
     const std::size_t offset = address - m.memory_.lowest();
     if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high;
@@ -31,7 +40,7 @@ struct hook_access {
         if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
       }
       if (!m.surely_knows_writer(t, *c)) return false;
-      std::uint32_t& lanes = g != nullptr ? g->lanes[t.warp] : r.lanes;
+      std::uint32_t& lanes = g != nullptr ? g->lanes()[t.warp] : r.lanes;
       before &= lanes;
       lanes |= t.lane;
     }
@@ -54,15 +63,7 @@ struct hook_access {
         return false;  // an earlier block's: whether it is this one's too, visit() knows
       if (!m.surely_knows_writer(t, *c) || !m.surely_knows_readers(t, *c)) return false;
     }
-    for (cell* c = start; c < start + words; ++c) {
-      m.memory_.clear_readers(*c);
-      c->block = t.block;
-      c->writer = static_cast<actor>(t.index);
-      c->state = cell_state::written;
-      c->scope = 0;
-      c->time = *t.time;
-      c->place = static_cast<place_number>(place);
-    }
+    for (cell* c = start; c < start + words; ++c) m.write_over(*c, t, static_cast<place_number>(place));
     ++m.accesses_;
     if (m.log) [[unlikely]]
       m.write_down(event_kind::write, reinterpret_cast<const void*>(address), words * 4, static_cast<place_number>(place));
@@ -76,7 +77,7 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void*
   model* m = active;
   if (m == nullptr) return;
   m->put_back();
-  if (Bytes >= 4 && m->current() != nullptr && hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code)) return;
+  if (Bytes >= 4 && hook_access::read(*m, p, Bytes, code)) return;
   m->access(p, Bytes, access_kind::read, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
@@ -89,8 +90,7 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void
   model* m = active;
   if (m == nullptr) return;
   m->put_back();
-  if (Bytes >= 4 && m->current() != nullptr && hook_access::quick_write(*m, reinterpret_cast<std::uintptr_t>(p), Bytes / 4, code))
-    return m->wrote(p);
+  if (Bytes >= 4 && hook_access::write(*m, p, Bytes, code)) return m->wrote(p);
   m->access(p, Bytes, access_kind::write, code);
 }
 
@@ -131,11 +131,9 @@ void copied(const void* to, const void* from, std::size_t bytes, const void* cod
   if (m == nullptr) return;
   m->put_back();
   m->wrote(to);
-  const bool whole = bytes % 4 == 0 && m->current() != nullptr;
-  if (!whole || !hook_access::quick_read(*m, reinterpret_cast<std::uintptr_t>(from), bytes / 4, code))
-    m->access(from, bytes, access_kind::read, code);
-  if (!whole || !hook_access::quick_write(*m, reinterpret_cast<std::uintptr_t>(to), bytes / 4, code))
-    m->access(to, bytes, access_kind::write, code);
+  const bool whole = bytes > 0 && bytes % 4 == 0;
+  if (!whole || !hook_access::read(*m, from, bytes, code)) m->access(from, bytes, access_kind::read, code);
+  if (!whole || !hook_access::write(*m, to, bytes, code)) m->access(to, bytes, access_kind::write, code);
 }
 
 order of(int memory_order) {

@@ -158,6 +158,8 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
     t.time = &b->times[static_cast<std::size_t>(i / 32)];
     t.index = i;
     t.block_threads = threads;
+    t.shared_low = r.lowest;
+    t.shared_high = r.highest;
     t.misled = misled_before_;
     learn(t, start);
   }

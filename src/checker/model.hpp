@@ -74,9 +74,10 @@ struct thread_model {
   // What every access looks at comes first.
   block_number block = 0;
   std::uint16_t warp = 0;
-  std::uint32_t lane = 0;  // its bit
-  stamp floor = 0;         // known->own->floor
-  stamp* time = nullptr;   // the warp's
+  std::uint32_t lane = 0;                         // its bit
+  stamp floor = 0;                                // known->own->floor
+  stamp* time = nullptr;                          // the warp's
+  std::uint32_t shared_low = 0, shared_high = 0;  // the block's shared memory, as offsets
   int block_threads = 0;
   int index = 0;
 
@@ -405,10 +406,19 @@ class model {
       if (!levelled(memory_.group(more).of)) return false;
     return true;
   }
+  std::uint32_t warps_of(const reader& r) const {  // in a group of its like
+    return r.by_copy() ? 1 : static_cast<std::uint32_t>((blocks_[r.block].threads + 31) / 32);
+  }
   bool ordered_launch(block_number b) const;
   bool overlapped_launch(block_number b) const;
   knowledge_ptr publish(thread_model& t);
   knowledge_ptr fenced_by(const thread_model& t, space in) const;
+  bool has_taken_long() const { return most_effort != 0 && effort() > most_effort; }
+  // Whole words of global memory, or of the thread's own block.
+  bool surely_reaches(const thread_model& t, std::size_t offset, std::size_t bytes) const {
+    if (offset % 4 != 0 || offset >= memory_.size() || bytes > memory_.size() - offset) return false;
+    return offset >= shadow::shared_bytes || (offset >= t.shared_low && offset + bytes <= t.shared_high);
+  }
   static space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
   using circle = std::pair<std::size_t, std::uint32_t>;  // threads that reach each other: of a block, of a cluster, all
   std::array<circle, 3> circles_around(const thread_model& t) const;
@@ -425,6 +435,20 @@ class model {
   void join_warpgroup(thread_model& t);
 
   void visit(const accessor& w, const void* p, std::size_t bytes);
+  // Whole words that the current thread reads for the first time at this time and place, or writes, of memory that is its own block's or
+  // global. False: something more is to be looked at; nothing has been told or counted.
+  bool reads_anew(const void* p, std::size_t bytes, const void* code);
+  bool writes_anew(const void* p, std::size_t bytes, const void* code);
+  // An ordinary write that comes behind all that the cell remembers.
+  [[gnu::always_inline]] void write_over(cell& c, const thread_model& t, place_number place) {
+    memory_.clear_readers(c);
+    c.block = t.block;
+    c.writer = static_cast<actor>(t.index);
+    c.state = cell_state::written;
+    c.scope = 0;
+    c.time = *t.time;
+    c.place = place;
+  }
   // Into the log, which there is.
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
   void write_down_copy(const thread_model& t, copy_group in, const void* to, std::size_t bytes, place_number place) {
@@ -438,7 +462,7 @@ class model {
   }
   void read_cell(const accessor& w, cell& c, std::size_t offset);
   void write_cell(const accessor& w, cell& c, std::size_t offset);
-  void add_reader(const accessor& w, cell& c);
+  void add_reader(const thread_model& t, const reader& r, cell& c);
   void check_readers(const accessor& w, cell& c, std::size_t offset);
   void cover(const accessor& w, cell& c);
   bool strong(scope a, block_number block_a, scope b, block_number block_b) const;
@@ -448,7 +472,7 @@ class model {
   bool reachable(const accessor& w, const void* p, std::size_t bytes);
   template <class Do> void each_reader(const cell& c, Do f);
   mbarrier_model& barrier(const void* word);
-  reader warp_reader(const thread_model& t, place_number place) const;
+  static reader warp_reader(const thread_model& t, place_number place) { return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place}; }
 
   void report(const accessor& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,
               std::string missing);

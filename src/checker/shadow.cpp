@@ -52,8 +52,8 @@ void shadow::reset() {
   allocations_.clear();
   split_.assign(1, {});  // number 0 means none
   free_splits_.clear();
-  groups_.assign(1, {});
-  free_group_ = 0;
+  lines_.assign(1, {});
+  free_groups_ = {};
 }
 
 void* shadow::allocate(std::size_t bytes) {
@@ -174,9 +174,10 @@ void shadow::split(cell& c) {
   for (cell& b : split_[index]) {
     b = c;
     b.more = 0;
-    for (std::uint32_t g = c.more; g != 0; g = groups_[g].next) {
-      const reader_group copy = groups_[g];
-      std::copy(std::begin(copy.lanes), std::end(copy.lanes), add_group(b, copy.of).lanes);
+    for (std::uint32_t g = c.more; g != 0; g = group(g).next) {
+      const reader of = group(g).of;
+      reader_group& copy = add_group(b, of, of.lanes);
+      std::copy_n(group(g).lanes(), of.lanes, copy.lanes());
     }
   }
   if (c.more != 0) drop_groups(c.more);
@@ -185,32 +186,37 @@ void shadow::split(cell& c) {
   c.more = index;
 }
 
-reader_group& shadow::add_group(cell& c, const reader& of) {
-  std::uint32_t number = free_group_;
+reader_group& shadow::add_group(cell& c, const reader& of, std::uint32_t warps) {
+  const std::uint32_t lines = lines_for(warps);
+  std::uint32_t& free = free_groups_[lines];
+  std::uint32_t number = free;
   if (number == 0) {
-    number = static_cast<std::uint32_t>(groups_.size());
-    groups_.emplace_back();
+    number = static_cast<std::uint32_t>(lines_.size());
+    lines_.resize(lines_.size() + lines);
   } else {
-    free_group_ = groups_[number].next;
-    groups_[number] = {};
+    free = group(number).next;
   }
-  reader_group& g = groups_[number];
+  reader_group& g = group(number);
   g.of = of;
+  g.of.lanes = warps;
   g.next = c.more;
+  std::fill_n(g.lanes(), warps, 0u);
   c.more = number;
   return g;
 }
 
 void shadow::drop_groups(std::uint32_t first) {
-  std::uint32_t last = first;
-  while (groups_[last].next != 0) last = groups_[last].next;
-  groups_[last].next = free_group_;
-  free_group_ = first;
+  while (first != 0) {
+    reader_group& g = group(first);
+    std::uint32_t& free = free_groups_[lines_for(g.warps())];
+    const std::uint32_t next = std::exchange(g.next, free);
+    free = std::exchange(first, next);
+  }
 }
 
 std::uint64_t shadow::bytes_kept() const {
   return single_chunks_ * (chunk / 4) * sizeof(cell) + alike_.size() * sizeof alike_[0] + split_.size() * sizeof split_[0] +
-         groups_.size() * sizeof groups_[0];
+         lines_.size() * sizeof lines_[0];
 }
 
 std::uint64_t shadow::bytes_tracked() const {

@@ -55,12 +55,15 @@ struct cell {
 };
 
 // Further readers of a cell, in a list: of one block at one time and place, whichever warps they belong to. Where all warps of a block read
-// the same between two barriers, that is one entry, in front of the list.
+// the same between two barriers, that is one entry, in front of the list. Behind it lie the lanes of each warp; of an actor, the first
+// is 1.
 struct reader_group {
-  std::uint32_t next = 0;        // 0: the last
-  reader of;                     // `unit` is an actor's number or unused, `lanes` unused
-  std::uint32_t lanes[32] = {};  // by warp; of an actor, the first is 1
+  std::uint32_t next;  // 0: the last
+  reader of;           // `unit` is an actor's number or unused; `lanes` is the number of warps
 
+  std::uint32_t warps() const { return of.lanes; }
+  std::uint32_t* lanes() { return reinterpret_cast<std::uint32_t*>(this + 1); }
+  std::uint32_t& lanes_of(const reader& r) { return lanes()[r.by_copy() ? 0 : r.unit]; }
   bool at(block_number block, stamp time, place_number place) const {
     return of.block == block && of.time == time && of.place == place && of.kind == warp_reads && of.scope == 0;
   }
@@ -89,6 +92,11 @@ class shadow {
   std::size_t size() const { return shared_bytes + global_bytes; }
   // The cells as they lie in memory: those of a chunk that nobody has touched since it was set as a whole are zeros.
   cell* cells() { return cells_; }
+  // The cell of the word at that place.
+  cell& touched(std::size_t offset) {
+    if (uniform_[offset / chunk] != single) touch(offset / chunk);
+    return cells_[offset / 4];
+  }
   const cell& byte(std::size_t offset) {
     const cell& c = touched(offset);
     return c.state == cell_state::split ? split_[c.more][offset % 4] : c;
@@ -102,8 +110,9 @@ class shadow {
   // The same, for a visitor that looks at nothing but the cell: one call may stand for many cells that are the same.
   template <class Visit> void visit_alike(std::size_t offset, std::size_t bytes, Visit visit);
 
-  reader_group& group(std::uint32_t number) { return groups_[number]; }
-  reader_group& add_group(cell& c, const reader& of);  // in front of the cell's list
+  reader_group& group(std::uint32_t number) { return *reinterpret_cast<reader_group*>(&lines_[number]); }
+  // In front of the cell's list, without lanes; of a block with so many warps.
+  reader_group& add_group(cell& c, const reader& of, std::uint32_t warps);
   void drop_groups(std::uint32_t first);
   void clear_readers(cell& c) {
     c.first.lanes = 0;
@@ -119,10 +128,6 @@ class shadow {
   static constexpr std::uint32_t untouched = 0, single = ~0u;  // the cells are zeros; they are as they lie in memory
   void split(cell& c);
   void drop(cell& c);
-  cell& touched(std::size_t offset) {
-    if (uniform_[offset / chunk] != single) touch(offset / chunk);
-    return cells_[offset / 4];
-  }
   void touch(std::size_t chunk_number);
   void set_chunk(std::size_t chunk_number, std::uint32_t as);
   std::uint32_t number_of(const cell& c);
@@ -137,8 +142,15 @@ class shadow {
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;
   std::vector<std::uint32_t> free_splits_;
-  std::vector<reader_group> groups_;
-  std::uint32_t free_group_ = 0;  // of a list
+  // Groups lie in lines of the processor's cache: one, or up to three where blocks are large.
+  struct alignas(64) line {
+    unsigned char bytes[64];
+  };
+  static std::uint32_t lines_for(std::uint32_t warps) {
+    return static_cast<std::uint32_t>((sizeof(reader_group) + warps * sizeof(std::uint32_t) + sizeof(line) - 1) / sizeof(line));
+  }
+  std::vector<line> lines_;
+  std::array<std::uint32_t, 4> free_groups_{};  // of lists, by the number of lines
 };
 
 template <class Visit> void shadow::visit(std::size_t offset, std::size_t bytes, Visit visit) {

@@ -10,6 +10,7 @@
 #include <antiphase/device/multicast.cuh>
 #include "tests/device/probes.hpp"
 #include "tests/device/reductions.hpp"
+#include "tests/support/landed.cuh"
 
 namespace antiphase::probe {
 inline namespace AP_TARGET {
@@ -63,10 +64,7 @@ struct there_and_back {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    if (t == 0) {
-      s.landed.init(1);
-      fence_mbarrier_init();
-    }
+    test::first_thread_prepares(s.landed);
     p.out[63 - t] = p.in[t];
     fence_async_global();
     fence_acquire_release<scope::block>();

@@ -11,6 +11,7 @@
 #include <antiphase/device/tensor_store.cuh>
 
 #include "tests/checker/letter/pairs.cuh"
+#include "tests/support/landed.cuh"
 
 namespace antiphase::letter {
 inline namespace AP_TARGET {
@@ -161,10 +162,7 @@ template <cast F> struct both_loaded {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index(), rank = cluster_rank();
-    if (t == 0) {
-      s.landed.init(1);
-      fence_mbarrier_init();
-    }
+    test::first_thread_prepares(s.landed);
     if constexpr (F == cast::before_the_barrier)
       block_barrier();
     else

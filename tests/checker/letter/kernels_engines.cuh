@@ -9,6 +9,7 @@
 #include <antiphase/executor/shared_bytes.hpp>
 
 #include "tests/checker/letter/pairs.cuh"
+#include "tests/support/landed.cuh"
 
 namespace antiphase::letter {
 inline namespace AP_TARGET {
@@ -75,10 +76,7 @@ template <fence_of F, bool Waits> struct loaded {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    if (t == 0) {
-      s.landed.init(1);
-      fence_mbarrier_init();
-    }
+    test::first_thread_prepares(s.landed);
     p.out[t] = p.in[t];
     fence_before_copy<F>();
     block_barrier();

@@ -2,6 +2,7 @@
 // What the PTX ISA and the CUDA guide allow is not accused, and what they ask for is missed.
 #include "tests/checker/letter/letter.hpp"
 #include "tests/support/mutant_runners.hpp"
+#include "tests/support/word_buffers.hpp"
 
 namespace antiphase::letter {
 namespace checked {
@@ -12,17 +13,12 @@ std::vector<mutant> copies();
 namespace {
 
 void run(const context& where, const mutant& m) {
-  std::vector<std::uint32_t> numbers;
-  for (int i = 0; i < words; ++i) numbers.push_back(input(i));
-  const std::vector<std::uint32_t> zeros(words);
-  const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(numbers));
-  device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(zeros));
-  device_array<std::uint32_t> flag(where, std::span<const std::uint32_t>(zeros).first(flags));
+  test::word_buffers on(where, words, flags, input);
   const tensor_map map =
-      where.runs_on().encode({.data = out.data(), .element_bytes = 4, .extent = {16, 16}, .stride = {0, 64}, .box = {8, 8}});
-  const params p{map, in.data(), out.data(), flag.data()};
+      where.runs_on().encode({.data = on.out.data(), .element_bytes = 4, .extent = {16, 16}, .stride = {0, 64}, .box = {8, 8}});
+  const params p{map, on.in.data(), on.out.data(), on.flag.data()};
   where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
-  if (m.how.right != nullptr && !m.how.right(out.to_host())) throw device_error("wrong numbers");
+  if (m.how.right != nullptr && !m.how.right(on.out.to_host())) throw device_error("wrong numbers");
 }
 
 constexpr int schedules = 20;

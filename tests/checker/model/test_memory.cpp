@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes, readers and bounds.
+#include <random>
+
 #include "scene.hpp"
+
+extern "C" void __tsan_read4(void* p);  // what the compiler calls
 
 namespace antiphase::test {
 namespace {
@@ -123,6 +127,42 @@ TEST(Readers, AtDifferentTimesAreAllRemembered) {
     s.m.acquire(*writer, arrivals);
     writer.write(2000, s.g);
     EXPECT_EQ(s.found(), left_out < 96 ? (seen_list{{overwritten_in_use, 1 + static_cast<int>(left_out), 2000}}) : seen_list{});
+  }
+}
+
+[[gnu::noinline]] void read_in_one_line(void* p) {
+  __tsan_read4(p);
+  asm volatile("");  // it returns to here
+}
+// Whichever lanes of whichever warps read a word in one line, in whatever order: by the compiler's calls, which have quick ways.
+TEST(Readers, InAnyPatternAreAllRemembered) {
+  std::mt19937 draw(1);
+  const auto number = [&](std::size_t below) { return draw() % below; };
+  for (int round = 0; round < 400; ++round) {
+    scene s;
+    s.m.follow_as_written(s.g, 4);
+    block_model& b = s.block(256);
+    const std::uint32_t few_lanes = static_cast<std::uint32_t>(draw() & draw() & draw()) | 1u << number(32), few_warps = draw() & 0xFFu;
+    std::vector<std::size_t> readers;
+    for (std::size_t i = 0; i < 255; ++i)
+      if ((few_lanes >> i % 32 & 1) != 0 && (few_warps >> i / 32 & 1) != 0 && number(8) != 0) readers.push_back(i);
+    if (number(2) != 0) readers.push_back(number(255));
+    std::ranges::sort(readers);
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    std::ranges::shuffle(readers, draw);
+    const std::size_t left_out = readers.empty() ? 0 : number(readers.size() + 1);  // behind the last: none
+    checker_detail::active = &s.m;
+    for (const std::size_t i : readers) {
+      s.m.set_current(&b.threads[i]);
+      for (std::size_t times = number(4) == 0 ? 2 : 1; times > 0; --times) read_in_one_line(s.g);
+    }
+    checker_detail::active = nullptr;
+    knowledge_ptr arrivals;
+    for (std::size_t i = 0; i < readers.size(); ++i)
+      if (i != left_out) s.m.release(*s.thread(b, readers[i]), arrivals);
+    s.m.acquire(*s.thread(b, 255), arrivals);
+    s.thread(b, 255).write(2000, s.g);
+    ASSERT_EQ(s.m.findings().size(), left_out < readers.size() ? 1u : 0u) << round;
   }
 }
 

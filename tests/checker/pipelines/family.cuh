@@ -10,6 +10,8 @@
 namespace antiphase::pipelines {
 inline namespace AP_TARGET {
 
+using word = std::uint32_t;
+
 template <int Threads> struct of_threads {
   using params = pipelines::params;
   static constexpr int threads = Threads;

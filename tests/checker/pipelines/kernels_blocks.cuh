@@ -17,8 +17,6 @@
 namespace antiphase::pipelines {
 inline namespace AP_TARGET {
 
-using word = std::uint32_t;
-
 // Sums of the warps, and from these the sums before each thread; one tile after the other in the same memory.
 template <int F> struct scan_of_warps : of_threads<128> {
   static constexpr int faults = 3;

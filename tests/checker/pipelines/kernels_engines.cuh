@@ -15,11 +15,10 @@
 #include <antiphase/device/wgmma.cuh>
 
 #include "tests/checker/pipelines/family.cuh"
+#include "tests/support/landed.cuh"
 
 namespace antiphase::pipelines {
 inline namespace AP_TARGET {
-
-using word = std::uint32_t;
 
 // One warp loads, two compute, two stages.
 template <int F> struct load_ring : of_threads<96> {
@@ -454,10 +453,7 @@ template <int F> struct round_trip : of_threads<32> {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    if (t == 0) {
-      s.landed.init(1);
-      fence_mbarrier_init();
-    }
+    test::first_thread_prepares(s.landed);
     p.out[t] = p.in[t];
     if constexpr (F == 1)
       fence_async();
@@ -489,10 +485,7 @@ template <int F> struct reused : of_threads<64> {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    if (t == 0) {
-      s.landed.init(1);
-      fence_mbarrier_init();
-    }
+    test::first_thread_prepares(s.landed);
     s.tile[t] = p.in[t];
     block_barrier();
     const word mine = s.tile[63 - t];

@@ -2,6 +2,7 @@
 // Kernels as libraries write them are not accused, and each of their faults is found.
 #include "tests/checker/pipelines/pipelines.hpp"
 #include "tests/support/mutant_runners.hpp"
+#include "tests/support/word_buffers.hpp"
 
 namespace antiphase::pipelines {
 namespace checked {
@@ -11,18 +12,13 @@ std::vector<mutant> engines();
 namespace {
 
 void run(const context& where, const mutant& m) {
-  std::vector<std::uint32_t> numbers;
-  for (int i = 0; i < words; ++i) numbers.push_back(input(i));
-  const std::vector<std::uint32_t> zeros(words);
-  const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(numbers));
-  device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(zeros));
-  device_array<std::uint32_t> flag(where, std::span<const std::uint32_t>(zeros).first(flags));
+  test::word_buffers on(where, words, flags, input);
   const auto map_of = [&](const void* data) {
     return where.runs_on().encode({.data = data, .element_bytes = 4, .extent = {32, 32}, .stride = {0, 128}, .box = {8, 8}});
   };
-  const params p{map_of(in.data()), map_of(out.data()), in.data(), out.data(), flag.data()};
+  const params p{map_of(on.in.data()), map_of(on.out.data()), on.in.data(), on.out.data(), on.flag.data()};
   for (int i = 0; i < m.how.launches; ++i) where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
-  if (m.how.right != nullptr && !m.how.right(out.to_host())) throw device_error("wrong numbers");
+  if (m.how.right != nullptr && !m.how.right(on.out.to_host())) throw device_error("wrong numbers");
 }
 
 class pipelines : public testing::TestWithParam<mutant> {};
