@@ -22,13 +22,14 @@ struct mean_layout {
   double a_uneven, b_uneven, either_uneven, brief;
 };
 inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const bool of_m = is_uneven(m), of_n = is_uneven(n), of_k = is_uneven(k);
-  const auto share = [](int of_two) { return of_two / 2.; };
-  const bool brief = std::min(m, n) == 4;  // then it lies along k in half of the layouts, and of the others the long one may be uneven
-  return {.a_uneven = share(of_m + of_k),
-          .b_uneven = share(of_n + of_k),
-          .either_uneven = ((of_k || of_n) + of_k + (of_m || of_n) + (of_m || of_k)) / 4.,
-          .brief = !brief ? 0 : ((m >= n ? !of_m : !of_n) + !of_k) / 4.};
+  // Of A, B along k, across k. Where there is one row, it does not matter how far it is to the next one.
+  const bool a_along = is_uneven(k) && m > 1, b_along = is_uneven(k) && n > 1, a_across = is_uneven(m) && k > 1,
+             b_across = is_uneven(n) && k > 1;
+  const bool a_is_long = m >= n, brief = (a_is_long ? n : m) == 4;  // it lies along k in half of the layouts
+  return {.a_uneven = (a_along + a_across) / 2.,
+          .b_uneven = (b_along + b_across) / 2.,
+          .either_uneven = ((a_along || b_across) + (a_along || b_along) + (a_across || b_across) + (a_across || b_along)) / 4.,
+          .brief = !brief ? 0 : (!(a_is_long ? a_along : b_along) + !(a_is_long ? a_across : b_across)) / 4.};
 }
 
 // How C's rows begin, which lies by rows: at multiples of 32 bytes, which is what memory moves at once, of 16, or anywhere.

@@ -46,9 +46,6 @@ double microseconds(const law& l, const dots_division& how, double blocks, doubl
   const double move = bytes / bandwidth, squares = compute * compute, of_move = move * move;
   return l.start + l.cluster[cluster] + std::sqrt(std::sqrt(squares * squares + of_move * of_move));
 }
-// How many times as long all takes where the long operand's rows begin anywhere, and where the short one lies across k, which those times
-// knew too little of (scripts/fit_laws.py).
-constexpr double uneven = 1.1, across = 1.15;
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
 std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elements > 5e5 ? 8 : 1; }
 
@@ -69,8 +66,6 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
   const double bytes = 4 * size(of.count) * (size(p.m()) * size(p.k()) + size(p.k()) * size(p.n()) + outputs);
   const bool clusters = features_of(where.limits()).clusters;
   const std::int64_t least_lines = shortest_piece(size(lines) * size(p.k()) * size(of.count));
-  const mean_layout lies = mean_layout_of(p.m(), p.n(), p.k());
-  const double slower = (1 + (uneven - 1) * (p.n() > p.m() ? lies.b_uneven : lies.a_uneven)) * (1 + (across - 1) / 2);
   dots_choice best{{}, std::numeric_limits<double>::infinity()};
   for (const law& l : laws) {
     if (l.few < few || l.few / 2 >= few || (finishes && l.rows != dots_finishing_rows)) continue;  // /2: there is one for fewer lines
@@ -81,7 +76,7 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
         if (d.cluster > 1 && p.k() <= std::int64_t{2} * d.slots * d.cluster) break;
         const double blocks = size(ceil_div<std::int64_t>(lines, d.lines()) * of.count * d.cluster);
         const double of_thread = size(ceil_div<std::int64_t>(ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * d.slots), d.cluster));
-        const double seconds = 1e-6 * slower * microseconds(l, d, blocks, of_thread, bytes, of_132);
+        const double seconds = 1e-6 * microseconds(l, d, blocks, of_thread, bytes, of_132);
         if (seconds < best.seconds) best = {d, seconds};
       }
     }

@@ -38,11 +38,11 @@ stream_packs packs_of(const narrow_plan& plan) {
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
 // block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
 // operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
-constexpr double start = 6.97, later_round = 0.947, of_chunk = 1.22, of_chunk_among_all = 0.294, by_threads = 1.66, threads_start = 0.917,
-                 of_cluster = 2.03, of_part = 2.67, each_part = 0.399, reads_of_c = 2.86, of_memory = 4.6e6, of_cache = 4.03e6,
-                 stored = 1.99e6, stored_anywhere = stored / 3.93, stored_by_halves = stored / 5, brief_row = 0.000115;
+constexpr double start = 6.97, later_round = 0.926, of_chunk = 1.21, of_chunk_among_all = 0.298, by_threads = 1.66, threads_start = 0.924,
+                 of_cluster = 2.03, of_part = 2.66, each_part = 0.401, reads_of_c = 2.9, of_memory = 4.6e6, of_cache = 4.04e6,
+                 stored = 1.99e6, stored_anywhere = stored / 3.92, stored_by_halves = stored / 5, brief_row = 0.000115;
 // Of lines with up to four products nothing is certain, so each output is computed again, by the warps of its tile one after the other.
-constexpr double again = 28.9, again_of_tile = 157, again_of_line = 0.0947, again_of_few = 0.8;
+constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0937, again_of_few = 0.8;
 
 struct shape {
   std::int64_t m, n, k;

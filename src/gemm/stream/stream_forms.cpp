@@ -13,14 +13,14 @@ namespace antiphase::gemms {
 namespace {
 
 constexpr stream_form forms[] = {
-    {{32, 8}, 8, true, 1, {0.533, 2.11, 1.08, 1.29, 2.04, 2.99, 0.106}},
-    {{32, 16}, 8, true, 1, {0.232, 3.65, 1.08, 1.68, 3.92, 1.94, 0.0658}},
-    {{32, 32}, 4, true, 1, {0.269, 3.43, 0.857, 1.45, 2.59, 2.83, 0.0753}},
-    {{64, 64}, 2, true, 1, {0.308, 2.93, 1.32, 1.55, 2.77, 5.35, 0.183}},
-    {{32, 32}, 1, true, 4, {0.389, 2.59, 1.39, 1.05, 1.36, 1.83, 0.255}},
-    {{128, 16}, 1, false, 2, {1.27, 0.915, 0.647, 1.39, 0, 0, 0}},
-    {{64, 32}, 1, false, 2, {0.588, 1.04, 0.696, 1, 0, 0, 0}},
-    {{64, 64}, 1, false, 2, {1.74, 0.842, 1.11, 1.47, 0, 0, 0}},
+    {{32, 8}, 8, true, 1, {0.551, 2.1, 1.07, 1.3, 2.04, 2.83, 0.135}},
+    {{32, 16}, 8, true, 1, {0.184, 3.68, 1.09, 1.67, 3.94, 1.21, 0.061}},
+    {{32, 32}, 4, true, 1, {0.246, 3.43, 0.861, 1.45, 2.59, 2.73, 0.0794}},
+    {{64, 64}, 2, true, 1, {0.299, 2.91, 1.32, 1.55, 2.81, 5.22, 0.182}},
+    {{32, 32}, 1, true, 4, {0.624, 2.36, 1.39, 1.05, 1.34, 1.81, 0.256}},
+    {{128, 16}, 1, false, 2, {1.16, 0.996, 0.673, 1.42, 0, 0, 0}},
+    {{64, 32}, 1, false, 2, {0.437, 1.16, 0.717, 1, 0, 0, 0}},
+    {{64, 64}, 1, false, 2, {1.56, 0.921, 1.17, 1.46, 0, 0, 0}},
     {{64, 8}, 1, false, 5, {}, stream_feed::lanes},
     {{16, 32}, 1, false, 4, {}, stream_feed::kept},
 };
@@ -50,23 +50,24 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 1.08, of_half = 0.328, of_tile = 0.00311, of_step = 0.00102, bandwidth = 3.15e6;
+  constexpr double start = 1.08, of_half = 0.327, of_tile = 0.00299, of_step = 0.00106, bandwidth = 3.15e6;
   const double halves = halves_of(s);
   return 1e-6 *
          (start + of_half * halves + longer(tiles_of(f, s) * (of_tile + of_step * halves) * s.slower, s.bytes / bandwidth) / s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.18, second_half = 0.573, of_tile[] = {0.000656, 0.00261}, bandwidth = 2.71e6, anywhere = 1.64, again = 0.148,
-                   again_of_tile = 0.000473;
-  const double halves = halves_of(s), multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
+  constexpr double start = 2.08, waiting = 0.131, again = 0.305, second_half = 0.407, of_tile[] = {0.000483, 0.0026},
+                   again_of_tile = 0.000482, bandwidth = 2.54e6, anywhere = 1.56, full = 27.7;
+  const double halves = halves_of(s), tiles = tiles_of(f, s), wait = waiting + (s.few_products ? again : 0);
+  const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : 1);
-  return 1e-6 * (start + second_half * (halves - 1) + (s.few_products ? again : 0) +
-                 longer(tiles_of(f, s) * multiply * s.slower, move) / s.of_132);
+  return 1e-6 *
+         (start + std::min(1., tiles / full) * wait + second_half * (halves - 1) + longer(tiles * multiply * s.slower, move) / s.of_132);
 }
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double quarter = 1.27, half = 1.33, one = 2.12, two = 2.47, further = 1.24;
+  constexpr double quarter = 1.24, half = 1.3, one = 2.04, two = 2.38, further = 1.16;
   const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
   if (all <= 0.25) return between(1, quarter, all / 0.25);
   if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
@@ -76,7 +77,7 @@ double crowding(double all) {
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double large = 4e7, of_memory = 4.6e6, of_cache = 3.42e6, of_c = 1.15e6, anywhere = 1.12, half = 1.13;
+  constexpr double large = 4e7, of_memory = 4.6e6, of_cache = 3.38e6, of_c = 1.15e6, anywhere = 1.11, half = 1.13;
   const double tiles = tiles_of(f, s), all = tiles * d.cluster * d.parts / places_of(f, s, d.cluster);
   const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
