@@ -38,11 +38,11 @@ stream_packs packs_of(const narrow_plan& plan) {
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
 // block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
 // operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
-constexpr double start = 6.97, later_round = 0.926, of_chunk = 1.21, of_chunk_among_all = 0.298, by_threads = 1.66, threads_start = 0.924,
-                 of_cluster = 2.03, of_part = 2.66, each_part = 0.401, reads_of_c = 2.9, of_memory = 4.6e6, of_cache = 4.04e6,
-                 stored = 1.99e6, stored_anywhere = stored / 3.92, stored_by_halves = stored / 5, brief_row = 0.000115;
+constexpr double start = 6.95, later_round = 0.878, of_chunk = 1.21, of_chunk_among_all = 0.304, by_threads = 1.67, threads_start = 0.936,
+                 of_cluster = 2.05, of_part = 2.59, each_part = 0.407, reads_of_c = 2.94, of_memory = 4.6e6, of_cache = 4.09e6,
+                 stored = 1.98e6, stored_anywhere = stored / 3.91, stored_by_halves = stored / 5, brief_row = 0.000115;
 // Of lines with up to four products nothing is certain, so each output is computed again, by the warps of its tile one after the other.
-constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0937, again_of_few = 0.8;
+constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0936, again_of_few = 0.8;
 
 struct shape {
   std::int64_t m, n, k;

@@ -13,14 +13,14 @@ namespace antiphase::gemms {
 namespace {
 
 constexpr stream_form forms[] = {
-    {{32, 8}, 8, true, 1, {0.551, 2.1, 1.07, 1.3, 2.04, 2.83, 0.135}},
-    {{32, 16}, 8, true, 1, {0.184, 3.68, 1.09, 1.67, 3.94, 1.21, 0.061}},
-    {{32, 32}, 4, true, 1, {0.246, 3.43, 0.861, 1.45, 2.59, 2.73, 0.0794}},
-    {{64, 64}, 2, true, 1, {0.299, 2.91, 1.32, 1.55, 2.81, 5.22, 0.182}},
-    {{32, 32}, 1, true, 4, {0.624, 2.36, 1.39, 1.05, 1.34, 1.81, 0.256}},
-    {{128, 16}, 1, false, 2, {1.16, 0.996, 0.673, 1.42, 0, 0, 0}},
-    {{64, 32}, 1, false, 2, {0.437, 1.16, 0.717, 1, 0, 0, 0}},
-    {{64, 64}, 1, false, 2, {1.56, 0.921, 1.17, 1.46, 0, 0, 0}},
+    {{32, 8}, 8, true, 1, {0.429, 2.22, 1.08, 1.28, 2.04, 2.06, 0.139}},
+    {{32, 16}, 8, true, 1, {0.176, 3.68, 1.1, 1.64, 4.77, 1.02, 0.059}},
+    {{32, 32}, 4, true, 1, {0.236, 3.28, 0.878, 1.63, 1.61, 2.52, 0.0802}},
+    {{64, 64}, 2, true, 1, {0.268, 2.64, 1.32, 1.57, 2.97, 5.57, 0.176}},
+    {{32, 32}, 1, true, 4, {0.902, 1.83, 1.49, 1, 1.47, 1.38, 0.252}},
+    {{128, 16}, 1, false, 2, {1.09, 1.07, 0.667, 1.54, 0, 0, 0}},
+    {{64, 32}, 1, false, 2, {0.368, 1.17, 0.745, 1, 0, 0, 0}},
+    {{64, 64}, 1, false, 2, {1.41, 0.961, 1.21, 1.46, 0, 0, 0}},
     {{64, 8}, 1, false, 5, {}, stream_feed::lanes},
     {{16, 32}, 1, false, 4, {}, stream_feed::kept},
 };
@@ -50,14 +50,14 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 1.08, of_half = 0.327, of_tile = 0.00299, of_step = 0.00106, bandwidth = 3.15e6;
+  constexpr double start = 1.1, of_half = 0.32, of_tile = 0.00299, of_step = 0.00117, bandwidth = 3.2e6;
   const double halves = halves_of(s);
   return 1e-6 *
          (start + of_half * halves + longer(tiles_of(f, s) * (of_tile + of_step * halves) * s.slower, s.bytes / bandwidth) / s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.08, waiting = 0.131, again = 0.305, second_half = 0.407, of_tile[] = {0.000483, 0.0026},
-                   again_of_tile = 0.000482, bandwidth = 2.54e6, anywhere = 1.56, full = 27.7;
+  constexpr double start = 2.13, waiting = 0.106, again = 0.267, second_half = 0.359, of_tile[] = {0.000652, 0.00265},
+                   again_of_tile = 0.00045, bandwidth = 2.78e6, anywhere = 1.73, full = 37.6;
   const double halves = halves_of(s), tiles = tiles_of(f, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : 1);
@@ -67,7 +67,7 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double quarter = 1.24, half = 1.3, one = 2.04, two = 2.38, further = 1.16;
+  constexpr double quarter = 1.24, half = 1.29, one = 2.01, two = 2.34, further = 1.12;
   const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
   if (all <= 0.25) return between(1, quarter, all / 0.25);
   if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
@@ -77,7 +77,7 @@ double crowding(double all) {
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double large = 4e7, of_memory = 4.6e6, of_cache = 3.38e6, of_c = 1.15e6, anywhere = 1.11, half = 1.13;
+  constexpr double large = 4e7, of_memory = 4.49e6, of_cache = 3.31e6, of_c = 1.11e6, anywhere = 1.11, half = 1.13;
   const double tiles = tiles_of(f, s), all = tiles * d.cluster * d.parts / places_of(f, s, d.cluster);
   const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
