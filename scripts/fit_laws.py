@@ -3,7 +3,7 @@
 """Fits the laws by which `auto` chooses (src/gemm/*/*_plan.cpp, stream_forms.cpp, choose.cpp) to what was measured on an H200, judges them by
 cross-validation, and writes the factors of its tuning for them.
 
-    fit_laws.py [--fit] [--tuning FILE] [POLICY...]
+    fit_laws.py [--fit] [--tuning FILE] [--compare TOOL] [POLICY...]
 
 Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
   * 8252 products by `antiphase tune`, of which bench/results/experiments/20261123-tune-classes.json keeps the geometric mean of each class
@@ -11,14 +11,21 @@ Without --fit it judges the numbers below, which are those of the program; with 
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
     to judge it.
 --tuning writes the factors that this tune has for the laws of now, in the place of a tuning's factors: no new measurement, but the same one
-beside other predictions. Needs NumPy and SciPy.
+beside other predictions. --compare says whether the program antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and
+fitting need SciPy too. Exit status: 0 fine, 1 they differ, 77 there is no NumPy.
 """
 import json
 import math
 import pathlib
+import subprocess
 import sys
+import tempfile
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    print("fit_laws.py: there is no NumPy", file=sys.stderr)
+    sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLASSES = ROOT / "bench/results/experiments/20261123-tune-classes.json"
@@ -519,12 +526,38 @@ def write_tuning(path, tune):
     path.write_text(head + '  "factors": {\n' + of + "\n  }\n}\n")
 
 
+def compare(tool, tune):
+    """Of some of the tune's products, predictions of the program, with the H200's tuning, beside those from here."""
+    p = tune.products.some(np.arange(0, len(tune.products), 7))
+    factors = {name: np.ravel(of) for name, of in json.loads((ROOT / "src/gemm/tunings/h200.json").read_text())["factors"].items()}
+    ours, records = [], [{"shape": {"m": int(m), "n": int(n), "k": int(k)}, "layout": str(layout), "beta": float(adds), "times": []}
+                         for m, n, k, adds, layout in zip(p.m, p.n, p.k, p.adds, p.layout)]
+    predicted = {law.name: divided(law, p)[1] * factors[law.name][class_of(p)] for law in LAWS}
+    for i, record in enumerate(records):
+        for policy, us in predicted.items():
+            if np.isfinite(us[i]):
+                record["times"].append({"policy": policy, "measured_us": 1})
+                ours.append((policy, us[i], record["shape"]))
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"schema": 1, "command": "tune", "records": records}, file)
+        file.flush()
+        said = subprocess.run([tool, "model", "--json", "--all", file.name], check=True, capture_output=True, text=True).stdout
+    theirs = json.loads(said)["times"]
+    wrong = [(one, other) for one, other in zip(ours, theirs) if one[0] != other["policy"] or abs(one[1] / other["predicted_us"] - 1) > 1e-6]
+    for (policy, us, shape), other in wrong[:5]:
+        print(f"{policy} at {shape}: {us:.4g} us here, {other['predicted_us']:.4g} us of {other['policy']} by the program", file=sys.stderr)
+    print(f"{len(ours)} predictions, {len(theirs)} of the program, {len(wrong)} differ")
+    return int(bool(wrong) or len(ours) != len(theirs) or not ours)
+
+
 def main():
     words = sys.argv[1:]
     tune = Tune()
+    if "--compare" in words:
+        return compare(words[words.index("--compare") + 1], tune)
     if "--tuning" in words:
         write_tuning(pathlib.Path(words[words.index("--tuning") + 1]), tune)
-        return
+        return 0
     records, fits = bench(), "--fit" in words
     print("mean |log(predicted / measured)| of a tune's classes, median error of single records; by numbers fitted to the other half")
     for law in LAWS:
@@ -538,7 +571,8 @@ def main():
         print(f"{law.name}: {judged(data, data.off(law, g))}; by the other half: {judged(data, unseen)}")
         if fits:
             print("  " + "; ".join(f"{name} {value:.4g}" for name, value in g.items()))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

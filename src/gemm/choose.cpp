@@ -137,9 +137,9 @@ bool narrow(const candidate&, const request& r) { return r.rows_to_split && spli
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py).
 struct split_law {
   double start, brief_start, line, brief_line;  // brief: where the pass has short lines, for which it has a kernel
-  double pass, across, uneven;  // how fast it reads and writes; how much longer of lines across k, and of such that begin anywhere
-  double chunk, tail, alone, left,
-      cluster;  // of a round's blocks; a chunk's share among few blocks; a last round's; of blocks that share tiles
+  double pass, across, uneven;               // how fast it reads and writes; how much longer of lines across k, of such that begin anywhere
+  double chunk, tail, alone;                 // of a round's blocks; how much longer a chunk takes of few blocks
+  double left, cluster;                      // of a round, if it is the last; of blocks that share a tile
   double stored, anywhere, by_halves, adds;  // how fast C goes; how much longer by how its rows begin, and if it is read
   double again, again_of_output;             // where all lines have few nonzeros, so that everything is multiplied once more, exactly
 };
@@ -171,8 +171,8 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
   const bool shared = work.chunks < std::ceil(k / split_chunk);
   const double multiply = rounds * (work.chunks * chunk + us.tail) + (shared ? us.cluster : 0);
   const row_start rows = rows_of_c(r.what.n());
-  const double slower =
-      rows == row_start::anywhere ? us.anywhere : (rows == row_start::half ? us.by_halves : 1) * (r.what.beta == 0 ? 1 : us.adds);
+  const double adds = r.what.beta == 0 ? 1 : us.adds;
+  const double slower = rows == row_start::anywhere ? us.anywhere : rows == row_start::half ? std::max(us.by_halves, adds) : adds;
   // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
   constexpr double fetched = 2.5e6;
   const double prepared = inside ? 0 : 4 * k * (m + n - a - b);
