@@ -13,14 +13,14 @@ namespace antiphase::gemms {
 namespace {
 
 constexpr stream_form forms[] = {
-    {{32, 8}, 8, true, 1, {0.429, 2.22, 1.08, 1.28, 2.04, 2.06, 0.139}},
-    {{32, 16}, 8, true, 1, {0.176, 3.68, 1.1, 1.64, 4.77, 1.02, 0.059}},
-    {{32, 32}, 4, true, 1, {0.236, 3.28, 0.878, 1.63, 1.61, 2.52, 0.0802}},
-    {{64, 64}, 2, true, 1, {0.268, 2.64, 1.32, 1.57, 2.97, 5.57, 0.176}},
-    {{32, 32}, 1, true, 4, {0.902, 1.83, 1.49, 1, 1.47, 1.38, 0.252}},
-    {{128, 16}, 1, false, 2, {1.09, 1.07, 0.667, 1.54, 0, 0, 0}},
-    {{64, 32}, 1, false, 2, {0.368, 1.17, 0.745, 1, 0, 0, 0}},
-    {{64, 64}, 1, false, 2, {1.41, 0.961, 1.21, 1.46, 0, 0, 0}},
+    {{32, 8}, 8, true, 1, {0.0133, 2.53, 1.12, 1.25, 2.02, 4.45, 0.0874}},
+    {{32, 16}, 8, true, 1, {0.181, 3.33, 1.19, 1.66, 3.04, 4.97, 0.0678}},
+    {{32, 32}, 4, true, 1, {0.161, 3.26, 0.877, 1.68, 2.67, 4.11, 0.0707}},
+    {{64, 64}, 2, true, 1, {0.143, 3.71, 1.28, 1.58, 2.43, 5.2, 0.227}},
+    {{32, 32}, 1, true, 4, {0.336, 2.93, 1.24, 1.08, 1.44, 2.94, 0.258}},
+    {{128, 16}, 1, false, 2, {1.24, 0.856, 0.618, 1.32, 0, 0, 0}},
+    {{64, 32}, 1, false, 2, {0.943, 0.802, 0.603, 1.04, 0, 0, 0}},
+    {{64, 64}, 1, false, 2, {1.15, 0.93, 0.995, 1.44, 0, 0, 0}},
     {{64, 8}, 1, false, 5, {}, stream_feed::lanes},
     {{16, 32}, 1, false, 4, {}, stream_feed::kept},
 };
@@ -50,14 +50,14 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 1.1, of_half = 0.32, of_tile = 0.00299, of_step = 0.00117, bandwidth = 3.2e6;
+  constexpr double start = 1.13, of_half = 0.318, of_tile = 0.0022, of_step = 0.0011, bandwidth = 2.55e6;
   const double halves = halves_of(s);
   return 1e-6 *
          (start + of_half * halves + longer(tiles_of(f, s) * (of_tile + of_step * halves) * s.slower, s.bytes / bandwidth) / s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.13, waiting = 0.106, again = 0.267, second_half = 0.359, of_tile[] = {0.000652, 0.00265},
-                   again_of_tile = 0.00045, bandwidth = 2.78e6, anywhere = 1.73, full = 37.6;
+  constexpr double start = 2.17, waiting = 0.11, again = 0.428, second_half = 0.326, of_tile[] = {0.0008, 0.00269},
+                   again_of_tile = 0.000268, bandwidth = 3.13e6, anywhere = 1.9, full = 126;
   const double halves = halves_of(s), tiles = tiles_of(f, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : 1);
@@ -67,7 +67,7 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double quarter = 1.24, half = 1.29, one = 2.01, two = 2.34, further = 1.12;
+  constexpr double quarter = 1.37, half = 1.42, one = 2.31, two = 2.81, further = 1.3;
   const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
   if (all <= 0.25) return between(1, quarter, all / 0.25);
   if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
@@ -77,7 +77,7 @@ double crowding(double all) {
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double large = 4e7, of_memory = 4.49e6, of_cache = 3.31e6, of_c = 1.11e6, anywhere = 1.11, half = 1.13;
+  constexpr double large = 4e7, of_memory = 4.6e6, of_cache = 4e6, of_c = 0.948e6, anywhere = 1.11, half = 1.14;
   const double tiles = tiles_of(f, s), all = tiles * d.cluster * d.parts / places_of(f, s, d.cluster);
   const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
