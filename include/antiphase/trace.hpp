@@ -110,7 +110,7 @@ struct step_times {
   bool seen_landing = false;           // a warp was waiting
   std::vector<std::int64_t> events{};  // of a ring with roles: when each has happened
 };
-std::vector<step_times> by_step(const timeline& t);  // the recorded steps, in order
+std::vector<step_times> by_step(const timeline& t);  // the recorded steps, in order; none where one of them has no load, or no end of it
 
 // What computing warps wait for, and how much of their time.
 struct waiting_share {
@@ -118,9 +118,9 @@ struct waiting_share {
   double share = 0;
 };
 
-// How well the pipeline works.
+// How well the pipeline works. All is 0 where nothing was recorded.
 struct overlap {
-  int steps = 0;
+  int steps = 0;              // recorded
   int steps_hidden = 0;       // steps loaded while another step was computed, at least for a part of the time; never the first
   double hidden = 0;          // share of the time with a load in flight that computation covers, summed over the steps' loads: 0 ... 1
   double mean_wait = 0;       // per step and warp: time in wait, commit and release; a commit of staged registers waits for them to arrive

@@ -59,10 +59,14 @@ judged_plan plan_short_product(const candidate&, const request& r) {
   if (!short_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return plan_short(r.where.kind(), r.what, r.of, r.after);
 }
-// Measured on an H200, as all times here.
+// Microseconds on an H200 (scripts/fit_laws.py): a block waits, for the caches and, of three or four products, for those that it makes once
+// more; of few outputs there is no whole block.
 double cost_of_short(const candidate&, const request& r) {
-  const double bytes = extent(r.of.count) * (bytes_of_operands(r) + bytes_of_c(r)), of_132 = multiprocessors_of(r) / 132.;
-  return 1e-6 * (3.0 + bytes / (1.4e6 * of_132));
+  constexpr double start = 2.08, waiting = 1.02, again = 0.658, bandwidth = 1.41e6, anywhere = 1.1, outputs_of_block = 576;
+  const double count = extent(r.of.count), outputs = count * extent(r.what.m()) * extent(r.what.n());
+  const double bytes = count * (bytes_of_operands(r) + bytes_of_c(r)) * (rows_of_c(r.what.n()) == row_start::anywhere ? anywhere : 1);
+  return 1e-6 * (start + std::min(1., outputs / outputs_of_block) * (waiting + (r.k() > 2 ? again : 0)) +
+                 bytes / (bandwidth * multiprocessors_of(r) / 132.));
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
@@ -130,27 +134,51 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
 }
 bool split_finishes(const request& r) { return ends_in_product(r.what, r.after); }
 bool narrow(const candidate&, const request& r) { return r.rows_to_split && splits_inside_by_itself(r.device(), *r.rows_to_split); }
-// Of both operands, or of the shorter one alone, as far as they are not prepared.
-double lines_to_split(const request& r, bool shorter) {
-  const double of_a = r.ready.a.parts != nullptr ? 0 : extent(r.what.m()), of_b = r.ready.b.parts != nullptr ? 0 : extent(r.what.n());
-  return !shorter ? of_a + of_b : r.what.m() < r.what.n() ? of_a : of_b;
-}
-// The split pass reads operands and writes two halves of each element, which the product reads; of short lines its instructions take longer
-// than that, and it has a kernel for them. Fitted to the times of 338 shapes on an H200; mma.sync has half the rate of wgmma, and copies of
-// its own threads.
+// Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py).
+struct split_law {
+  double start, brief_start, line, brief_line;  // brief: where the pass has short lines, for which it has a kernel
+  double pass, across, uneven;               // how fast it reads and writes; how much longer of lines across k, of such that begin anywhere
+  double chunk, tail, alone;                 // of a round's blocks; how much longer a chunk takes of few blocks
+  double left, cluster;                      // of a round, if it is the last; of blocks that share a tile
+  double stored, anywhere, by_halves, adds;  // how fast C goes; how much longer by how its rows begin, and if it is read
+  double again, again_of_output;             // where all lines have few nonzeros, so that everything is multiplied once more, exactly
+};
+constexpr split_law law_of_split = {7.56, 6.52, 0.000336, 0.00045, 2.98e6, 1.21, 1.2, 1.03, 1.24,
+                                    1.23, 0.95, 0.0119,   3.48e6,  2.82,   3.1,  1.4, 37.8, 17.8},
+                    law_of_split_inside = {11, 11, 7e-05, 7e-05, 7e6, 0.9, 1.1, 1.85, 0.5, 0.95, 0.5, 3, 4e6, 3, 1.5, 1.5, 0, 0},
+                    law_of_split_mma = {6.01,  5.21,  0.000333, 0.000341, 3.35e6, 1.3, 1.14, 2.75, 2.75,
+                                        0.899, 0.817, 0.1,      3.27e6,   3.46,   1,   3,    36,   17.6};
+// The split pass reads operands and writes two halves of each element; of short lines its instructions take longer than that. Then the
+// product reads them, a chunk of K at a time, and C goes while the next tile is multiplied.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
   constexpr bool inside = By == multiplier::split_inside;
-  const bool brief = !inside && r.k() <= split_brief_k;
-  const double start = inside ? 11.7 : brief ? 8.5 : 9.7, line = inside ? 0.00007 : brief ? 0.00035 : 0.00105;  // microseconds
-  constexpr double pass = inside ? 5.1e6 : 3.57e6, chunk = inside ? 1.81 : By == multiplier::split ? 1.147 : 2.5;
-  const double of_132 = multiprocessors_of(r) / 132., stored = r.what.beta == 0 ? 3.05e6 : 2.5e6;  // bytes per microsecond
-  const double lines = lines_to_split(r, inside), split_before = 2 * 4 * extent(r.k()) * lines;
-  const product_rounds work = rounds_of(r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
+  constexpr const split_law& us = inside ? law_of_split_inside : By == multiplier::split ? law_of_split : law_of_split_mma;
+  const bool brief = r.k() <= split_brief_k;
+  const double k = extent(r.k()), m = extent(r.what.m()), n = extent(r.what.n()), of_132 = multiprocessors_of(r) / 132.;
+  const mean_layout lies = mean_layout_of(r.what.m(), r.what.n(), r.k());
+  const auto pass_of = [&](double lines, double uneven) {
+    const double bytes = 2 * 4 * k * lines * (1 + (us.across - 1) / 2) * (1 + (us.uneven - 1) * uneven);
+    return bytes / us.pass;
+  };
+  const bool shorter_a = m < n;
+  const double a = r.ready.a.parts != nullptr || (inside && !shorter_a) ? 0 : m,
+               b = r.ready.b.parts != nullptr || (inside && shorter_a) ? 0 : n;
+  const double pass = longer(pass_of(a, lies.a_uneven) + pass_of(b, lies.b_uneven), (a + b) * (brief ? us.brief_line : us.line)) / of_132;
+
+  const product_rounds work = rounds_of(By, r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
+  const double rounds = work.whole + (work.left > 0 ? us.left + (1 - us.left) * work.left : 0);
+  const double chunk = us.chunk * (us.alone + (1 - us.alone) * work.busy) * (2048. / rates_of(r.device()).tensor_fp16);
+  const bool shared = work.chunks < std::ceil(k / split_chunk);
+  const double multiply = rounds * (work.chunks * chunk + us.tail) + (shared ? us.cluster : 0);
+  const row_start rows = rows_of_c(r.what.n());
+  const double adds = r.what.beta == 0 ? 1 : us.adds;
+  const double slower = rows == row_start::anywhere ? us.anywhere : rows == row_start::half ? std::max(us.by_halves, adds) : adds;
   // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
-  const double prepared = 4 * extent(r.k()) * (extent(r.what.m()) + extent(r.what.n()) - lines_to_split(r, false)), fetched = 2.5e6;
-  const double multiply = std::max({work.rounds * work.chunks * chunk * (2048. / rates_of(r.device()).tensor_fp16),
-                                    bytes_of_c(r) / (stored * of_132), prepared / (fetched * of_132)});
-  return 1e-6 * (start + split_before / (pass * of_132) + lines * line / of_132 + multiply);
+  constexpr double fetched = 2.5e6;
+  const double prepared = inside ? 0 : 4 * k * (m + n - a - b);
+  const double move = std::max(bytes_of_c(r) * slower / us.stored, prepared / fetched) / of_132;
+  const double again = r.k() <= sparse_nonzeros ? us.again + us.again_of_output * 1e-6 * m * n / of_132 : 0;
+  return 1e-6 * ((brief ? us.brief_start : us.start) + pass + longer(multiply, move) + again);
 }
 
 // The ladder ------------------------------------------------------------------------------------------------------------------------------

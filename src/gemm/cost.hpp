@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/limits.hpp>
+#include <cmath>
 #include <cstdint>
 
 namespace antiphase::gemms {
@@ -14,6 +15,34 @@ inline double fp64_slower(const device_limits& device) { return 64. / rates_of(d
 // Whether rows of a densely packed matrix that are so long begin at multiples of 16 bytes only now and then, which takes longer to read.
 // Which layout an operand has must not decide over bits, so its extents do.
 inline bool is_uneven(std::int64_t extent) { return extent > 1 && extent % 4 != 0; }
+
+// How operands lie that are packed densely, in the mean over their four layouts: whether A's and B's rows begin anywhere, whether those of
+// one of the two do, so that threads have to copy them, and whether the shorter operand lies in rows of 16 bytes.
+struct mean_layout {
+  double a_uneven, b_uneven, either_uneven, brief;
+};
+inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  // Of A, B along k, across k. Where there is one row, it does not matter how far it is to the next one.
+  const bool a_along = is_uneven(k) && m > 1, b_along = is_uneven(k) && n > 1, a_across = is_uneven(m) && k > 1,
+             b_across = is_uneven(n) && k > 1;
+  const bool a_is_long = m >= n, brief = (a_is_long ? n : m) == 4;  // it lies along k in half of the layouts
+  return {.a_uneven = (a_along + a_across) / 2.,
+          .b_uneven = (b_along + b_across) / 2.,
+          .either_uneven = ((a_along || b_across) + (a_along || b_along) + (a_across || b_across) + (a_across || b_along)) / 4.,
+          .brief = !brief ? 0 : (!(a_is_long ? a_along : b_along) + !(a_is_long ? a_across : b_across)) / 4.};
+}
+
+// How C's rows begin, which lies by rows: at multiples of 32 bytes, which is what memory moves at once, of 16, or anywhere.
+enum class row_start { whole, half, anywhere };
+inline row_start rows_of_c(std::int64_t n) {
+  return is_uneven(n) ? row_start::anywhere : n > 1 && n % 8 != 0 ? row_start::half : row_start::whole;
+}
+
+// Of two things that overlap, each so long: a maximum that knows that two of the same length do not hide each other completely.
+inline double longer(double one, double other) {
+  const double a = one * one, b = other * other;
+  return std::sqrt(std::sqrt(a * a + b * b));
+}
 
 struct work {
   double fp32 = 0, fp64 = 0, tensor_fp16 = 0;  // multiply-adds

@@ -110,6 +110,8 @@ std::vector<step_times> by_step(const timeline& t) {
       case span_kind::acquire: break;
     }
   }
+  // Steps without a load have no place in time: what was recorded has none of them, or not this part.
+  if (std::ranges::any_of(steps, [](const step_times& s) { return s.issued == never || s.landed == never; })) return {};
   for (step_times& s : steps) {
     if (!with_roles) continue;
     s.events.front() = s.landed;
@@ -286,7 +288,7 @@ double one_more_stage(int stages, bool roles, double load, double use, double bu
 
 overlap measure(const timeline& t) {
   const std::vector<step_times> steps = by_step(t);
-  overlap result{.steps = t.recorded};
+  overlap result{.steps = static_cast<int>(steps.size())};
   if (steps.empty() || t.warps == 0) return result;
   std::int64_t end = 0;
   for (const step_times& s : steps) end = std::max(end, s.compute_end);

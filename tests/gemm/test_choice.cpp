@@ -6,6 +6,7 @@
 #include <cmath>
 #include <thread>
 
+#include "tests/gemm/an_h200.hpp"
 #include "tests/gemm/support.hpp"
 
 namespace antiphase::gemm_test {
@@ -151,10 +152,54 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   EXPECT_EQ(chosen(64, 64, 1'000'000), "stream");
   for (const std::int64_t lines : {64, 128}) EXPECT_EQ(chosen(lines, 4096, 4096), "narrow") << lines;
   EXPECT_EQ(chosen(200, 2, 996), "dots");
+  EXPECT_EQ(chosen(824, 5220, 44), "stream");  // 18.9 us; split: 22.0
+  EXPECT_EQ(chosen(512, 512, 512), "stream");  // 11.9 us; split: 12.6
   EXPECT_EQ(chosen(32, 32, 32), "stream");
   EXPECT_EQ(chosen(5000, 3000, 3), "stream");
   EXPECT_EQ(explain(where, problem_of({4, 4, 4}), {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}}).kernel,
             "short");
+}
+
+// Microseconds that were measured on an H200, in graphs, of policies that auto takes and of such that it does not.
+TEST(gemm_table, predictions_are_near_what_was_measured) {
+  const context where(make_cpu_executor({.limits = an_h200()}));
+  struct measured {
+    const char* policy;
+    asked of;
+    double us;
+  };
+  for (const auto& [policy, of, us] : {measured{"stream", {512, 512, 512}, 11.86},
+                                       {"split", {512, 512, 512}, 12.58},
+                                       {"stream", {824, 5220, 44}, 18.93},
+                                       {"split", {824, 5220, 44}, 22.0},
+                                       {"stream", {1024, 1024, 64}, 6.32},
+                                       {"stream", {4, 8192, 1024}, 14.52},
+                                       {"stream", {8192, 8, 1024}, 16.79},
+                                       {"narrow", {64, 4096, 4096, major::row, major::column}, 35.1},
+                                       {"split", {8192, 8192, 64}, 101.5},
+                                       {"split", {4096, 4096, 4096}, 629.6},
+                                       {"split-inside", {4096, 256, 7168}, 112.2}}) {
+    const double predicted = 1e6 * explain(where, problem_of(of), {.policy = policy}).predicted;
+    EXPECT_NEAR(predicted, us, 0.25 * us) << policy << ", " << of;
+  }
+}
+// What sets times apart on any such device: rows of C that are no whole sectors, lines whose products are all multiplied once more, and
+// that split-mma has no clusters to share a tile among.
+TEST(gemm_table, predictions_know_what_is_slow) {
+  const context where(make_cpu_executor({.limits = published_device("9.0")}));
+  const auto takes = [&](const char* policy, std::int64_t m, std::int64_t n, std::int64_t k, float beta = 0) {
+    return explain(where, problem_of({.m = m, .n = n, .k = k, .beta = beta}), {.policy = policy}).predicted;
+  };
+  for (const char* const policy : {"split", "narrow"}) {
+    EXPECT_GT(takes(policy, 4096, 4100, 64), 1.3 * takes(policy, 4096, 4096, 64)) << policy;
+    EXPECT_LT(takes(policy, 4100, 4096, 64), 1.2 * takes(policy, 4096, 4096, 64)) << policy << ": C lies by rows";
+    EXPECT_GT(takes(policy, 4096, 4099, 64), 1.3 * takes(policy, 4096, 4096, 64)) << policy;
+    EXPECT_GT(takes(policy, 1024, 1024, 4), 3 * takes(policy, 1024, 1024, 8)) << policy;
+    EXPECT_GT(takes(policy, 4096, 4096, 64, 1), 1.2 * takes(policy, 4096, 4096, 64)) << policy;
+  }
+  EXPECT_GT(takes("split-mma", 128, 128, 8192), 4 * takes("split", 128, 128, 8192));
+  EXPECT_LT(takes("split-mma", 4096, 4096, 1024), 4 * takes("split", 4096, 4096, 1024));
+  EXPECT_GT(takes("stream", 4000, 1003, 64), 1.1 * takes("stream", 4000, 1000, 64));
 }
 
 // What runs, by itself or asked for, has the features that it needs; what lacks one is refused by name and with the capability.

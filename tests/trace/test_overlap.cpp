@@ -130,6 +130,20 @@ TEST(Overlap, OfNoStepIsNothing) {
   EXPECT_EQ(o.mean_wait, 0);
 }
 
+// Nor of steps that something is known of, but no load: then there is no time from which to count.
+TEST(Overlap, OfStepsWithoutALoadIsNothing) {
+  for (const span_kind gone : {span_kind::load, span_kind::wait}) {
+    timeline t = made_up(2, 7);
+    std::erase_if(t.spans, [&](const span_record& s) { return s.kind == gone; });
+    EXPECT_TRUE(by_step(t).empty());
+    const overlap o = measure(t);
+    EXPECT_EQ(o.steps, 0);
+    EXPECT_EQ(o.duration, 0);
+    EXPECT_EQ(o.step_time, 0);
+    EXPECT_EQ(o.mean_bytes, 0);
+  }
+}
+
 // The checker of the other tests: it is content with a timeline in order, and finds each way of spoiling one.
 TEST(WellFormed, FindsFaults) {
   for (const int stages : {1, 2, 3, 4}) {

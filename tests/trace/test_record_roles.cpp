@@ -146,7 +146,7 @@ TEST(RecordRoles, StreamingProducts) {
     int m, n, k, stages, computing, bytes;
   };
   constexpr form stream_shapes[] = {{300, 8, 2048, 3, 8, 40 * 256 * 4},
-                                    {200, 16, 4096, 3, 8, 48 * 256 * 4},
+                                    {64, 16, 2048, 3, 8, 48 * 256 * 4},
                                     {2000, 64, 128, 4, 4, 128 * 32 * 4},
                                     {128, 128, 2048, 5, 8, 128 * 64 * 4}};
   const context where = on_cpu();
@@ -172,9 +172,9 @@ TEST(RecordRoles, StreamingProductsByThreads) {
   };
   constexpr form forms[] = {{301, 7, 2047, 3, 8, 40 * 256 * 4, 2},
                             {65, 33, 2047, 3, 8, 64 * 128 * 4, 4},
-                            {129, 65, 1031, 3, 8, 128 * 64 * 4, 3},
-                            {33, 33, 301, 2, 4, 64 * 32 * 4, 5},
-                            {259, 131, 67, 3, 4, 128 * 32 * 4, 4 * 3}};
+                            {129, 65, 1028, 3, 8, 128 * 64 * 4, 3},
+                            {65, 65, 515, 2, 4, 64 * 32 * 4, 2 * 17},
+                            {2000, 33, 64, 3, 4, 128 * 32 * 4, 8 * 2}};
   const context where = on_cpu();
   for (const form& f : forms) {
     product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);

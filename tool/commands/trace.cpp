@@ -213,6 +213,10 @@ void say_costs(const request& r, const std::vector<timeline>& timelines) {
   if (timelines.front().runs_on != target::cuda) say(r.common, "these are times of the CPU executor, which say nothing of a GPU");
 }
 
+std::string nothing_recorded(const timeline& t) {
+  return fmt::format("{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy, t.block);
+}
+
 // What one more stage would change, at best.
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
@@ -226,6 +230,10 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
     list.push_back(to_json(t, o));
+    if (o.steps == 0) {
+      say(r.common, nothing_recorded(t));
+      continue;
+    }
     table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{:.0f} %", o.hidden * 100),
                      fmt::format("{:.0f} %", o.waiting * 100), fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
                      fmt::format("{} {}", o.duration, t.unit)});
@@ -331,6 +339,8 @@ void draw_files(const request& r) {
   output_file out{r.output};
   out.write(drawn(as, timelines));
   out.commit();
+  for (const timeline& t : timelines)
+    if (measure(t).steps == 0) say(r.common, nothing_recorded(t));
   if (!r.common.json) return;
   json list = json::array();
   for (const timeline& t : timelines) list.push_back(to_json(t, measure(t)));

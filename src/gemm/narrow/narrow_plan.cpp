@@ -35,23 +35,41 @@ stream_packs packs_of(const narrow_plan& plan) {
   return of_short == 1 && aligned ? stream_packs::pairs_along_short : stream_packs::none;
 }
 
-// Microseconds, on an H200: fitted to 913 products, of which half are wrong by 5 % at most. What a tile takes besides its chunks is hidden
-// but for a block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy
-// the operands.
-constexpr double start = 7.33, later_round = 2.89, of_chunk = 1.16, of_chunk_among_all = 0.37, by_threads = 1.55, of_cluster = 2,
-                 of_part = 3.5, each_part = 0.6, reads_of_c = 1.34;
+// Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
+// block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
+// operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
+constexpr double start = 6.95, later_round = 0.878, of_chunk = 1.21, of_chunk_among_all = 0.304, by_threads = 1.67, threads_start = 0.936,
+                 of_cluster = 2.05, of_part = 2.59, each_part = 0.407, reads_of_c = 2.94, of_memory = 4.6e6, of_cache = 4.09e6,
+                 stored = 1.98e6, stored_anywhere = stored / 3.91, stored_by_halves = stored / 5, brief_row = 0.000115;
+// Of lines with up to four products nothing is certain, so each output is computed again, by the warps of its tile one after the other.
+constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0936, again_of_few = 0.8;
 
-double seconds_of(const device_limits& device, std::int64_t tiles, std::int64_t k, double bytes, bool reads_c, bool uneven,
-                  const narrow_division& how) {
+struct shape {
+  std::int64_t m, n, k;
+  double tiles, bytes, of_c;
+  bool reads_c;
+  mean_layout lies;
+};
+double seconds_of(const device_limits& device, const shape& s, const narrow_division& how) {
   const auto whole = [](double x) { return std::ceil(x); };
-  const double multiprocessors = multiprocessors_of(device);
+  const double multiprocessors = multiprocessors_of(device), k = static_cast<double>(s.k);
   const double places = multiprocessors * (how.cluster == 4 ? 0.93 : 1);  // some multiprocessors of a group are left over
-  const double busy = static_cast<double>(tiles) * how.cluster * how.parts / places, rounds = std::max(1., whole(busy));
-  const double chunks = whole(whole(static_cast<double>(k) / narrow_chunk) / (how.cluster * how.parts));
+  const double busy = s.tiles * how.cluster * how.parts / places, rounds = std::max(1., whole(busy));
+  const double chunks = whole(whole(k / narrow_chunk) / (how.cluster * how.parts));
   const double slower = 2048. / rates_of(device).tensor_fp16, of_132 = multiprocessors / 132;
-  const double bandwidth = (bytes > 4e7 ? 3.6e6 : 5.0e6) * of_132;
-  const double computing = rounds * chunks * (of_chunk + of_chunk_among_all * std::min(1., busy)) * slower * (uneven ? by_threads : 1);
-  const double us = start + std::max(computing + (rounds - 1) * later_round + (reads_c ? rounds * reads_of_c : 0), bytes / bandwidth);
+  const double copied = 1 + (by_threads - 1) * s.lies.either_uneven;
+  const double computing = rounds * chunks * (of_chunk + of_chunk_among_all * std::min(1., busy)) * slower * copied +
+                           (rounds - 1) * later_round + (s.reads_c ? rounds * reads_of_c : 0);
+  const row_start rows = rows_of_c(s.n);
+  const double storing = rows == row_start::anywhere ? stored_anywhere : rows == row_start::half ? stored_by_halves : stored;
+  const double moving =
+      s.bytes / ((s.bytes > 4e7 ? of_memory : of_cache) * of_132) + s.of_c / (storing * of_132) + s.lies.brief * s.tiles * k * brief_row;
+  double us = start + s.lies.either_uneven * threads_start + longer(computing, moving);
+  if (s.k <= 4) {
+    const auto share = [](std::int64_t extent, int of) { return static_cast<double>(std::min<std::int64_t>(extent, of)) / of; };
+    const double lines = again_of_line + (1 - again_of_line) * share(std::min(s.m, s.n), narrow_tile.n);
+    us += again + rounds * lines * share(std::max(s.m, s.n), narrow_tile.m) * again_of_tile * (s.k <= 2 ? again_of_few : 1);
+  }
   return 1e-6 * (us + (how.cluster > 1 ? of_cluster : 0) + (how.parts > 1 ? of_part + each_part * how.parts : 0));
 }
 
@@ -62,16 +80,23 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
   const tile_counts t = tiles_of(m, n, n > m);
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const std::int64_t tiles = t.along_long * t.along_short * batch, chunks = ceil_div<std::int64_t>(k, narrow_chunk);
-  const double bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + size(m) * size(n) * (reads_c ? 2 : 1));
-  const bool uneven = is_uneven(m) || is_uneven(n) || is_uneven(k);
+  const double of_c = 4 * size(batch) * size(m) * size(n) * (reads_c ? 2 : 1);
+  const shape s{.m = m,
+                .n = n,
+                .k = k,
+                .tiles = size(tiles),
+                .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n)) + of_c,
+                .of_c = of_c,
+                .reads_c = reads_c,
+                .lies = mean_layout_of(m, n, k)};
   const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
   const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
-  narrow_division_choice best{plain, seconds_of(device, tiles, k, bytes, reads_c, uneven, plain)};
+  narrow_division_choice best{plain, seconds_of(device, s, plain)};
   const int most = std::min(multiprocessors_of(device), most_shares);
   for (const int cluster : {1, 2, 4})
     for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= most && chunks >= std::int64_t{2} * cluster * parts; ++parts) {
       if (cluster * parts < least_parts) continue;
-      const double seconds = seconds_of(device, tiles, k, bytes, reads_c, uneven, {cluster, parts});
+      const double seconds = seconds_of(device, s, {cluster, parts});
       if (seconds < best.seconds) best = {{cluster, parts}, seconds};
     }
   return best;

@@ -41,6 +41,10 @@ int blocks_per_tile(std::int64_t tiles, std::int64_t chunks, int multiprocessors
   return 1;
 }
 
+int blocks_of_cluster(multiplier by, std::int64_t tiles, std::int64_t chunks, int multiprocessors) {
+  return by == multiplier::split_mma ? 1 : blocks_per_tile(tiles, chunks, multiprocessors);
+}
+
 // Persistent blocks take tiles in rounds, as many at a time as there are multiprocessors. What the last round would leave over is left to
 // clusters of blocks that share a tile, in a launch of its own, if there are so few tiles, and K is so long, that the launch costs less
 // than it saves: about as much as eight chunks of K (by the time of a chunk and of a launch).
@@ -126,13 +130,13 @@ bool splits_inside_by_itself(const device_limits& device, const problem& p) {
   return tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
 }
 
-product_rounds rounds_of(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
+product_rounds rounds_of(multiplier by, std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
   const std::int64_t tiles = tiles_along(m) * tiles_along(n), chunks = ceil_div<std::int64_t>(k, split_chunk);
-  const int cluster = blocks_per_tile(tiles, chunks, multiprocessors);
-  if (cluster > 1) return {1, std::ceil(static_cast<double>(chunks) / cluster)};
-  const double all = static_cast<double>(tiles) / multiprocessors, left = all - std::floor(all);
-  const double last = tiles <= multiprocessors ? 1 : left == 0 ? 0 : 0.3 + 0.7 * left;
-  return {tiles <= multiprocessors ? last : std::floor(all) + last, static_cast<double>(chunks)};
+  const int cluster = blocks_of_cluster(by, tiles, chunks, multiprocessors);
+  const double all = static_cast<double>(tiles * cluster) / multiprocessors, of_block = std::ceil(static_cast<double>(chunks) / cluster);
+  if (all <= 1) return {1, 0, of_block, all};
+  const double whole = std::floor(all);
+  return {whole, all - whole, of_block, 1};
 }
 
 product_plan plan_product(const context& where, const problem& p, multiplier by) {
@@ -160,7 +164,7 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
                     ready.parts_of(lines_of_rows(transposed(what.b))),
                     after};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
-    const int cluster = by == multiplier::split_mma ? 1 : blocks_per_tile(end - first, chunks, multiprocessors);
+    const int cluster = blocks_of_cluster(by, end - first, chunks, multiprocessors);
     const bool one_tile_each = cluster > 1 || by == multiplier::split_inside;
     const std::int64_t blocks = one_tile_each ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
     plan.waves.push_back({require_product(where.kind(), by, cluster),

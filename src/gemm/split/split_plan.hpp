@@ -74,10 +74,11 @@ inline product_plan plan_product_of(const context& where, const problem& what, m
 const std::vector<product_instance>& product_instances(target where);  // for a plan of one's own
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
 
-// How long a product's multiplication is: rounds of blocks, a fraction of one for tiles that are left over, and chunks of K of a block.
+// How long a product's multiplication is: whole rounds of blocks, how full a last one is (0: there is none), chunks of K of a block, and
+// how many of the multiprocessors have one.
 struct product_rounds {
-  double rounds, chunks;
+  double whole, left, chunks, busy;
 };
-product_rounds rounds_of(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors);
+product_rounds rounds_of(multiplier by, std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors);
 
 }  // namespace antiphase::gemms

@@ -13,16 +13,16 @@ namespace antiphase::gemms {
 namespace {
 
 constexpr stream_form forms[] = {
-    {{32, 8}, 8, true, 1, {0.01, 2.36, 1.11, 1.89, 4.79, 0.094, 1.26}},
-    {{32, 16}, 8, true, 1, {0.07, 3.11, 1.15, 2.84, 5.34, 0.072, 1.30}},
-    {{32, 32}, 4, true, 1, {0.12, 3.05, 0.91, 2.87, 4.42, 0.076, 1.32}},
-    {{64, 64}, 2, true, 1, {0.18, 3.99, 1.34, 2.61, 5.02, 0.216, 1.28}},
-    {{32, 32}, 1, true, 4, {0.15, 2.74, 1.16, 1.35, 3.16, 0.241, 1}},
-    {{128, 16}, 1, false, 2, {1.47, 0.80, 0.665, 0, 0, 0, 1.40}},
-    {{64, 32}, 1, false, 2, {1.21, 0.75, 0.564, 0, 0, 0, 1.65}},
-    {{64, 64}, 1, false, 2, {1.85, 1.00, 0.971, 0, 0, 0, 1.50}},
-    {{64, 8}, 1, false, 5, {1.06, 0.0019, 0.00099, 0.36, 0, 0, 1}, stream_feed::lanes},
-    {{16, 32}, 1, false, 4, {2.14, 0.00097, 0, 0, 0, 0, 1.14}, stream_feed::kept},
+    {{32, 8}, 8, true, 1, {0.0133, 2.53, 1.12, 1.25, 2.02, 4.45, 0.0874}},
+    {{32, 16}, 8, true, 1, {0.181, 3.33, 1.19, 1.66, 3.04, 4.97, 0.0678}},
+    {{32, 32}, 4, true, 1, {0.161, 3.26, 0.877, 1.68, 2.67, 4.11, 0.0707}},
+    {{64, 64}, 2, true, 1, {0.143, 3.71, 1.28, 1.58, 2.43, 5.2, 0.227}},
+    {{32, 32}, 1, true, 4, {0.336, 2.93, 1.24, 1.08, 1.44, 2.94, 0.258}},
+    {{128, 16}, 1, false, 2, {1.24, 0.856, 0.618, 1.32, 0, 0, 0}},
+    {{64, 32}, 1, false, 2, {0.943, 0.802, 0.603, 1.04, 0, 0, 0}},
+    {{64, 64}, 1, false, 2, {1.15, 0.93, 0.995, 1.44, 0, 0, 0}},
+    {{64, 8}, 1, false, 5, {}, stream_feed::lanes},
+    {{16, 32}, 1, false, 4, {}, stream_feed::kept},
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -34,6 +34,10 @@ double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ?
 
 struct shape {
   double long_one, short_one, k, batch, bytes, read_of_c;
+  bool few_products;  // three or four: what is small beside its line's elements is computed once more
+  row_start rows;
+  mean_layout lies;
+  double of_132;  // multiprocessors, in those of an H200
   int multiprocessors;
   double slower;  // than an H200's FP64 Tensor Cores, by multiprocessor
 };
@@ -41,31 +45,47 @@ double tiles_of(const stream_form& f, const shape& s) { return up(s.long_one / f
 double places_of(const stream_form& f, const shape& s, int cluster) {
   return std::max(1., down(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
 }
-// Warps of their own, so many to a multiprocessor that what they wait for is hidden: what all blocks take adds up.
+double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
+
+// Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
+// wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  const double halves = up(s.k / (stream_step / 2)), of_132 = s.multiprocessors / 132.;
-  return 1e-6 * (f.us.start + f.us.cluster * halves + tiles_of(f, s) * (f.us.round + f.us.step * halves) * s.slower / of_132);
+  constexpr double start = 1.13, of_half = 0.318, of_tile = 0.0022, of_step = 0.0011, bandwidth = 2.55e6;
+  const double halves = halves_of(s);
+  return 1e-6 *
+         (start + of_half * halves + longer(tiles_of(f, s) * (of_tile + of_step * halves) * s.slower, s.bytes / bandwidth) / s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  const double halves = up(s.k / (stream_step / 2)), of_132 = s.multiprocessors / 132.;
-  const double multiply = tiles_of(f, s) * f.us.round * (1 + 0.7 * (halves - 1)) * s.slower, move = s.bytes / 2.9e6;
-  return 1e-6 * (f.us.start + 1.4 * (halves - 1) + std::max(multiply, move) / of_132);
+  constexpr double start = 2.17, waiting = 0.11, again = 0.428, second_half = 0.326, of_tile[] = {0.0008, 0.00269},
+                   again_of_tile = 0.000268, bandwidth = 3.13e6, anywhere = 1.9, full = 126;
+  const double halves = halves_of(s), tiles = tiles_of(f, s), wait = waiting + (s.few_products ? again : 0);
+  const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
+  const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : 1);
+  return 1e-6 *
+         (start + std::min(1., tiles / full) * wait + second_half * (halves - 1) + longer(tiles * multiply * s.slower, move) / s.of_132);
 }
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double alone = 0.3, full = 2.2, further = 0.58;
-  return all <= alone ? 1 : all <= 1 ? 1 + (full - 1) * (all - alone) / (1 - alone) : full * (1 + further * (all - 1));
+  constexpr double quarter = 1.37, half = 1.42, one = 2.31, two = 2.81, further = 1.3;
+  const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
+  if (all <= 0.25) return between(1, quarter, all / 0.25);
+  if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
+  if (all <= 1) return between(half, one, (all - 0.5) / 0.5);
+  return all <= 2 ? between(one, two, all - 1) : two + further * (all - 2);
 }
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  const double blocks = tiles_of(f, s) * d.cluster * d.parts, all = blocks / places_of(f, s, d.cluster);
+  constexpr double large = 4e7, of_memory = 4.6e6, of_cache = 4e6, of_c = 0.948e6, anywhere = 1.11, half = 1.14;
+  const double tiles = tiles_of(f, s), all = tiles * d.cluster * d.parts / places_of(f, s, d.cluster);
   const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
-  const double bandwidth = (s.bytes > 4e7 ? 4.0e6 : 5.5e6) / 132 * s.multiprocessors;  // bytes per microsecond: of memory, of the L2 cache
-  double us = f.us.start + std::max(rounds * (f.us.round + steps * f.us.step * s.slower), s.bytes / bandwidth);
-  us += s.read_of_c / (3.0e6 / 132 * s.multiprocessors);  // a tile's C is read when its sums are there, so nothing hides that
+  const double by_threads = s.lies.either_uneven + (tiles * s.k > static_cast<double>(most_brief_rows) ? s.lies.brief : 0);
+  double us = longer(rounds * (f.us.round + steps * f.us.step * s.slower), s.bytes / ((s.bytes > large ? of_memory : of_cache) * s.of_132));
+  us *= 1 + (f.us.threads - 1) * by_threads;
+  us *= s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1;
+  us += f.us.start + s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
   if (d.cluster > 1) us += f.us.cluster;
   if (d.parts > 1) us += f.us.part + d.parts * f.us.each_part;
   return us * 1e-6;
@@ -85,17 +105,19 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                 .batch = size(batch),
                 .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + outputs),
                 .read_of_c = reads_c ? 4 * size(batch) * size(m) * size(n) : 0,
+                .few_products = k == 3 || k == 4,
+                .rows = rows_of_c(n),
+                .lies = mean_layout_of(m, n, k),
+                .of_132 = multiprocessors_of(device) / 132.,
                 .multiprocessors = multiprocessors_of(device),
                 .slower = fp64_slower(device)};
   constexpr int most_parts = 64;
   constexpr double least_k = 2 * stream_step;  // of a part
   const bool clusters = features_of(device).clusters;
   stream_division_choice best{nullptr, {}, std::numeric_limits<double>::infinity()};
-  // Where rows cannot all begin at multiples of 16 bytes, copies are of 4 bytes in some layouts, and results go through shared memory. The
-  // prediction must not ask how operands lie, so it is the mean over layouts, of densely packed matrices.
+  // The prediction must not ask how operands lie: it is that of the mean layout of densely packed matrices, with C by rows.
   const auto consider = [&](const stream_form& f, const stream_division& d) {
-    const bool uneven = is_uneven(m) || is_uneven(n) || (f.feed == stream_feed::ring && is_uneven(k));
-    const double seconds = seconds_of(f, s, d) * (uneven ? f.us.uneven : 1);
+    const double seconds = seconds_of(f, s, d);
     if (seconds < best.seconds) best = {&f, d, seconds};
   };
   for (const stream_form& f : forms) {

@@ -15,24 +15,25 @@ struct stream_division {
   constexpr bool operator==(const stream_division&) const = default;
 };
 
-// Measured on an H200 in graphs, operands in L2 or beyond, and fitted to the times of 304 shapes: a round of blocks takes `round` and
-// `step` for every stage of k, in microseconds; `start` comes once, `cluster` if blocks share a tile, and parts take `part` and
-// `each_part`. All takes `uneven` times as long where rows of densely packed matrices do not begin at multiples of 16 bytes.
+// Of a form that a ring feeds, measured on an H200 in graphs (scripts/fit_laws.py): a round of blocks takes `round` and `step` for every
+// stage of k, in microseconds, and `threads` times as long where threads copy the operands; `start` comes once, `cluster` if blocks share a
+// tile, and parts take `part` and `each_part`.
 struct stream_times {
-  double start, round, step, cluster, part, each_part, uneven;
+  double start, round, step, threads, cluster, part, each_part;
 };
 // A form of the table: the tile that the best kernel for it has, whether blocks share tiles, and who brings the operands. `ring`: the copy
-// engine or threads. `lanes`: each block takes `round`, and `step` for every 16 k, which all wait for `cluster` microseconds. `kept`: each
-// tile of the walk takes `round`.
+// engine or threads.
 enum class stream_feed : unsigned char { ring, lanes, kept };
 struct stream_form {
   extent2 tile;
   int slabs;
   bool shares;
-  int resident;  // blocks of a multiprocessor
-  stream_times us;
+  int resident;     // blocks of a multiprocessor
+  stream_times us;  // of `ring`
   stream_feed feed = stream_feed::ring;
 };
+// Rows of 16 bytes, in all tiles, that the copy engine is left to bring: they take it 0.1 ns each, as measured, however many blocks ask.
+constexpr std::int64_t most_brief_rows = std::int64_t{1} << 15;
 std::span<const stream_form> stream_forms();
 
 struct stream_division_choice {

@@ -65,6 +65,13 @@ bool can(const context& where, const stream_instance& with, const both_operands&
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
 }
 
+// Whether the copy engine would bring so many rows of 16 bytes, which take it as long as long ones do, that threads are faster.
+bool avoids_brief_rows(const stream_policy& how, const both_operands& o, std::int64_t k, std::int64_t members) {
+  constexpr std::int64_t brief = 4;  // floats
+  const bool has_brief = !o.short_one.along_k && o.short_one.lines <= brief;
+  return has_brief && k > most_brief_rows / (members * ceil_div<std::int64_t>(o.long_one.lines, how.tile.m));
+}
+
 // Tiles of a walk: as many as leave a warp for every place on the device, but no more than it takes to forget what a walk's start costs.
 int rounds_of(const tiled_plan& plan, const stream_policy& how, int multiprocessors) {
   constexpr std::int64_t enough = 8;
@@ -171,10 +178,11 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
                                        const stream_division_choice& best) {
   if (best.form == nullptr) return std::nullopt;
   const stream_instance* with = nullptr;
-  const auto better = [&](const stream_instance& one, const stream_instance& other) {
+  const auto better = [&](const stream_instance& one, const stream_instance& other, const both_operands& o) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
     if (one.how.by == stream_loader::kept) return one.how.stages < other.how.stages;
-    return one.how.by == stream_loader::engine && other.how.by != stream_loader::engine;
+    const stream_loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? stream_loader::threads : stream_loader::engine;
+    return one.how.by == first && other.how.by != first;
   };
   // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
   const auto turned = [&](const stream_form& form) {
@@ -183,7 +191,8 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   const auto find = [&](const stream_form& form) {
     const both_operands operands = operands_of(p, of, turned(form));
     for (const stream_instance& i : stream_instances(where.kind()))
-      if (i.how.finishes != after.is_plain() && has(i.how, form) && can(where, i, operands, p.k()) && (with == nullptr || better(i, *with)))
+      if (i.how.finishes != after.is_plain() && has(i.how, form) && can(where, i, operands, p.k()) &&
+          (with == nullptr || better(i, *with, operands)))
         with = &i;
     return with != nullptr;
   };

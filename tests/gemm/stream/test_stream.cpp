@@ -3,7 +3,10 @@
 #include "src/gemm/stream/stream_plan.hpp"
 
 #include <antiphase/executor/published.hpp>
+#include <string>
 
+#include "src/gemm/cost.hpp"
+#include "src/gemm/request.hpp"
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
@@ -251,6 +254,54 @@ TEST(gemm_stream_forms, each_has_kernels) {
           i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::threads;
     EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
+}
+// Densely packed, C by rows.
+gemm_problem laid_out(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout) {
+  float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
+  return {.a = layout[0] == 'n' ? row_major<const float>(data, m, k) : column_major<const float>(data, m, k),
+          .b = layout[1] == 'n' ? row_major<const float>(data, k, n) : column_major<const float>(data, k, n),
+          .c = row_major(data, m, n)};
+}
+// Predictions rest on the mean over layouts: it is what the copy engine is seen to refuse in each of them.
+TEST(gemm_stream_forms, the_mean_layout_is_that_of_four) {
+  for (const std::int64_t m : {1, 4, 6, 32, 33, 4000})
+    for (const std::int64_t n : {1, 4, 7, 64, 130})
+      for (const std::int64_t k : {8, 9, 100, 1026}) {
+        double a = 0, b = 0, either = 0, brief = 0;
+        for (const char* const layout : {"nn", "nt", "tn", "tt"}) {
+          const gemm_problem p = gemms::without_idle_strides(laid_out(m, n, k, layout));
+          const auto [of_a, of_b] = gemms::operands_of(p, {}, false);
+          const bool a_refused = !gemms::engine_takes(of_a, k), b_refused = !gemms::engine_takes(of_b, k);
+          const gemms::line_operand& shorter = m < n ? of_a : of_b;
+          a += a_refused / 4., b += b_refused / 4., either += (a_refused || b_refused) / 4.;
+          brief += (shorter.lines == 4 && !shorter.along_k && !a_refused && !b_refused) / 4.;
+        }
+        const gemms::mean_layout is = gemms::mean_layout_of(m, n, k);
+        SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
+        EXPECT_EQ(is.a_uneven, a);
+        EXPECT_EQ(is.b_uneven, b);
+        EXPECT_EQ(is.either_uneven, either);
+        EXPECT_EQ(is.brief, brief);
+      }
+}
+// Four lines across k are rows of 16 bytes, for which the copy engine is slow: threads bring them, where there are many.
+TEST(gemm_stream_forms, threads_bring_many_rows_of_16_bytes) {
+  const context where(make_cpu_executor({.limits = published_device("9.0")}));
+  const auto by = [&](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout, std::int64_t count = 1) {
+    const gemm_problem p = laid_out(m, n, k, layout);
+    const gemms::batch of{.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
+    const auto plan = gemms::plan_stream(where, p, of, {}, gemms::divide(where, p, of));
+    EXPECT_TRUE(plan.has_value());
+    return plan->with->how.by;
+  };
+  using gemms::stream_loader;
+  EXPECT_EQ(by(8192, 4, 1024, "nn"), stream_loader::threads);
+  EXPECT_EQ(by(4, 8192, 1024, "tn"), stream_loader::threads);
+  EXPECT_EQ(by(64, 4, 1024, "nn", 200), stream_loader::threads);
+  EXPECT_EQ(by(64, 4, 1024, "nn"), stream_loader::engine) << "few rows";
+  EXPECT_EQ(by(8192, 4, 1024, "nt"), stream_loader::engine) << "along k";
+  EXPECT_EQ(by(4, 8192, 1024, "nn"), stream_loader::engine) << "along k";
+  EXPECT_EQ(by(8192, 8, 1024, "nn"), stream_loader::engine) << "rows of 32 bytes";
 }
 // The workspace that is offered is enough for whatever plan a shape gets, and never shrinks.
 TEST(gemm_stream_forms, workspace_is_enough_and_grows) {

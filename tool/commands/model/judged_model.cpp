@@ -26,6 +26,8 @@ namespace {
 
 // The shapes that numbers of the laws come from (docs/model.md), rested; hot times of the same shapes are no news.
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
+// Of policies beside the ladder, what scripts/fit_laws.py fits to. That of dots is another series.
+bool is_fitted_set(std::string_view policy, std::string_view set) { return policy != "dots" && (set.starts_with("map") || set == "suite"); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
 
 listed_product product_of(const json& record) {
@@ -109,7 +111,7 @@ class reader {
     const std::string policy = r.contains("policy") ? r.at("policy") : r.at("choice").at("kernel");
     if (!is_beside_the_ladder(policy)) return;
     if (const auto takes = predict_policy(on_, where_, policy, p))
-      add({policy, policy, fmt::format("{} {}", shape_text(p), protocol), {}, false, seconds, *takes});
+      add({policy, policy, fmt::format("{} {}", shape_text(p), protocol), {}, is_fitted_set(policy, r.value("set", "")), seconds, *takes});
   }
   void read_scan(const json& r, double seconds) {
     const std::string policy = r.at("policy"), type = r.at("type");

@@ -1,0 +1,582 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fits the laws by which `auto` chooses (src/gemm/*/*_plan.cpp, stream_forms.cpp, choose.cpp) to what was measured on an H200, judges them by
+cross-validation, and writes the factors of its tuning for them.
+
+    fit_laws.py [--fit] [--tuning FILE] [--compare TOOL] [POLICY...]
+
+Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
+  * 8252 products by `antiphase tune`, of which bench/results/experiments/20261123-tune-classes.json keeps the geometric mean of each class
+    of shapes and policy, and which products and divisions of K it is of;
+  * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
+    to judge it.
+--tuning writes the factors that this tune has for the laws of now, in the place of a tuning's factors: no new measurement, but the same one
+beside other predictions. --compare says whether the program antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and
+fitting need SciPy too. Exit status: 0 fine, 1 they differ, 77 there is no NumPy.
+"""
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("fit_laws.py: there is no NumPy", file=sys.stderr)
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CLASSES = ROOT / "bench/results/experiments/20261123-tune-classes.json"
+PLACES = 132  # multiprocessors
+MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
+INF = np.inf
+
+
+class Products:
+    """Columns m, n, k, count, adds (to C), and layouts (two letters each), all of the same length."""
+    def __init__(self, m, n, k, count, adds, layout):
+        self.m, self.n, self.k, self.count, self.adds = (np.asarray(x, float) for x in (m, n, k, count, adds))
+        self.layout = np.asarray(layout)
+        self.long, self.short = np.maximum(self.m, self.n), np.minimum(self.m, self.n)
+        self.of_c = 4 * self.m * self.n * (1 + self.adds)
+        self.bytes = self.count * (4 * self.k * (self.m + self.n) + self.of_c)
+        self.read_of_c = 4 * self.count * self.m * self.n * self.adds
+        self.rows = odd(self.n)  # whether C's begin anywhere: it lies by rows
+        self.half_rows = ~self.rows & (self.n > 1) & (self.n % 8 != 0)  # or in the midst of a sector of 32 bytes
+
+    def __len__(self):
+        return len(self.m)
+
+    def some(self, which):
+        return Products(*(getattr(self, name)[which] for name in ("m", "n", "k", "count", "adds", "layout")))
+
+    def and_(self, other):
+        return Products(*(np.concatenate([getattr(p, name) for p in (self, other)]) for name in ("m", "n", "k", "count", "adds", "layout")))
+
+
+def odd(extent):  # is_uneven() of cost.hpp
+    return (extent > 1) & (extent % 4 != 0)
+
+
+class Seen:
+    """How operands lie, of each product: as it was measured. `Blind`: in the mean over the four layouts, which is what the program predicts."""
+    brief_by_threads = False  # when these times were taken, the copy engine brought rows of 16 bytes to `stream` too
+
+    def __init__(self, p):
+        a, b = np.char.startswith(p.layout, "t"), np.char.endswith(p.layout, "n")
+        self.a_across, self.b_across = a.astype(float), b.astype(float)  # k
+        # Where there is one row, it does not matter how far it is to the next one.
+        self.a_odd, self.b_odd = (np.where(across, odd(lines) & (p.k > 1), odd(p.k) & (lines > 1)).astype(float)
+                                  for across, lines in ((a, p.m), (b, p.n)))
+        self.by_threads = np.maximum(self.a_odd, self.b_odd)
+        brief = np.where(p.m >= p.n, (p.n == 4) & b, (p.m == 4) & a)  # rows of 16 bytes for the copy engine
+        self.brief_rows = brief * (1 - self.by_threads)
+
+
+class Blind:
+    brief_by_threads = True  # avoids_brief_rows() of stream_plan.cpp
+
+    def __init__(self, p):
+        every = [Seen(Products(p.m, p.n, p.k, p.count, p.adds, np.full(len(p), layout))) for layout in ("nn", "nt", "tn", "tt")]
+        for name in vars(every[0]):
+            setattr(self, name, np.mean([getattr(one, name) for one in every], axis=0))
+
+
+def longer(a, b):  # of two that overlap
+    return (a ** 4 + b ** 4) ** .25
+
+
+# Numbers ----------------------------------------------------------------------------------------------------------------------------------
+# Each with the least and the most that it may be.
+def between(value, least, most):
+    return (value, least, most)
+
+
+# What was fitted to all divisions of many shapes when it was built. Here only those are seen that were chosen, so it must not go far.
+def near(value):
+    return (value, .93 * value, 1.07 * value)
+
+
+class Law:
+    numbers = {}  # name: between(...)
+
+    def values(self):
+        return {name: value for name, (value, *_) in self.numbers.items()}
+
+
+# stream -----------------------------------------------------------------------------------------------------------------------------------
+# Tile, slabs, whether blocks share tiles, blocks of a multiprocessor, feed.
+FORMS = (((32, 8), 8, True, 1, "ring"), ((32, 16), 8, True, 1, "ring"), ((32, 32), 4, True, 1, "ring"), ((64, 64), 2, True, 1, "ring"),
+         ((32, 32), 1, True, 4, "ring"), ((128, 16), 1, False, 2, "ring"), ((64, 32), 1, False, 2, "ring"), ((64, 64), 1, False, 2, "ring"),
+         ((64, 8), 1, False, 5, "lanes"), ((16, 32), 1, False, 4, "kept"))
+
+
+def tiles_of(form, p):
+    return np.ceil(p.long / form[0][0]) * np.ceil(p.short / form[0][1]) * p.count
+
+
+def places_of(form, cluster):
+    share = {8: .8, 4: .93}.get(cluster, 1)
+    return max(1, math.floor(PLACES * form[3] * share / cluster)) * cluster
+
+
+class Stream(Law):
+    name = "stream"
+    columns = 3  # of a division: form, cluster, parts
+    numbers = {}
+    for i, (start, round_, step, threads, cluster, part, each) in enumerate((
+            (0.0133, 2.53, 1.12, 1.25, 2.02, 4.45, 0.0874), (0.181, 3.33, 1.19, 1.66, 3.04, 4.97, 0.0678), (0.161, 3.26, 0.877, 1.68, 2.67, 4.11, 0.0707),
+            (0.143, 3.71, 1.28, 1.58, 2.43, 5.2, 0.227), (0.336, 2.93, 1.24, 1.08, 1.44, 2.94, 0.258), (1.24, 0.856, 0.618, 1.32, 0, 0, 0),
+            (0.943, 0.802, 0.603, 1.04, 0, 0, 0), (1.15, 0.93, 0.995, 1.44, 0, 0, 0))):
+        numbers |= {f"start {i}": between(start, .01, 2.5), f"round {i}": near(round_), f"step {i}": near(step), f"threads {i}": between(threads, 1, 3)}
+        if cluster:
+            numbers |= {f"cluster {i}": near(cluster), f"part {i}": near(part), f"each part {i}": near(each)}
+    numbers |= {"memory": between(4.6, 3, 4.6), "cache": between(4, 4, 7), "read of c": between(0.948, .8, 9), "odd rows": between(1.11, .9, 2),
+                "half rows": between(1.14, .9, 2), "crowd quarter": between(1.37, 1, 2), "crowd half": between(1.42, 1, 3),
+                "crowd one": between(2.31, 1, 4), "crowd two": between(2.81, 1.2, 6), "crowd further": between(1.3, .3, 4),
+                "brief row": between(9.96e-05, .02e-3, .4e-3),
+                "lanes start": between(1.13, .3, 3), "lanes half": between(0.318, .05, 1), "lanes tile": between(0.0022, .0017, .0022),
+                "lanes step": between(0.0011, .0009, .0011), "lanes bytes": between(2.55, 1, 12),
+                "kept start": between(2.17, 2.0, 2.3), "kept waiting": between(0.11, .01, 3), "kept full": between(126, 1, 1000), "kept half": between(0.326, .05, 4), "kept tile": between(0.0008, .0008, .0011),
+                "kept two": between(0.00269, .0001, .02), "kept bytes": between(3.13, .5, 4.6), "kept odd": between(1.9, .9, 3),
+                "kept exact": between(0.428, .01, 3), "kept exact tile": between(0.000268, .00001, .02)}
+
+    def seconds(self, g, p, how, lie):  # microseconds
+        out = np.empty(len(p))
+        for i, form in enumerate(FORMS):
+            at = how[:, 0] == i
+            if not at.any():
+                continue
+            q, cluster, parts, tiles, halves = p.some(at), how[at, 1], how[at, 2], tiles_of(form, p.some(at)), np.ceil(p.k[at] / 16)
+            if form[4] == "lanes":
+                out[at] = g["lanes start"] + g["lanes half"] * halves + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves),
+                                                                              q.bytes / (1e6 * g["lanes bytes"]))
+                continue
+            if form[4] == "kept":
+                exact = (q.k == 3) | (q.k == 4)
+                multiply = tiles * (np.where(halves > 1, g["kept two"], g["kept tile"]) + exact * g["kept exact tile"])
+                move = q.bytes / (1e6 * g["kept bytes"]) * np.where(q.rows, g["kept odd"], 1)
+                wait = np.minimum(1, tiles / g["kept full"]) * (g["kept waiting"] + exact * g["kept exact"])
+                out[at] = g["kept start"] + wait + g["kept half"] * (halves - 1) + longer(multiply, move)
+                continue
+            places = np.array([places_of(form, c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
+            busy = tiles * cluster * parts / places
+            if form[2]:
+                rounds = np.where(busy <= 1, 1, np.ceil(busy))
+            else:
+                rounds = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"crowd {x}"] for x in ("quarter", "half", "one", "two")])
+                rounds = rounds + np.maximum(busy - 2, 0) * g["crowd further"]
+            steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / form[1])
+            move, threads, brief = q.bytes / (1e6 * np.where(q.bytes > 4e7, g["memory"], g["cache"])), lie.by_threads[at], lie.brief_rows[at]
+            if lie.brief_by_threads:
+                threads = threads + np.where(tiles * q.k > MOST_BRIEF_ROWS, brief, 0)
+            else:
+                move = move + brief * tiles * q.k * g["brief row"]
+            us = longer(rounds * (g[f"round {i}"] + steps * g[f"step {i}"]), move) * (1 + (g[f"threads {i}"] - 1) * threads)
+            us = us * np.where(q.rows, g["odd rows"], np.where(q.half_rows, g["half rows"], 1))
+            us = us + g[f"start {i}"] + q.read_of_c / (1e6 * g["read of c"])
+            if form[2]:
+                us = us + np.where(cluster > 1, g[f"cluster {i}"], 0) + np.where(parts > 1, g[f"part {i}"] + parts * g[f"each part {i}"], 0)
+            out[at] = us
+        return out
+
+    def divisions(self, p):
+        one = np.ones(len(p))
+        streams = (p.k != 3) & (p.k != 4)
+        for i, form in enumerate(FORMS):
+            possible = p.k <= 32 if form[4] == "kept" else streams
+            yield possible, (i * one, one, one)
+            if not form[2]:
+                continue
+            tiles = tiles_of(form, p)
+            for cluster in (1, 2, 4, 8):
+                here = possible & ((cluster == 1) | (p.k >= 32 * form[1] * cluster))
+                if cluster > 1:
+                    yield here, (i * one, cluster * one, one)
+                for rounds in (.5, 1, 2):
+                    parts = np.floor(places_of(form, cluster) * rounds / (tiles * cluster))
+                    divides = here & (parts > 1) & (p.k / (np.maximum(parts, 1) * cluster) >= 64)
+                    yield divides, (i * one, cluster * one, np.where(divides, np.minimum(parts, 64), 1))
+
+    def takes(self, p):
+        return ~((p.m > 512) & (p.n > 512) & (p.k > 512))
+
+
+# narrow -----------------------------------------------------------------------------------------------------------------------------------
+class Narrow(Law):
+    name = "narrow"
+    columns = 2  # cluster, parts
+    numbers = {"start": between(6.95, 3, 12), "later": between(0.878, .2, 6), "chunk": between(1.21, .4, 3), "among all": between(0.304, .01, 1.5),
+               "threads": between(1.67, 1, 3), "threads start": between(0.936, .01, 5), "cluster": between(2.05, .2, 6), "part": between(2.59, .5, 8),
+               "each part": between(0.407, .02, 2), "read of c": between(2.94, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(4.09, 2, 12),
+               "stored": between(1.98, .5, 6), "odd rows": between(3.91, .9, 5), "half rows": between(5, .9, 5), "brief row": between(0.000115, .01e-3, .4e-3),
+               "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1)}
+
+    def seconds(self, g, p, how, lie):
+        cluster, parts = how[:, 0], how[:, 1]
+        tiles = np.ceil(p.long / 128) * np.ceil(p.short / 64) * p.count
+        busy = tiles * cluster * parts / (PLACES * np.where(cluster == 4, .93, 1))
+        rounds, chunks = np.maximum(1, np.ceil(busy)), np.ceil(np.ceil(p.k / 64) / (cluster * parts))
+        multiply = rounds * chunks * (g["chunk"] + g["among all"] * np.minimum(1, busy)) * (1 + (g["threads"] - 1) * lie.by_threads)
+        multiply = multiply + (rounds - 1) * g["later"] + p.adds * rounds * g["read of c"]
+        move = p.bytes / (1e6 * np.where(p.bytes > 4e7, g["memory"], g["cache"])) + lie.brief_rows * tiles * p.k * g["brief row"]
+        move = move + p.of_c * p.count / (1e6 * g["stored"]) * np.where(p.rows, g["odd rows"], np.where(p.half_rows, g["half rows"], 1))
+        filled = (g["exact line"] + (1 - g["exact line"]) * np.minimum(p.short, 64) / 64) * np.minimum(p.long, 128) / 128
+        exact = np.where(p.k <= 4, g["exact start"] + rounds * filled * g["exact tile"] * np.where(p.k <= 2, .8, 1), 0)
+        return (g["start"] + lie.by_threads * g["threads start"] + longer(multiply, move) + exact + np.where(cluster > 1, g["cluster"], 0)
+                + np.where(parts > 1, g["part"] + g["each part"] * parts, 0))
+
+    def divisions(self, p):
+        one, chunks, least = np.ones(len(p)), np.ceil(p.k / 64), np.ceil(p.k / 16384)
+        tiles = np.ceil(p.long / 128) * np.ceil(p.short / 64) * p.count
+        yield one > 0, (one, least)
+        for cluster in (1, 2, 4):
+            for parts in range(1, min(64, PLACES // cluster) + 1):
+                yield ((tiles * cluster * parts <= PLACES) & (chunks >= 2 * cluster * parts) & (cluster * parts >= least),
+                       (cluster * one, parts * one))
+
+    def takes(self, p):
+        return p.m > 0
+
+
+# Products of split operands ---------------------------------------------------------------------------------------------------------------
+def blocks_per_tile(tiles, chunks):
+    blocks = np.ones(len(tiles))
+    for some in (2, 4, 8):
+        blocks = np.where((chunks >= some) & (tiles * some <= (PLACES if some == 2 else PLACES * 2 // some)), some, blocks)
+    return blocks
+
+
+class Split(Law):
+    columns = 0
+
+    def __init__(self, name, numbers):
+        self.name = name
+        names = ("start", "brief start", "line", "brief line", "pass", "across", "odd pass", "chunk", "tail", "alone", "left", "cluster",
+                 "stored", "odd rows", "half rows", "adds", "exact start", "exact")
+        least = (3, 3, .00001, .00001, 1, .7, .9, .3, .01, .6, .05, .01, 1, .9, .8, .5, .1, .01)
+        most = (20, 20, .01, .01, 12, 4, 4, 6, 8, 1.6, .95, 8, 6, 6, 4, 3, 60, 100)
+        self.numbers = {one: between(*all) for one, *all in zip(names, numbers, least, most)}
+
+    def seconds(self, g, p, how, lie):
+        inside, brief = self.name == "split-inside", p.k <= 256
+        of_a, of_b = (np.where(inside & ~shorter, 0, lines) for shorter, lines in ((p.m < p.n, p.m), (p.m >= p.n, p.n)))
+        split = sum(4 * p.k * lines * (1 + (g["across"] - 1) * across) * (1 + (g["odd pass"] - 1) * anywhere)
+                    for lines, across, anywhere in ((of_a, lie.a_across, lie.a_odd), (of_b, lie.b_across, lie.b_odd)))
+        before = longer(2 * split / (1e6 * g["pass"]), (of_a + of_b) * np.where(brief, g["brief line"], g["line"]))
+        tiles, chunks = np.ceil(p.m / 128) * np.ceil(p.n / 128), np.ceil(p.k / 64)
+        cluster = np.ones(len(p)) if self.name == "split-mma" else blocks_per_tile(tiles, chunks)
+        all_, whole = tiles / PLACES, np.floor(tiles / PLACES)
+        last = np.where(all_ == whole, 0, g["left"] + (1 - g["left"]) * (all_ - whole))
+        rounds = np.where((cluster > 1) | (tiles <= PLACES), 1, whole + last)
+        chunk = g["chunk"] * (g["alone"] + (1 - g["alone"]) * np.minimum(1, tiles * cluster / PLACES))
+        multiply = rounds * (np.ceil(chunks / cluster) * chunk + g["tail"]) + np.where(cluster > 1, g["cluster"], 0)
+        adds = np.where(p.adds > 0, g["adds"], 1)
+        store = p.of_c / (1e6 * g["stored"]) * np.where(p.rows, g["odd rows"], np.where(p.half_rows, np.maximum(g["half rows"], adds), adds))
+        exact = np.where(p.k <= 4, g["exact start"] + g["exact"] * 1e-6 * p.m * p.n, 0)
+        return p.count * (np.where(brief, g["brief start"], g["start"]) + before + longer(multiply, store) + exact)
+
+    def takes(self, p):
+        if self.name != "split-inside":
+            return p.m > 0
+        tiles, chunks = np.ceil(p.m / 128) * np.ceil(p.n / 128), np.ceil(p.k / 64)
+        a, b = (~np.char.startswith(p.layout, "t") & ((p.m == 1) | (p.k % 4 == 0)), np.char.endswith(p.layout, "t") & ((p.n == 1) | (p.k % 4 == 0)))
+        first = np.where(p.n > p.m, b, a)
+        return ((a | b) & (np.where(first, p.short, p.long) <= 256) & (np.where(first, p.long, p.short) >= 4096) & (p.k >= 1024) & (p.k <= 65536)
+                & (tiles * blocks_per_tile(tiles, chunks) <= PLACES))
+
+
+# short and dots ---------------------------------------------------------------------------------------------------------------------------
+class Short(Law):
+    name, columns = "short", 0
+    numbers = {"start": between(2.08, .5, 5), "bytes": between(1.41, .3, 4.6), "waiting": between(1.02, .01, 6), "full": between(0.00576, .001, 5),
+               "exact": between(0.658, .01, 5), "odd rows": between(1.1, .9, 3)}
+
+    def seconds(self, g, p, how, lie):
+        filled = np.minimum(1, p.m * p.n * p.count / (1e5 * g["full"]))
+        exact = np.where((p.k == 3) | (p.k == 4), g["exact"], 0)
+        return g["start"] + filled * (g["waiting"] + exact) + p.bytes / (1e6 * g["bytes"]) * np.where(p.rows, g["odd rows"], 1)
+
+    def takes(self, p):
+        return p.k <= 4
+
+
+DOTS = ((1, 2, .50, 1.175, .306, .074, (0, .83, .95, .94), 1.57, 1.26, 9.0, 2.6), (1, 4, 1.16, .628, .323, .074, (0, .86, 1.01, 1.02), 2.19, 1.36, 6.8, 3.6),
+        (2, 2, 1.22, .674, .380, .074, (0, .93, 1.07, 1.19), 2.00, 1.13, 9.0, 2.5), (2, 4, 1.74, .429, .480, .052, (0, 1.03, 1.18, 1.35), 2.35, 1.18, 9.0, 3.7),
+        (4, 1, .87, .930, .440, .087, (0, 1.01, 1.14, 1.30), 1.84, 1.08, 9.0, 2.5), (4, 2, 1.31, .822, .443, .062, (0, 1.08, 1.22, 1.38), 2.18, 1.10, 3.3, 2.5),
+        (8, 1, .50, 1.664, .617, .163, (0, 1.16, 1.33, 1.43), 1.64, .95, 9.0, 2.5), (8, 2, .50, 1.869, .765, .135, (0, 1.34, 1.52, 1.54), 1.65, .97, 5.3, 2.5))
+
+
+class Dots(Law):
+    """Fitted to all its divisions when it was built (20261123-dots-divisions.json); here it is only judged."""
+    name, columns = "dots", 4  # number of the law, slots, cluster, rows
+
+    def seconds(self, g, p, how, lie):
+        out = np.empty(len(p))
+        for i, (few, rows, start, block, step, slot, clusters, full, further, cache, memory) in enumerate(DOTS):
+            for slots in (4, 8, 16, 32, 64, 128, 256):
+                for cluster in (1, 2, 4, 8):
+                    at = (how[:, 0] == i) & (how[:, 1] == slots) & (how[:, 2] == cluster)
+                    if not at.any():
+                        continue
+                    q = p.some(at)
+                    blocks = np.ceil(q.long / (256 // slots * rows)) * q.count * cluster
+                    steps, all_ = np.ceil(np.ceil(q.k / (4 * slots)) / cluster), blocks / (264 * {8: .8, 4: .93}.get(cluster, 1))
+                    crowd = np.where(all_ <= .5, 1, np.where(all_ <= 1, 1 + (full - 1) * (2 * all_ - 1), full * (1 + further * (all_ - 1))))
+                    compute = crowd * (block + steps * step + (math.log2(slots) - 2) * slot)
+                    move = q.bytes / (np.where(q.bytes > 4e7, memory, cache) * 1e6 * np.minimum(1, .4 + .6 * all_))
+                    out[at] = start + clusters[int(math.log2(cluster))] + longer(compute, move)
+        return out
+
+    def divisions(self, p):
+        one = np.ones(len(p))
+        elements = p.long * p.k * p.count
+        piece, most = np.where(elements > 2e6, 16, np.where(elements > 5e5, 8, 1)), np.where(p.short > 4, 64, np.where(p.short > 2, 128, 256))
+        for i, (few, rows, *_) in enumerate(DOTS):
+            here = (p.short <= few) & (p.short > few // 2)
+            for slots in (4, 8, 16, 32, 64, 128, 256):
+                lines = 256 // slots * rows
+                fits = here & (slots <= most)
+                if slots > 4:
+                    fits = fits & ~((p.k <= 2 * slots) | ((lines < piece) & (lines < p.long)))
+                for cluster in (1, 2, 4, 8):
+                    yield fits & ((cluster == 1) | (p.k > 2 * slots * cluster)), (i * one, slots * one, cluster * one, rows * one)
+
+    def takes(self, p):
+        return (p.short <= 8) & (p.k != 3) & (p.k != 4)
+
+
+LAWS = (Short(), Stream(), Dots(), Narrow(),
+        Split("split-inside", (11.0, 11.0, .00007, .00007, 7., .9, 1.1, 1.85, .5, .95, .5, 3., 4., 3., 1.5, 1.5, 1, 1)),
+        Split("split", (7.56, 6.52, 0.000336, 0.00045, 2.98, 1.21, 1.2, 1.03, 1.24, 1.23, 0.95, 0.0119, 3.48, 2.82, 3.1, 1.4, 37.8, 17.8)),
+        Split("split-mma", (6.01, 5.21, 0.000333, 0.000341, 3.35, 1.3, 1.14, 2.75, 2.75, 0.899, 0.817, 0.1, 3.27, 3.46, 1, 3, 36, 17.6)))
+
+
+def divided(law, p, g=None, lie=None):
+    """The division that the law takes, and its microseconds; infinite where the policy does not take the product."""
+    g, lie = g or law.values(), lie or Blind(p)
+    if law.columns == 0:
+        how = np.zeros((len(p), 0))
+        return how, np.where(law.takes(p), law.seconds(g, p, how, lie), INF)
+    best, how = np.full(len(p), INF), np.zeros((len(p), law.columns))
+    for possible, columns in law.divisions(p):
+        at = np.flatnonzero(possible & law.takes(p))
+        if len(at) == 0:
+            continue
+        one = np.stack([c[at] for c in columns], 1)
+        us = law.seconds(g, p.some(at), one, Part(lie, at))
+        better = us < best[at]
+        best[at[better]], how[at[better]] = us[better], one[better]
+    return how, best
+
+
+class Part:
+    def __init__(self, lie, at):
+        self.brief_by_threads = lie.brief_by_threads
+        for name, values in vars(lie).items():
+            setattr(self, name, values[at])
+
+
+# What was measured ------------------------------------------------------------------------------------------------------------------------
+def random_products(seed, count, largest):  # those of tool/measure/product_list.cpp, with C added to every fifth, as tune has them
+    word, state, place = (1 << 64) - 1, [seed], 312
+    for i in range(1, 312):
+        state.append((6364136223846793005 * (state[-1] ^ state[-1] >> 62) + i) & word)
+
+    def bits():
+        nonlocal place
+        if place == 312:
+            for i in range(312):
+                x = state[i] & 0xFFFFFFFF80000000 | state[(i + 1) % 312] & 0x7FFFFFFF
+                state[i] = state[(i + 156) % 312] ^ x >> 1 ^ (0xB5026F5AA96619E9 if x & 1 else 0)
+            place = 0
+        x = state[place]
+        place += 1
+        x ^= x >> 29 & 0x5555555555555555
+        x ^= x << 17 & 0x71D67FFFEDA60000
+        x ^= x << 37 & 0xFFF7EEE000000000
+        return x ^ x >> 43
+
+    def below_one():
+        return (bits() >> 11) * 2.**-53
+
+    def extent():
+        size = min(max(math.floor(math.exp(below_one() * math.log(largest)) + .5), 1), largest)
+        is_odd = below_one() < .3
+        return size if size <= 3 else (size - 1) | 1 if is_odd else size // 4 * 4
+
+    rows = []
+    while len(rows) < count:
+        m, n, k, layout = extent(), extent(), extent(), ("nn", "nt", "tn", "tt")[bits() % 4]
+        if m * k + k * n + m * n <= 1 << 29:
+            rows.append((m, n, k, 1, len(rows) % 5 == 4, layout))
+    return Products(*zip(*rows))
+
+
+EXTENTS, ENDS = (7, 4, 7, 3), ((2, 4, 8, 32, 128, 512), (64, 512, 2048), (4, 16, 64, 256, 1024, 4096))
+
+
+def class_of(p, members=True):  # tuning_class_of(p).index()
+    longer_side = p.long * (p.count if members else 1)
+    lies = np.where(p.k % 4 != 0, 2, np.where(odd(p.m) | odd(p.n), 1, 0))
+    at = [np.searchsorted(ends, side) for ends, side in zip(ENDS, (p.short, longer_side, p.k))] + [lies]
+    return np.ravel_multi_index(at, EXTENTS)
+
+
+def neighbours():
+    at = np.stack(np.unravel_index(np.arange(math.prod(EXTENTS)), EXTENTS), 1)
+    return (np.abs(at[:, None] - at[None]).sum(2) == 1).astype(float)
+
+
+class Tune:
+    def __init__(self):
+        content = json.loads(CLASSES.read_text())["policies"]
+        self.products = random_products(20261122, 4 * len(content["stream"]["taken"]), 8192)
+        self.of_class, self.policies = class_of(self.products), {}
+        for law in LAWS:
+            of = content[law.name]
+            taken = np.flatnonzero([bit == "1" for digit in of["taken"] for bit in f"{int(digit, 16):04b}"])
+            how = np.array([[float(x) for x in one.split("/")] for one in of["divisions"].split()]) if law.columns else np.zeros((len(taken), 0))
+            self.policies[law.name] = taken, how, np.array(of["classes"]), np.log(of["us"])
+
+
+def bench():
+    """Records of products by one policy each, normal data, in graphs: products, policies, microseconds, sets."""
+    rows = []
+    for path in sorted((ROOT / "bench/results").glob("*-bench-*.json")):
+        for r in json.loads(path.read_text())["records"]:
+            if r.get("protocol") == "graph" and r.get("data") == "normal" and "policy" in r and not r["set"].startswith("prepared"):
+                s = r["shape"]
+                rows.append((s["m"], s["n"], s["k"], r.get("count", 1), r.get("beta", 0) != 0, r["layout"], r["policy"], r["time_us"]["ours"], r["set"]))
+    columns = list(zip(*rows))
+    return Products(*columns[:6]), np.array(columns[6]), np.array(columns[7]), np.array(columns[8])
+
+
+class Measured:
+    """Of a law: products with their divisions, and cells of them, each with the mean of the logarithms of its times."""
+    def __init__(self, law, tune, records, division=None):
+        taken, how, classes, logs = tune.policies[law.name]
+        place = np.full(math.prod(EXTENTS), -1)
+        place[classes] = np.arange(len(classes))
+        products, policies, us, sets = records
+        at = np.flatnonzero(policies == law.name)
+        own = products.some(at)
+        self.p = tune.products.some(taken).and_(own)
+        self.how = np.concatenate([how, (division or (lambda law, p: divided(law, p)[0]))(law, own)])
+        self.cell = np.concatenate([place[tune.of_class[taken]], len(classes) + np.arange(len(at))])
+        self.target = np.concatenate([logs, np.log(us[at])])
+        self.count = np.bincount(self.cell, minlength=len(self.target))
+        self.alone = np.arange(len(self.target)) >= len(classes)  # a record of its own
+        self.judges = np.concatenate([np.zeros(len(classes), bool), [one.startswith(("random", "serving")) for one in sets[at]]]).astype(bool)
+        self.weight = np.where(self.judges, 0, np.where(self.alone, 2, np.sqrt(np.minimum(self.count, 16))))
+        self.lie = Seen(self.p)
+
+    def off(self, law, g):
+        logs = np.log(law.seconds(g, self.p, self.how, self.lie))
+        return np.bincount(self.cell, logs, minlength=len(self.target)) / self.count - self.target
+
+
+def fitted(law, data, weight, first=None, rounds=40):
+    from scipy.optimize import least_squares
+    if not law.numbers:
+        return {}
+    names = list(law.numbers)
+    least, most = (np.array([law.numbers[name][i] for name in names]) for i in (1, 2))
+    first = np.clip([(first or law.values())[name] for name in names], least * 1.000001, most / 1.000001)
+
+    def off(scaled):  # a few are far off whatever the law: they do not count more than others; what nothing tells stays as it is
+        g = dict(zip(names, scaled * first))
+        return np.concatenate([np.clip(data.off(law, g), -1.5, 1.5) * weight, .15 * np.log(scaled)])
+
+    found = least_squares(off, np.ones(len(names)), bounds=(least / first, most / first), loss="soft_l1", f_scale=.15, diff_step=1e-3, max_nfev=rounds)
+    return dict(zip(names, found.x * first))
+
+
+def judged(data, off):
+    classes = ~data.alone
+    text = f"{classes.sum()} classes {np.sum(data.count[classes] * np.abs(off[classes])) / data.count[classes].sum():.3f}"
+    for name, records in (("records", data.alone & ~data.judges), ("unseen records", data.judges)):
+        if records.any():
+            text += f", {records.sum()} {name} {np.median(np.abs(np.expm1(off[records]))):.3f} (bias {np.mean(off[records]):+.3f})"
+    return text
+
+
+def factors_for(tune):
+    """Those of tuning_fit.cpp, from the times of the tune and the laws of now."""
+    beside, all_ = neighbours(), {}
+    for law in sorted(LAWS, key=lambda one: one.name):
+        taken, _, classes, logs = tune.policies[law.name]
+        predicted = np.log(divided(law, tune.products.some(taken))[1])
+        count = np.bincount(tune.of_class[taken], minlength=len(beside)).astype(float)
+        times = np.zeros(len(beside))
+        times[classes] = logs
+        ratios = times * count - np.bincount(tune.of_class[taken], predicted, minlength=len(beside))
+        all_[law.name] = np.round(np.exp((ratios + .1 * beside @ ratios) / (count + .1 * beside @ count + 1)), 3)
+    return all_
+
+
+def factors_text(values, depth=0, extents=EXTENTS):
+    if not extents:
+        return json.dumps(float(values))
+    line, end = (f"\n{'':{6 + 2 * depth}}", f"\n{'':{4 + 2 * depth}}") if depth < 2 else ("", "")
+    return "[" + ",".join(line + factors_text(one, depth + 1, extents[1:]) for one in values) + end + "]"
+
+
+def write_tuning(path, tune):
+    head = path.read_text().partition('  "factors": {')[0]
+    of = ",\n".join(f"    {json.dumps(name)}: {factors_text(values.reshape(EXTENTS))}" for name, values in factors_for(tune).items())
+    path.write_text(head + '  "factors": {\n' + of + "\n  }\n}\n")
+
+
+def compare(tool, tune):
+    """Of some of the tune's products, predictions of the program, with the H200's tuning, beside those from here."""
+    p = tune.products.some(np.arange(0, len(tune.products), 7))
+    factors = {name: np.ravel(of) for name, of in json.loads((ROOT / "src/gemm/tunings/h200.json").read_text())["factors"].items()}
+    ours, records = [], [{"shape": {"m": int(m), "n": int(n), "k": int(k)}, "layout": str(layout), "beta": float(adds), "times": []}
+                         for m, n, k, adds, layout in zip(p.m, p.n, p.k, p.adds, p.layout)]
+    predicted = {law.name: divided(law, p)[1] * factors[law.name][class_of(p)] for law in LAWS}
+    for i, record in enumerate(records):
+        for policy, us in predicted.items():
+            if np.isfinite(us[i]):
+                record["times"].append({"policy": policy, "measured_us": 1})
+                ours.append((policy, us[i], record["shape"]))
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"schema": 1, "command": "tune", "records": records}, file)
+        file.flush()
+        said = subprocess.run([tool, "model", "--json", "--all", file.name], check=True, capture_output=True, text=True).stdout
+    theirs = json.loads(said)["times"]
+    wrong = [(one, other) for one, other in zip(ours, theirs) if one[0] != other["policy"] or abs(one[1] / other["predicted_us"] - 1) > 1e-6]
+    for (policy, us, shape), other in wrong[:5]:
+        print(f"{policy} at {shape}: {us:.4g} us here, {other['predicted_us']:.4g} us of {other['policy']} by the program", file=sys.stderr)
+    print(f"{len(ours)} predictions, {len(theirs)} of the program, {len(wrong)} differ")
+    return int(bool(wrong) or len(ours) != len(theirs) or not ours)
+
+
+def main():
+    words = sys.argv[1:]
+    tune = Tune()
+    if "--compare" in words:
+        return compare(words[words.index("--compare") + 1], tune)
+    if "--tuning" in words:
+        write_tuning(pathlib.Path(words[words.index("--tuning") + 1]), tune)
+        return 0
+    records, fits = bench(), "--fit" in words
+    print("mean |log(predicted / measured)| of a tune's classes, median error of single records; by numbers fitted to the other half")
+    for law in LAWS:
+        if any(word in [one.name for one in LAWS] for word in words) and law.name not in words:
+            continue
+        data = Measured(law, tune, records)
+        g = fitted(law, data, data.weight) if fits else law.values()
+        half, unseen = np.random.default_rng(1).permutation(len(data.target)) % 2, np.empty(len(data.target))
+        for this in (0, 1):
+            unseen[half == this] = data.off(law, fitted(law, data, data.weight * (half != this), g))[half == this]
+        print(f"{law.name}: {judged(data, data.off(law, g))}; by the other half: {judged(data, unseen)}")
+        if fits:
+            print("  " + "; ".join(f"{name} {value:.4g}" for name, value in g.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
