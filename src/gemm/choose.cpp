@@ -494,7 +494,7 @@ std::size_t choice::offers() const {
   if (by_name && std::holds_alternative<gemms::narrow_plan>(plan)) return narrow;
   if (by_name) return std::holds_alternative<gemms::stream_plan>(plan) ? streamed : workspace();
   std::size_t most = workspace();
-  // Of larger extents some are multiples of 4, which narrow asks for.
+  // A larger product may be narrow's where this one is not.
   if (considered_count > 0 && first_missing(of.has, of_wgmma) == nullptr) most = std::max(most, narrow);
   for (std::size_t i = 0; i < considered_count; ++i) {
     const candidate& one = *considered[i].what;
