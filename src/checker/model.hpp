@@ -170,8 +170,8 @@ class model {
   void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing,
             const std::optional<event_log::question>& shown = {});
   // Something that the report should say beside the findings, once.
-  void say(std::string what) {
-    if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(std::move(what));
+  void say(const std::string& what) {
+    if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(what);
   }
   const std::vector<std::string>& notes() const { return notes_; }
   // One of the current thread.
