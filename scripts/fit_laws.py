@@ -71,6 +71,7 @@ class Seen:
         self.a_odd, self.b_odd = (np.where(across, odd(lines) & (p.k > 1), odd(p.k) & (lines > 1)).astype(float)
                                   for across, lines in ((a, p.m), (b, p.n)))
         self.by_threads = np.maximum(self.a_odd, self.b_odd)
+        self.long_odd, self.short_odd = (np.where(p.m >= p.n, one, other) for one, other in ((self.a_odd, self.b_odd), (self.b_odd, self.a_odd)))
         brief = np.where(p.m >= p.n, (p.n == 4) & b, (p.m == 4) & a)  # rows of 16 bytes for the copy engine
         self.brief_rows = brief * (1 - self.by_threads)
 
@@ -94,11 +95,6 @@ def between(value, least, most):
     return (value, least, most)
 
 
-# What was fitted to all divisions of many shapes when it was built. Here only those are seen that were chosen, so it must not go far.
-def near(value):
-    return (value, .93 * value, 1.07 * value)
-
-
 class Law:
     numbers = {}  # name: between(...)
 
@@ -107,96 +103,108 @@ class Law:
 
 
 # stream -----------------------------------------------------------------------------------------------------------------------------------
-# Tile, slabs, whether blocks share tiles, blocks of a multiprocessor, feed.
-FORMS = (((32, 8), 8, True, 1, "ring"), ((32, 16), 8, True, 1, "ring"), ((32, 32), 4, True, 1, "ring"), ((64, 64), 2, True, 1, "ring"),
-         ((32, 32), 1, True, 4, "ring"), ((128, 16), 1, False, 2, "ring"), ((64, 32), 1, False, 2, "ring"), ((64, 64), 1, False, 2, "ring"),
-         ((64, 8), 1, False, 5, "lanes"), ((16, 32), 1, False, 4, "kept"))
+# Tile, slabs, whether blocks share tiles, feed, and of those that a ring feeds the kernel with the copy engine and the one with threads.
+FORMS = (((32, 8), 8, True, "ring", 0, 8), ((32, 16), 8, True, "ring", 1, 9), ((32, 32), 4, True, "ring", 2, 10), ((64, 64), 2, True, "ring", 3, 11),
+         ((32, 32), 1, True, "ring", 12, 12), ((128, 16), 1, False, "ring", 5, 13), ((64, 32), 1, False, "ring", 6, 13),
+         ((64, 64), 1, False, "ring", 7, 14), ((64, 8), 1, False, "lanes"), ((16, 32), 1, False, "kept"))
+# Tile, blocks of a multiprocessor, and the numbers of stream_times.
+RINGS = {0: ((32, 8), 1, 0.0116, 2.51, 1.1, 1.24, 2.62, 0.0978), 1: ((32, 16), 1, 0.0647, 3.33, 1.13, 1.8, 3.17, 0.142),
+         2: ((32, 32), 1, 0.0615, 3.17, 0.923, 1.47, 2.97, 0.129), 3: ((64, 64), 1, 0.0941, 4.43, 1.38, 1.31, 3.5, 0.267),
+         5: ((128, 16), 2, 1.59, 0.663, 0.565), 6: ((64, 32), 2, 1.35, 0.642, 0.511), 7: ((64, 64), 2, 1.87, 0.745, 0.896),
+         8: ((32, 8), 1, 0.0125, 2.66, 1.4, 1.22, 2.38, 0.106, 0.158, 0.181), 9: ((32, 32), 1, 0.0678, 3.31, 1.37, 2.11, 3.26, 0.121, 0.518, 0.553),
+         10: ((32, 32), 1, 0.164, 3.15, 1.49, 1.51, 2.87, 0.131, 0.0836, 0.106), 11: ((64, 64), 1, 0.153, 4.17, 2.01, 1.34, 4.12, 0.175, 0.0648, 0.059),
+         12: ((32, 32), 4, 0.121, 2.86, 1.21, 0.523, 3.19, 0.206, 0.067, 0.0875), 13: ((32, 32), 4, 1.09, 1.03, 0.643, 0, 0, 0, 0.326, 0.31),
+         14: ((64, 64), 2, 2.02, 1.27, 1.07, 0, 0, 0, 0.165, 0.126)}
 
 
-def tiles_of(form, p):
-    return np.ceil(p.long / form[0][0]) * np.ceil(p.short / form[0][1]) * p.count
+def tiles_of(tile, p):
+    return np.ceil(p.long / tile[0]) * np.ceil(p.short / tile[1]) * p.count
 
 
-def places_of(form, cluster):
+def places_of(ring, cluster):
     share = {8: .8, 4: .93}.get(cluster, 1)
-    return max(1, math.floor(PLACES * form[3] * share / cluster)) * cluster
+    return max(1, math.floor(PLACES * RINGS[ring][1] * share / cluster)) * cluster
 
 
 class Stream(Law):
     name = "stream"
     columns = 3  # of a division: form, cluster, parts
     numbers = {}
-    for i, (start, round_, step, threads, cluster, part, each) in enumerate((
-            (0.0133, 2.53, 1.12, 1.25, 2.02, 4.45, 0.0874), (0.181, 3.33, 1.19, 1.66, 3.04, 4.97, 0.0678), (0.161, 3.26, 0.877, 1.68, 2.67, 4.11, 0.0707),
-            (0.143, 3.71, 1.28, 1.58, 2.43, 5.2, 0.227), (0.336, 2.93, 1.24, 1.08, 1.44, 2.94, 0.258), (1.24, 0.856, 0.618, 1.32, 0, 0, 0),
-            (0.943, 0.802, 0.603, 1.04, 0, 0, 0), (1.15, 0.93, 0.995, 1.44, 0, 0, 0))):
-        numbers |= {f"start {i}": between(start, .01, 2.5), f"round {i}": near(round_), f"step {i}": near(step), f"threads {i}": between(threads, 1, 3)}
-        if cluster:
-            numbers |= {f"cluster {i}": near(cluster), f"part {i}": near(part), f"each part {i}": near(each)}
-    numbers |= {"memory": between(4.6, 3, 4.6), "cache": between(4, 4, 7), "read of c": between(0.948, .8, 9), "odd rows": between(1.11, .9, 2),
-                "half rows": between(1.14, .9, 2), "crowd quarter": between(1.37, 1, 2), "crowd half": between(1.42, 1, 3),
-                "crowd one": between(2.31, 1, 4), "crowd two": between(2.81, 1.2, 6), "crowd further": between(1.3, .3, 4),
-                "brief row": between(9.96e-05, .02e-3, .4e-3),
-                "lanes start": between(1.13, .3, 3), "lanes half": between(0.318, .05, 1), "lanes tile": between(0.0022, .0017, .0022),
-                "lanes step": between(0.0011, .0009, .0011), "lanes bytes": between(2.55, 1, 12),
-                "kept start": between(2.17, 2.0, 2.3), "kept waiting": between(0.11, .01, 3), "kept full": between(126, 1, 1000), "kept half": between(0.326, .05, 4), "kept tile": between(0.0008, .0008, .0011),
-                "kept two": between(0.00269, .0001, .02), "kept bytes": between(3.13, .5, 4.6), "kept odd": between(1.9, .9, 3),
-                "kept exact": between(0.428, .01, 3), "kept exact tile": between(0.000268, .00001, .02)}
+    for ring, (_, _, start, round_, step, *others) in RINGS.items():
+        numbers |= {f"start {ring}": between(start, .01, 2.5), f"round {ring}": between(round_, .1, 8), f"step {ring}": between(step, .2, 4)}
+        for what, value, least, most in zip(("cluster", "part", "each part", "long by four", "short by four"), others, (.2, .5, .01, 0, 0), (6, 8, 1, 2, 2)):
+            if value:
+                numbers[f"{what} {ring}"] = between(value, least, most)
+    numbers |= {"memory": between(4.7, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.27, .5, 9), "odd rows": between(1.05, .9, 2),
+                "half rows": between(1.05, .9, 2), "crowd quarter": between(1.27, 1, 2), "crowd half": between(1.47, 1, 3),
+                "crowd one": between(1.83, 1, 4), "crowd two": between(3.55, 1.2, 6), "crowd further": between(1.46, .3, 4),
+                "doubled": between(0.833, .1, 1), "brief row": between(9.96e-05, .02e-3, .4e-3),
+                "lanes start": between(0.99, .3, 3), "lanes half": between(0.349, .05, 1), "lanes tile": between(0.0021, .0003, .01),
+                "lanes step": between(0.0008, .0002, .005), "lanes bytes": between(2.89, 1, 12),
+                "kept start": between(2.01, 1, 3), "kept waiting": between(0.0783, .01, 3), "kept full": between(205, 1, 1000), "kept half": between(1.35, .01, 4),
+                "kept tile": between(0.0003, .0001, .005), "kept two": between(0.0016, .0001, .02), "kept bytes": between(2.45, .5, 5),
+                "kept odd": between(1.7, .9, 3), "kept half rows": between(1.14, .9, 2), "kept exact": between(0.881, .01, 3), "kept exact tile": between(0.0002, .00001, .02)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
-        for i, form in enumerate(FORMS):
+        for i, (tile, slabs, shares, feed, *rings) in enumerate(FORMS):
             at = how[:, 0] == i
             if not at.any():
                 continue
-            q, cluster, parts, tiles, halves = p.some(at), how[at, 1], how[at, 2], tiles_of(form, p.some(at)), np.ceil(p.k[at] / 16)
-            if form[4] == "lanes":
+            q, cluster, parts, tiles, halves = p.some(at), how[at, 1], how[at, 2], tiles_of(tile, p.some(at)), np.ceil(p.k[at] / 16)
+            if feed == "lanes":
                 out[at] = g["lanes start"] + g["lanes half"] * halves + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves),
                                                                               q.bytes / (1e6 * g["lanes bytes"]))
                 continue
-            if form[4] == "kept":
+            if feed == "kept":
                 exact = (q.k == 3) | (q.k == 4)
                 multiply = tiles * (np.where(halves > 1, g["kept two"], g["kept tile"]) + exact * g["kept exact tile"])
-                move = q.bytes / (1e6 * g["kept bytes"]) * np.where(q.rows, g["kept odd"], 1)
+                move = q.bytes / (1e6 * g["kept bytes"]) * np.where(q.rows, g["kept odd"], np.where(q.half_rows, g["kept half rows"], 1))
                 wait = np.minimum(1, tiles / g["kept full"]) * (g["kept waiting"] + exact * g["kept exact"])
                 out[at] = g["kept start"] + wait + g["kept half"] * (halves - 1) + longer(multiply, move)
                 continue
-            places = np.array([places_of(form, c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
-            busy = tiles * cluster * parts / places
-            if form[2]:
-                rounds = np.where(busy <= 1, 1, np.ceil(busy))
-            else:
-                rounds = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"crowd {x}"] for x in ("quarter", "half", "one", "two")])
-                rounds = rounds + np.maximum(busy - 2, 0) * g["crowd further"]
-            steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / form[1])
-            move, threads, brief = q.bytes / (1e6 * np.where(q.bytes > 4e7, g["memory"], g["cache"])), lie.by_threads[at], lie.brief_rows[at]
+            steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
+
+            def of_ring(ring, by_four, brief):
+                own = tiles_of(RINGS[ring][0], q)
+                busy = own * cluster * parts / np.array([places_of(ring, c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
+                if shares:
+                    rounds = np.where(busy <= 1, 1, np.ceil(busy))
+                else:
+                    rounds = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"crowd {x}"] for x in ("quarter", "half", "one", "two")])
+                    rounds = rounds + np.maximum(busy - 2, 0) * g["crowd further"]
+                move = q.bytes / (1e6 * np.where(q.bytes > 4e7, g["memory"], g["cache"])) + brief * own * q.k * g["brief row"]
+                us = longer(rounds * (g[f"round {ring}"] + steps * g[f"step {ring}"] * by_four), move)
+                us = us * np.where(q.rows, g["odd rows"], np.where(q.half_rows, g["half rows"], 1)) + g[f"start {ring}"]
+                if shares:
+                    us = us + np.where(cluster > 1, g[f"cluster {ring}"] * (1 + np.maximum(np.log2(cluster) - 1, 0) * g["doubled"]), 0)
+                    us = us + np.where(parts > 1, g[f"part {ring}"] + parts * g[f"each part {ring}"], 0)
+                return us
+
+            threads, brief = lie.by_threads[at], lie.brief_rows[at]
             if lie.brief_by_threads:
-                threads = threads + np.where(tiles * q.k > MOST_BRIEF_ROWS, brief, 0)
-            else:
-                move = move + brief * tiles * q.k * g["brief row"]
-            us = longer(rounds * (g[f"round {i}"] + steps * g[f"step {i}"]), move) * (1 + (g[f"threads {i}"] - 1) * threads)
-            us = us * np.where(q.rows, g["odd rows"], np.where(q.half_rows, g["half rows"], 1))
-            us = us + g[f"start {i}"] + q.read_of_c / (1e6 * g["read of c"])
-            if form[2]:
-                us = us + np.where(cluster > 1, g[f"cluster {i}"], 0) + np.where(parts > 1, g[f"part {i}"] + parts * g[f"each part {i}"], 0)
-            out[at] = us
+                threads, brief = threads + np.where(tiles * q.k > MOST_BRIEF_ROWS, brief, 0), 0 * brief
+            ring = rings[1]
+            by_four = g.get(f"long by four {ring}", 0) * lie.long_odd[at] + g.get(f"short by four {ring}", 0) * lie.short_odd[at]
+            us = (1 - threads) * of_ring(rings[0], 1, brief) + threads * of_ring(ring, 1 + by_four / np.maximum(threads, 1e-9), 0)
+            out[at] = us + q.read_of_c / (1e6 * g["read of c"])
         return out
 
     def divisions(self, p):
         one = np.ones(len(p))
         streams = (p.k != 3) & (p.k != 4)
         for i, form in enumerate(FORMS):
-            possible = p.k <= 32 if form[4] == "kept" else streams
+            possible = p.k <= 32 if form[3] == "kept" else streams
             yield possible, (i * one, one, one)
             if not form[2]:
                 continue
-            tiles = tiles_of(form, p)
+            tiles = tiles_of(form[0], p)
             for cluster in (1, 2, 4, 8):
                 here = possible & ((cluster == 1) | (p.k >= 32 * form[1] * cluster))
                 if cluster > 1:
                     yield here, (i * one, cluster * one, one)
                 for rounds in (.5, 1, 2):
-                    parts = np.floor(places_of(form, cluster) * rounds / (tiles * cluster))
+                    parts = np.floor(places_of(form[4], cluster) * rounds / (tiles * cluster))
                     divides = here & (parts > 1) & (p.k / (np.maximum(parts, 1) * cluster) >= 64)
                     yield divides, (i * one, cluster * one, np.where(divides, np.minimum(parts, 64), 1))
 

@@ -12,17 +12,39 @@
 namespace antiphase::gemms {
 namespace {
 
+constexpr stream_times small_by_threads = {{32, 32}, 4, 0.121, 2.86, 1.21, 0.523, 3.19, 0.206, 0.067, 0.0875},
+                       walking_threads = {{32, 32}, 4, 1.09, 1.03, 0.643, 0, 0, 0, 0.326, 0.31};
 constexpr stream_form forms[] = {
-    {{32, 8}, 8, true, 1, {0.0133, 2.53, 1.12, 1.25, 2.02, 4.45, 0.0874}},
-    {{32, 16}, 8, true, 1, {0.181, 3.33, 1.19, 1.66, 3.04, 4.97, 0.0678}},
-    {{32, 32}, 4, true, 1, {0.161, 3.26, 0.877, 1.68, 2.67, 4.11, 0.0707}},
-    {{64, 64}, 2, true, 1, {0.143, 3.71, 1.28, 1.58, 2.43, 5.2, 0.227}},
-    {{32, 32}, 1, true, 4, {0.336, 2.93, 1.24, 1.08, 1.44, 2.94, 0.258}},
-    {{128, 16}, 1, false, 2, {1.24, 0.856, 0.618, 1.32, 0, 0, 0}},
-    {{64, 32}, 1, false, 2, {0.943, 0.802, 0.603, 1.04, 0, 0, 0}},
-    {{64, 64}, 1, false, 2, {1.15, 0.93, 0.995, 1.44, 0, 0, 0}},
-    {{64, 8}, 1, false, 5, {}, stream_feed::lanes},
-    {{16, 32}, 1, false, 4, {}, stream_feed::kept},
+    {.tile = {32, 8},
+     .slabs = 8,
+     .shares = true,
+     .engine = {{32, 8}, 1, 0.0116, 2.51, 1.1, 1.24, 2.62, 0.0978},
+     .threads = {{32, 8}, 1, 0.0125, 2.66, 1.4, 1.22, 2.38, 0.106, 0.158, 0.181}},
+    {.tile = {32, 16},
+     .slabs = 8,
+     .shares = true,
+     .engine = {{32, 16}, 1, 0.0647, 3.33, 1.13, 1.8, 3.17, 0.142},
+     .threads = {{32, 32}, 1, 0.0678, 3.31, 1.37, 2.11, 3.26, 0.121, 0.518, 0.553}},
+    {.tile = {32, 32},
+     .slabs = 4,
+     .shares = true,
+     .engine = {{32, 32}, 1, 0.0615, 3.17, 0.923, 1.47, 2.97, 0.129},
+     .threads = {{32, 32}, 1, 0.164, 3.15, 1.49, 1.51, 2.87, 0.131, 0.0836, 0.106}},
+    {.tile = {64, 64},
+     .slabs = 2,
+     .shares = true,
+     .engine = {{64, 64}, 1, 0.0941, 4.43, 1.38, 1.31, 3.5, 0.267},
+     .threads = {{64, 64}, 1, 0.153, 4.17, 2.01, 1.34, 4.12, 0.175, 0.0648, 0.059}},
+    {.tile = {32, 32}, .slabs = 1, .shares = true, .engine = small_by_threads, .threads = small_by_threads},  // the engine has none
+    {.tile = {128, 16}, .slabs = 1, .shares = false, .engine = {{128, 16}, 2, 1.59, 0.663, 0.565}, .threads = walking_threads},
+    {.tile = {64, 32}, .slabs = 1, .shares = false, .engine = {{64, 32}, 2, 1.35, 0.642, 0.511}, .threads = walking_threads},
+    {.tile = {64, 64},
+     .slabs = 1,
+     .shares = false,
+     .engine = {{64, 64}, 2, 1.87, 0.745, 0.896},
+     .threads = {{64, 64}, 2, 2.02, 1.27, 1.07, 0, 0, 0, 0.165, 0.126}},
+    {.tile = {64, 8}, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
+    {.tile = {16, 32}, .slabs = 1, .shares = false, .feed = stream_feed::kept},
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -37,57 +59,71 @@ struct shape {
   bool few_products;  // three or four: what is small beside its line's elements is computed once more
   row_start rows;
   mean_layout lies;
+  double long_uneven, short_uneven;  // by those
+  bool engine;  // the device has one
   double of_132;  // multiprocessors, in those of an H200
   int multiprocessors;
   double slower;  // than an H200's FP64 Tensor Cores, by multiprocessor
 };
-double tiles_of(const stream_form& f, const shape& s) { return up(s.long_one / f.tile.m) * up(s.short_one / f.tile.n) * s.batch; }
-double places_of(const stream_form& f, const shape& s, int cluster) {
-  return std::max(1., down(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
+double tiles_of(extent2 tile, const shape& s) { return up(s.long_one / tile.m) * up(s.short_one / tile.n) * s.batch; }
+double places_of(const stream_times& us, const shape& s, int cluster) {
+  return std::max(1., down(s.multiprocessors * us.resident * share_of_places(cluster) / cluster)) * cluster;
 }
 double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 1.13, of_half = 0.318, of_tile = 0.0022, of_step = 0.0011, bandwidth = 2.55e6;
+  constexpr double start = 0.99, of_half = 0.349, of_tile = 0.0021, of_step = 0.0008, bandwidth = 2.89e6;
   const double halves = halves_of(s);
   return 1e-6 *
-         (start + of_half * halves + longer(tiles_of(f, s) * (of_tile + of_step * halves) * s.slower, s.bytes / bandwidth) / s.of_132);
+         (start + of_half * halves + longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / bandwidth) / s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.17, waiting = 0.11, again = 0.428, second_half = 0.326, of_tile[] = {0.0008, 0.00269},
-                   again_of_tile = 0.000268, bandwidth = 3.13e6, anywhere = 1.9, full = 126;
-  const double halves = halves_of(s), tiles = tiles_of(f, s), wait = waiting + (s.few_products ? again : 0);
+  constexpr double start = 2.01, waiting = 0.0783, again = 0.881, second_half = 1.35, of_tile[] = {0.0003, 0.0016}, again_of_tile = 0.0002,
+                   bandwidth = 2.45e6, anywhere = 1.7, half = 1.14, full = 205;
+  const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
-  const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : 1);
+  const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1);
   return 1e-6 *
          (start + std::min(1., tiles / full) * wait + second_half * (halves - 1) + longer(tiles * multiply * s.slower, move) / s.of_132);
 }
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double quarter = 1.37, half = 1.42, one = 2.31, two = 2.81, further = 1.3;
+  constexpr double quarter = 1.27, half = 1.47, one = 1.83, two = 3.55, further = 1.46;
   const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
   if (all <= 0.25) return between(1, quarter, all / 0.25);
   if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
   if (all <= 1) return between(half, one, (all - 0.5) / 0.5);
   return all <= 2 ? between(one, two, all - 1) : two + further * (all - 2);
 }
+// By a ring, whoever feeds it. by_four: how many times longer than by 16 bytes a step takes.
+double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four) {
+  constexpr double large = 4e7, of_memory = 4.7e6, of_cache = 3e6, anywhere = 1.05, half = 1.05, doubled = 0.833;
+  const double all = tiles_of(us.tile, s) * d.cluster * d.parts / places_of(us, s, d.cluster);
+  const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
+  const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
+  const double move = s.bytes / ((s.bytes > large ? of_memory : of_cache) * s.of_132);
+  const double rows = s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1;
+  const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
+  return us.start + longer(rounds * (us.round + steps * us.step * by_four * s.slower), move) * rows + shared +
+         (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
+}
+// In the mean over layouts: the copy engine takes the operands in some of them.
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double large = 4e7, of_memory = 4.6e6, of_cache = 4e6, of_c = 0.948e6, anywhere = 1.11, half = 1.14;
-  const double tiles = tiles_of(f, s), all = tiles * d.cluster * d.parts / places_of(f, s, d.cluster);
-  const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
-  const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
-  const double by_threads = s.lies.either_uneven + (tiles * s.k > static_cast<double>(most_brief_rows) ? s.lies.brief : 0);
-  double us = longer(rounds * (f.us.round + steps * f.us.step * s.slower), s.bytes / ((s.bytes > large ? of_memory : of_cache) * s.of_132));
-  us *= 1 + (f.us.threads - 1) * by_threads;
-  us *= s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1;
-  us += f.us.start + s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
-  if (d.cluster > 1) us += f.us.cluster;
-  if (d.parts > 1) us += f.us.part + d.parts * f.us.each_part;
+  constexpr double of_c = 2.27e6;
+  const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
+  const double threads = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
+  double us = 0;
+  if (threads < 1) us += (1 - threads) * us_of_ring(f, f.engine, s, d, 1);
+  if (threads > 0) {
+    const double by_four = (f.threads.long_by_four * s.long_uneven + f.threads.short_by_four * s.short_uneven) / threads;
+    us += threads * us_of_ring(f, f.threads, s, d, 1 + by_four);
+  }
+  us += s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
   return us * 1e-6;
 }
 
@@ -99,6 +135,7 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                                        const device_limits& device, unsigned available) {
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const double outputs = size(m) * size(n) * (reads_c ? 2 : 1);
+  const mean_layout lies = mean_layout_of(m, n, k);
   const shape s{.long_one = size(std::max(m, n)),
                 .short_one = size(std::min(m, n)),
                 .k = size(k),
@@ -107,7 +144,10 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                 .read_of_c = reads_c ? 4 * size(batch) * size(m) * size(n) : 0,
                 .few_products = k == 3 || k == 4,
                 .rows = rows_of_c(n),
-                .lies = mean_layout_of(m, n, k),
+                .lies = lies,
+                .long_uneven = m >= n ? lies.a_uneven : lies.b_uneven,
+                .short_uneven = m >= n ? lies.b_uneven : lies.a_uneven,
+                .engine = features_of(device).sm_90a,
                 .of_132 = multiprocessors_of(device) / 132.,
                 .multiprocessors = multiprocessors_of(device),
                 .slower = fp64_slower(device)};
@@ -124,12 +164,12 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
     if ((available >> (&f - forms) & 1u) == 0) continue;
     consider(f, {f.slabs, 1, 1});
     if (!f.shares) continue;
-    const double tiles = tiles_of(f, s);
+    const double tiles = tiles_of(f.tile, s);
     for (const int cluster : {1, 2, 4, 8}) {
       if (cluster > 1 && (!clusters || s.k < stream_step * f.slabs * cluster)) continue;
       if (cluster > 1) consider(f, {f.slabs, cluster, 1});
       for (const double round : {0.5, 1., 2.}) {
-        const double parts = down(places_of(f, s, cluster) * round / (tiles * cluster));
+        const double parts = down(places_of(f.engine, s, cluster) * round / (tiles * cluster));
         if (parts > 1 && s.k / (parts * cluster) >= least_k)
           consider(f, {f.slabs, cluster, static_cast<int>(std::min<double>(parts, most_parts))});
       }

@@ -15,22 +15,23 @@ struct stream_division {
   constexpr bool operator==(const stream_division&) const = default;
 };
 
-// Of a form that a ring feeds, measured on an H200 in graphs (scripts/fit_laws.py): a round of blocks takes `round` and `step` for every
-// stage of k, in microseconds, and `threads` times as long where threads copy the operands; `start` comes once, `cluster` if blocks share a
-// tile, and parts take `part` and `each_part`.
+// Of a kernel that a ring feeds, measured on an H200 in graphs (scripts/fit_laws.py), in microseconds: a round of blocks takes `round` and
+// `step` for every stage of k; `start` comes once, `cluster` if a pair of blocks shares a tile, and parts take `part` and `each_part`.
+// A step takes so many times longer where threads copy the long operand, or the short one, by four bytes.
 struct stream_times {
-  double start, round, step, threads, cluster, part, each_part;
+  extent2 tile = {};
+  int resident = 1;  // blocks of a multiprocessor
+  double start = 0, round = 0, step = 0, cluster = 0, part = 0, each_part = 0, long_by_four = 0, short_by_four = 0;
 };
 // A form of the table: the tile that the best kernel for it has, whether blocks share tiles, and who brings the operands. `ring`: the copy
-// engine or threads.
+// engine or threads, each by a kernel of its own.
 enum class stream_feed : unsigned char { ring, lanes, kept };
 struct stream_form {
   extent2 tile;
   int slabs;
   bool shares;
-  int resident;     // blocks of a multiprocessor
-  stream_times us;  // of `ring`
   stream_feed feed = stream_feed::ring;
+  stream_times engine = {}, threads = {};  // of `ring`
 };
 // Rows of 16 bytes, in all tiles, that the copy engine is left to bring: they take it 0.1 ns each, as measured, however many blocks ask.
 constexpr std::int64_t most_brief_rows = std::int64_t{1} << 15;
