@@ -3,15 +3,16 @@
 """Fits the laws by which `auto` chooses (src/gemm/*/*_plan.cpp, stream_forms.cpp, choose.cpp) to what was measured on an H200, judges them by
 cross-validation, and writes the factors of its tuning for them.
 
-    fit_laws.py [--fit] [--tuning FILE] [--compare TOOL] [POLICY...]
+    fit_laws.py [--fit] [--take TUNE] [--tuning FILE] [--compare TOOL] [POLICY...]
 
 Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
-  * 8252 products by `antiphase tune`, of which bench/results/experiments/20261123-tune-classes.json keeps the geometric mean of each class
-    of shapes and policy, and which products and divisions of K it is of;
+  * random products by `antiphase tune`, of which bench/results/experiments/20261123-tune-means.json keeps the geometric mean of each class
+    of shapes and policy, and which products and divisions of K it is of,
+  * all forms of stream, of some of these products and of those of bench/results (20261123-stream-forms.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
     to judge it.
---tuning writes the factors that this tune has for the laws of now, in the place of a tuning's factors: no new measurement, but the same one
-beside other predictions. --compare says whether the program antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and
+--take keeps the means of a file of `antiphase tune --json` in the place of those. --tuning writes the factors that they make for the laws of
+now, in the place of a tuning's factors: no new measurement, but the same one beside other predictions. --compare says whether the program antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and
 fitting need SciPy too. Exit status: 0 fine, 1 they differ, 77 there is no NumPy.
 """
 import json
@@ -28,7 +29,8 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-CLASSES = ROOT / "bench/results/experiments/20261123-tune-classes.json"
+CLASSES = ROOT / "bench/results/experiments/20261123-tune-means.json"
+FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261123-stream-forms.json"
 PLACES = 132  # multiprocessors
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
 INF = np.inf
@@ -108,13 +110,13 @@ FORMS = (((32, 8), 8, True, "ring", 0, 8), ((32, 16), 8, True, "ring", 1, 9), ((
          ((32, 32), 1, True, "ring", 12, 12), ((128, 16), 1, False, "ring", 5, 13), ((64, 32), 1, False, "ring", 6, 13),
          ((64, 64), 1, False, "ring", 7, 14), ((64, 8), 1, False, "lanes"), ((16, 32), 1, False, "kept"))
 # Tile, blocks of a multiprocessor, and the numbers of stream_times.
-RINGS = {0: ((32, 8), 1, 0.0116, 2.51, 1.1, 1.24, 2.62, 0.0978), 1: ((32, 16), 1, 0.0647, 3.33, 1.13, 1.8, 3.17, 0.142),
-         2: ((32, 32), 1, 0.0615, 3.17, 0.923, 1.47, 2.97, 0.129), 3: ((64, 64), 1, 0.0941, 4.43, 1.38, 1.31, 3.5, 0.267),
-         5: ((128, 16), 2, 1.59, 0.663, 0.565), 6: ((64, 32), 2, 1.35, 0.642, 0.511), 7: ((64, 64), 2, 1.87, 0.745, 0.896),
-         8: ((32, 8), 1, 0.0125, 2.66, 1.4, 1.22, 2.38, 0.106, 0.158, 0.181), 9: ((32, 32), 1, 0.0678, 3.31, 1.37, 2.11, 3.26, 0.121, 0.518, 0.553),
-         10: ((32, 32), 1, 0.164, 3.15, 1.49, 1.51, 2.87, 0.131, 0.0836, 0.106), 11: ((64, 64), 1, 0.153, 4.17, 2.01, 1.34, 4.12, 0.175, 0.0648, 0.059),
-         12: ((32, 32), 4, 0.121, 2.86, 1.21, 0.523, 3.19, 0.206, 0.067, 0.0875), 13: ((32, 32), 4, 1.09, 1.03, 0.643, 0, 0, 0, 0.326, 0.31),
-         14: ((64, 64), 2, 2.02, 1.27, 1.07, 0, 0, 0, 0.165, 0.126)}
+RINGS = {0: ((32, 8), 1, 0.01, 2.56, 1.09, 1.24, 2.64, 0.0893), 1: ((32, 16), 1, 0.0327, 3.39, 1.13, 1.82, 3.23, 0.134),
+         2: ((32, 32), 1, 0.0333, 3.2, 0.918, 1.47, 3.02, 0.122), 3: ((64, 64), 1, 0.0712, 4.34, 1.38, 1.3, 3.4, 0.284),
+         5: ((128, 16), 2, 1.5, 0.689, 0.589), 6: ((64, 32), 2, 1.24, 0.674, 0.523), 7: ((64, 64), 2, 1.69, 0.799, 0.926),
+         8: ((32, 8), 1, 0.01, 2.7, 1.4, 1.19, 2.44, 0.103, 0.144, 0.189), 9: ((32, 32), 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639),
+         10: ((32, 32), 1, 0.355, 2.9, 1.49, 1.5, 3.03, 0.127, 0.0752, 0.11), 11: ((64, 64), 1, 0.681, 3.71, 2.02, 1.25, 3.96, 0.213, 0.058, 0.0654),
+         12: ((32, 32), 4, 0.156, 2.91, 1.22, 0.451, 3.12, 0.207, 0.0575, 0.0937), 13: ((32, 32), 4, 0.736, 1.23, 0.8, 0, 0, 0, 0.153, 0.132),
+         14: ((64, 64), 2, 1.49, 1.39, 1.1, 0, 0, 0, 0.149, 0.161)}
 
 
 def tiles_of(tile, p):
@@ -136,14 +138,14 @@ class Stream(Law):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
     numbers |= {"memory": between(4.7, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.27, .5, 9), "odd rows": between(1.05, .9, 2),
-                "half rows": between(1.05, .9, 2), "crowd quarter": between(1.27, 1, 2), "crowd half": between(1.47, 1, 3),
-                "crowd one": between(1.83, 1, 4), "crowd two": between(3.55, 1.2, 6), "crowd further": between(1.46, .3, 4),
-                "doubled": between(0.833, .1, 1), "brief row": between(9.96e-05, .02e-3, .4e-3),
-                "lanes start": between(0.99, .3, 3), "lanes half": between(0.349, .05, 1), "lanes tile": between(0.0021, .0003, .01),
-                "lanes step": between(0.0008, .0002, .005), "lanes bytes": between(2.89, 1, 12),
-                "kept start": between(2.01, 1, 3), "kept waiting": between(0.0783, .01, 3), "kept full": between(205, 1, 1000), "kept half": between(1.35, .01, 4),
-                "kept tile": between(0.0003, .0001, .005), "kept two": between(0.0016, .0001, .02), "kept bytes": between(2.45, .5, 5),
-                "kept odd": between(1.7, .9, 3), "kept half rows": between(1.14, .9, 2), "kept exact": between(0.881, .01, 3), "kept exact tile": between(0.0002, .00001, .02)}
+                "half rows": between(1.05, .9, 2), "crowd quarter": between(1.14, 1, 2), "crowd half": between(1.3, 1, 3),
+                "crowd one": between(1.84, 1, 4), "crowd two": between(3.47, 1.2, 6), "crowd further": between(1.39, .3, 4),
+                "doubled": between(0.836, .1, 1), "brief row": between(7.28e-05, .02e-3, .4e-3),
+                "lanes start": between(1.02, .3, 3), "lanes half": between(0.347, .05, 1), "lanes tile": between(0.00209, .0003, .01),
+                "lanes step": between(0.000632, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.39, 1, 4),
+                "kept start": between(2.01, 1, 3), "kept waiting": between(0.0165, .01, 3), "kept full": between(191, 1, 1000), "kept half": between(0.978, .01, 4),
+                "kept tile": between(0.000101, .0001, .005), "kept two": between(0.00192, .0001, .02), "kept bytes": between(2.43, .5, 5),
+                "kept odd": between(1.69, .9, 3), "kept half rows": between(1.16, .9, 2), "kept exact": between(0.903, .01, 3), "kept exact tile": between(9.96e-05, .00001, .02)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -154,7 +156,7 @@ class Stream(Law):
             q, cluster, parts, tiles, halves = p.some(at), how[at, 1], how[at, 2], tiles_of(tile, p.some(at)), np.ceil(p.k[at] / 16)
             if feed == "lanes":
                 out[at] = g["lanes start"] + g["lanes half"] * halves + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves),
-                                                                              q.bytes / (1e6 * g["lanes bytes"]))
+                                                                              q.bytes / (1e6 * np.where(q.bytes > 4e7, g["lanes memory"], g["lanes bytes"])))
                 continue
             if feed == "kept":
                 exact = (q.k == 3) | (q.k == 4)
@@ -462,6 +464,31 @@ def bench():
     return Products(*columns[:6]), np.array(columns[6]), np.array(columns[7]), np.array(columns[8])
 
 
+class Forms:
+    """Times of all forms of stream that are worth choosing, each of a product."""
+    def __init__(self):
+        rows = []
+        for number, (of, *product, times) in enumerate(json.loads(FORMS_OF_STREAM.read_text())["products"]):
+            words = times.split()
+            for form, us in zip(words[::2], words[1::2]):
+                rows.append((number, of, *product, *map(int, form.split("/")), float(us)))
+        number, of, *product, form, cluster, parts, forced, us = map(np.array, zip(*rows))
+        self.number, self.of, self.us = number, of, us
+        self.p, self.how, self.forced = Products(*product), np.stack([form, cluster, parts], 1).astype(float), forced == 1
+        least = np.full(number.max() + 1, INF)
+        np.minimum.at(least, number, us)
+        self.least, self.judges = least[number], np.isin(of, ("random", "serving"))
+
+    def lost(self, law, g):
+        """How much longer than the fastest form the one takes that the law chooses, by list: the mean, and the share above 5 %."""
+        lie = Blind(self.p)
+        predicted, own, lost = law.seconds(g, self.p, self.how, lie), np.flatnonzero(~self.forced), {}
+        for one in np.split(own, np.flatnonzero(np.diff(self.number[own])) + 1):
+            taken = one[np.argmin(predicted[one])]
+            lost.setdefault(self.of[taken], []).append(np.log(self.us[taken] / self.least[taken]))
+        return {of: (np.expm1(np.mean(all_)), np.mean(np.array(all_) > np.log(1.05))) for of, all_ in lost.items()}
+
+
 class Measured:
     """Of a law: products with their divisions, and cells of them, each with the mean of the logarithms of its times."""
     def __init__(self, law, tune, records, division=None):
@@ -480,6 +507,22 @@ class Measured:
         self.judges = np.concatenate([np.zeros(len(classes), bool), [one.startswith(("random", "serving")) for one in sets[at]]]).astype(bool)
         self.weight = np.where(self.judges, 0, np.where(self.alone, 2, np.sqrt(np.minimum(self.count, 16))))
         self.lie = Seen(self.p)
+        if law.name == "stream":
+            self.add_forms()
+
+    def add_forms(self):
+        """Single times of every form: what is seldom chosen is known too. The slower one is beside the fastest, the less it counts."""
+        forms = Forms()
+        self.p, self.how = self.p.and_(forms.p), np.concatenate([self.how, forms.how])
+        self.cell = np.concatenate([self.cell, len(self.target) + np.arange(len(forms.us))])
+        self.target = np.concatenate([self.target, np.log(forms.us)])
+        self.count, self.alone = (np.concatenate([one, np.ones(len(forms.us), one.dtype)]) for one in (self.count, self.alone))
+        self.judges = np.concatenate([self.judges, forms.judges])
+        self.weight = np.concatenate([.3 * self.weight, np.where(forms.judges, 0, forms.least / forms.us)])
+        self.lie = Seen(self.p)
+        forced = np.concatenate([np.zeros(len(self.p) - len(forms.us), bool), forms.forced])
+        self.lie.by_threads = np.where(forced, 1., self.lie.by_threads)
+        self.lie.brief_rows = self.lie.brief_rows * ~forced
 
     def off(self, law, g):
         logs = np.log(law.seconds(g, self.p, self.how, self.lie))
@@ -538,6 +581,34 @@ def write_tuning(path, tune):
     path.write_text(head + '  "factors": {\n' + of + "\n  }\n}\n")
 
 
+def take(path):
+    """Keeps the times of a file of `antiphase tune --json`, in the place of those that CLASSES has."""
+    content, told = json.loads(CLASSES.read_text()), json.loads(pathlib.Path(path).read_text())["records"]
+    products = random_products(20261122, len(told) + 64, 8192)
+    of_class, place, taken, logs = class_of(products), 0, {law.name: [] for law in LAWS}, {law.name: [] for law in LAWS}
+    for record in told:  # some of the list no policy takes
+        shape = tuple(record["shape"][e] for e in "mnk")
+        while shape != (products.m[place], products.n[place], products.k[place]):
+            place += 1
+        for time in record["times"]:
+            taken[time["policy"]].append(place)
+            logs[time["policy"]].append(math.log(time["measured_us"]))
+        place += 1
+    for law in LAWS:
+        at, us = np.array(taken[law.name], int), np.array(logs[law.name])
+        classes = np.unique(of_class[at])
+        bits = np.zeros(4 * math.ceil(place / 4), int)
+        bits[at] = 1
+        kept = {"products": len(at), "taken": "".join(f"{int(''.join(map(str, four)), 2):x}" for four in bits.reshape(-1, 4)),
+                "classes": classes.tolist(), "us": [float(f"{math.exp(us[of_class[at] == one].mean()):.5g}") for one in classes]}
+        if law.columns:
+            kept["divisions"] = " ".join("/".join(f"{x:g}" for x in one) for one in divided(law, products.some(at))[0])
+        content["policies"][law.name] = kept
+    lines = ",\n".join(f"  {json.dumps(name)}: {{\n   " + ",\n   ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in of.items()) + "\n  }"
+                       for name, of in content.pop("policies").items())
+    CLASSES.write_text(json.dumps(content, indent=1)[:-2] + ',\n "policies": {\n' + lines + "\n }\n}\n")
+
+
 def compare(tool, tune):
     """Of some of the tune's products, predictions of the program, with the H200's tuning, beside those from here."""
     p = tune.products.some(np.arange(0, len(tune.products), 7))
@@ -564,6 +635,9 @@ def compare(tool, tune):
 
 def main():
     words = sys.argv[1:]
+    if "--take" in words:
+        take(words[words.index("--take") + 1])
+        return 0
     tune = Tune()
     if "--compare" in words:
         return compare(words[words.index("--compare") + 1], tune)
@@ -580,6 +654,9 @@ def main():
         half, unseen = np.random.default_rng(1).permutation(len(data.target)) % 2, np.empty(len(data.target))
         for this in (0, 1):
             unseen[half == this] = data.off(law, fitted(law, data, data.weight * (half != this), g))[half == this]
+        if law.name == "stream":
+            print("forms of stream, longer than the fastest: " + ", ".join(f"{of} {100 * mean:.1f} % (by more than 5 %: {100 * share:.0f} %)"
+                                                                          for of, (mean, share) in Forms().lost(law, g).items()))
         print(f"{law.name}: {judged(data, data.off(law, g))}; by the other half: {judged(data, unseen)}")
         if fits:
             print("  " + "; ".join(f"{name} {value:.4g}" for name, value in g.items()))

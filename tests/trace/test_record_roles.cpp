@@ -169,14 +169,17 @@ TEST(RecordRoles, StreamingProductsByThreads) {
   struct form {
     int m, n, k, stages, warps, bytes;
     int steps;  // of block 0, whose tiles each begin in the first slot
+    int multiprocessors = on_cpu().limits().multiprocessors;
   };
-  constexpr form forms[] = {{301, 7, 2047, 3, 8, 40 * 256 * 4, 2},
-                            {65, 33, 2047, 3, 8, 64 * 128 * 4, 4},
-                            {129, 65, 1028, 3, 8, 128 * 64 * 4, 3},
-                            {65, 65, 515, 2, 4, 64 * 32 * 4, 2 * 17},
-                            {2000, 33, 64, 3, 4, 128 * 32 * 4, 8 * 2}};
-  const context where = on_cpu();
+  const form forms[] = {{301, 7, 2047, 3, 8, 40 * 256 * 4, 2},
+                        {65, 33, 2047, 3, 8, 64 * 128 * 4, 4},
+                        {129, 65, 1028, 3, 8, 128 * 64 * 4, 3},
+                        {1025, 33, 323, 2, 4, 64 * 32 * 4, 3, 132},
+                        {2000, 33, 64, 3, 4, 128 * 32 * 4, 8 * 2}};
   for (const form& f : forms) {
+    device_limits limits = on_cpu().limits();
+    limits.multiprocessors = f.multiprocessors;
+    const context where(make_cpu_executor({.limits = limits}));
     product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
     const timeline t = record_gemm(where, "stream", p.problem(), {.steps = 256});
     gemm(where, plain.problem(), {.policy = "stream"});

@@ -12,37 +12,37 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr stream_times small_by_threads = {{32, 32}, 4, 0.121, 2.86, 1.21, 0.523, 3.19, 0.206, 0.067, 0.0875},
-                       walking_threads = {{32, 32}, 4, 1.09, 1.03, 0.643, 0, 0, 0, 0.326, 0.31};
+constexpr stream_times small_by_threads = {{32, 32}, 4, 0.156, 2.91, 1.22, 0.451, 3.12, 0.207, 0.0575, 0.0937},
+                       walking_threads = {{32, 32}, 4, 0.736, 1.23, 0.8, 0, 0, 0, 0.153, 0.132};
 constexpr stream_form forms[] = {
     {.tile = {32, 8},
      .slabs = 8,
      .shares = true,
-     .engine = {{32, 8}, 1, 0.0116, 2.51, 1.1, 1.24, 2.62, 0.0978},
-     .threads = {{32, 8}, 1, 0.0125, 2.66, 1.4, 1.22, 2.38, 0.106, 0.158, 0.181}},
+     .engine = {{32, 8}, 1, 0.01, 2.56, 1.09, 1.24, 2.64, 0.0893},
+     .threads = {{32, 8}, 1, 0.01, 2.7, 1.4, 1.19, 2.44, 0.103, 0.144, 0.189}},
     {.tile = {32, 16},
      .slabs = 8,
      .shares = true,
-     .engine = {{32, 16}, 1, 0.0647, 3.33, 1.13, 1.8, 3.17, 0.142},
-     .threads = {{32, 32}, 1, 0.0678, 3.31, 1.37, 2.11, 3.26, 0.121, 0.518, 0.553}},
+     .engine = {{32, 16}, 1, 0.0327, 3.39, 1.13, 1.82, 3.23, 0.134},
+     .threads = {{32, 32}, 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639}},
     {.tile = {32, 32},
      .slabs = 4,
      .shares = true,
-     .engine = {{32, 32}, 1, 0.0615, 3.17, 0.923, 1.47, 2.97, 0.129},
-     .threads = {{32, 32}, 1, 0.164, 3.15, 1.49, 1.51, 2.87, 0.131, 0.0836, 0.106}},
+     .engine = {{32, 32}, 1, 0.0333, 3.2, 0.918, 1.47, 3.02, 0.122},
+     .threads = {{32, 32}, 1, 0.355, 2.9, 1.49, 1.5, 3.03, 0.127, 0.0752, 0.11}},
     {.tile = {64, 64},
      .slabs = 2,
      .shares = true,
-     .engine = {{64, 64}, 1, 0.0941, 4.43, 1.38, 1.31, 3.5, 0.267},
-     .threads = {{64, 64}, 1, 0.153, 4.17, 2.01, 1.34, 4.12, 0.175, 0.0648, 0.059}},
+     .engine = {{64, 64}, 1, 0.0712, 4.34, 1.38, 1.3, 3.4, 0.284},
+     .threads = {{64, 64}, 1, 0.681, 3.71, 2.02, 1.25, 3.96, 0.213, 0.058, 0.0654}},
     {.tile = {32, 32}, .slabs = 1, .shares = true, .engine = small_by_threads, .threads = small_by_threads},  // the engine has none
-    {.tile = {128, 16}, .slabs = 1, .shares = false, .engine = {{128, 16}, 2, 1.59, 0.663, 0.565}, .threads = walking_threads},
-    {.tile = {64, 32}, .slabs = 1, .shares = false, .engine = {{64, 32}, 2, 1.35, 0.642, 0.511}, .threads = walking_threads},
+    {.tile = {128, 16}, .slabs = 1, .shares = false, .engine = {{128, 16}, 2, 1.5, 0.689, 0.589}, .threads = walking_threads},
+    {.tile = {64, 32}, .slabs = 1, .shares = false, .engine = {{64, 32}, 2, 1.24, 0.674, 0.523}, .threads = walking_threads},
     {.tile = {64, 64},
      .slabs = 1,
      .shares = false,
-     .engine = {{64, 64}, 2, 1.87, 0.745, 0.896},
-     .threads = {{64, 64}, 2, 2.02, 1.27, 1.07, 0, 0, 0, 0.165, 0.126}},
+     .engine = {{64, 64}, 2, 1.69, 0.799, 0.926},
+     .threads = {{64, 64}, 2, 1.49, 1.39, 1.1, 0, 0, 0, 0.149, 0.161}},
     {.tile = {64, 8}, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .slabs = 1, .shares = false, .feed = stream_feed::kept},
 };
@@ -60,8 +60,8 @@ struct shape {
   row_start rows;
   mean_layout lies;
   double long_uneven, short_uneven;  // by those
-  bool engine;  // the device has one
-  double of_132;  // multiprocessors, in those of an H200
+  bool engine;                       // the device has one
+  double of_132;                     // multiprocessors, in those of an H200
   int multiprocessors;
   double slower;  // than an H200's FP64 Tensor Cores, by multiprocessor
 };
@@ -71,17 +71,20 @@ double places_of(const stream_times& us, const shape& s, int cluster) {
 }
 double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 
+constexpr double large_operands = 4e7;  // bytes, too many for the L2 cache
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 0.99, of_half = 0.349, of_tile = 0.0021, of_step = 0.0008, bandwidth = 2.89e6;
+  constexpr double start = 1.02, of_half = 0.347, of_tile = 0.00209, of_step = 0.000632, of_cache = 4e6, of_memory = 2.39e6;
   const double halves = halves_of(s);
-  return 1e-6 *
-         (start + of_half * halves + longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / bandwidth) / s.of_132);
+  return 1e-6 * (start + of_half * halves +
+                 longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower,
+                        s.bytes / (s.bytes > large_operands ? of_memory : of_cache)) /
+                     s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.01, waiting = 0.0783, again = 0.881, second_half = 1.35, of_tile[] = {0.0003, 0.0016}, again_of_tile = 0.0002,
-                   bandwidth = 2.45e6, anywhere = 1.7, half = 1.14, full = 205;
+  constexpr double start = 2.01, waiting = 0.0165, again = 0.903, second_half = 0.978, of_tile[] = {0.000101, 0.00192},
+                   again_of_tile = 9.96e-05, bandwidth = 2.43e6, anywhere = 1.69, half = 1.16, full = 191;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1);
@@ -91,7 +94,7 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double quarter = 1.27, half = 1.47, one = 1.83, two = 3.55, further = 1.46;
+  constexpr double quarter = 1.14, half = 1.3, one = 1.84, two = 3.47, further = 1.39;
   const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
   if (all <= 0.25) return between(1, quarter, all / 0.25);
   if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
@@ -100,11 +103,11 @@ double crowding(double all) {
 }
 // By a ring, whoever feeds it. by_four: how many times longer than by 16 bytes a step takes.
 double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four) {
-  constexpr double large = 4e7, of_memory = 4.7e6, of_cache = 3e6, anywhere = 1.05, half = 1.05, doubled = 0.833;
+  constexpr double of_memory = 4.7e6, of_cache = 3e6, anywhere = 1.05, half = 1.05, doubled = 0.836;
   const double all = tiles_of(us.tile, s) * d.cluster * d.parts / places_of(us, s, d.cluster);
   const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
-  const double move = s.bytes / ((s.bytes > large ? of_memory : of_cache) * s.of_132);
+  const double move = s.bytes / ((s.bytes > large_operands ? of_memory : of_cache) * s.of_132);
   const double rows = s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1;
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
   return us.start + longer(rounds * (us.round + steps * us.step * by_four * s.slower), move) * rows + shared +

@@ -137,7 +137,6 @@ template <stream_policy P> struct stream_kept {
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
-    start_next_grid();
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4, k = static_cast<int>(p.k);
     const std::uint32_t tile = block_index().x * warps_of_block + static_cast<unsigned>(warp);
@@ -149,6 +148,7 @@ template <stream_policy P> struct stream_kept {
     const int lines_left = w.long_left < lines ? w.long_left : lines, columns_left = w.short_left < columns ? w.short_left : columns;
     compute_first(static_cast<std::uint32_t>(lines_left ^ columns_left));
     wait_for_previous_grid();
+    start_next_grid();
     if (tile >= p.tiles) return;
     w.of_long = p.of_long.of_member(w.member), w.of_short = p.of_short.of_member(w.member);
     float* c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;

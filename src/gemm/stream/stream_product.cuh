@@ -397,6 +397,7 @@ struct stream_product {
     const int halves = 2 * ceil_div(k, stream_step * P.slabs);
     compute_first(o.digest() ^ static_cast<std::uint32_t>(first ^ halves));
     wait_for_previous_grid();
+    start_next_grid();
     find_operands(p, w, false);
     o.place(p, w, t, false);
     if (halves == 0) return;
@@ -577,7 +578,6 @@ struct stream_product {
   // kernel ----------------------------------------------------------------------------------------------------------------------
   // What needs no memory of earlier work comes before the wait for it.
   AP_DEV void operator()(const params& p) const {
-    start_next_grid();
     storage& s = antiphase::shared<storage, shared>();
     const bool computes = warp_index() < computing_warps;
     if constexpr (by_engine) {
@@ -610,6 +610,7 @@ struct stream_product {
       compute_by_lanes(p, w, t, lines, sum);
     } else {
       wait_for_previous_grid();
+      start_next_grid();
       find_operands(p, w);
       slot_cursor at;
       if (computes)
@@ -638,6 +639,7 @@ struct stream_product {
     work w = work_at(p, tile, 0);
     const seat t = seat::mine();
     wait_for_previous_grid();
+    start_next_grid();
     slot_cursor at;
     while (tile < p.tiles) {
       if (!by_engine) find_operands(p, w);

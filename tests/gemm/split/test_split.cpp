@@ -44,6 +44,18 @@ TEST_P(gemm_split, general_strides) {
 TEST_P(gemm_split, outputs_written_backwards) {
   written_backwards(product_of(reals(140, 90, 1), reals(90, 150, 2)), [&](const product& p) { AP_EXPECT_KEPT(split(p), p); });
 }
+// Rows of C that begin at any of the eight floats of a sector, all at the same one or each at another: whole tiles and those at the edges.
+TEST_P(gemm_split, rows_begin_anywhere_in_a_sector) {
+  product p = product_of(reals(140, 65, 1), reals(65, 264, 2));
+  const dense expected = split(p);
+  AP_EXPECT_KEPT(expected, p);
+  for (int offset = 0; offset < 8; ++offset)
+    for (const int padding : {0, 1, 3, 4}) {
+      if (sanitized && (offset + padding) % 3 != 0) continue;
+      p.place_c = placed(major::row, p.c, padding, offset);
+      EXPECT_TRUE(same_bits(split(p), expected)) << offset << " floats off, rows " << 264 + padding << " apart";
+    }
+}
 TEST_P(gemm_split, operands_that_repeat_one_line) {
   product p = product_of(filled(40, 50, 0), reals(50, 60, 3));
   const dense line = reals(1, 50, 9);
