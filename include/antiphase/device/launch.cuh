@@ -14,7 +14,8 @@ inline namespace AP_TARGET {
 //                            because its end is all that the kernel behind it waits for.
 //   start_next_grid          the next kernel may begin; it sees what this block writes later all the same, behind its wait. Called behind
 //                            this kernel's own wait: before it, the kernel behind the next may begin as well, and so on, and blocks that
-//                            only wait take the places on which this one's would lie apart (docs/notebook/gemm.md, "A row of launches")
+//                            only wait take the places on which this one's would lie apart (docs/notebook/gemm.md, "A row of
+//                            launches"). Where each block has a multiprocessor to itself, first of all is as good, or better
 //   compute_first            the value is computed here, and not behind the wait that follows, where the compiler likes to have them
 // Where grids do not overlap (before sm_90, on the CPU executor) there is nothing to do.
 #if AP_ON_GPU
