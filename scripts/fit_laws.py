@@ -12,8 +12,9 @@ Without --fit it judges the numbers below, which are those of the program; with 
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
     to judge it.
 --take keeps the means of a file of `antiphase tune --json` in the place of those. --tuning writes the factors that they make for the laws of
-now, in the place of a tuning's factors: no new measurement, but the same one beside other predictions. --compare says whether the program antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and
-fitting need SciPy too. Exit status: 0 fine, 1 they differ, 77 there is no NumPy.
+now, in the place of a tuning's factors: no new measurement, but the same one beside other predictions. --compare says whether the program
+antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and fitting need SciPy too. Exit status: 0 fine, 1 they differ,
+77 there is no NumPy.
 """
 import json
 import math
@@ -512,7 +513,7 @@ class Measured:
 
     def add_forms(self):
         """Single times of every form: what is seldom chosen is known too. The slower one is beside the fastest, the less it counts."""
-        forms = Forms()
+        forms = self.forms = Forms()
         self.p, self.how = self.p.and_(forms.p), np.concatenate([self.how, forms.how])
         self.cell = np.concatenate([self.cell, len(self.target) + np.arange(len(forms.us))])
         self.target = np.concatenate([self.target, np.log(forms.us)])
@@ -656,7 +657,7 @@ def main():
             unseen[half == this] = data.off(law, fitted(law, data, data.weight * (half != this), g))[half == this]
         if law.name == "stream":
             print("forms of stream, longer than the fastest: " + ", ".join(f"{of} {100 * mean:.1f} % (by more than 5 %: {100 * share:.0f} %)"
-                                                                          for of, (mean, share) in Forms().lost(law, g).items()))
+                                                                          for of, (mean, share) in data.forms.lost(law, g).items()))
         print(f"{law.name}: {judged(data, data.off(law, g))}; by the other half: {judged(data, unseen)}")
         if fits:
             print("  " + "; ".join(f"{name} {value:.4g}" for name, value in g.items()))
