@@ -16,6 +16,7 @@ constexpr kernels_without_twin list[] = {
     {"gemm.stream-finish-", "it is the stream-async kernel of that tile with an epilogue: record the product without"},
     {"gemm.group-", "its tiles are those of a stream-async kernel: record a product of one member's shape by policy stream"},
     {"gemm.split-brief", passes},
+    {"gemm.split-thirds", passes},
     {"gemm.split-short", passes},
     {"gemm.split-medium", passes},
     {"gemm.split-long", passes},

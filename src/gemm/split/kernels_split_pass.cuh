@@ -7,6 +7,7 @@ inline namespace AP_TARGET {
 
 std::vector<split_pass_instance> split_pass_kernels() {
   return {{split_brief, kernel_of<split_pass<split_brief>>("gemm.split-brief")},
+          {split_thirds, kernel_of<split_pass<split_thirds>>("gemm.split-thirds")},
           {split_short, kernel_of<split_pass<split_short>>("gemm.split-short")},
           {split_medium, kernel_of<split_pass<split_medium>>("gemm.split-medium")},
           {split_long, kernel_of<split_pass<split_long>>("gemm.split-long")}};

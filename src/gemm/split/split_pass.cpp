@@ -49,13 +49,9 @@ split_launch plan_split(const split_pass_instance& with, int cluster, const oper
 
 split_launch plan_split(target where, const operand_lines& a, const operand_lines& b, const split_operand& to_a, const split_operand& to_b,
                         bool clusters) {
-  const split_policy& how = !clusters              ? split_alone
-                            : a.k <= split_brief_k ? split_brief
-                            : a.k <= 2048          ? split_short
-                            : a.k <= 4096          ? split_medium
-                                                   : split_long;
-  // Blocks to a cluster so that a strip is read once, if there are strips.
   const bool strips = a.k_stride != 1 || b.k_stride != 1;
+  const split_policy& how = clusters ? split_policy_for(a.k, strips) : split_alone;
+  // Blocks to a cluster so that a strip is read once, if there are strips.
   int cluster = 1;
   while (clusters && strips && cluster < largest_cluster && std::int64_t{cluster} * how.block_depth() < a.k) cluster *= 2;
   for (const split_pass_instance& i : split_pass_instances(where))

@@ -25,7 +25,8 @@ inline namespace AP_TARGET {
 // Whatever the strides, a thread holds pieces of eight neighbours along k, which fill half of the 64 bytes of a line's 16 k. Another lane
 // of the warp has the other half, so that stores fill sectors.
 //   along k       k_stride 1: neighbouring lanes have neighbouring pieces
-//   along lines   otherwise: neighbouring lanes have neighbouring lines; right for all strides, fast for line_stride 1
+//   along lines   otherwise: lanes have four neighbouring lines, and eight neighbouring pieces of each; right for all strides, fast for
+//                 line_stride 1. With more lines, loads would be of more neighbours, but stores of fewer, and those are what waits
 // Maxima and sums are those of integers, so that they do not depend on the order.
 
 // What the threads of a line tell each other, beside its range.
@@ -42,7 +43,9 @@ template <class T> struct line_sums {
 template <split_policy P> struct split_pass {
   static_assert(valid(P));
   static constexpr int threads = P.threads, blocks_wanted = P.blocks;
-  static constexpr int warps = threads / warp_size, strip_warps = P.strip / 16;  // strip_warps: side by side along lines
+  static constexpr int warps = threads / warp_size, warp_lines = 4,
+                       strip_warps = P.strip / warp_lines;      // side by side along lines
+  static constexpr int warp_step = 8 * warp_size / warp_lines;  // the k of a warp's pieces, along lines
   static constexpr int most_lines = threads / P.least_threads, slots = most_lines > P.strip ? most_lines : P.strip;  // of a block, at most
   static constexpr int most_blocks = P.clusters ? 16 : 1;                                                            // of a cluster
   static constexpr bool overlaps_previous = true;
@@ -102,10 +105,10 @@ template <split_policy P> struct split_pass {
       w.clustered = blocks > 1;
       w.k_stride = w.from.k_stride;
       w.slots = P.strip;
-      w.slot = warp % strip_warps * 16 + lane % 16;
+      w.slot = warp % strip_warps * warp_lines + lane % warp_lines;
       w.top = number * P.strip;
-      w.step = warps / strip_warps * 16;
-      w.first = w.rank * N * w.step + warp / strip_warps * 16 + lane / 16 * 8;
+      w.step = warps / strip_warps * warp_step;
+      w.first = w.rank * N * w.step + warp / strip_warps * warp_step + lane / warp_lines * 8;
     }
     w.line = w.top + w.slot;
     w.chunk = w.step * N * (w.clustered ? blocks : 1);
@@ -178,32 +181,31 @@ template <split_policy P> struct split_pass {
 
   // find, measure ---------------------------------------------------------------------------------------------------------------
   template <int N> AP_DEV static void find(line_range& range, const values<N>& x) {
-    float largest = 0;
-    std::uint32_t nonzeros = 0;
+    float largest = 0, nonzeros = 0;  // counts are floats: a comparison gives 1 or 0, and one addition is left
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
       AP_UNROLL
       for (int e = 0; e < 8; ++e) {
         largest = larger_magnitude(largest, x[i][e]);
-        nonzeros += x[i][e] != 0;
+        nonzeros += x[i][e] != 0 ? 1.f : 0.f;
       }
     }
-    range.add({bit_cast<std::uint32_t>(largest), nonzeros});
+    range.add({bit_cast<std::uint32_t>(largest), static_cast<std::uint32_t>(nonzeros)});
   }
   // Counts zeros as tiny.
   template <int N, class T> AP_DEV static void measure(line_sums<T>& sums, const values<N>& x, const line_facts& by) {
-    std::uint32_t tiny = 0;
+    float tiny = 0;
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
       float size = 0x1p23f;
       AP_UNROLL
       for (int e = 0; e < 8; ++e) {
         size = add_rounded_up(size, std::abs(x[i][e]), by.second);
-        tiny += std::abs(x[i][e]) < by.not_tiny;
+        tiny += std::abs(x[i][e]) < by.not_tiny ? 1.f : 0.f;
       }
       sums.size += bit_cast<std::uint32_t>(size) - bit_cast<std::uint32_t>(0x1p23f);  // the last place of 2^23 is 1
     }
-    sums.tiny += tiny;
+    sums.tiny += static_cast<std::uint32_t>(tiny);
   }
   // For sparse lines, which are rare: a thread that has read a nonzero element adds it to the list in the cluster's first block.
   template <int N> AP_DEV static void list(storage& s, const values<N>& x, const work& w, const line_facts& by, int c) {
@@ -247,9 +249,10 @@ template <split_policy P> struct split_pass {
 
   // agree, gather ---------------------------------------------------------------------------------------------------------------
   template <class T, class Mine> AP_DEV static void tell_block(T (&of_warp)[warps][16], const work& w, Mine mine) {
-    const int warp = warp_index(), lane = lane_index(), first = w.along_k ? w.line_lanes / 2 : 16, last = w.along_k ? 1 : 16;
+    const int warp = warp_index(), lane = lane_index(), first = w.along_k ? w.line_lanes / 2 : warp_size / 2,
+              last = w.along_k ? 1 : warp_lines;
     for (int by = first; by >= last; by /= 2) mine.add(shuffle_down(mine, by));
-    const bool tells = w.along_k ? lane % w.line_lanes == 0 : lane < 16;
+    const bool tells = w.along_k ? lane % w.line_lanes == 0 : lane < warp_lines;
     if (tells) of_warp[warp][w.along_k ? lane / w.line_lanes : lane] = T(mine);
     warp_sync();  // the block's barrier is next, and lanes may still be apart
   }
@@ -259,7 +262,7 @@ template <split_policy P> struct split_pass {
       for (int i = 0, lines = warp_size / w.line_lanes; i < w.line_warps; ++i)
         all.add(of_warp[slot / lines * w.line_warps + i][slot % lines]);
     else
-      for (int i = slot / 16; i < warps; i += strip_warps) all.add(of_warp[i][slot % 16]);
+      for (int i = slot / warp_lines; i < warps; i += strip_warps) all.add(of_warp[i][slot % warp_lines]);
     return all;
   }
   AP_DEV static line_range agree(storage& s, const work& w, const line_range& mine) {
@@ -371,12 +374,12 @@ template <split_policy P> struct split_pass {
     if (w.top == 0 && w.rank == 0) pad(w);
   }
 
-  // `depth`: the k that registers hold. Longer lines go through in pieces, of which only the last is not read twice.
+  // `depth`: the k that registers hold. Longer lines go through in chunks, of which only the last is not read twice.
   template <bool AlongK> AP_DEV static void run(const params& p, bool second, std::int64_t number, int depth) {
     if (p.from[second].k <= depth)
       run<AlongK, P.pieces, true>(p, second, number);
     else
-      run<AlongK, 1, false>(p, second, number);
+      run<AlongK, ceil_div(P.pieces, 2), false>(p, second, number);
   }
 
  public:

@@ -13,7 +13,7 @@ namespace antiphase::gemms {
 struct split_policy {
   int threads = 256;
   int pieces = 4;
-  int strip = 16;          // 16 or 32
+  int strip = 16;          // 8, 16 or 32
   int blocks = 3;          // per multiprocessor, which bounds the registers of a thread
   bool clusters = true;    // sm_90; otherwise every block is on its own
   int least_threads = 32;  // of a line
@@ -28,13 +28,22 @@ struct split_policy {
 };
 constexpr bool valid(const split_policy& p) {
   const auto power_of_two = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
-  return (p.strip == 16 || p.strip == 32) && p.threads >= 128 && p.threads <= 1024 && power_of_two(p.threads) && p.pieces > 0 &&
-         power_of_two(p.least_threads) && p.least_threads >= 2 && p.least_threads <= 32;
+  return (p.strip == 8 || p.strip == 16 || p.strip == 32) && p.threads >= 128 && p.threads <= 1024 && power_of_two(p.threads) &&
+         p.pieces > 0 && power_of_two(p.least_threads) && p.least_threads >= 2 && p.least_threads <= 32;
 }
-// For lines of up to 256, 2048, 4096 and more, as measured on an H200; for devices without clusters.
+// As measured on an H200; the last is for devices without clusters.
+constexpr split_policy split_brief{.pieces = 2, .least_threads = 4}, split_thirds{.pieces = 3, .blocks = 4}, split_short{},
+    split_medium{.threads = 128, .pieces = 8, .strip = 8, .blocks = 4}, split_long{.pieces = 8, .strip = 8, .blocks = 2},
+    split_alone{.clusters = false};
 constexpr std::int64_t split_brief_k = 256;
-constexpr split_policy split_brief{.pieces = 2, .least_threads = 4}, split_short{}, split_medium{.threads = 128, .pieces = 8, .blocks = 4},
-    split_long{.pieces = 8, .blocks = 2}, split_alone{.clusters = false};
+// The one for lines of k. `strips`: of one operand at least they do not lie along k.
+constexpr const split_policy& split_policy_for(std::int64_t k, bool strips) {
+  const auto are_thirds = [k](std::int64_t of) { return k > 4 * of && k <= 6 * of; };  // 3 pieces hold it, and 4 would be a quarter empty
+  if (k <= split_brief_k) return split_brief;
+  if (strips ? are_thirds(128) || are_thirds(256) || are_thirds(512) : k <= 1536 || are_thirds(512)) return split_thirds;
+  if (k <= 2048) return split_short;
+  return k <= (strips ? 8192 : 4096) ? split_medium : split_long;
+}
 
 struct split_arguments {
   operand_lines from[2];

@@ -13,7 +13,7 @@ using enum lies;
 // Every K that is just below, at or above something; both ways to lie and any other; every alignment.
 std::vector<split_case> small_cases() {
   std::vector<split_case> all;
-  for (const int k : {0, 1, 2, 4, 5, 15, 16, 17, 33, 63, 65, 100, 129, 257, 513, 1000}) {
+  for (const int k : {0, 1, 2, 4, 5, 15, 16, 17, 33, 63, 65, 100, 129, 257, 513, 1000, 1300}) {
     all.push_back({k, {41, along_k, 0, 0}, {41, along_lines, 0, 0}});
     all.push_back({k, {23, along_lines, 3, 1}, {33, along_k, 3, 2}});
     all.push_back({k, {21, apart, 0, 3}, {22, along_k, 8, 3}});
