@@ -143,8 +143,8 @@ struct split_law {
   double stored, anywhere, by_halves, adds;  // how fast C goes; how much longer by how its rows begin, and if it is read
   double again, again_of_output;             // where all lines have few nonzeros, so that everything is multiplied once more, exactly
 };
-constexpr split_law law_of_split = {7.56, 6.52, 0.000336, 0.00045, 2.98e6, 1.21, 1.2, 1.03, 1.24,
-                                    1.23, 0.95, 0.0119,   3.48e6,  2.82,   3.1,  1.4, 37.8, 17.8},
+constexpr split_law law_of_split = {7.28, 6.46,  0.000308, 0.000424, 3.2e6, 1.21, 1.18, 1.04, 1.39,
+                                    1.18, 0.916, 0.0106,   3.57e6,   2.71,  3.03, 1.44, 37.8, 17.8},
                     law_of_split_inside = {11, 11, 7e-05, 7e-05, 7e6, 0.9, 1.1, 1.85, 0.5, 0.95, 0.5, 3, 4e6, 3, 1.5, 1.5, 0, 0},
                     law_of_split_mma = {6.01,  5.21,  0.000333, 0.000341, 3.35e6, 1.3, 1.14, 2.75, 2.75,
                                         0.899, 0.817, 0.1,      3.27e6,   3.46,   1,   3,    36,   17.6};

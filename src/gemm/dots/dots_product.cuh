@@ -5,9 +5,11 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/kernel.cuh>
+#include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <type_traits>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/dots/dots_product.hpp"
 #include "src/gemm/finished.cuh"
@@ -40,6 +42,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
   static constexpr int fetched_of_thread = ceil_div(Short * most_staged, threads);
   // Nonzeros of several lines, eight bits each: of a thread and of a warp no more than dense_line.
   static constexpr int lines_of_word = 4, words_of_short = ceil_div(Short, lines_of_word);
+  static constexpr int short_of_word = Short < lines_of_word ? Short : lines_of_word;
   static_assert(rows <= lines_of_word && dense_line * warp_size < 256 && dense_line * (threads / warp_size) < 256);
   struct storage {
     union {
@@ -63,11 +66,22 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
   struct seat {
     int slot, index, line;  // line: of the thread's first line in the block: the others are `apart` further each
     int seats, apart;
+    unsigned together;  // the lanes of the warp that sit there
     AP_DEV static seat mine(const params& p) {
-      const int thread = thread_index(), bits = p.slot_bits, seats = threads >> bits;
-      if (p.of_long.along_k) return {thread & ((1 << bits) - 1), thread >> bits, thread >> bits, seats, seats};
+      const int thread = thread_index(), lane = lane_index(), bits = p.slot_bits, seats = threads >> bits;
+      if (p.of_long.along_k) {
+        const int lanes = bits < 5 ? 1 << bits : warp_size;
+        const unsigned together = all_lanes >> (warp_size - lanes) << (lane & -lanes);
+        return {thread & ((1 << bits) - 1), thread >> bits, thread >> bits, seats, seats, together};
+      }
       const int index = thread & (seats - 1);
-      return {thread >> (thread_bits - bits), index, index * rows, seats, 1};
+      unsigned every = all_lanes;
+      every &= seats > 1 ? 0x55555555u : all_lanes;
+      every &= seats > 2 ? 0x11111111u : all_lanes;
+      every &= seats > 4 ? 0x01010101u : all_lanes;
+      every &= seats > 8 ? 0x00010001u : all_lanes;
+      every &= seats > 16 ? 1u : all_lanes;
+      return {thread >> (thread_bits - bits), index, index * rows, seats, 1, every << (lane & (seats - 1))};
     }
   };
   struct sums {
@@ -192,10 +206,16 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
     }
     return all;
   }
-  template <int Lines> AP_DEV static std::uint32_t all_dense() {
+  template <int Lines> AP_DEV static constexpr std::uint32_t in_each(std::uint32_t count) {
     std::uint32_t all = 0;
-    for (int n = 0; n < Lines; ++n) all |= static_cast<std::uint32_t>(dense_line) << 8 * n;
+    for (int n = 0; n < Lines; ++n) all |= count << 8 * n;
     return all;
+  }
+  template <int Lines> AP_DEV static std::uint32_t all_dense() { return in_each<Lines>(dense_line); }
+  // Of counts up to dense_line.
+  template <int Least, int Lines> AP_DEV static bool none_is_below(std::uint32_t word) {
+    constexpr std::uint32_t top = in_each<Lines>(128);
+    return ((word + in_each<Lines>(128 - Least)) & top) == top;
   }
   template <int Lines> AP_DEV static void take(float (&now)[Lines][step], const float (&next)[Lines][step]) {
     AP_UNROLL
@@ -260,20 +280,26 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
   }
 
   // add up ----------------------------------------------------------------------------------------------------------------------
-  // The lanes that sit on the same seat add up, and one of them tells the block.
+  // Of the lanes that sit on the same seat one tells the block. They need not add up if three of them have two nonzeros of every line.
   AP_DEV static void count_nonzeros(const params& p, storage& s, const seat& t, const sums& sum) {
-    const int slots = 1 << p.slot_bits, first = p.of_long.along_k ? 1 : t.seats;
+    constexpr int of_lane = 2, enough = ceil_div(dense_line, of_lane);
+    const int slots = 1 << p.slot_bits, lane = lane_index(), first = p.of_long.along_k ? 1 : t.seats;
     const int end = p.of_long.along_k && slots < warp_size ? slots : warp_size;
-    const auto of_seat = [&](std::uint32_t word) {
-      for (int by = first; by < end; by *= 2) word += shuffle(word, lane_index() ^ by);
-      return no_more_than_dense<lines_of_word>(word);
+    const bool may_be_enough = end >= enough * first;
+    const auto of_seat = [&](std::uint32_t word, auto lines) {
+      if (may_be_enough) {
+        const unsigned lanes = ballot(none_is_below<of_lane, lines()>(word)) & t.together;
+        if (ballot(bit_count(lanes) < enough) == 0) return all_dense<lines()>();
+      }
+      for (int by = first; by < end; by *= 2) word += shuffle(word, lane ^ by);
+      return no_more_than_dense<lines()>(word);
     };
-    const std::uint32_t of_long = of_seat(sum.nonzeros_of_long);
-    const bool tells = p.of_long.along_k ? lane_index() % end == 0 : lane_index() < t.seats;
+    const std::uint32_t of_long = of_seat(sum.nonzeros_of_long, std::integral_constant<int, rows>());
+    const bool tells = p.of_long.along_k ? lane % end == 0 : lane < t.seats;
     if (tells) atomic_add<scope::block>(&s.of_long[t.index], of_long);
     AP_UNROLL
     for (int n = 0; n < words_of_short; ++n) {
-      const std::uint32_t of_short = of_seat(sum.nonzeros_of_short[n]);
+      const std::uint32_t of_short = of_seat(sum.nonzeros_of_short[n], std::integral_constant<int, short_of_word>());
       if (tells && t.index == 0) atomic_add<scope::block>(&s.of_short[n], of_short);
     }
   }
@@ -302,7 +328,9 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
       if (output < outputs) {
         for (int slot = mine; slot < slots; slot += lanes) total += s.part[slot * apart + output];
       }
-      for (int by = lanes / 2; by > 0; by /= 2) total += shuffle(total, lane_index() ^ by);
+      AP_UNROLL
+      for (int by = warp_size / 2; by > 0; by /= 2)
+        if (by < lanes) total += shuffle(total, lane_index() ^ by);
       if (output < outputs && mine == 0) use(n, output, total);
       if ((n + 1) * at_once >= outputs) break;
     }
