@@ -71,11 +71,11 @@ class Kernel:
         return 168 if self.threads >= 256 else 224
 
     def most_memory(self):
-        """dots takes all registers that two blocks leave it for loads in flight; values that it needs once wait in local memory: a few, or, of
+        """dots takes all registers that two blocks leave it for loads in flight; values that it needs once wait in local memory: six, or, of
         the kernel that calls a function for epilogues, what that call asks to be kept."""
         if "dots_product" not in self.name:
             return 0
-        return 64 if "true" in self.name else 16
+        return 64 if "true" in self.name else 24
 
     def faults(self):
         if self.memory > self.most_memory():

@@ -26,7 +26,8 @@ inline namespace AP_TARGET {
 // of the warp has the other half, so that stores fill sectors.
 //   along k       k_stride 1: neighbouring lanes have neighbouring pieces
 //   along lines   otherwise: lanes have four neighbouring lines, and eight neighbouring pieces of each; right for all strides, fast for
-//                 line_stride 1. With more lines, loads would be of more neighbours, but stores of fewer, and those are what waits
+//                 line_stride 1. Of more lines a load would bring more neighbours, but a store fewer, and stores are what waits
+//                 (docs/notebook/gemm.md, "What the split pass waits for")
 // Maxima and sums are those of integers, so that they do not depend on the order.
 
 // What the threads of a line tell each other, beside its range.

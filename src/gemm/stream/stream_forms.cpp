@@ -14,35 +14,21 @@ namespace {
 
 constexpr stream_times small_by_threads = {{32, 32}, 4, 0.156, 2.91, 1.22, 0.451, 3.12, 0.207, 0.0575, 0.0937},
                        walking_threads = {{32, 32}, 4, 0.736, 1.23, 0.8, 0, 0, 0, 0.153, 0.132};
+// The engine's tile is the form's.
+constexpr stream_form by_ring(int slabs, bool shares, const stream_times& engine, const stream_times& threads) {
+  return {.tile = engine.tile, .slabs = slabs, .shares = shares, .engine = engine, .threads = threads};
+}
 constexpr stream_form forms[] = {
-    {.tile = {32, 8},
-     .slabs = 8,
-     .shares = true,
-     .engine = {{32, 8}, 1, 0.01, 2.56, 1.09, 1.24, 2.64, 0.0893},
-     .threads = {{32, 8}, 1, 0.01, 2.7, 1.4, 1.19, 2.44, 0.103, 0.144, 0.189}},
-    {.tile = {32, 16},
-     .slabs = 8,
-     .shares = true,
-     .engine = {{32, 16}, 1, 0.0327, 3.39, 1.13, 1.82, 3.23, 0.134},
-     .threads = {{32, 32}, 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639}},
-    {.tile = {32, 32},
-     .slabs = 4,
-     .shares = true,
-     .engine = {{32, 32}, 1, 0.0333, 3.2, 0.918, 1.47, 3.02, 0.122},
-     .threads = {{32, 32}, 1, 0.355, 2.9, 1.49, 1.5, 3.03, 0.127, 0.0752, 0.11}},
-    {.tile = {64, 64},
-     .slabs = 2,
-     .shares = true,
-     .engine = {{64, 64}, 1, 0.0712, 4.34, 1.38, 1.3, 3.4, 0.284},
-     .threads = {{64, 64}, 1, 0.681, 3.71, 2.02, 1.25, 3.96, 0.213, 0.058, 0.0654}},
-    {.tile = {32, 32}, .slabs = 1, .shares = true, .engine = small_by_threads, .threads = small_by_threads},  // the engine has none
-    {.tile = {128, 16}, .slabs = 1, .shares = false, .engine = {{128, 16}, 2, 1.5, 0.689, 0.589}, .threads = walking_threads},
-    {.tile = {64, 32}, .slabs = 1, .shares = false, .engine = {{64, 32}, 2, 1.24, 0.674, 0.523}, .threads = walking_threads},
-    {.tile = {64, 64},
-     .slabs = 1,
-     .shares = false,
-     .engine = {{64, 64}, 2, 1.69, 0.799, 0.926},
-     .threads = {{64, 64}, 2, 1.49, 1.39, 1.1, 0, 0, 0, 0.149, 0.161}},
+    by_ring(8, true, {{32, 8}, 1, 0.01, 2.56, 1.09, 1.24, 2.64, 0.0893}, {{32, 8}, 1, 0.01, 2.7, 1.4, 1.19, 2.44, 0.103, 0.144, 0.189}),
+    by_ring(8, true, {{32, 16}, 1, 0.0327, 3.39, 1.13, 1.82, 3.23, 0.134},
+            {{32, 32}, 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639}),
+    by_ring(4, true, {{32, 32}, 1, 0.0333, 3.2, 0.918, 1.47, 3.02, 0.122}, {{32, 32}, 1, 0.355, 2.9, 1.49, 1.5, 3.03, 0.127, 0.0752, 0.11}),
+    by_ring(2, true, {{64, 64}, 1, 0.0712, 4.34, 1.38, 1.3, 3.4, 0.284},
+            {{64, 64}, 1, 0.681, 3.71, 2.02, 1.25, 3.96, 0.213, 0.058, 0.0654}),
+    by_ring(1, true, small_by_threads, small_by_threads),  // the engine has none
+    by_ring(1, false, {{128, 16}, 2, 1.5, 0.689, 0.589}, walking_threads),
+    by_ring(1, false, {{64, 32}, 2, 1.24, 0.674, 0.523}, walking_threads),
+    by_ring(1, false, {{64, 64}, 2, 1.69, 0.799, 0.926}, {{64, 64}, 2, 1.49, 1.39, 1.1, 0, 0, 0, 0.149, 0.161}),
     {.tile = {64, 8}, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .slabs = 1, .shares = false, .feed = stream_feed::kept},
 };

@@ -57,6 +57,15 @@ void expect_same_in_all_clusters(const context& where) {
 TEST(split_pass, is_right_on_the_cpu_executor) { expect_right(context(make_cpu_executor())); }
 TEST(split_pass, gives_the_same_bits_in_clusters_of_any_size) { expect_same_in_all_clusters(context(make_cpu_executor())); }
 
+TEST(split_pass, holds_lines_of_up_to_16384_in_registers) {
+  for (std::int64_t k = 1; k <= 16384; k += k < 3100 ? 1 : 61)
+    for (const bool strips : {false, true}) {
+      const split_policy& how = split_policy_for(k, strips);
+      EXPECT_GE(std::int64_t{how.line_threads(k)} * 8 * how.pieces, k) << (strips ? "beside a strip" : "");
+      EXPECT_TRUE(!strips || std::int64_t{largest_cluster} * how.block_depth() >= k) << k;
+    }
+}
+
 TEST(split_pass, rejects_what_does_not_fit) {
   float x[64] = {};
   const operand_lines a{x, 4, 16, 16, 1}, deeper{x, 4, 15, 16, 1};
