@@ -92,6 +92,10 @@ def longer(a, b):  # of two that overlap
     return (a ** 4 + b ** 4) ** .25
 
 
+def moved_at(bytes_, cache, memory):  # bytes per microsecond; by what the L2 cache holds
+    return 1e6 * np.where(bytes_ > 4e7, memory, cache)
+
+
 # Numbers ----------------------------------------------------------------------------------------------------------------------------------
 # Each with the least and the most that it may be.
 def between(value, least, most):
@@ -157,7 +161,7 @@ class Stream(Law):
             q, cluster, parts, tiles, halves = p.some(at), how[at, 1], how[at, 2], tiles_of(tile, p.some(at)), np.ceil(p.k[at] / 16)
             if feed == "lanes":
                 out[at] = g["lanes start"] + g["lanes half"] * halves + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves),
-                                                                              q.bytes / (1e6 * np.where(q.bytes > 4e7, g["lanes memory"], g["lanes bytes"])))
+                                                                              q.bytes / moved_at(q.bytes, g["lanes bytes"], g["lanes memory"]))
                 continue
             if feed == "kept":
                 exact = (q.k == 3) | (q.k == 4)
@@ -176,7 +180,7 @@ class Stream(Law):
                 else:
                     rounds = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"crowd {x}"] for x in ("quarter", "half", "one", "two")])
                     rounds = rounds + np.maximum(busy - 2, 0) * g["crowd further"]
-                move = q.bytes / (1e6 * np.where(q.bytes > 4e7, g["memory"], g["cache"])) + brief * own * q.k * g["brief row"]
+                move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"]) + brief * own * q.k * g["brief row"]
                 us = longer(rounds * (g[f"round {ring}"] + steps * g[f"step {ring}"] * by_four), move)
                 us = us * np.where(q.rows, g["odd rows"], np.where(q.half_rows, g["half rows"], 1)) + g[f"start {ring}"]
                 if shares:
@@ -232,7 +236,7 @@ class Narrow(Law):
         rounds, chunks = np.maximum(1, np.ceil(busy)), np.ceil(np.ceil(p.k / 64) / (cluster * parts))
         multiply = rounds * chunks * (g["chunk"] + g["among all"] * np.minimum(1, busy)) * (1 + (g["threads"] - 1) * lie.by_threads)
         multiply = multiply + (rounds - 1) * g["later"] + p.adds * rounds * g["read of c"]
-        move = p.bytes / (1e6 * np.where(p.bytes > 4e7, g["memory"], g["cache"])) + lie.brief_rows * tiles * p.k * g["brief row"]
+        move = p.bytes / moved_at(p.bytes, g["cache"], g["memory"]) + lie.brief_rows * tiles * p.k * g["brief row"]
         move = move + p.of_c * p.count / (1e6 * g["stored"]) * np.where(p.rows, g["odd rows"], np.where(p.half_rows, g["half rows"], 1))
         filled = (g["exact line"] + (1 - g["exact line"]) * np.minimum(p.short, 64) / 64) * np.minimum(p.long, 128) / 128
         exact = np.where(p.k <= 4, g["exact start"] + rounds * filled * g["exact tile"] * np.where(p.k <= 2, .8, 1), 0)
@@ -337,7 +341,7 @@ class Dots(Law):
                     steps, all_ = np.ceil(np.ceil(q.k / (4 * slots)) / cluster), blocks / (264 * {8: .8, 4: .93}.get(cluster, 1))
                     crowd = np.where(all_ <= .5, 1, np.where(all_ <= 1, 1 + (full - 1) * (2 * all_ - 1), full * (1 + further * (all_ - 1))))
                     compute = crowd * (block + steps * step + (math.log2(slots) - 2) * slot)
-                    move = q.bytes / (np.where(q.bytes > 4e7, memory, cache) * 1e6 * np.minimum(1, .4 + .6 * all_))
+                    move = q.bytes / (moved_at(q.bytes, cache, memory) * np.minimum(1, .4 + .6 * all_))
                     out[at] = start + clusters[int(math.log2(cluster))] + longer(compute, move)
         return out
 

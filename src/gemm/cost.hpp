@@ -12,6 +12,11 @@ inline int multiprocessors_of(const device_limits& device) { return std::max(1, 
 // How much slower than an H200's the FP64 Tensor Cores of a multiprocessor are.
 inline double fp64_slower(const device_limits& device) { return 64. / rates_of(device).fp64; }
 
+// The rate at which so many bytes are moved: the L2 cache holds no more than 40 MB of them.
+inline double moved_at(double bytes, double of_cache, double of_memory) { return bytes > 4e7 ? of_memory : of_cache; }
+// Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left over.
+inline double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
+
 // Whether rows of a densely packed matrix that are so long begin at multiples of 16 bytes only now and then, which takes longer to read.
 // Which layout an operand has must not decide over bits, so its extents do.
 inline bool is_uneven(std::int64_t extent) { return extent > 1 && extent % 4 != 0; }

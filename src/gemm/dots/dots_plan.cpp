@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include "src/gemm/cost.hpp"
@@ -36,15 +35,14 @@ constexpr law laws[] = {
 };
 // of_132: multiprocessors, in those of an H200.
 double microseconds(const law& l, const dots_division& how, double blocks, double steps, double bytes, double of_132) {
-  constexpr double large = 4e7, alone = 0.4;  // bytes beyond the cache; of the bandwidth, what a few blocks reach
+  constexpr double alone = 0.4;  // of the bandwidth, what a few blocks reach
   const int doublings = std::countr_zero(static_cast<unsigned>(how.slots)) - 2,
             cluster = std::countr_zero(static_cast<unsigned>(how.cluster));
-  const double places = 2 * 132 * of_132 * (how.cluster == 8 ? 0.8 : how.cluster == 4 ? 0.93 : 1), all = blocks / places;
+  const double places = 2 * 132 * of_132 * share_of_places(how.cluster), all = blocks / places;
   const double crowd = all <= 0.5 ? 1 : all <= 1 ? 1 + (l.full - 1) * (2 * all - 1) : l.full * (1 + l.further * (all - 1));
   const double compute = crowd * (l.block + steps * l.step + doublings * l.slots);
-  const double bandwidth = (bytes > large ? l.bytes_of_memory : l.bytes_of_cache) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
-  const double move = bytes / bandwidth, squares = compute * compute, of_move = move * move;
-  return l.start + l.cluster[cluster] + std::sqrt(std::sqrt(squares * squares + of_move * of_move));
+  const double bandwidth = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
+  return l.start + l.cluster[cluster] + longer(compute, bytes / bandwidth);
 }
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
 std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elements > 5e5 ? 8 : 1; }

@@ -53,7 +53,7 @@ struct shape {
 double seconds_of(const device_limits& device, const shape& s, const narrow_division& how) {
   const auto whole = [](double x) { return std::ceil(x); };
   const double multiprocessors = multiprocessors_of(device), k = static_cast<double>(s.k);
-  const double places = multiprocessors * (how.cluster == 4 ? 0.93 : 1);  // some multiprocessors of a group are left over
+  const double places = multiprocessors * share_of_places(how.cluster);
   const double busy = s.tiles * how.cluster * how.parts / places, rounds = std::max(1., whole(busy));
   const double chunks = whole(whole(k / narrow_chunk) / (how.cluster * how.parts));
   const double slower = 2048. / rates_of(device).tensor_fp16, of_132 = multiprocessors / 132;
@@ -63,7 +63,7 @@ double seconds_of(const device_limits& device, const shape& s, const narrow_divi
   const row_start rows = rows_of_c(s.n);
   const double storing = rows == row_start::anywhere ? stored_anywhere : rows == row_start::half ? stored_by_halves : stored;
   const double moving =
-      s.bytes / ((s.bytes > 4e7 ? of_memory : of_cache) * of_132) + s.of_c / (storing * of_132) + s.lies.brief * s.tiles * k * brief_row;
+      s.bytes / (moved_at(s.bytes, of_cache, of_memory) * of_132) + s.of_c / (storing * of_132) + s.lies.brief * s.tiles * k * brief_row;
   double us = start + s.lies.either_uneven * threads_start + longer(computing, moving);
   if (s.k <= 4) {
     const auto share = [](std::int64_t extent, int of) { return static_cast<double>(std::min<std::int64_t>(extent, of)) / of; };

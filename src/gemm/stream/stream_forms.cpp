@@ -37,9 +37,6 @@ constexpr stream_form forms[] = {
 double down(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
 
-// Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left over.
-double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
-
 struct shape {
   double long_one, short_one, k, batch, bytes, read_of_c;
   bool few_products;  // three or four: what is small beside its line's elements is computed once more
@@ -57,15 +54,13 @@ double places_of(const stream_times& us, const shape& s, int cluster) {
 }
 double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 
-constexpr double large_operands = 4e7;  // bytes, too many for the L2 cache
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
   constexpr double start = 1.02, of_half = 0.347, of_tile = 0.00209, of_step = 0.000632, of_cache = 4e6, of_memory = 2.39e6;
   const double halves = halves_of(s);
   return 1e-6 * (start + of_half * halves +
-                 longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower,
-                        s.bytes / (s.bytes > large_operands ? of_memory : of_cache)) /
+                 longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / moved_at(s.bytes, of_cache, of_memory)) /
                      s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
@@ -93,7 +88,7 @@ double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, 
   const double all = tiles_of(us.tile, s) * d.cluster * d.parts / places_of(us, s, d.cluster);
   const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
-  const double move = s.bytes / ((s.bytes > large_operands ? of_memory : of_cache) * s.of_132);
+  const double move = s.bytes / (moved_at(s.bytes, of_cache, of_memory) * s.of_132);
   const double rows = s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1;
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
   return us.start + longer(rounds * (us.round + steps * us.step * by_four * s.slower), move) * rows + shared +
