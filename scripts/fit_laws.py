@@ -150,7 +150,7 @@ class Stream(Law):
                 "lanes step": between(0.000632, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.39, 1, 4),
                 "kept start": between(2.01, 1, 3), "kept waiting": between(0.0165, .01, 3), "kept full": between(191, 1, 1000), "kept half": between(0.978, .01, 4),
                 "kept tile": between(0.000101, .0001, .005), "kept two": between(0.00192, .0001, .02), "kept bytes": between(2.43, .5, 5),
-                "kept odd": between(1.69, .9, 3), "kept half rows": between(1.16, .9, 2), "kept exact": between(0.903, .01, 3), "kept exact tile": between(9.96e-05, .00001, .02)}
+                "kept odd": between(1.69, .9, 3), "kept half rows": between(1.16, .9, 2), "kept exact": between(0.2, .01, 3), "kept exact tile": between(9.96e-05, .00001, .02)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -306,13 +306,12 @@ class Split(Law):
 # short and dots ---------------------------------------------------------------------------------------------------------------------------
 class Short(Law):
     name, columns = "short", 0
-    numbers = {"start": between(2.08, .5, 5), "bytes": between(1.41, .3, 4.6), "waiting": between(1.02, .01, 6), "full": between(0.00576, .001, 5),
-               "exact": between(0.658, .01, 5), "odd rows": between(1.1, .9, 3)}
+    numbers = {"start": between(1.19, .5, 5), "exact": between(0.145, .01, 5), "of cache": between(1.39, .3, 4.6), "of memory": between(2.4, .3, 4.6),
+               "odd rows": between(0.942, .7, 3)}
 
     def seconds(self, g, p, how, lie):
-        filled = np.minimum(1, p.m * p.n * p.count / (1e5 * g["full"]))
-        exact = np.where((p.k == 3) | (p.k == 4), g["exact"], 0)
-        return g["start"] + filled * (g["waiting"] + exact) + p.bytes / (1e6 * g["bytes"]) * np.where(p.rows, g["odd rows"], 1)
+        move = p.bytes / moved_at(p.bytes, g["of cache"], g["of memory"]) * np.where(p.rows, g["odd rows"], 1)
+        return g["start"] + np.where((p.k == 3) | (p.k == 4), g["exact"], 0) + move
 
     def takes(self, p):
         return p.k <= 4

@@ -59,14 +59,12 @@ judged_plan plan_short_product(const candidate&, const request& r) {
   if (!short_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return plan_short(r.where.kind(), r.what, r.of, r.after);
 }
-// Microseconds on an H200 (scripts/fit_laws.py): a block waits, for the caches and, of three or four products, for those that it makes once
-// more; of few outputs there is no whole block.
+// Microseconds on an H200 (scripts/fit_laws.py). Of three or four products, some have to be made once more.
 double cost_of_short(const candidate&, const request& r) {
-  constexpr double start = 2.08, waiting = 1.02, again = 0.658, bandwidth = 1.41e6, anywhere = 1.1, outputs_of_block = 576;
-  const double count = extent(r.of.count), outputs = count * extent(r.what.m()) * extent(r.what.n());
-  const double bytes = count * (bytes_of_operands(r) + bytes_of_c(r)) * (rows_of_c(r.what.n()) == row_start::anywhere ? anywhere : 1);
-  return 1e-6 * (start + std::min(1., outputs / outputs_of_block) * (waiting + (r.k() > 2 ? again : 0)) +
-                 bytes / (bandwidth * multiprocessors_of(r) / 132.));
+  constexpr double start = 1.19, again = 0.145, of_cache = 1.39e6, of_memory = 2.4e6, anywhere = 0.942;
+  const double bytes = extent(r.of.count) * (bytes_of_operands(r) + bytes_of_c(r));
+  const double move = bytes / moved_at(bytes, of_cache, of_memory) * (rows_of_c(r.what.n()) == row_start::anywhere ? anywhere : 1);
+  return 1e-6 * (start + (r.k() > 2 ? again : 0) + move / (multiprocessors_of(r) / 132.));
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------

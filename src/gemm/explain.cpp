@@ -30,7 +30,7 @@ void describe(gemm_choice& to, const product_plan& p) {
   if (p.k_piece < p.what.k()) to.why.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
 }
 void describe(gemm_choice& to, const short_plan& p) {
-  to.tile = short_tile(p.arguments.lanes, p.arguments.steps);
+  to.tile = short_tile(p.arguments.lane_bits, p.arguments.steps);
   to.tile_k = short_k;
   to.stages = 1;
   to.blocks = p.grid.count();

@@ -60,7 +60,7 @@ class Kernel:
         """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a multiprocessor resident; the
         others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them. Kernels with
         code for a part of their tile (strict) have a multiprocessor to themselves."""
-        if "short_product" in self.name or "dots_product" in self.name:  # two blocks of 256 threads
+        if "short_product" in self.name or "dots_product" in self.name:  # four blocks of 128 threads, two of 256
             return 128
         if self.threads == 1024:
             return 64
@@ -71,11 +71,11 @@ class Kernel:
         return 168 if self.threads >= 256 else 224
 
     def most_memory(self):
-        """dots takes all registers that two blocks leave it for loads in flight; values that it needs once wait in local memory: six, or, of
+        """dots takes all registers that two blocks leave it for loads in flight; values that it needs once wait in local memory: two, or, of
         the kernel that calls a function for epilogues, what that call asks to be kept."""
         if "dots_product" not in self.name:
             return 0
-        return 64 if "true" in self.name else 24
+        return 72 if "true" in self.name else 8
 
     def faults(self):
         if self.memory > self.most_memory():

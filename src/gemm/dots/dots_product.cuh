@@ -66,22 +66,26 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
   struct seat {
     int slot, index, line;  // line: of the thread's first line in the block: the others are `apart` further each
     int seats, apart;
-    unsigned together;  // the lanes of the warp that sit there
     AP_DEV static seat mine(const params& p) {
-      const int thread = thread_index(), lane = lane_index(), bits = p.slot_bits, seats = threads >> bits;
+      const int thread = thread_index(), bits = p.slot_bits, seats = threads >> bits;
+      if (p.of_long.along_k) return {thread & ((1 << bits) - 1), thread >> bits, thread >> bits, seats, seats};
+      const int index = thread & (seats - 1);
+      return {thread >> (thread_bits - bits), index, index * rows, seats, 1};
+    }
+    // The lanes of the warp that sit there.
+    AP_DEV unsigned together(const params& p) const {
+      const int lane = lane_index(), bits = p.slot_bits;
       if (p.of_long.along_k) {
         const int lanes = bits < 5 ? 1 << bits : warp_size;
-        const unsigned together = all_lanes >> (warp_size - lanes) << (lane & -lanes);
-        return {thread & ((1 << bits) - 1), thread >> bits, thread >> bits, seats, seats, together};
+        return all_lanes >> (warp_size - lanes) << (lane & -lanes);
       }
-      const int index = thread & (seats - 1);
       unsigned every = all_lanes;
       every &= seats > 1 ? 0x55555555u : all_lanes;
       every &= seats > 2 ? 0x11111111u : all_lanes;
       every &= seats > 4 ? 0x01010101u : all_lanes;
       every &= seats > 8 ? 0x00010001u : all_lanes;
       every &= seats > 16 ? 1u : all_lanes;
-      return {thread >> (thread_bits - bits), index, index * rows, seats, 1, every << (lane & (seats - 1))};
+      return every << (lane & (seats - 1));
     }
   };
   struct sums {
@@ -285,10 +289,11 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
     constexpr int of_lane = 2, enough = ceil_div(dense_line, of_lane);
     const int slots = 1 << p.slot_bits, lane = lane_index(), first = p.of_long.along_k ? 1 : t.seats;
     const int end = p.of_long.along_k && slots < warp_size ? slots : warp_size;
-    const bool may_be_enough = end >= enough * first;
+    const unsigned together = t.together(p);
+    const bool may_be_enough = bit_count(together) >= enough;
     const auto of_seat = [&](std::uint32_t word, auto lines) {
       if (may_be_enough) {
-        const unsigned lanes = ballot(none_is_below<of_lane, lines()>(word)) & t.together;
+        const unsigned lanes = ballot(none_is_below<of_lane, lines()>(word)) & together;
         if (ballot(bit_count(lanes) < enough) == 0) return all_dense<lines()>();
       }
       for (int by = first; by < end; by *= 2) word += shuffle(word, lane ^ by);

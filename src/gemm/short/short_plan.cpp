@@ -17,7 +17,7 @@ bool turned(const problem& p) { return p.c.column_stride != 1 && p.c.row_stride 
 
 // How a block's outputs lie, for that many rows and columns of C.
 struct arrangement {
-  int lanes = 1, steps = 1;
+  int lane_bits = 0, steps = 1;
   bool stacked = false;
   std::int64_t down = 0, across = 0, blocks = 0;  // tiles of a member (stacked: of all), and of all
 };
@@ -25,11 +25,11 @@ arrangement arranged(std::int64_t rows, std::int64_t columns, std::int64_t count
   constexpr std::int64_t enough = 1024;  // blocks
   constexpr int most_steps = 8;
   arrangement a;
-  while (a.lanes < 32 && a.lanes * short_columns < columns) a.lanes *= 2;
-  a.across = ceil_div<std::int64_t>(columns, short_tile(a.lanes, 1).n);
-  a.stacked = count > 1 && rows < short_tile(a.lanes, 1).m;
+  while (a.lane_bits < 5 && (short_columns << a.lane_bits) < columns) ++a.lane_bits;
+  a.across = ceil_div<std::int64_t>(columns, short_tile(a.lane_bits, 1).n);
+  a.stacked = count > 1 && rows < short_tile(a.lane_bits, 1).m;
   const std::int64_t all = a.stacked ? rows * count : rows, times = a.stacked ? 1 : count;
-  const auto down = [&](int rounds) { return ceil_div<std::int64_t>(all, short_tile(a.lanes, rounds).m); };
+  const auto down = [&](int rounds) { return ceil_div<std::int64_t>(all, short_tile(a.lane_bits, rounds).m); };
   while (a.steps < most_steps && down(2 * a.steps) * a.across >= enough / times + 1) a.steps *= 2;
   a.down = down(a.steps);
   a.blocks = a.down * a.across * times;
@@ -68,7 +68,6 @@ short_plan plan_short(target where, const problem& p, const batch& of, const epi
     c = transposed(c), end = transposed(end);
   }
   const arrangement how = arranged(p, of);
-  const bool begins = of.by_pointers() || (reinterpret_cast<std::uintptr_t>(c.data) % 16 == 0 && of.c_stride % 4 == 0);
   return {.what = p,
           .code = *short_kernel(where, after),
           .arguments = {.a = a,
@@ -80,12 +79,11 @@ short_plan plan_short(target where, const problem& p, const batch& of, const epi
                         .rows = c.rows,
                         .columns = c.columns,
                         .k = static_cast<std::int32_t>(p.k()),
-                        .lanes = how.lanes,
+                        .lane_bits = how.lane_bits,
                         .steps = how.steps,
-                        .packs = begins && c.column_stride == 1 && c.row_stride % 4 == 0,
                         .stacked = how.stacked,
-                        .tiles_down = static_cast<std::uint32_t>(how.down),
-                        .tiles_across = static_cast<std::uint32_t>(how.across),
+                        .tiles_down = divider(static_cast<std::uint32_t>(how.down)),
+                        .tiles_across = divider(static_cast<std::uint32_t>(how.across)),
                         .count = of.count,
                         .end = end},
           .grid = {static_cast<unsigned>(how.blocks), 1, 1}};

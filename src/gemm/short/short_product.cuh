@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with up to four values of k: reading and writing are all the work (sm_75).
 #pragma once
+#include <antiphase/device/global.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
-#include <antiphase/device/vector.cuh>
+#include <antiphase/device/math.cuh>
 #include <antiphase/device/warp.cuh>
+#include <cmath>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/exact_sum.cuh"
 #include "src/gemm/finished.cuh"
@@ -15,185 +17,230 @@ inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
 // A lane keeps its columns of B in registers and walks down its rows:
-//   load B | load a row of A | multiply | store
+//   load B | load rows of A | multiply | store
 // The rows of A for the next step are loaded before the present ones are multiplied. Small members of a batch are stacked: their rows count
 // on, and B is loaded for each row.
-// Products of FP32 are exact in FP64 and none overflows. Of a sum of three or four that is small beside its products, by 2^-16, what FP64
-// has cut off may be seen: exact_sum computes it again. Larger ones are off by 2^-31 of them at most: three additions of less than 2^4
-// times the product of the largest elements' powers of two.
+// Products of FP32 are exact in FP64 and none overflows. Of a sum of three or four that is small beside them, what FP64 has cut off may be
+// seen: exact_sum computes it again (is_small). That is slow and rare, so all else is kept out of its way: until it is known that one of a
+// lane's sums is small, one comparison for each is all that is done.
 template <bool Finishes> struct short_product {
-  static constexpr int threads = short_warps * warp_size, blocks_wanted = 2;
+  static constexpr int threads = short_warps * warp_size, blocks_wanted = 4;
   static constexpr bool overlaps_previous = true;
   using params = short_problem;
   struct storage {};
 
  private:
   static constexpr int rows = short_rows, columns = short_columns;
-  static constexpr int visible = 16, bias = 1023, not_finite = 0x7FF;  // of exponents of FP64
-  struct row_of_c {
-    std::int64_t member, row, column;
-    float* c;  // its output in that column
-    int left;  // columns of C from there on, up to `columns`
-    bool whole;
+  // A lane's outputs: row i of them is `below` rows of C below the first one, column j `beside` columns beside it.
+  struct work {
+    std::int64_t member, row, column;  // its first output
+    const float* a;                    // its first row of A, its first column of B, its first output
+    const float* b;
+    float* c;
+    int rows_left, columns_left;  // of C, from its first output on
+    int below, beside;
+
+    AP_DEV void place(const params& p) {
+      const float* const of_a = p.a_of != nullptr ? p.a_of[member] : p.a.data + member * p.a.member_stride;
+      const float* const of_b = p.b_of != nullptr ? p.b_of[member] : p.b.data + member * p.b.member_stride;
+      float* const of_c = p.c_of != nullptr ? p.c_of[member] : p.c.data + member * p.c.member_stride;
+      a = in_global_memory(of_a) + row * p.a.row_stride;
+      b = in_global_memory(of_b) + column * p.b.column_stride;
+      c = in_global_memory(of_c) + row * p.c.row_stride + column * p.c.column_stride;
+    }
   };
-
-  // With its bias; 0 of zero.
-  AP_DEV static int exponent_of(double x) { return static_cast<int>(bit_cast<std::uint64_t>(x) >> 52 & 0x7FF); }
-  template <class T> AP_DEV static int largest_exponent(const T (&x)[short_k]) {
-    int largest = 0;
-    AP_UNROLL
-    for (int at = 0; at < short_k; ++at) {
-      const int here = exponent_of(double{x[at]});
-      largest = here > largest ? here : largest;
-    }
-    return largest;
-  }
-  AP_DEV static void multiply(double (&sum)[columns], const float (&a)[short_k], const double (&b)[columns][short_k],
-                              const int (&exponent_of_b)[columns], bool may_cancel) {
-    AP_UNROLL
-    for (int j = 0; j < columns; ++j) sum[j] = 0;
-    AP_UNROLL
-    for (int at = 0; at < short_k; ++at) {
-      AP_UNROLL
-      for (int j = 0; j < columns; ++j) sum[j] = multiply_add(double{a[at]}, b[j][at], sum[j]);
-    }
-    if (!may_cancel) return;
-    const int exponent_of_a = largest_exponent(a);
-    unsigned small = 0;  // by column
-    AP_UNROLL
-    for (int j = 0; j < columns; ++j)
-      if (const int e = exponent_of(sum[j]); e < exponent_of_a + exponent_of_b[j] && e != not_finite) small |= 1u << j;
-    AP_ROLLED
-    for (int j = 0; small >> j != 0; ++j)
-      if ((small >> j & 1u) != 0) put(sum, j, exact(a, b, j));
-  }
-  // Column j of a lane's columns, taken and put in such a way that all stay in registers.
-  AP_DEV static double taken(const double (&b)[columns][short_k], int at, int j) {
-    double x = b[0][at];
-    AP_UNROLL
-    for (int n = 1; n < columns; ++n) x = n == j ? b[n][at] : x;
-    return x;
-  }
-  AP_DEV static void put(double (&sum)[columns], int j, double x) {
-    AP_UNROLL
-    for (int n = 0; n < columns; ++n) sum[n] = n == j ? x : sum[n];
-  }
-  // Of a sum that has been found to be small, which is rare: code that runs hardly ever is kept short.
-  AP_DEV static double exact(const float (&a)[short_k], const double (&b)[columns][short_k], int j) {
-    exact_sum sum;
-    AP_UNROLL
-    for (int at = 0; at < short_k; ++at) sum.add(double{a[at]} * taken(b, at, j));
-    return sum.value + sum.cut;
-  }
-  AP_DEV static void store(const params& p, const row_of_c& at, const double (&sum)[columns]) {
-    pack<float, columns> out{};
-    const bool reads_c = p.end.beta != 0 && (!Finishes || p.end.residual.data == nullptr);
-    if (at.whole && reads_c) out = load_pack<columns>(at.c);
-    AP_UNROLL
-    for (int j = 0; j < columns; ++j) {
-      if (j >= at.left) continue;
-      const float here = static_cast<float>(sum[j]);
-      const float before = at.whole ? out.element[j] : reads_c ? at.c[j * p.c.column_stride] : 0;
-      if constexpr (Finishes)
-        out.element[j] = finished(p.end, here, at.row, at.column + j, at.member, &before);
-      else
-        out.element[j] = blend(p.end, here, &before);
-    }
-    if (at.whole) return store_pack<columns>(at.c, out);
-    AP_UNROLL
-    for (int j = 0; j < columns; ++j)
-      if (j < at.left) at.c[j * p.c.column_stride] = out.element[j];
+  AP_DEV static int as_many(std::int64_t left) {
+    constexpr int enough = 1 << 30;
+    return left < enough ? static_cast<int>(left) : enough;
   }
 
+  // load ------------------------------------------------------------------------------------------------------------------------
+  AP_DEV static void load_line(const float* line, std::int64_t apart, int k, float (&to)[short_k]) {
+    AP_UNROLL
+    for (int n = 0; n < short_k; ++n) to[n] = n < k ? in_global_memory(line)[n * apart] : 0;
+  }
+  // Columns behind the end are read from the first one.
+  AP_DEV static void load_b(const params& p, const work& w, float (&to)[columns][short_k]) {
+    AP_UNROLL
+    for (int j = 0; j < columns; ++j)
+      load_line(w.b + (j * w.beside < w.columns_left ? j * w.beside : 0) * p.b.column_stride, p.b.row_stride, p.k, to[j]);
+  }
+
+  // multiply --------------------------------------------------------------------------------------------------------------------
+  AP_DEV static float largest(const float (&x)[short_k]) {
+    float of_all = 0;
+    AP_UNROLL
+    for (int n = 0; n < short_k; ++n) of_all = std::fmax(of_all, std::fabs(x[n]));
+    return of_all;
+  }
+  // A sum of up to four products, none larger than `largest`, is off by less than 9 * 2^-53 of that. Where it is no smaller than 2^-22 of
+  // it, so by 2^-27 of itself: less than half a unit in the last place of FP32, so sums that are FP32 numbers come out exact. Of numbers
+  // so small that their product is no normal FP32 number nothing is seen: FP32 has no digits there.
+  static constexpr float visible = 0x1p-22f, least = 0x1p-100f;
+  AP_DEV static bool is_small(float sum, float largest_of_a, float visible_of_b) { return std::fabs(sum) < largest_of_a * visible_of_b; }
+  // A lane's columns of B. visible: 2^-22 of the largest element, or more where that would not be a normal number; of one and two products,
+  // whose sum is not off at all, 0.
   struct lines_of_b {
     double x[columns][short_k];
-    int exponent[columns];  // of the largest element that an output's sum may be small beside
-  };
-  AP_DEV static lines_of_b load_b(const params& p, std::int64_t member, std::int64_t column, int left) {
-    const float* const b = p.b_of != nullptr ? p.b_of[member] : p.b.data + member * p.b.member_stride;
-    lines_of_b to = {};
-    AP_UNROLL
-    for (int j = 0; j < columns; ++j) {
+    float visible[columns];
+
+    AP_DEV lines_of_b(const float (&from)[columns][short_k], int k) {
       AP_UNROLL
-      for (int at = 0; at < short_k; ++at)
-        if (j < left && at < p.k) to.x[j][at] = b[at * p.b.row_stride + (column + j) * p.b.column_stride];
+      for (int j = 0; j < columns; ++j) {
+        AP_UNROLL
+        for (int n = 0; n < short_k; ++n) x[j][n] = from[j][n];
+        visible[j] = k > 2 ? visible_of(from[j]) : 0;
+      }
+    }
+  };
+  AP_DEV static float visible_of(const float (&x)[short_k]) {
+    const float size = largest(x);
+    return size < least ? size : size * visible;
+  }
+
+  // store -----------------------------------------------------------------------------------------------------------------------
+  AP_DEV static bool reads_c(const params& p) { return p.end.beta != 0 && (!Finishes || p.end.residual.data == nullptr); }
+  // Computes those of a lane's sums again that are small: by bit, counted row by row. first: the row of the first one.
+  template <int Rows> AP_DEV static void mend(const params& p, const work& w, int first, unsigned small, float (&sum)[Rows][columns]) {
+    AP_ROLLED
+    for (int n = 0; small >> n != 0; ++n) {
+      const int i = first + n / columns * w.below, j = n % columns * w.beside;
+      if ((small >> n & 1u) == 0 || i >= w.rows_left || j >= w.columns_left) continue;
+      float a[short_k], b[short_k];
+      load_line(w.a + i * p.a.row_stride, p.a.column_stride, p.k, a);
+      load_line(w.b + j * p.b.column_stride, p.b.row_stride, p.k, b);
+      exact_sum exact;
+      AP_UNROLL
+      for (int k = 0; k < short_k; ++k) exact.add(double{a[k]} * b[k]);
+      AP_UNROLL
+      for (int there = 0; there < Rows * columns; ++there)  // so that sums stay in registers
+        if (there == n) sum[there / columns][there % columns] = static_cast<float>(exact.value + exact.cut);
+    }
+  }
+  // Rows from `first` on, of which the first outputs are at `to`.
+  template <int Rows> AP_DEV static void multiply(const params& p, const work& w, int first, float* const (&to)[Rows],
+                                                  const float (&a)[Rows][short_k], const lines_of_b& b) {
+    const auto is_there = [&](int i, int j) { return first + i * w.below < w.rows_left && j * w.beside < w.columns_left; };
+    const std::int64_t beside = w.beside * p.c.column_stride;
+    float before[Rows][columns] = {}, sum[Rows][columns];
+    if (reads_c(p)) {
+      AP_UNROLL
+      for (int i = 0; i < Rows; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < columns; ++j)
+          if (is_there(i, j)) before[i][j] = in_global_memory(to[i])[j * beside];
+      }
+    }
+    float of_a[Rows];
+    bool one_is_small = false;
+    AP_UNROLL
+    for (int i = 0; i < Rows; ++i) {
+      double all[columns] = {};
+      AP_UNROLL
+      for (int k = 0; k < short_k; ++k) {
+        AP_UNROLL
+        for (int j = 0; j < columns; ++j) all[j] = multiply_add(double{a[i][k]}, b.x[j][k], all[j]);
+      }
+      of_a[i] = largest(a[i]);
+      AP_UNROLL
+      for (int j = 0; j < columns; ++j) {
+        sum[i][j] = static_cast<float>(all[j]);
+        one_is_small |= is_small(sum[i][j], of_a[i], b.visible[j]);
+      }
+    }
+    if (one_is_small) {
+      unsigned small = 0;
+      AP_UNROLL
+      for (int n = 0; n < Rows * columns; ++n)
+        small |= static_cast<unsigned>(is_small(sum[n / columns][n % columns], of_a[n / columns], b.visible[n % columns])) << n;
+      mend(p, w, first, small, sum);
     }
     AP_UNROLL
-    for (int j = 0; j < columns; ++j) to.exponent[j] = largest_exponent(to.x[j]) - bias - visible;
-    return to;
-  }
-  AP_DEV static void load_a(const params& p, const float* a, std::int64_t row, float (&to)[short_k]) {
-    AP_UNROLL
-    for (int at = 0; at < short_k; ++at) to[at] = row < p.rows && at < p.k ? a[row * p.a.row_stride + at * p.a.column_stride] : 0;
-  }
-  AP_DEV static const float* a_of(const params& p, std::int64_t member) {
-    return p.a_of != nullptr ? p.a_of[member] : p.a.data + member * p.a.member_stride;
-  }
-  // A member's C, and whether packs of its columns are aligned: of pointers the host does not know it.
-  AP_DEV static float* c_of(const params& p, std::int64_t member) {
-    return p.c_of != nullptr ? p.c_of[member] : p.c.data + member * p.c.member_stride;
-  }
-  AP_DEV static bool packs(const params& p, const float* c, int left) {
-    return p.packs && left == columns && (p.c_of == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0);
-  }
-  AP_DEV static void multiply_row(const params& p, const float (&a)[short_k], const lines_of_b& b, std::int64_t member, std::int64_t row,
-                                  std::int64_t column, float* c, int left) {
-    double sum[columns];
-    multiply(sum, a, b.x, b.exponent, p.k > 2);
-    store(p, {member, row, column, c + row * p.c.row_stride + column * p.c.column_stride, left, packs(p, c, left)}, sum);
-  }
-  // From row `first` on, every `below`-th.
-  AP_DEV static void multiply_member(const params& p, std::int64_t member, std::int64_t first, int below, std::int64_t column, int left) {
-    const lines_of_b b = load_b(p, member, column, left);
-    const float* const a = a_of(p, member);
-    float* const c = c_of(p, member);
-    float now[rows][short_k], next[rows][short_k] = {};
-    AP_UNROLL
-    for (int i = 0; i < rows; ++i) load_a(p, a, first + i * below, now[i]);
-    AP_ROLLED
-    for (int step = 0; step < p.steps; ++step, first += rows * below) {
-      if (step + 1 < p.steps) {
-        AP_UNROLL
-        for (int i = 0; i < rows; ++i) load_a(p, a, first + (rows + i) * below, next[i]);
+    for (int i = 0; i < Rows; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < columns; ++j) {
+        if constexpr (!Finishes) sum[i][j] = blend(p.end, sum[i][j], &before[i][j]);
+        if (!is_there(i, j)) continue;
+        if constexpr (Finishes)
+          sum[i][j] = finished(p.end, sum[i][j], w.row + first + i * w.below, w.column + j * w.beside, w.member, &before[i][j]);
+        in_global_memory(to[i])[j * beside] = sum[i][j];
       }
+    }
+  }
+
+  AP_DEV static void multiply_member(const params& p, const work& w) {
+    float now[rows][short_k], next[rows][short_k] = {}, of_b[columns][short_k];
+    const float* a[rows];
+    float* c[rows];
+    const auto load_a = [&](int first, float(&to)[rows][short_k]) {
+      AP_UNROLL
+      for (int i = 0; i < rows; ++i)
+        load_line(first + i * w.below < w.rows_left ? a[i] : w.a, p.a.column_stride, p.k, to[i]);  // behind the end: the first one
+    };
+    AP_UNROLL
+    for (int i = 0; i < rows; ++i) a[i] = w.a + i * w.below * p.a.row_stride, c[i] = w.c + i * w.below * p.c.row_stride;
+    load_b(p, w, of_b);
+    load_a(0, now);
+    const lines_of_b b(of_b, p.k);
+    const std::int64_t apart_in_a = rows * w.below * p.a.row_stride, apart_in_c = rows * w.below * p.c.row_stride;
+    const int apart = rows * w.below, of_walk = p.steps * apart, end = of_walk < w.rows_left ? of_walk : w.rows_left;
+    AP_ROLLED
+    for (int first = 0; first < end; first += apart) {
+      AP_UNROLL
+      for (int i = 0; i < rows; ++i) a[i] += apart_in_a;
+      if (first + apart < end) load_a(first + apart, next);
+      multiply(p, w, first, c, now, b);
       AP_UNROLL
       for (int i = 0; i < rows; ++i) {
-        if (first + i * below >= p.rows) return;
-        multiply_row(p, now[i], b, member, first + i * below, column, c, left);
+        c[i] += apart_in_c;
         AP_UNROLL
-        for (int at = 0; at < short_k; ++at) now[i][at] = next[i][at];
+        for (int k = 0; k < short_k; ++k) now[i][k] = next[i][k];
       }
     }
   }
-  AP_DEV static void multiply_stacked(const params& p, std::int64_t first, int below, std::int64_t column, int left) {
+  // The rows of all members count on, `first` is the lane's.
+  AP_DEV static void multiply_stacked(const params& p, work& w, std::int64_t first) {
     const std::int64_t end = p.rows * p.count;
+    w.rows_left = 1;
     AP_ROLLED
-    for (int i = 0; i < rows * p.steps; ++i, first += below) {
-      if (first >= end) return;
-      const std::int64_t member = first / p.rows, row = first % p.rows;
-      float a[short_k];
-      load_a(p, a_of(p, member), row, a);
-      multiply_row(p, a, load_b(p, member, column, left), member, row, column, c_of(p, member), left);
+    for (int n = 0; n < rows * p.steps && first < end; ++n, first += w.below) {
+      w.member = first / p.rows;
+      w.row = first - w.member * p.rows;
+      w.place(p);
+      float a[1][short_k], of_b[columns][short_k];
+      load_b(p, w, of_b);
+      load_line(w.a, p.a.column_stride, p.k, a[0]);
+      multiply(p, w, 0, {w.c}, a, lines_of_b(of_b, p.k));
     }
   }
 
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
+    const int warp = warp_index(), lane = lane_index(), lanes = 1 << p.lane_bits, below = warp_size >> p.lane_bits;
+    const std::uint32_t tile = block_index().x, row_of_tiles = p.tiles_across.quotient(tile), member = p.tiles_down.quotient(row_of_tiles);
+    const std::int64_t down = row_of_tiles - member * p.tiles_down.by(), across = tile - row_of_tiles * p.tiles_across.by();
+    const int of_warp = rows * p.steps * below;  // rows
+    work w{.member = member,
+           .row = down * (short_warps * of_warp) + warp * of_warp + (lane >> p.lane_bits),
+           .column = across * (columns * lanes) + (lane & (lanes - 1)),
+           .a = nullptr,
+           .b = nullptr,
+           .c = nullptr,
+           .rows_left = 0,
+           .columns_left = 0,
+           .below = below,
+           .beside = lanes};
+    w.rows_left = as_many(p.rows - w.row);
+    w.columns_left = as_many(p.columns - w.column);
+    compute_first(static_cast<std::uint32_t>(w.rows_left ^ w.columns_left));
     wait_for_previous_grid();
     start_next_grid();
-    const int warp = warp_index();  // while all lanes are there
-    const std::uint32_t tile = block_index().x, row_of_tiles = tile / p.tiles_across;
-    const int below = warp_size / p.lanes, of_warp = rows * p.steps * below;  // rows of a warp: at a time, in all
-    const std::int64_t column = std::int64_t{tile % p.tiles_across} * (columns * p.lanes) + lane_index() % p.lanes * columns;
-    if (column >= p.columns) return;
-    const int left = p.columns - column < columns ? static_cast<int>(p.columns - column) : columns;
-    const std::int64_t first =
-        std::int64_t{row_of_tiles % p.tiles_down} * (short_warps * of_warp) + warp * of_warp + lane_index() / p.lanes;
-    if (p.stacked)
-      multiply_stacked(p, first, below, column, left);
-    else
-      multiply_member(p, row_of_tiles / p.tiles_down, first, below, column, left);
+    if (w.columns_left <= 0) return;
+    if (p.stacked) return multiply_stacked(p, w, w.row);
+    if (w.rows_left <= 0) return;
+    w.place(p);
+    multiply_member(p, w);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with up to four values of k: what is asked.
 #pragma once
+#include <antiphase/core/divider.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/policy.hpp>
 #include <cstdint>
@@ -11,11 +12,13 @@ namespace antiphase::gemms {
 
 constexpr int short_k = 4;  // the longest K of such a product
 
-// A lane has 4 neighbouring columns of C and walks down its rows, 4 at a time. `lanes` lanes of a warp lie side by side, the others below:
-// narrow results keep all of them busy, too.
-constexpr int short_warps = 8, short_rows = 4, short_columns = 4;
+// A lane has 4 columns of C and walks down its rows, 2 at a time. Some lanes of a warp lie side by side, the others below: narrow results
+// keep all of them busy, too. Neighbouring lanes have neighbouring columns, so that they store neighbours wherever rows begin.
+constexpr int short_warps = 4, short_rows = 2, short_columns = 4;
 // Outputs of a block whose lanes take so many rounds.
-constexpr extent2 short_tile(int lanes, int rounds) { return {short_warps * short_rows * rounds * 32 / lanes, short_columns * lanes}; }
+constexpr extent2 short_tile(int lane_bits, int rounds) {
+  return {short_warps * short_rows * rounds * (32 >> lane_bits), short_columns << lane_bits};
+}
 
 struct short_problem {
   members<const float> a, b;
@@ -24,11 +27,10 @@ struct short_problem {
   const float* const* b_of;
   float* const* c_of;
   std::int64_t rows, columns;
-  std::int32_t k, lanes, steps;
-  bool packs;                              // of 4 columns of C, if a member begins at a multiple of 16 bytes
-  bool stacked;                            // the rows of all members count on, and a lane may meet several members
-  std::uint32_t tiles_down, tiles_across;  // of a member; stacked: of all
-  std::int64_t count;                      // of members
+  std::int32_t k, lane_bits, steps;  // lane_bits: of the lanes side by side, the logarithm
+  bool stacked;                      // the rows of all members count on, and a lane may meet several members
+  divider tiles_down, tiles_across;  // of a member; stacked: of all
+  std::int64_t count;                // of members
   ending end;
 };
 

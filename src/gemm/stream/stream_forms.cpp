@@ -64,7 +64,7 @@ double seconds_of_lanes(const stream_form& f, const shape& s) {
                      s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.01, waiting = 0.0165, again = 0.903, second_half = 0.978, of_tile[] = {0.000101, 0.00192},
+  constexpr double start = 2.01, waiting = 0.0165, again = 0.2, second_half = 0.978, of_tile[] = {0.000101, 0.00192},
                    again_of_tile = 9.96e-05, bandwidth = 2.43e6, anywhere = 1.69, half = 1.16, full = 191;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);

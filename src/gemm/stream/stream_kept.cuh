@@ -43,9 +43,10 @@ template <stream_policy P> struct stream_kept {
   using short_lines = lane_block<columns, P.stages>;
 
   // exact outputs ---------------------------------------------------------------------------------------------------------------
-  // Of a sum of three or four products that is small beside them, by 2^-16, what FP64 has cut off may be seen: it is computed again
-  // (short_product says why that is enough). Sizes are compared by their exponents, as the upper word of an FP64 number has them.
-  static constexpr int step = 1 << 20, bias = 1023 * step, visible = 16 * step, least = -(1 << 28);
+  // Of a sum of three or four products that is small beside them, by 2^-20, what FP64 has cut off may be seen: it is computed again
+  // (short_product says why; what is compared here, the powers of two in the largest elements, is up to four times smaller). Sizes are
+  // compared by their exponents, as the upper word of an FP64 number has them.
+  static constexpr int step = 1 << 20, bias = 1023 * step, visible = 20 * step, least = -(1 << 28);
   AP_DEV static int size_of(double x) { return x != 0 ? static_cast<int>(bit_cast<std::uint64_t>(x) >> 32 & 0x7FFFFFFF) : least; }
   AP_DEV static int size_of(float x) {
     return x != 0 ? static_cast<int>((bit_cast<std::uint32_t>(x) & 0x7FFFFFFF) >> 3) + (1023 - 127) * step : least;
