@@ -155,7 +155,8 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   EXPECT_EQ(chosen(824, 5220, 44), "stream");  // 18.9 us; split: 22.0
   EXPECT_EQ(chosen(512, 512, 512), "stream");  // 11.9 us; split: 12.6
   EXPECT_EQ(chosen(32, 32, 32), "stream");
-  EXPECT_EQ(chosen(5000, 3000, 3), "stream");
+  EXPECT_EQ(chosen(8192, 8192, 4), "stream");  // 98 us; short: 114
+  EXPECT_EQ(chosen(13680, 13, 4), "short");    // 1.8 us; stream: 3.0
   EXPECT_EQ(explain(where, problem_of({4, 4, 4}), {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}}).kernel,
             "short");
 }

@@ -99,7 +99,6 @@ template <bool Finishes> struct short_product {
   }
 
   // store -----------------------------------------------------------------------------------------------------------------------
-  AP_DEV static bool reads_c(const params& p) { return p.end.beta != 0 && (!Finishes || p.end.residual.data == nullptr); }
   // Computes those of a lane's sums again that are small: by bit, counted row by row. first: the row of the first one.
   template <int Rows> AP_DEV static void mend(const params& p, const work& w, int first, unsigned small, float (&sum)[Rows][columns]) {
     AP_ROLLED
@@ -123,7 +122,7 @@ template <bool Finishes> struct short_product {
     const auto is_there = [&](int i, int j) { return first + i * w.below < w.rows_left && j * w.beside < w.columns_left; };
     const std::int64_t beside = w.beside * p.c.column_stride;
     float before[Rows][columns] = {}, sum[Rows][columns];
-    if (reads_c(p)) {
+    if (!Finishes && p.end.beta != 0) {
       AP_UNROLL
       for (int i = 0; i < Rows; ++i) {
         AP_UNROLL
@@ -162,7 +161,7 @@ template <bool Finishes> struct short_product {
         if constexpr (!Finishes) sum[i][j] = blend(p.end, sum[i][j], &before[i][j]);
         if (!is_there(i, j)) continue;
         if constexpr (Finishes)
-          sum[i][j] = finished(p.end, sum[i][j], w.row + first + i * w.below, w.column + j * w.beside, w.member, &before[i][j]);
+          sum[i][j] = finished(p.end, sum[i][j], w.row + first + i * w.below, w.column + j * w.beside, w.member, to[i] + j * beside);
         in_global_memory(to[i])[j * beside] = sum[i][j];
       }
     }

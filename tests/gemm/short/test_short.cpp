@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with few values of k: sums in FP64, rounded once.
+#include <cmath>
+#include <limits>
+
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
@@ -51,6 +54,44 @@ TEST_P(gemm_short, sums_that_cancel_are_rounded_once) {
     p.beta = 0;
     const dense straight = computed_short(p), across = computed_short(turned);
     EXPECT_TRUE(same(across, transposed(straight)));
+  }
+}
+// However much cancels. Products have up to 48 bits, the third one 14 of them behind the point: a long double holds all sums.
+TEST_P(gemm_short, sums_are_within_five_eighths_of_a_unit) {
+  static_assert(std::numeric_limits<long double>::digits >= 64);
+  constexpr std::int64_t m = 97, n = 131;
+  for (const std::int64_t k : {3, 4}) {
+    product p = product_of(dense{m, k}, dense{k, n}, 1, 0);
+    const auto about = [](std::int64_t at, int bits) { return static_cast<float>((std::int64_t{at % 9 - 4}) << bits); };
+    for (std::int64_t i = 0; i < m; ++i) {
+      p.a(i, 0) = static_cast<float>((1 << 23) + 8191 * i + 1);
+      p.a(i, 1) = -(p.a(i, 0) + about(i, static_cast<int>(i % 19)));
+      p.a(i, 2) = std::ldexp(static_cast<float>(3 * i + 1), -14);
+      if (k == 4) p.a(i, 3) = i % 2 == 0 ? 0.f : std::ldexp(1.f, -14);
+    }
+    for (std::int64_t j = 0; j < n; ++j) {
+      p.b(0, j) = static_cast<float>((1 << 23) + 4093 * j + 1);
+      p.b(1, j) = p.b(0, j) + about(j, static_cast<int>(j % 17));
+      p.b(2, j) = static_cast<float>((1 << 22) + 2 * j + 1);
+      if (k == 4) p.b(3, j) = static_cast<float>(j);
+    }
+    int tiny = 0, small = 0;  // beside their products: by more than 2^-22, and by no more than 2^-16
+    for (const char* policy : {"short", "stream"}) {
+      const dense c = computed(any(), policy, p);
+      for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          long double sum = 0;
+          for (std::int64_t at = 0; at < k; ++at) sum += static_cast<long double>(p.a(i, at)) * p.b(at, j);
+          const long double share = std::fabs(sum) / (static_cast<long double>(p.a(i, 0)) * p.b(0, j));
+          tiny += share < 0x1p-22L, small += share >= 0x1p-22L && share < 0x1p-16L;
+          const long double unit = std::ldexp(1.L, std::ilogb(sum) - 23), off = std::fabs(c(i, j) - sum);
+          const bool is_a_float = static_cast<long double>(static_cast<float>(sum)) == sum;
+          ASSERT_LE(off, is_a_float ? 0 : 0.625L * unit) << policy << ' ' << k << ": (" << i << ", " << j << ')';
+        }
+      }
+    }
+    EXPECT_GT(tiny, 100);
+    EXPECT_GT(small, 100);
   }
 }
 TEST_P(gemm_short, infinities_and_nan_follow_ieee) {
