@@ -27,13 +27,15 @@ _operators = _ops_of_torch.Library("antiphase", "DEF")
 _TAGS = tuple(tag for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout")) if tag is not None)
 
 
-def _define(schema, compute, fake, setup, backward):
+def _define(schema, compute, fake, setup, backward, mapped):
     name = schema.partition("(")[0]
     _operators.define(schema, tags=_TAGS)
     for key in ("CPU", "CUDA"):
         _operators.impl(name, compute, key)
     _ops_of_torch.register_fake(f"antiphase::{name}", fake, lib=_operators)
     _ops_of_torch.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
+    if hasattr(_ops_of_torch, "register_vmap"):  # torch 2.5
+        _ops_of_torch.register_vmap(f"antiphase::{name}", lambda how, axes, *args: (mapped(how.batch_size, axes, *args), 0), lib=_operators)
     return getattr(torch.ops.antiphase, name).default
 
 
@@ -140,12 +142,46 @@ def _compute_added(name, dimensions):
     return compute
 
 
+# Under torch.func.vmap: one batch, of all that is mapped. The mapped axis of results is the first one.
+def _spread(x, axis, count):
+    """With the mapped axis first; where there is none, the same for all, which takes no memory."""
+    return x.movedim(axis, 0) if axis is not None else x.expand(count, *x.shape)
+
+
+def _spread_addend(added, axis, count, shape):
+    """Of products of that shape: what stands for all as it is if it can be broadcast to a batch of them."""
+    if axis is None and added.dim() <= 2:
+        return added
+    members = _spread(added, axis, count)
+    return members.reshape(count, *(1,) * (len(shape) - added.dim() + (axis is not None)), *members.shape[1:])
+
+
+def _mapped_product(count, axes, a, b):
+    if a.dim() - (axes[0] is not None) == 3:
+        return _bmm(_spread(a, axes[0], count).flatten(0, 1), _spread(b, axes[1], count).flatten(0, 1)).unflatten(0, (count, -1))
+    if axes[1] is None:  # all rows of all members times the same matrix
+        rows = a.movedim(axes[0], 0)
+        return _mm(rows.flatten(0, 1), b).reshape(*rows.shape[:2], b.shape[1])
+    return _bmm(_spread(a, axes[0], count), _spread(b, axes[1], count))
+
+
+def _mapped_added(count, axes, added, a, b, beta=1.0, alpha=1.0):
+    a, b = _spread(a, axes[1], count), _spread(b, axes[2], count)
+    shape = (*a.shape[1:-1], b.shape[-1])
+    added = _spread_addend(added, axes[0], count, shape)
+    if len(shape) == 2:
+        return _baddbmm(added, a, b, beta, alpha)
+    if added.dim() > 2:
+        added = added.expand(count, *shape).flatten(0, 1)
+    return _baddbmm(added, a.flatten(0, 1), b.flatten(0, 1), beta, alpha).unflatten(0, (count, -1))
+
+
 def _define_pair(product, added, dimensions):
     multiply = lambda a, b: getattr(torch.ops.antiphase, product).default(a, b)
     return (_define(f"{product}(Tensor a, Tensor b) -> Tensor", _compute_product(product, dimensions), _fake_product(product, dimensions),
-                    _save_factors, _product_backward(multiply)),
+                    _save_factors, _product_backward(multiply), _mapped_product),
             _define(f"{added}(Tensor added, Tensor a, Tensor b, float beta=1.0, float alpha=1.0) -> Tensor", _compute_added(added, dimensions),
-                    _fake_added(added, dimensions), _save_added, _added_backward(multiply)))
+                    _fake_added(added, dimensions), _save_added, _added_backward(multiply), _mapped_added))
 
 
 _mm, _addmm = _define_pair("mm", "addmm", 2)
@@ -166,8 +202,12 @@ def _sum_backward(ctx, grad):
     return _running_sum(grad.contiguous(), ctx.axis, not ctx.reverse, ctx.exclusive), None, None, None
 
 
+def _mapped_sum(count, axes, x, axis, reverse, exclusive):
+    return _running_sum(_spread(x, axes[0], count), axis if axis < 0 else axis + 1, reverse, exclusive)
+
+
 _running_sum = _define("running_sum(Tensor x, int axis, bool reverse, bool exclusive) -> Tensor", _compute_sum,
-                       lambda x, axis, reverse, exclusive: torch.empty_like(x), _save_sum, _sum_backward)
+                       lambda x, axis, reverse, exclusive: torch.empty_like(x), _save_sum, _sum_backward, _mapped_sum)
 
 
 # ---- The functions -----------------------------------------------------------------------------------------------------------------------

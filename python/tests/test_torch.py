@@ -218,11 +218,31 @@ class Integration(support.Case):
         self.assertEqual(found.dtype, torch.float32)
         near(found, R(3, 5).bfloat16().float() @ R(5, 4))
 
-    def test_vmap(self):
+    def test_vmap_is_one_batch(self):
         import warnings
+        vmap = torch.func.vmap
+        a, b, bias, c = R(2, 3, 5), R(2, 5, 4), R(4), R(2, 3, 4)
+        deep_a, deep_b = R(6, 2, 3, 5), R(2, 5, 4)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            near(torch.func.vmap(antiphase.matmul)(R(2, 3, 5), R(2, 5, 4)), R(2, 3, 5) @ R(2, 5, 4))
+            warnings.simplefilter("error")  # torch warns of members one by one
+            near(vmap(antiphase.matmul)(a, b), a @ b)
+            near(vmap(at.mm, (2, None), 1)(a.permute(1, 2, 0), b[0]), (a @ b[0]).movedim(0, 1))
+            near(vmap(at.mm, (None, 0))(a[0], b), a[0] @ b)
+            near(vmap(lambda x: at.linear(x, b[0].t(), bias))(a), a @ b[0] + bias)
+            near(vmap(lambda x, y, z: at.addmm(x, y, z, beta=2, alpha=-1))(c, a, b), 2 * c - a @ b)
+            near(vmap(lambda x, z: at.addmm(x, a[0], z))(R(2, 4) * 0 + bias, b), a[0] @ b + bias)
+            near(vmap(lambda x: at.addmm(x, a[0], b[0]))(c), c + a[0] @ b[0])
+            near(vmap(lambda x: at.bmm(x, deep_b))(deep_a), deep_a @ deep_b)
+            near(vmap(lambda x: at.baddbmm(c, x, deep_b))(deep_a), c + deep_a @ deep_b)
+            near(vmap(lambda x: at.baddbmm(bias, x, deep_b), 1)(deep_a.movedim(0, 1)), bias + deep_a @ deep_b)
+            near(vmap(vmap(at.mm, (0, 0)), (0, None))(deep_a, deep_b), deep_a @ deep_b)
+            near(vmap(lambda x: antiphase.cumulative_sum(x, axis=1))(a), a.cumsum(2))
+            near(vmap(lambda x: antiphase.cumulative_sum(x, axis=-2), 2)(a), a.movedim(2, 0).cumsum(1))
+            ours = R(5, 4).requires_grad_()
+            vmap(lambda x: at.mm(x, ours))(a).square().sum().backward()
+            near(ours.grad, (2 * a.mT @ (a @ ours)).sum(0).detach())
+            with self.assertRaisesRegex(ValueError, "must agree"):
+                vmap(at.mm)(a, R(2, 4, 4))
 
     def test_linear_is_torchs_module(self):
         net = at.Linear(5, 3)
