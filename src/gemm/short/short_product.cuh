@@ -66,20 +66,21 @@ template <bool Finishes> struct short_product {
       load_line(w.b + (j * w.beside < w.columns_left ? j * w.beside : 0) * p.b.column_stride, p.b.row_stride, p.k, to[j]);
   }
 
-  // multiply --------------------------------------------------------------------------------------------------------------------
-  AP_DEV static float largest(const float (&x)[short_k]) {
-    float of_all = 0;
-    AP_UNROLL
-    for (int n = 0; n < short_k; ++n) of_all = std::fmax(of_all, std::fabs(x[n]));
-    return of_all;
-  }
+  // small sums ------------------------------------------------------------------------------------------------------------------
   // A sum of up to four products, none larger than `largest`, is off by less than 9 * 2^-53 of that. Where it is no smaller than 2^-22 of
   // it, so by 2^-27 of itself: less than half a unit in the last place of FP32, so sums that are FP32 numbers come out exact. Of numbers
   // so small that their product is no normal FP32 number nothing is seen: FP32 has no digits there.
-  static constexpr float visible = 0x1p-22f, least = 0x1p-100f;
-  AP_DEV static bool is_small(float sum, float largest_of_a, float visible_of_b) { return std::fabs(sum) < largest_of_a * visible_of_b; }
-  // A lane's columns of B. visible: 2^-22 of the largest element, or more where that would not be a normal number; of one and two products,
-  // whose sum is not off at all, 0.
+  // Of a line, what of its largest element may be seen: 2^-11 of it, half of those digits, so that it does not matter which operand is A;
+  // all of it where that would not be a normal number.
+  AP_DEV static float visible_of(const float (&x)[short_k]) {
+    constexpr float visible = 0x1p-11f, least = 0x1p-100f;
+    float largest = 0;
+    AP_UNROLL
+    for (int n = 0; n < short_k; ++n) largest = std::fmax(largest, std::fabs(x[n]));
+    return largest < least ? largest : largest * visible;
+  }
+  AP_DEV static bool is_small(float sum, float visible_of_a, float visible_of_b) { return std::fabs(sum) < visible_of_a * visible_of_b; }
+  // A lane's columns of B. visible: of one and two products, whose sum is not off at all, 0.
   struct lines_of_b {
     double x[columns][short_k];
     float visible[columns];
@@ -93,12 +94,6 @@ template <bool Finishes> struct short_product {
       }
     }
   };
-  AP_DEV static float visible_of(const float (&x)[short_k]) {
-    const float size = largest(x);
-    return size < least ? size : size * visible;
-  }
-
-  // store -----------------------------------------------------------------------------------------------------------------------
   // Computes those of a lane's sums again that are small: by bit, counted row by row. first: the row of the first one.
   template <int Rows> AP_DEV static void mend(const params& p, const work& w, int first, unsigned small, float (&sum)[Rows][columns]) {
     AP_ROLLED
@@ -116,6 +111,8 @@ template <bool Finishes> struct short_product {
         if (there == n) sum[there / columns][there % columns] = static_cast<float>(exact.value + exact.cut);
     }
   }
+
+  // multiply, store -------------------------------------------------------------------------------------------------------------
   // Rows from `first` on, of which the first outputs are at `to`.
   template <int Rows> AP_DEV static void multiply(const params& p, const work& w, int first, float* const (&to)[Rows],
                                                   const float (&a)[Rows][short_k], const lines_of_b& b) {
@@ -130,7 +127,7 @@ template <bool Finishes> struct short_product {
           if (is_there(i, j)) before[i][j] = in_global_memory(to[i])[j * beside];
       }
     }
-    float of_a[Rows];
+    float visible[Rows];
     bool one_is_small = false;
     AP_UNROLL
     for (int i = 0; i < Rows; ++i) {
@@ -140,18 +137,18 @@ template <bool Finishes> struct short_product {
         AP_UNROLL
         for (int j = 0; j < columns; ++j) all[j] = multiply_add(double{a[i][k]}, b.x[j][k], all[j]);
       }
-      of_a[i] = largest(a[i]);
+      visible[i] = visible_of(a[i]);
       AP_UNROLL
       for (int j = 0; j < columns; ++j) {
         sum[i][j] = static_cast<float>(all[j]);
-        one_is_small |= is_small(sum[i][j], of_a[i], b.visible[j]);
+        one_is_small |= is_small(sum[i][j], visible[i], b.visible[j]);
       }
     }
     if (one_is_small) {
       unsigned small = 0;
       AP_UNROLL
       for (int n = 0; n < Rows * columns; ++n)
-        small |= static_cast<unsigned>(is_small(sum[n / columns][n % columns], of_a[n / columns], b.visible[n % columns])) << n;
+        small |= static_cast<unsigned>(is_small(sum[n / columns][n % columns], visible[n / columns], b.visible[n % columns])) << n;
       mend(p, w, first, small, sum);
     }
     AP_UNROLL

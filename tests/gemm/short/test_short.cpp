@@ -95,6 +95,13 @@ TEST_P(gemm_short, sums_are_within_five_eighths_of_a_unit) {
     }
     EXPECT_GT(tiny, 100);
     EXPECT_GT(small, 100);
+    // Which operand is A must not matter, nor that one is tiny.
+    for (const int scale : {0, 60, 130}) {
+      product q = p;
+      for (float& x : q.a.value) x = std::ldexp(x, scale - 40);
+      for (float& x : q.b.value) x = std::ldexp(x, -scale);
+      EXPECT_TRUE(same(computed_short(product_of(transposed(q.b), transposed(q.a))), transposed(computed_short(q)))) << scale;
+    }
   }
 }
 TEST_P(gemm_short, infinities_and_nan_follow_ieee) {
