@@ -85,7 +85,7 @@ template <stream_policy P> struct stream_kept {
         AP_UNROLL
         for (int j = 0; j < sums::wide; ++j) {
           const int here = static_cast<int>(bit_cast<std::uint64_t>(v.value[i][j]) >> 32 & 0x7FFFFFFF);
-          if (here < row[i] + others.element[j] - bias - visible) small |= 1u << (i * outputs_of_row + n * sums::wide + j);
+          if (here < row[i] - bias - visible + others.element[j]) small |= 1u << (i * outputs_of_row + n * sums::wide + j);
         }
       }
     }
