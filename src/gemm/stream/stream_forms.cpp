@@ -12,23 +12,25 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr stream_times small_by_threads = {{32, 32}, 4, 0.156, 2.91, 1.22, 0.451, 3.12, 0.207, 0.0575, 0.0937},
-                       walking_threads = {{32, 32}, 4, 0.736, 1.23, 0.8, 0, 0, 0, 0.153, 0.132};
+constexpr stream_times small_by_threads = {{32, 32}, 4, 0.235, 2.97, 1.1, 0.91, 2.74, 0.146, 0.0627, 0.101},
+                       walking_threads = {{32, 32}, 4, 0.742, 1.23, 0.807, 0, 0, 0, 0.155, 0.134};
 // The engine's tile is the form's.
 constexpr stream_form by_ring(int slabs, bool shares, const stream_times& engine, const stream_times& threads) {
   return {.tile = engine.tile, .slabs = slabs, .shares = shares, .engine = engine, .threads = threads};
 }
 constexpr stream_form forms[] = {
-    by_ring(8, true, {{32, 8}, 1, 0.01, 2.56, 1.09, 1.24, 2.64, 0.0893}, {{32, 8}, 1, 0.01, 2.7, 1.4, 1.19, 2.44, 0.103, 0.144, 0.189}),
-    by_ring(8, true, {{32, 16}, 1, 0.0327, 3.39, 1.13, 1.82, 3.23, 0.134},
+    by_ring(8, true, {{32, 8}, 1, 0.01, 2.75, 1.05, 1.19, 2.13, 0.0531},
+            {{32, 8}, 1, 0.0106, 2.97, 1.39, 1.16, 1.98, 0.0803, 0.109, 0.158}),
+    by_ring(8, true, {{32, 16}, 1, 0.0195, 3.4, 1.08, 1.25, 2.08, 0.109},
             {{32, 32}, 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639}),
-    by_ring(4, true, {{32, 32}, 1, 0.0333, 3.2, 0.918, 1.47, 3.02, 0.122}, {{32, 32}, 1, 0.355, 2.9, 1.49, 1.5, 3.03, 0.127, 0.0752, 0.11}),
-    by_ring(2, true, {{64, 64}, 1, 0.0712, 4.34, 1.38, 1.3, 3.4, 0.284},
-            {{64, 64}, 1, 0.681, 3.71, 2.02, 1.25, 3.96, 0.213, 0.058, 0.0654}),
+    by_ring(4, true, {{32, 32}, 1, 0.0235, 3.39, 0.893, 1.34, 2.24, 0.124},
+            {{32, 32}, 1, 0.611, 2.93, 1.46, 1.24, 2.04, 0.138, 0.0605, 0.0854}),
+    by_ring(2, true, {{64, 64}, 1, 0.0771, 4.62, 1.32, 1.31, 2.76, 0.176},
+            {{64, 64}, 1, 1.4, 3.4, 1.97, 0.987, 2.92, 0.145, 0.0642, 0.0641}),
     by_ring(1, true, small_by_threads, small_by_threads),  // the engine has none
-    by_ring(1, false, {{128, 16}, 2, 1.5, 0.689, 0.589}, walking_threads),
-    by_ring(1, false, {{64, 32}, 2, 1.24, 0.674, 0.523}, walking_threads),
-    by_ring(1, false, {{64, 64}, 2, 1.69, 0.799, 0.926}, {{64, 64}, 2, 1.49, 1.39, 1.1, 0, 0, 0, 0.149, 0.161}),
+    by_ring(1, false, {{128, 16}, 2, 1.51, 0.68, 0.593}, walking_threads),
+    by_ring(1, false, {{64, 32}, 2, 1.23, 0.675, 0.525}, walking_threads),
+    by_ring(1, false, {{64, 64}, 2, 1.71, 0.795, 0.93}, {{64, 64}, 2, 1.48, 1.38, 1.11, 0, 0, 0, 0.149, 0.162}),
     {.tile = {64, 8}, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .slabs = 1, .shares = false, .feed = stream_feed::kept},
 };
@@ -57,15 +59,15 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 1.02, of_half = 0.347, of_tile = 0.00209, of_step = 0.000632, of_cache = 4e6, of_memory = 2.39e6;
+  constexpr double start = 0.986, of_half = 0.349, of_tile = 0.00207, of_step = 0.000623, of_cache = 4e6, of_memory = 2.55e6;
   const double halves = halves_of(s);
   return 1e-6 * (start + of_half * halves +
                  longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / moved_at(s.bytes, of_cache, of_memory)) /
                      s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.01, waiting = 0.0165, again = 0.2, second_half = 0.978, of_tile[] = {0.000101, 0.00192},
-                   again_of_tile = 9.96e-05, bandwidth = 2.43e6, anywhere = 1.69, half = 1.16, full = 191;
+  constexpr double start = 2.05, waiting = 0.0174, again = 0.205, second_half = 0.705, of_tile[] = {0.0001, 0.00138},
+                   again_of_tile = 8.89e-05, bandwidth = 2.66e6, anywhere = 1.85, half = 1.17, full = 81.4;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1);
@@ -75,7 +77,7 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double quarter = 1.14, half = 1.3, one = 1.84, two = 3.47, further = 1.39;
+  constexpr double quarter = 1.13, half = 1.28, one = 1.83, two = 3.44, further = 1.39;
   const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
   if (all <= 0.25) return between(1, quarter, all / 0.25);
   if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
@@ -84,7 +86,7 @@ double crowding(double all) {
 }
 // By a ring, whoever feeds it. by_four: how many times longer than by 16 bytes a step takes.
 double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four) {
-  constexpr double of_memory = 4.7e6, of_cache = 3e6, anywhere = 1.05, half = 1.05, doubled = 0.836;
+  constexpr double of_memory = 4.7e6, of_cache = 3e6, anywhere = 1.04, half = 1.04, doubled = 0.138;
   const double all = tiles_of(us.tile, s) * d.cluster * d.parts / places_of(us, s, d.cluster);
   const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
@@ -98,7 +100,7 @@ double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, 
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double of_c = 2.27e6;
+  constexpr double of_c = 2.52e6;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double threads = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
   double us = 0;

@@ -164,7 +164,7 @@ template <stream_policy P> struct stream_kept {
     bool columns_plenty = k >= dense_line;
     {
       short_lines b;
-      lane_source(p.of_short, w.of_short, w.left, k).template read<neighbours::none>(b, 0, columns_left, g, q);
+      lane_source(p.of_short, w.of_short, w.left, k).read(b, 0, columns_left, g, q);
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {
         AP_UNROLL

@@ -504,6 +504,49 @@ struct stream_product {
                                  watch.watching ? nonzeros : dense_line);
     });
   }
+  // The sums of all slabs to the first one's, so that a cluster's blocks read one of each other.
+  AP_DEV static void add_slabs(storage& s) {
+    if (P.slabs == 1) return;
+    block_barrier();
+    constexpr int outputs = cells * outputs_of_cell;
+    double* const first = &s.parts.sum[0][0][0][0];
+    for (int n = thread_index(); n < outputs; n += threads) {
+      double sum = 0;
+      AP_UNROLL
+      for (int slab = 0; slab < P.slabs; ++slab) sum += first[slab * outputs + n];
+      first[n] = sum;
+    }
+  }
+  // Values that come from other blocks take long to arrive: so many are asked for before the first one is added. What sums begin with is
+  // not a negative zero, so adding zeros behind the end changes none.
+  static constexpr int outputs_at_once = 8, cells_at_once = 32 / outputs_of_cell;
+  AP_DEV static cell cell_of(auto value) {
+    cell v;
+    AP_UNROLL
+    for (int e = 0; e < outputs_of_cell; ++e) v.value[e / sums::wide][e % sums::wide] = value(e);
+    return v;
+  }
+  AP_DEV static void add(int& to, int more) { to += more; }
+  AP_DEV static void add(cell& to, const cell& more) {
+    AP_UNROLL
+    for (int e = 0; e < outputs_of_cell; ++e) to.value[e / sums::wide][e % sums::wide] += more.value[e / sums::wide][e % sums::wide];
+  }
+  template <int AtOnce, class Sum> AP_DEV static void add_in_order(int count, Sum& to, auto value) {
+    const auto add_some = [&](auto ask) {
+      Sum next[AtOnce] = {};
+      AP_UNROLL
+      for (int n = 0; n < AtOnce; ++n) ask(n, next[n]);
+      AP_UNROLL
+      for (int n = 0; n < AtOnce; ++n) add(to, next[n]);
+    };
+    int first = 0;
+    AP_ROLLED
+    for (; first + AtOnce <= count; first += AtOnce) add_some([&](int n, Sum& next) { next = value(first + n); });
+    if (first < count)
+      add_some([&](int n, Sum& next) {
+        if (first + n < count) next = value(first + n);
+      });
+  }
   AP_DEV static void store_shared(const params& p, storage& s, const work& w, std::uint32_t tile, int part) {
     const int cluster = cluster_extent(), rank = cluster_rank(), thread = thread_index();
     const int share = (cells + cluster - 1) / cluster, first = rank * share, end = first + share < cells ? first + share : cells;
@@ -522,13 +565,13 @@ struct stream_product {
       block_barrier();
     }
     for (int n = thread; n < lines_of_tile; n += threads) {
-      int nonzeros = 0;
-      for (int block = 0; block < cluster; ++block) nonzeros += cluster > 1 ? *map_shared(&s.nonzeros_here[n], block) : s.nonzeros_here[n];
-      const std::int64_t place = std::int64_t{share} * outputs_of_cell + n;
+      int nonzeros = cluster > 1 ? 0 : s.nonzeros_here[n];
+      if (cluster > 1) add_in_order<outputs_at_once>(cluster, nonzeros, [&](int block) { return *map_shared(&s.nonzeros_here[n], block); });
+      double* const place = partial + std::int64_t{share} * outputs_of_cell + n;
       if (!last)
-        partial[part * doubles + place] = nonzeros;
+        place[part * doubles] = nonzeros;
       else
-        for (int other = 0; other < part; ++other) nonzeros += static_cast<int>(partial[other * doubles + place]);
+        add_in_order<outputs_at_once>(part, nonzeros, [&](int other) { return static_cast<int>(place[other * doubles]); });
       lines.nonzeros[n] = nonzeros;
       if (last && is_sparse_count(nonzeros)) atomic_add<scope::block>(&s.any_sparse, 1);
     }
@@ -541,30 +584,25 @@ struct stream_product {
     }
     for (int c = first + thread; c < end; c += threads) {
       const int n = c / lanes_of_slab, lane = c % lanes_of_slab;
-      cell v = {};
-      const auto each = [&](auto use) {
-        AP_UNROLL
-        for (int e = 0; e < outputs_of_cell; ++e) use(v.value[e / sums::wide][e % sums::wide], e);
-      };
+      cell v = {}, here = {};
       double* const there = partial + c - first;
       if (last)
-        for (int other = 0; other < part; ++other) each([&](double& sum, int e) { sum += there[other * doubles + e * share]; });
-      cell here = {};
-      for (int block = 0; block < cluster; ++block) {
-        const exchange& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
+        add_in_order<cells_at_once>(part, v, [&](int other) { return cell_of([&](int e) { return there[other * doubles + e * share]; }); });
+      const auto sums_at = [&](const auto& from) { return cell_of([&](int e) { return from[e][lane]; }); };
+      if (cluster > 1) {
+        add_in_order<cells_at_once>(cluster, here, [&](int block) { return sums_at(*map_shared(&s.parts.sum[0][n], block)); });
+      } else {
         AP_UNROLL
-        for (int slab = 0; slab < P.slabs; ++slab) {
-          AP_UNROLL
-          for (int e = 0; e < outputs_of_cell; ++e) here.value[e / sums::wide][e % sums::wide] += from.sum[slab][n][e][lane];
-        }
+        for (int slab = 0; slab < P.slabs; ++slab) add(here, sums_at(s.parts.sum[slab][n]));
       }
-      each([&](double& sum, int e) { sum += here.value[e / sums::wide][e % sums::wide]; });
+      add(v, here);
       if (last) {
         const cell_place at = out::place_of(n, lane);
         if (sparse) take_exact(p, w, at, lines, at.row, P.tile.m + at.column, v);
         out(p, w, at).template store<1, 1>([&](int) { return v; });
       } else {
-        each([&](double& sum, int e) { there[part * doubles + e * share] = sum; });
+        AP_UNROLL
+        for (int e = 0; e < outputs_of_cell; ++e) there[part * doubles + e * share] = v.value[e / sums::wide][e % sums::wide];
       }
     }
     if (!last) {
@@ -620,10 +658,12 @@ struct stream_product {
       block_barrier();  // nobody needs the ring
     }
     if (computes) leave_sums(s, t, lines, sum);
-    if (cluster > 1)
+    if (cluster > 1) {
+      add_slabs(s);
       cluster_barrier();
-    else
+    } else {
       block_barrier();
+    }
     store_shared(p, s, w, tile, part);
   }
   AP_DEV static void multiply_alone(const params& p, storage& s, bool) requires by_lanes {
