@@ -171,7 +171,7 @@ TEST(RecordRoles, StreamingProductsByThreads) {
     int steps;  // of block 0, whose tiles each begin in the first slot
     int multiprocessors = on_cpu().limits().multiprocessors;
   };
-  const form forms[] = {{301, 7, 2047, 3, 8, 40 * 256 * 4, 2},
+  const form forms[] = {{65, 7, 2047, 3, 8, 40 * 256 * 4, 2},
                         {65, 33, 2047, 3, 8, 64 * 128 * 4, 4},
                         {129, 65, 1028, 3, 8, 128 * 64 * 4, 3},
                         {1025, 33, 323, 2, 4, 64 * 32 * 4, 3, 132},
