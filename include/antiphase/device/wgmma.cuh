@@ -33,6 +33,8 @@ AP_DEV matrix_descriptor describe(const void* start, int leading, int stride, sw
   return {field(shared_address(start)) | field(static_cast<unsigned>(leading)) << 16 | field(static_cast<unsigned>(stride)) << 32 |
           mode << 62};
 }
+// Of an operand that begins so many bytes further, a multiple of 16, in the same way.
+AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) { return {d.bits + static_cast<std::uint64_t>(bytes / 16)}; }
 
 // A is 64 x 16, B is 16 x N, N = 64, 128 or 256. A thread's share of the 64 x N sum is N / 2 registers: those of mma() for each 8 columns,
 // warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma(). All threads of the warpgroup call with the same arguments.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of TF32 parts: how a slot holds them in shared memory, and how they are read and split (wgmma, sm_90a).
+// Operands of TF32 parts: how a slot holds them in shared memory, and how they are read, split and multiplied (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
+#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/warp.cuh>
+#include <antiphase/device/wgmma_tf32.cuh>
 #include <cstdint>
 #include "src/gemm/narrow/narrow_product.hpp"
 
@@ -117,6 +120,34 @@ requires(P.by == stream_loader::threads) struct narrow_slot<P> {
   AP_DEV float* hi() { return b; }
   AP_DEV const float* hi() const { return b; }
 };
+
+// 32 k of so many lines by the copy engine, which brings them as they lie, in its swizzle.
+template <int Lines, bool AlongK>
+AP_DEV void load_narrow_panel(float* to, const tensor_map& map, mbarrier& landed, int line, int k, int member) {
+  if constexpr (AlongK) {
+    tensor_load(to, map, landed, k, line, member);
+  } else {
+    AP_UNROLL
+    for (int i = 0; i < Lines; i += narrow_step) tensor_load(to + i * narrow_step, map, landed, line + i, k, member);
+  }
+}
+
+// Lines of the short operand along k, from k on of a stage.
+AP_DEV matrix_descriptor columns_at(const float* tile, int k = 0) {
+  return describe(tile + k, 16, 8 * narrow_step * static_cast<int>(sizeof(float)), swizzle::bytes_128);
+}
+// The products of 16 k: hi hi, and the mixed ones. The first replaces the sum if it is fresh.
+constexpr int bytes_of_8_k = 8 * static_cast<int>(sizeof(float));
+AP_DEV void multiply_main(float (&sum)[32], const narrow_fragment& a, matrix_descriptor hi, bool fresh) {
+  AP_UNROLL
+  for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], further(hi, c * bytes_of_8_k), !(fresh && c == 0));
+}
+AP_DEV void multiply_mixed(float (&sum)[32], const narrow_fragment& a, matrix_descriptor hi, matrix_descriptor lo, bool fresh = false) {
+  AP_UNROLL
+  for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.lo[c], further(hi, c * bytes_of_8_k), !(fresh && c == 0));
+  AP_UNROLL
+  for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], further(lo, c * bytes_of_8_k), true);
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

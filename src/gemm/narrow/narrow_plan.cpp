@@ -35,6 +35,41 @@ stream_packs packs_of(const narrow_plan& plan) {
   return of_short == 1 && aligned ? stream_packs::pairs_along_short : stream_packs::none;
 }
 
+// How whole rows of tiles of C are stored.
+struct rows_of_tiles {
+  neighbours in_c = neighbours::none;
+  bool by_engine = false;
+  tensor_map map = {};
+};
+rows_of_tiles rows_in(const context& where, const narrow_plan& plan) {
+  const problem& p = plan.what;
+  if (plan.with->how.kept_halves == 0 || (p.c.row_stride != 1 && p.c.column_stride != 1)) return {};
+  const bool by_rows = p.c.column_stride == 1;
+  const matrix_view<const float> c{p.c.data, p.c.rows, p.c.columns, p.c.row_stride, p.c.column_stride};
+  const line_operand rows = lines_of(by_rows ? c : transposed(c), nullptr, plan.of.c_stride);
+  const std::int64_t in_row = by_rows ? p.n() : p.m();
+  // A tile's long lines are rows of C unless the product is turned.
+  rows_of_tiles all{.in_c = by_rows != plan.turned ? neighbours::along_short : neighbours::along_long};
+  all.by_engine = rows.along_k && in_row % 4 == 0 && engine_takes(rows, in_row);
+  if (all.by_engine) all.map = encode(where, rows, in_row, plan.of.count, narrow_tile.m / 2);
+  return all;
+}
+
+// How many rows of tiles a block that keeps the short operand takes of a column at a time, so that no block has many more than others.
+// Preparing a column takes about as long as a part of a tile.
+std::int64_t rows_of_band(const tiled_plan& plan, std::int64_t places) {
+  constexpr double preparing = 0.25;  // tiles
+  const std::int64_t columns = plan.along_short * plan.of.count;
+  std::int64_t best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t rows = 1; rows < 2 * plan.along_long; rows *= 2) {
+    const std::int64_t units = ceil_div(plan.along_long, rows) * columns, of_block = ceil_div(units, places);
+    const double tiles = static_cast<double>(of_block) * (static_cast<double>(std::min(rows, plan.along_long)) + (columns > 1 ? preparing : 0));
+    if (tiles < least) least = tiles, best = rows;
+  }
+  return best;
+}
+
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
 // block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
 // operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
@@ -131,6 +166,8 @@ bool can_narrow(const context& where, const narrow_instance& with, const problem
   const both_operands o = operands_of(p, of, turned);
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   if (with.how.by == stream_loader::threads) return true;
+  if (with.how.kept_halves > 0)
+    return p.k() > sparse_nonzeros && p.k() <= with.how.kept_halves * narrow_step / 2 && engine_takes(o.long_one, p.k()) && o.long_one.along_k == with.how.long_along_k;
   return engine_takes(o.long_one, p.k()) && engine_takes(o.short_one, p.k()) && o.long_one.along_k == with.how.long_along_k &&
          o.short_one.along_k == with.how.short_along_k;
 }
@@ -141,6 +178,12 @@ narrow_plan plan_narrow(const context& where, const problem& p, const batch& of,
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts;
   plan.k_of_part = ceil_div(ceil_div<std::int64_t>(p.k(), narrow_chunk), shares) * narrow_chunk;
   const std::int64_t resident = multiprocessors_of(where.limits());
+  if (with.how.kept_halves > 0) {
+    plan.rows_of_band = rows_of_band(plan, resident);
+    plan.bands = ceil_div(plan.along_long, plan.rows_of_band);
+    plan.grid.x = static_cast<unsigned>(std::min(plan.bands * plan.along_short * of.count, resident));
+    return plan;
+  }
   plan.grid.x = static_cast<unsigned>(shares > 1 ? plan.tiles * shares : std::min(plan.tiles, resident));
   return plan;
 }
@@ -148,17 +191,30 @@ narrow_plan plan_narrow(const context& where, const problem& p, const batch& of,
 std::optional<narrow_plan> plan_narrow(const context& where, const problem& p, const batch& of, const narrow_division& how) {
   const bool turned = p.n() > p.m();
   const narrow_instance* with = nullptr;
-  for (const narrow_instance& i : narrow_instances(where.kind()))
-    if (can_narrow(where, i, p, of, turned) && (with == nullptr || i.how.by == stream_loader::engine)) with = &i;
+  // Whoever keeps an operand comes first, with as few steps as there are; then whoever the copy engine feeds.
+  const auto rank = [](const narrow_policy& one) {
+    return one.by == stream_loader::threads ? 0 : one.kept_halves == 0 ? 1 : 1 + narrow_chunk - one.kept_halves;
+  };
+  for (const narrow_instance& i : narrow_instances(where.kind())) {
+    if (i.how.kept_halves > 0 && how.cluster * how.parts > 1) continue;
+    if (can_narrow(where, i, p, of, turned) && (with == nullptr || rank(i.how) > rank(with->how))) with = &i;
+  }
   if (with == nullptr) return std::nullopt;
   return plan_narrow(where, p, of, *with, turned, how);
 }
 
 launch_counts run(const context& where, const narrow_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
+  const rows_of_tiles rows = rows_in(where, plan);
   const narrow_problem arguments{
       .of = arguments_of(where, plan, narrow_tile, plan.with->how.by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace),
       .floor = std::ldexp(static_cast<float>(plan.what.k()), -125),
-      .recomputed = recomputed};
+      .recomputed = recomputed,
+      .in_c = rows.in_c,
+      .engine_stores = rows.by_engine,
+      .out_map = rows.map,
+      .rows_of_band = static_cast<std::uint32_t>(plan.rows_of_band),
+      .bands = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.bands, 1))),
+      .units = static_cast<std::uint32_t>(plan.bands * plan.along_short * plan.of.count)};
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);

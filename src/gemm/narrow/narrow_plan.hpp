@@ -33,6 +33,7 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
 struct narrow_plan : tiled_plan {
   const narrow_instance* with = nullptr;
   narrow_division how;
+  std::int64_t rows_of_band = 0, bands = 0;  // as in narrow_problem
 
   std::size_t workspace() const;  // bytes
 };
@@ -44,7 +45,7 @@ bool narrow_tiles_fit(const problem& p, const batch& of);
 // At least what any narrow_plan of that shape takes, growing with M, N, K and the batch.
 std::size_t most_narrow_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch);
 
-// Whether the kernel can run it: the copy engine asks for aligned operands.
+// Whether the kernel can run it: the copy engine asks for aligned operands, and a kept one has few k.
 bool can_narrow(const context& where, const narrow_instance& with, const problem& p, const batch& of, bool turned);
 // With a kernel and a division.
 narrow_plan plan_narrow(const context& where, const problem& p, const batch& of, const narrow_instance& with, bool turned,

@@ -219,11 +219,15 @@ stream_problem arguments_of(const context& where, const tiled_plan& plan, extent
   const problem& p = plan.what;
   const both_operands o = operands_of(p, plan.of, plan.turned);
   const bool engine = by == stream_loader::engine;
+  // Of an operand that the engine cannot take, which threads read then, there is none.
+  const auto map_of = [&](const line_operand& one, int lines) {
+    return engine && engine_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines) : tensor_map{};
+  };
   const ending end = ending_of(p, plan.after);
   const auto flags = static_cast<std::size_t>(plan.tiles * cluster * parts);
   auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
-  return {.long_map = engine ? encode(where, o.long_one, p.k(), plan.of.count, tile.m) : tensor_map{},
-          .short_map = engine ? encode(where, o.short_one, p.k(), plan.of.count, tile.n) : tensor_map{},
+  return {.long_map = map_of(o.long_one, tile.m),
+          .short_map = map_of(o.short_one, tile.n),
           .of_long = o.long_one,
           .of_short = o.short_one,
           .c = p.c.data,

@@ -56,7 +56,7 @@ class gemm_narrow : public on_device {
 TEST_P(gemm_narrow, every_kernel_divides_k_in_every_way) {
   const context where = any();
   unsigned seed = 1;
-  ASSERT_EQ(kernels().size(), 5u);
+  ASSERT_EQ(kernels().size(), 11u);
   for (const auto& [m, n, k] : {std::array{133, 67, 70}, {128, 64, 100}, {36, 20, 330}, {1, 5, 7}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column}) {
@@ -70,6 +70,7 @@ TEST_P(gemm_narrow, every_kernel_divides_k_in_every_way) {
             if (!can(where, p, with, turned)) continue;
             for (const narrow_division& how : {narrow_division{1, 1}, {2, 1}, {1, 3}, {4, 2}}) {
               if (how.cluster * how.parts > 1 && k < 2 * gemms::narrow_chunk * how.cluster * how.parts && seed % 3 != 0) continue;
+              if (how.cluster * how.parts > 1 && with.how.kept_halves > 0) continue;
               SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
                                               << ", cluster of " << how.cluster << ", " << how.parts << " parts");
               AP_EXPECT_KEPT(multiply(where, p, with, turned, how).c, p);
@@ -123,6 +124,47 @@ TEST_P(gemm_narrow, bits_follow_from_the_division_alone) {
         }
     ASSERT_EQ(results.size(), 8u);  // each layout by its own kernel and by threads
   }
+}
+
+// Whoever keeps the short operand. Steps that are not full, edges of tiles and of boxes, several columns for each block and several blocks
+// for each column, members of a batch; C by rows, by columns, and where the copy engine cannot store it; lines that need a look in some
+// tiles, so that threads store some and the engine the others.
+TEST_P(gemm_narrow, a_kept_operand_changes_no_bit) {
+  const context where = any();
+  unsigned seed = 1;
+  for (const auto& [m, n, k] : {std::array{300, 132, 64}, {700, 36, 33}, {132, 260, 20}, {516, 68, 5}, {60, 28, 61}, {258, 70, 16}, {133, 65, 32}})
+    for (const int variant : {0, 1, 2, 3}) {
+      ++seed;
+      product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), variant == 1 ? -1.5f : 1, variant == 2 ? 0.75f : 0);
+      if (variant > 0) {
+        for (std::int64_t j = 0; j < k; ++j) p.a(m / 2, j) *= 0x1p-120f;  // its outputs are computed again
+        for (std::int64_t j = 3; j < k; ++j) p.a(m - 1, j) = 0;           // its outputs are exact
+        p.a(1, 1) = std::numeric_limits<float>::infinity();
+        if (variant == 3)
+          for (std::int64_t i = 2; i < k; ++i) p.b(i, n - 1) = 0;
+      }
+      const int offset = variant == 3 ? 1 : 0;
+      for (const major by_c : {major::row, major::column}) {
+        p.place_c = offset == 0 ? placed_in_packets(by_c, p.c) : placed(by_c, p.c, 3, offset);
+        std::optional<dense> expected;
+        for (const major by_a : {major::row, major::column})
+          for (const major by_b : {major::row, major::column}) {
+            p.place_a = placed_in_packets(by_a, p.a);
+            p.place_b = variant % 2 == 0 ? placed_in_packets(by_b, p.b) : placed(by_b, p.b, 1, 1);
+            for (const narrow_instance& with : kernels()) {
+              if (with.how.kept_halves == 0 && (with.how.by == gemms::stream_loader::engine || expected)) continue;
+              if (!can(where, p, with, n > m)) continue;
+              SCOPED_TRACE(testing::Message() << with.code.name << ", " << m << " x " << n << " x " << k << ", variant " << variant);
+              const outcome here = multiply(where, p, with, n > m, {1, 1});
+              if (!expected) {
+                expected = here.c;
+                AP_EXPECT_KEPT(here.c, p);
+              }
+              EXPECT_TRUE(same_bits(here.c, *expected));
+            }
+          }
+      }
+    }
 }
 
 // What Tensor Cores cut off has one sign here.
@@ -303,15 +345,19 @@ TEST_P(gemm_narrow, batches) {
 }
 
 TEST_P(gemm_narrow, every_schedule_gives_the_same_bits) {
-  product p = product_of(reals(100, 200, 1, 60), reals(200, 37, 2, 60), 1, 1);
-  for (std::int64_t i = 0; i < 100; i += 7)
-    for (std::int64_t k = 3; k < 200; ++k) p.a(i, k) = 0;
-  p.a(5, 17) = infinity;
   const context where = any();
   for (const narrow_instance& with : kernels()) {
+    const bool keeps = with.how.kept_halves > 0;
+    const std::int64_t all_k = keeps ? 16 * with.how.kept_halves - 1 : 200, rows = keeps ? 420 : 100;
+    product p = product_of(reals(rows, all_k, 1, 60), reals(all_k, 37, 2, 60), 1, 1);
+    for (std::int64_t i = 0; i < 100; i += 7)
+      for (std::int64_t k = 3; k < all_k; ++k) p.a(i, k) = 0;
+    p.a(5, 1) = infinity;
     p.place_a = placed_in_packets(with.how.long_along_k ? major::row : major::column, p.a);
     p.place_b = placed_in_packets(with.how.short_along_k ? major::column : major::row, p.b);
+    p.place_c = placed_in_packets(major::row, p.c);
     for (const narrow_division& how : {narrow_division{1, 1}, {2, 2}}) {
+      if (keeps && how.parts > 1) continue;
       const dense first = multiply(where, p, with, false, how).c;
       for (const context& there : several()) EXPECT_TRUE(same_bits(multiply(there, p, with, false, how).c, first)) << with.code.name;
     }

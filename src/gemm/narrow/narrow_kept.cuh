@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+// FP32-accurate products of few k and many lines by TF32 parts, of which the short operand stays in shared memory (wgmma, sm_90a).
+#pragma once
+#include <antiphase/core/channel.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/bulk.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/math.cuh>
+#include <antiphase/device/registers.cuh>
+#include <antiphase/device/tensor_store.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include "src/gemm/narrow/narrow_outputs.cuh"
+#include "src/gemm/plain_ring.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+//   prepare a column of the short operand, once | slot: load | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
+// A tile's products are those of narrow_product, in the same order, so an output has the same bits. What differs is who waits for what: of a
+// K of up to 64, both parts of 64 lines of the short operand fit into shared memory for good, and a block walks along the long one. So
+// nothing is left to do for a tile but to load, split and multiply its lines, and to store. Warpgroup 0 loads, and prepares the next column
+// while the other two still multiply with the last one. Each of those has 64 x 64 outputs of a tile, which the copy engine stores, and reads
+// if C is added, through shared memory: while the next tile is multiplied, whole rows at a time.
+template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_kept : narrow_outputs {
+  static_assert(valid(P) && P.kept_halves > 0 && P.by == stream_loader::engine);
+  static constexpr int threads = 3 * warpgroup_size, preparing_warps = 4, preparing_threads = preparing_warps * warp_size;
+  static constexpr int halves = P.kept_halves, steps = (halves + 1) / 2, stages = P.stages(), columns_held = 2;
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr bool overlaps_previous = true;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  struct slot {
+    alignas(1024) float a[narrow_tile.m * narrow_step];
+  };
+  struct held_column {  // lo lies `steps` times `of_step` bytes behind hi
+    alignas(1024) float hi[steps][narrow_tile.n * narrow_step], lo[steps][narrow_tile.n * narrow_step];
+  };
+  static constexpr int of_step = narrow_tile.n * narrow_step * static_cast<int>(sizeof(float));
+  // A warpgroup's outputs on their way, or what they are added to: 64 rows of 32 floats, twice.
+  struct outputs {
+    alignas(1024) float half[2][64 * narrow_step];
+  };
+  using ring_of_slots = channel<mbarrier, stages, antiphase::threads(1), warps(computing_warps)>;
+  using ring_of_columns = channel<mbarrier, columns_held, warps(preparing_warps), warps(computing_warps)>;
+  enum event { full, empty };
+  struct storage {
+    slot slots[stages];
+    held_column columns[columns_held];
+    outputs out[2][2];                 // by warpgroup, of two tiles by turns
+    RingOf<ring_of_slots, threads / warp_size> ring;
+    ring_of_columns prepared;
+    channel<mbarrier, 2, antiphase::threads(1)> added[2];  // what C holds: by warpgroup
+    narrow_lines lines[columns_held];  // of a column, and of the tile that is multiplied with it
+    std::int32_t special[2][2];        // by warpgroup and turn: how often a warp had outputs that the engine may not store
+  };
+  using slot_cursor = cursor<stages>;
+  using column_cursor = cursor<columns_held>;
+
+ private:
+  static constexpr int preparing_barrier = 1, storing_barrier = 2;  // named; one more for the second warpgroup
+
+  // walk ------------------------------------------------------------------------------------------------------------------------
+  // The block's tiles: a few rows of tiles of one column, then as many of another one, which is as far away as there are blocks. So all
+  // blocks together move along the long operand, and rows of C are written whole within a short time, as memory wants it.
+  struct walk {
+    std::uint32_t unit, row = 0, rows_left = 0;
+    std::uint32_t column = 0, member = 0;
+    AP_DEV explicit walk(const params& p) : unit(block_index().x) { find(p); }
+    AP_DEV bool goes_on() const { return rows_left > 0; }
+    AP_DEV void next(const params& p) {
+      ++row;
+      if (--rows_left == 0) next_unit(p);
+    }
+    AP_DEV void next_unit(const params& p) {
+      unit += grid_extent().x;
+      find(p);
+    }
+    AP_DEV work here(const params& p) const {
+      return {member, std::int64_t{row} * narrow_tile.m, std::int64_t{column} * narrow_tile.n, 0, p.of.k};
+    }
+
+   private:
+    AP_DEV void find(const params& p) {
+      const std::uint32_t band = p.of.tiles_along_short.quotient(unit), rows = p.of.tiles_along_long.by();
+      column = unit - band * p.of.tiles_along_short.by();
+      member = p.bands.quotient(band);
+      row = (band - member * p.bands.by()) * p.rows_of_band;
+      const bool there = unit < p.units;
+      rows_left = !there ? 0 : rows - row < p.rows_of_band ? rows - row : p.rows_of_band;
+    }
+  };
+  // Whether other lines of the short operand are needed.
+  AP_DEV static bool differ(const walk& a, const walk& b) { return a.column != b.column || a.member != b.member; }
+
+  // load ------------------------------------------------------------------------------------------------------------------------
+  AP_DEV static void load(const params& p, storage& s, slot_cursor& to, const work& w) {
+    const int member = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;  // else all members have the same
+    AP_UNROLL
+    for (int step = 0; step < steps; ++step, ++to) {
+      s.ring.acquire(to);
+      float* const a = s.slots[to.index].a;
+      load_narrow_panel<narrow_tile.m, P.long_along_k>(a, p.of.long_map, s.ring.barrier[full][to.index], static_cast<int>(w.top),
+                                                       step * narrow_step, member);
+      s.ring.commit(to, full, bytes{static_cast<int>(sizeof(slot))});
+    }
+  }
+
+  // prepare ---------------------------------------------------------------------------------------------------------------------
+  // Two threads a line, each half of a step's k. They read it where it lies.
+  AP_DEV static void prepare(const params& p, storage& s, column_cursor to, const work& w) {
+    constexpr int mine = narrow_step / 2;
+    const int line = thread_index() % narrow_tile.n, half = thread_index() / narrow_tile.n;
+    const line_operand& o = p.of.of_short;
+    const bool exists = w.left + line < o.lines;
+    const float* from = first_of(o, w) + (w.left + line) * o.line_stride + half * mine * o.k_stride;
+    int left = exists ? static_cast<int>(p.of.k) - half * mine : 0;
+    s.prepared.acquire(to);
+    held_column& there = s.columns[to.index];
+    line_watch watch(exists);
+    AP_ROLLED
+    for (int step = 0; step < steps; ++step, left -= narrow_step, from += narrow_step * o.k_stride) {
+      pack<float, 4> x[mine / 4] = {};
+      AP_UNROLL
+      for (int i = 0; i < mine; ++i)
+        if (i < left) x[i / 4].element[i % 4] = from[i * o.k_stride];
+      AP_UNROLL
+      for (int n = 0; n < mine / 4; ++n) {
+        const int at = narrow_place::along_k(line, half * mine + 4 * n);
+        store_pack<4>(there.hi[step] + at, x[n]);
+        AP_UNROLL
+        for (float& value : x[n].element) {
+          watch.nonzeros += value != 0;
+          watch.see(value);
+          value -= tf32_cut(value);
+        }
+        store_pack<4>(there.lo[step] + at, x[n]);
+      }
+    }
+    fence_async();
+    narrow_lines& lines = s.lines[to.index];
+    if (half == 1) note(lines, narrow_tile.m + line, watch);
+    named_barrier_sync(preparing_barrier, preparing_threads);
+    if (half == 0) note(lines, narrow_tile.m + line, watch, lines.least[narrow_tile.m + line], lines.nonzeros[narrow_tile.m + line]);
+    s.prepared.commit(to, full, by_warp{});
+  }
+  // The first tiles are asked for before the first column is prepared.
+  AP_DEV static void load_and_prepare(const params& p, storage& s) {
+    const bool loads = thread_index() == 0;
+    slot_cursor to;
+    column_cursor column;
+    walk ahead(p);
+    const auto load_next = [&] {
+      load(p, s, to, ahead.here(p));
+      ahead.next(p);
+    };
+    if (loads) {
+      AP_ROLLED
+      for (int n = 0; n + steps <= stages && ahead.goes_on(); n += steps) load_next();
+    }
+    walk next(p), before = next;
+    AP_ROLLED
+    for (bool first = true; next.goes_on(); next.next_unit(p), first = false) {
+      warp_sync();
+      if (first || differ(next, before)) prepare(p, s, column++, next.here(p));
+      before = next;
+      if (loads)
+        while (ahead.goes_on() && ahead.unit <= next.unit) load_next();
+    }
+  }
+
+  // compute ---------------------------------------------------------------------------------------------------------------------
+  // Leaves the products of a tile in flight.
+  // hi: of the column's lines.
+  AP_DEV static void multiply(storage& s, slot_cursor& at, matrix_descriptor hi, const narrow_reader<P.long_along_k>& mine, row_pair& rows,
+                              narrow_fragment (&part)[halves], sums& main, sums& mixed) {
+    AP_UNROLL
+    for (int n = 0; n < halves; ++n) {  // of 16 k each
+      if (n % 2 == 0) s.ring.wait(at, full);
+      narrow_values x;
+      mine.read(x, s.slots[at.index].a, n % 2 * 16);
+      if (n % 2 == 1 || n + 1 == halves) s.ring.release(at++, by_warp{});
+      rows.see(x);
+      part[n].split(x);
+      wgmma_fence();
+      const matrix_descriptor here = further(hi, n / 2 * of_step + n % 2 * 2 * bytes_of_8_k);
+      multiply_main(main, part[n], here, n == 0);
+      multiply_mixed(mixed, part[n], here, further(here, steps * of_step), n == 0);
+      wgmma_commit();
+    }
+  }
+
+  // store, by the engine --------------------------------------------------------------------------------------------------------
+  // A warpgroup's way out. Of two tiles by turns, one's outputs are brought to memory while the next one's are put beside them, where, if C
+  // is added, its elements have arrived before.
+  struct way_out {
+    int group;
+    bool first;      // the thread that gives orders
+    cursor<2> turn;  // of the tile that is multiplied
+    std::int32_t special = 0, special_of_other_turn = 0;  // how often warps have had outputs that need a look
+    AP_DEV explicit way_out(const seat& t) : group(t.top / 64), first(t.member % warpgroup_size == 0) {}
+    AP_DEV void meet() const { named_barrier_sync(storing_barrier + group, warpgroup_size); }
+  };
+  // Calls use(half, x, y) for the warpgroup's boxes that begin within C.
+  AP_DEV static void each_box(const params& p, const work& w, const way_out& out, auto use) {
+    const bool along_short = p.in_c == neighbours::along_short;
+    const int row = static_cast<int>(w.top) + out.group * 64, column = static_cast<int>(w.left);
+    if (row >= p.of.of_long.lines) return;
+    AP_UNROLL
+    for (int n = 0; n < 2; ++n) {
+      const int x = (along_short ? column : row) + n * narrow_step;
+      if (x < (along_short ? p.of.of_short.lines : p.of.of_long.lines)) use(n, x, along_short ? row : column);
+    }
+  }
+  // Of a tile whose place is free, since what was there before has been read.
+  AP_DEV static void ask_for_c(const params& p, storage& s, const way_out& out, const work& w) {
+    int boxes = 0;
+    mbarrier& landed = s.added[out.group].barrier[full][out.turn.index];
+    each_box(p, w, out, [&](int n, int x, int y) {
+      tensor_load(s.out[out.group][out.turn.index].half[n], p.out_map, landed, x, y, static_cast<int>(w.batch));
+      ++boxes;
+    });
+    s.added[out.group].commit(out.turn, full, bytes{boxes * static_cast<int>(sizeof(outputs::half[0]))});
+  }
+  // Outputs into boxes: rows of 32 floats, in the engine's swizzle, along lines of the one operand or the other. All places follow from the
+  // lane's first one, as pieces of 16 bytes are crossed with what does not change from output to output.
+  // Calls use(first output, place of it) for all that lie side by side.
+  template <neighbours In> AP_DEV static void each_place(outputs& to, const seat& t, auto use) {
+    constexpr int of_half = 64 * narrow_step, eight_rows = 8 * narrow_step;
+    const int top = t.top % 64;
+    if constexpr (In == neighbours::along_short) {
+      int start = narrow_place::along_k(top + t.g, 2 * t.q);
+      rematerialise(start);
+      AP_UNROLL
+      for (int i = 0; i < registers; i += 2) {
+        const int column = i / 4, low = i / 2 % 2;  // of eight each
+        use(i, to.half[0] + (start ^ column % 4 * 8) + column / 4 * of_half + low * eight_rows);
+      }
+    } else {
+      int start = top / narrow_step * of_half + narrow_place::along_k(2 * t.q, top % narrow_step + t.g);
+      rematerialise(start);
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) {
+        const int column = i / 4, low = i / 2 % 2, odd = i % 2;
+        use(i, to.half[0] + (start ^ (low * 8 | odd * 4)) + column * eight_rows + odd * narrow_step);
+      }
+    }
+  }
+  // adds: to the elements of C that lie there. All of them are read before the first output is written, which would have to wait for it.
+  template <neighbours In> AP_DEV static void stage(const params& p, outputs& to, const seat& t, bool adds, sums& value) {
+    constexpr int wide = In == neighbours::along_short ? 2 : 1;
+    if (adds) {
+      pack<float, wide> before[registers / wide];
+      each_place<In>(to, t, [&](int i, const float* place) { before[i / wide] = load_pack<wide>(place); });
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) value[i] = multiply_add(p.of.end.beta, before[i / wide].element[i % wide], p.of.end.alpha * value[i]);
+    } else {
+      AP_UNROLL
+      for (float& x : value) x *= p.of.end.alpha;
+    }
+    each_place<In>(to, t, [&](int i, float* place) {
+      pack<float, wide> some;
+      AP_UNROLL
+      for (int e = 0; e < wide; ++e) some.element[e] = value[i + e];
+      store_pack<wide>(place, some);
+    });
+  }
+  AP_DEV static void stage(const params& p, outputs& to, const seat& t, bool adds, sums& value) {
+    if (p.in_c == neighbours::along_short)
+      stage<neighbours::along_short>(p, to, t, adds, value);
+    else
+      stage<neighbours::along_long>(p, to, t, adds, value);
+  }
+  struct output_place {
+    int row, column;  // of a warp's 16 rows
+  };
+  // A warp's outputs by its lanes, neighbours by neighbours, wherever rows of C begin. They need no look.
+  AP_DEV static void store_rows(const params& p, outputs& through, const work& w, const seat& t, sums& value) {
+    constexpr int at_once = 8;
+    const int top = t.top % 64, lane = lane_index();
+    const bool along_short = p.in_c == neighbours::along_short, adds = p.of.end.beta != 0;
+    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top, columns_left = p.of.of_short.lines - w.left;
+    stage(p, through, t, false, value);
+    warp_sync();
+    // Sixteen rows of 64 outputs, or 64 columns of 16, a half of 32 lanes' at a time.
+    const auto place = [&](int n) -> output_place {
+      return along_short ? output_place{n / 2, n % 2 * narrow_step + lane} : output_place{lane % 16, 2 * n + lane / 16};
+    };
+    float* const c = output_at(p, w, t.top, 0);
+    AP_ROLLED
+    for (int first = 0; first < 32; first += at_once) {
+      float out[at_once];
+      AP_UNROLL
+      for (int n = 0; n < at_once; ++n) {
+        const output_place at = place(first + n);
+        const bool there = at.row < rows_left && at.column < columns_left;
+        out[n] = adds && there ? c[at.row * p.of.long_stride + at.column * p.of.short_stride] : 0;
+      }
+      AP_UNROLL
+      for (int n = 0; n < at_once; ++n) {
+        const output_place at = place(first + n);
+        const int row = top + at.row;
+        const float sum = along_short ? through.half[at.column / narrow_step][narrow_place::along_k(row, at.column % narrow_step)]
+                                      : through.half[row / narrow_step][narrow_place::along_k(at.column, row % narrow_step)];
+        out[n] = adds ? multiply_add(p.of.end.beta, out[n], sum) : sum;
+      }
+      AP_UNROLL
+      for (int n = 0; n < at_once; ++n) {
+        const output_place at = place(first + n);
+        if (at.row < rows_left && at.column < columns_left) c[at.row * p.of.long_stride + at.column * p.of.short_stride] = out[n];
+      }
+    }
+    fence_async();  // the engine may bring C there next
+    warp_sync();
+  }
+  AP_DEV static void store_by_engine(const params& p, storage& s, const way_out& out, cursor<2> turn, const work& w, const seat& t,
+                                     sums& value) {
+    outputs& boxes = s.out[out.group][turn.index];
+    if (p.of.end.beta != 0) s.added[out.group].wait(turn, full);
+    stage(p, boxes, t, p.of.end.beta != 0, value);
+    fence_async();
+    out.meet();
+    if (!out.first) return;
+    each_box(p, w, out, [&](int n, int x, int y) { tensor_store(p.out_map, boxes.half[n], x, y, static_cast<int>(w.batch)); });
+    bulk_commit();
+  }
+  // Whether no output of the warpgroup needs a look, so that the engine may store them all.
+  AP_DEV static bool may_leave(const params& p, storage& s, way_out& out, bool ordinary) {
+    if (!p.engine_stores) return false;
+    std::int32_t& special = s.special[out.group][out.turn.index];
+    if (!ordinary && lane_index() == 0) atomic_add<scope::block>(&special, 1);
+    out.meet();
+    const std::int32_t now = special;
+    std::int32_t &mine = out.special, &other = out.special_of_other_turn;
+    const bool none = now == mine;
+    mine = other;  // of the next tile
+    other = now;
+    return none;
+  }
+
+ public:
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared>();
+    if (thread_index() == 0) {
+      s.ring.init();
+      s.prepared.init();
+      for (auto& of_group : s.added) of_group.init();
+      fence_mbarrier_init();
+      for (auto& of_group : s.special) of_group[0] = of_group[1] = 0;
+    }
+    block_barrier();
+    wait_for_previous_grid();
+    start_next_grid();
+    if (warp_index() < preparing_warps) {
+      release_registers<72>();
+      load_and_prepare(p, s);
+    } else {
+      request_registers<216>();
+      compute_and_store(p, s);
+    }
+  }
+
+ private:
+  AP_DEV static void store_each(const params& p, narrow_lines& lines, const work& w, const seat& t, row_pair& rows, bool ordinary,
+                                sums& value) {
+    AP_UNROLL
+    for (float& x : value) x += 0.f;  // a negative zero is no sum of anybody else
+    if (!ordinary) rows.note(lines, t);
+    const verdict rest = store(p, lines, w, t, 0, fragments, ordinary, value);
+    if (!ordinary) store_rest(p, lines, w, t, rest);
+  }
+  // A tile is stored while the next one is multiplied; by threads, at once.
+  AP_DEV static void compute_and_store(const params& p, storage& s) {
+    const seat t = seat::mine();
+    const narrow_reader<P.long_along_k> mine(t.top);
+    slot_cursor at;
+    column_cursor column;
+    way_out out(t);
+    sums value;
+    narrow_fragment part[halves];
+    work before = {};
+    matrix_descriptor hi = {};
+    bool pending = false, new_column = true, special_column = false;
+    const auto store_before = [&] {
+      cursor<2> turn = out.turn;
+      if ((turn.index ^= 1) == 1) turn.parity ^= 1;
+      store_by_engine(p, s, out, turn, before, t, value);
+    };
+    AP_ROLLED
+    for (walk next(p); next.goes_on();) {
+      narrow_lines& lines = s.lines[column.index];
+      if (new_column) {
+        s.prepared.wait(column, full);
+        special_column = any_special_column(lines);
+        hi = columns_at(s.columns[column.index].hi[0]);
+      }
+      const work w = next.here(p);
+      row_pair rows(p, w, t);
+      sums main, mixed;
+      multiply(s, at, hi, mine, rows, part, main, mixed);
+      if (pending) store_before();
+      if (p.engine_stores && out.first) {
+        if (pending)
+          bulk_wait_read<1>();
+        else
+          bulk_wait_read<0>();
+        if (p.of.end.beta != 0) ask_for_c(p, s, out, w);
+      }
+      wgmma_wait<0>();
+      pin_registers(main);
+      pin_registers(mixed);
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) value[i] = main[i] + mixed[i];
+      hide_outside(p, w, t, value);
+      const bool plain = all_plain(p, value), ordinary = rows.ordinary() && !special_column && plain;
+      pending = may_leave(p, s, out, ordinary);
+      if (!pending) {
+        if (p.engine_stores && p.of.end.beta != 0) s.added[out.group].wait(out.turn, full);
+        if (ordinary && p.in_c != neighbours::none)
+          store_rows(p, s.out[out.group][out.turn.index], w, t, value);
+        else
+          store_each(p, lines, w, t, rows, ordinary, value);
+      }
+      ++out.turn;
+      before = w;
+      const walk here = next;
+      next.next(p);
+      new_column = !next.goes_on() || differ(next, here);
+      if (new_column) s.prepared.release(column++, by_warp{});
+    }
+    if (pending) store_before();
+    if (out.first) bulk_wait<0>();  // nobody ends whose outputs are still read
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
