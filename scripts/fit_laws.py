@@ -16,6 +16,7 @@ now, in the place of a tuning's factors: no new measurement, but the same one be
 antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and fitting need SciPy too. Exit status: 0 fine, 1 they differ,
 77 there is no NumPy.
 """
+import copy
 import json
 import math
 import pathlib
@@ -113,15 +114,17 @@ class Law:
 # Tile, slabs, whether blocks share tiles, feed, and of those that a ring feeds the kernel with the copy engine and the one with threads.
 FORMS = (((32, 8), 8, True, "ring", 0, 8), ((32, 16), 8, True, "ring", 1, 9), ((32, 32), 4, True, "ring", 2, 10), ((64, 64), 2, True, "ring", 3, 11),
          ((32, 32), 1, True, "ring", 12, 12), ((128, 16), 1, False, "ring", 5, 13), ((64, 32), 1, False, "ring", 6, 13),
-         ((64, 64), 1, False, "ring", 7, 14), ((64, 8), 1, False, "lanes"), ((16, 32), 1, False, "kept"))
+         ((64, 64), 1, False, "ring", 7, 14), ((64, 8), 1, False, "lanes"), ((16, 32), 1, False, "kept"), ((32, 32), 1, False, "ring", 15, 13),
+         ((32, 32), 4, True, "ring", 16, 10), ((32, 16), 4, True, "ring", 17, 10))
 # Tile, blocks of a multiprocessor, and the numbers of stream_times.
 RINGS = {0: ((32, 8), 1, 0.01, 2.75, 1.05, 1.19, 2.13, 0.0531), 1: ((32, 16), 1, 0.0195, 3.4, 1.08, 1.25, 2.08, 0.109),
          2: ((32, 32), 1, 0.0235, 3.39, 0.893, 1.34, 2.24, 0.124), 3: ((64, 64), 1, 0.0771, 4.62, 1.32, 1.31, 2.76, 0.176),
-         5: ((128, 16), 2, 1.51, 0.68, 0.593), 6: ((64, 32), 2, 1.23, 0.675, 0.525), 7: ((64, 64), 2, 1.71, 0.795, 0.93),
+         5: ((128, 16), 2, 1.68, 0.59, 0.539), 6: ((64, 32), 2, 1.38, 0.571, 0.483), 7: ((64, 64), 2, 1.8, 0.681, 0.855),
          8: ((32, 8), 1, 0.0106, 2.97, 1.39, 1.16, 1.98, 0.0803, 0.109, 0.158), 9: ((32, 32), 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639),
          10: ((32, 32), 1, 0.611, 2.93, 1.46, 1.24, 2.04, 0.138, 0.0605, 0.0854), 11: ((64, 64), 1, 1.4, 3.4, 1.97, 0.987, 2.92, 0.145, 0.0642, 0.0641),
-         12: ((32, 32), 4, 0.235, 2.97, 1.1, 0.91, 2.74, 0.146, 0.0627, 0.101), 13: ((32, 32), 4, 0.742, 1.23, 0.807, 0, 0, 0, 0.155, 0.134),
-         14: ((64, 64), 2, 1.48, 1.38, 1.11, 0, 0, 0, 0.149, 0.162)}
+         12: ((32, 32), 4, 0.235, 2.97, 1.1, 0.91, 2.74, 0.146, 0.0627, 0.101), 13: ((32, 32), 4, 0.963, 1.07, 0.722, 0, 0, 0, 0.149, 0.117),
+         14: ((64, 64), 2, 1.63, 1.2, 1.01, 0, 0, 0, 0.126, 0.126), 15: ((32, 32), 4, 1.04, 0.707, 0.453),
+         16: ((32, 32), 2, 1.26, 1.93, 0.933, 1.63, 2.55, 0.135), 17: ((32, 16), 2, 0.952, 2.03, 0.629, 1.44, 2.39, 0.18)}
 
 
 def tiles_of(tile, p):
@@ -143,8 +146,8 @@ class Stream(Law):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
     numbers |= {"memory": between(4.7, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.52, .5, 9), "odd rows": between(1.04, .9, 2),
-                "half rows": between(1.04, .9, 2), "crowd quarter": between(1.13, 1, 2), "crowd half": between(1.28, 1, 3),
-                "crowd one": between(1.83, 1, 4), "crowd two": between(3.44, 1.2, 6), "crowd further": between(1.39, .3, 4),
+                "half rows": between(1.04, .9, 2), "walk's odd rows": between(1.09, .9, 2), "walk's half rows": between(1.09, .9, 2), "crowd quarter": between(1.19, 1, 2), "crowd half": between(1.37, 1, 3),
+                "crowd one": between(1.97, 1, 4), "crowd two": between(3.72, 1.2, 6), "crowd further": between(1.54, .3, 4), "paired": between(1.46, 1, 2),
                 "doubled": between(0.138, .1, 1), "brief row": between(7.69e-05, .02e-3, .4e-3),
                 "lanes start": between(0.986, .3, 3), "lanes half": between(0.349, .05, 1), "lanes tile": between(0.00207, .0003, .01),
                 "lanes step": between(0.000623, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.55, 1, 4),
@@ -177,12 +180,15 @@ class Stream(Law):
                 busy = own * cluster * parts / np.array([places_of(ring, c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
                 if shares:
                     rounds = np.where(busy <= 1, 1, np.ceil(busy))
+                    if RINGS[ring][1] == 2:
+                        rounds = rounds * (1 + (g["paired"] - 1) * np.clip(2 * busy - 1, 0, 1))
                 else:
                     rounds = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"crowd {x}"] for x in ("quarter", "half", "one", "two")])
                     rounds = rounds + np.maximum(busy - 2, 0) * g["crowd further"]
                 move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"]) + brief * own * q.k * g["brief row"]
                 us = longer(rounds * (g[f"round {ring}"] + steps * g[f"step {ring}"] * by_four), move)
-                us = us * np.where(q.rows, g["odd rows"], np.where(q.half_rows, g["half rows"], 1)) + g[f"start {ring}"]
+                who = "" if shares else "walk's "
+                us = us * np.where(q.rows, g[who + "odd rows"], np.where(q.half_rows, g[who + "half rows"], 1)) + g[f"start {ring}"]
                 if shares:
                     us = us + np.where(cluster > 1, g[f"cluster {ring}"] * (1 + np.maximum(np.log2(cluster) - 1, 0) * g["doubled"]), 0)
                     us = us + np.where(parts > 1, g[f"part {ring}"] + parts * g[f"each part {ring}"], 0)
@@ -227,9 +233,32 @@ class Narrow(Law):
                "threads": between(1.67, 1, 3), "threads start": between(0.936, .01, 5), "cluster": between(2.05, .2, 6), "part": between(2.59, .5, 8),
                "each part": between(0.407, .02, 2), "read of c": between(2.94, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(4.09, 2, 12),
                "stored": between(1.98, .5, 6), "odd rows": between(3.91, .9, 5), "half rows": between(5, .9, 5), "brief row": between(0.000115, .01e-3, .4e-3),
-               "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1)}
+               "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
+               "kept start": between(4.48, 2, 9), "kept odd start": between(1.59, 0.01, 6), "kept tile": between(1.05, .1, 5), "kept half": between(0.246, .01, 2),
+               "kept odd tile": between(2.97, .1, 10), "kept odd half": between(0.36, .01, 3), "kept read of c": between(0.474, .01, 5),
+               "kept half rows": between(1.13, .9, 2), "kept first": between(0.298, .01, 3), "kept cache": between(3.17, 2, 12), "kept memory": between(4.06, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
+        keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)
+        by_threads = copy.copy(lie)
+        by_threads.by_threads, by_threads.brief_rows = np.where(keeps, 1, lie.by_threads), np.where(keeps, 0, lie.brief_rows)
+        us = self.of_others(g, p, how, by_threads)
+        return np.where(keeps, (1 - lie.long_odd) * self.of_kept(g, p) + lie.long_odd * us, us)
+
+    def of_kept(self, g, p):
+        along, columns = np.ceil(p.long / 128), np.ceil(p.short / 64) * p.count
+        of_block, rows = np.full(len(p), INF), 1
+        while (rows < 2 * along).any():
+            tiles = np.ceil(np.ceil(along / rows) * columns / PLACES) * (np.minimum(rows, along) + .25 * (columns > 1))
+            of_block, rows = np.where((rows < 2 * along) & (tiles < of_block), tiles, of_block), 2 * rows
+        halves = np.where(p.k <= 16, 1, np.where(p.k <= 32, 2, 4))
+        anywhere = p.n % 4 != 0
+        whole = (g["kept tile"] + halves * g["kept half"]) * np.where(p.n % 8 != 0, g["kept half rows"], 1)
+        of_tile = np.where(anywhere, g["kept odd tile"] + halves * g["kept odd half"], whole) + p.adds * g["kept read of c"]
+        compute = (of_block - 1) * of_tile + g["kept first"] * np.minimum(1, along * columns / PLACES)
+        return g["kept start"] + anywhere * g["kept odd start"] + longer(compute, p.bytes / moved_at(p.bytes, g["kept cache"], g["kept memory"]))
+
+    def of_others(self, g, p, how, lie):
         cluster, parts = how[:, 0], how[:, 1]
         tiles = np.ceil(p.long / 128) * np.ceil(p.short / 64) * p.count
         busy = tiles * cluster * parts / (PLACES * np.where(cluster == 4, .93, 1))

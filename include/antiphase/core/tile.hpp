@@ -8,6 +8,12 @@ namespace antiphase {
 
 template <class T> AP_FN constexpr T ceil_div(T value, T by) { return value / by + (value % by != 0); }
 
+// Of elements that are left, as many as a tile may need; less than none stays that.
+AP_FN constexpr int as_many(std::int64_t left) {
+  constexpr int enough = 1 << 30;
+  return left < enough ? static_cast<int>(left) : enough;
+}
+
 // `extent` elements cut into tiles of `size`; the last one holds what is left.
 struct tiling {
   std::int64_t extent;

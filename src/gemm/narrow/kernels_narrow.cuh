@@ -15,7 +15,8 @@ template <bool LongAlongK, int Halves> narrow_instance narrow_kept_of(const char
 }
 
 std::vector<narrow_instance> narrow_kernels() {
-  return {narrow_instance_of<narrow_policy{true, true}>("gemm.narrow-kk"), narrow_instance_of<narrow_policy{true, false}>("gemm.narrow-kn"),
+  return {narrow_instance_of<narrow_policy{true, true}>("gemm.narrow-kk"),
+          narrow_instance_of<narrow_policy{true, false}>("gemm.narrow-kn"),
           narrow_instance_of<narrow_policy{false, true}>("gemm.narrow-nk"),
           narrow_instance_of<narrow_policy{false, false}>("gemm.narrow-nn"),
           narrow_instance_of<narrow_policy{true, true, stream_loader::threads}>("gemm.narrow-async"),

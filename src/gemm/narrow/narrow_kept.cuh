@@ -20,11 +20,11 @@ inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
 //   prepare a column of the short operand, once | slot: load | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
-// A tile's products are those of narrow_product, in the same order, so an output has the same bits. What differs is who waits for what: of a
-// K of up to 64, both parts of 64 lines of the short operand fit into shared memory for good, and a block walks along the long one. So
+// A tile's products are those of narrow_product, in the same order, so an output has the same bits. What differs is who waits for what: of
+// a K of up to 64, both parts of 64 lines of the short operand fit into shared memory for good, and a block walks along the long one. So
 // nothing is left to do for a tile but to load, split and multiply its lines, and to store. Warpgroup 0 loads, and prepares the next column
-// while the other two still multiply with the last one. Each of those has 64 x 64 outputs of a tile, which the copy engine stores, and reads
-// if C is added, through shared memory: while the next tile is multiplied, whole rows at a time.
+// while the other two still multiply with the last one. Each of those has 64 x 64 outputs of a tile, which the copy engine stores, and
+// reads if C is added, through shared memory: while the next tile is multiplied, whole rows at a time.
 template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_kept : narrow_outputs {
   static_assert(valid(P) && P.kept_halves > 0 && P.by == stream_loader::engine);
   static constexpr int threads = 3 * warpgroup_size, preparing_warps = 4, preparing_threads = preparing_warps * warp_size;
@@ -50,12 +50,12 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   struct storage {
     slot slots[stages];
     held_column columns[columns_held];
-    outputs out[2][2];                 // by warpgroup, of two tiles by turns
+    outputs out[2][2];  // by warpgroup, of two tiles by turns
     RingOf<ring_of_slots, threads / warp_size> ring;
     ring_of_columns prepared;
     channel<mbarrier, 2, antiphase::threads(1)> added[2];  // what C holds: by warpgroup
-    narrow_lines lines[columns_held];  // of a column, and of the tile that is multiplied with it
-    std::int32_t special[2][2];        // by warpgroup and turn: how often a warp had outputs that the engine may not store
+    narrow_lines lines[columns_held];                      // of a column, and of the tile that is multiplied with it
+    std::int32_t special[2][2];  // by warpgroup and turn: how often a warp had outputs that the engine may not store
   };
   using slot_cursor = cursor<stages>;
   using column_cursor = cursor<columns_held>;
@@ -198,8 +198,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   // is added, its elements have arrived before.
   struct way_out {
     int group;
-    bool first;      // the thread that gives orders
-    cursor<2> turn;  // of the tile that is multiplied
+    bool first;                                           // the thread that gives orders
+    cursor<2> turn;                                       // of the tile that is multiplied
     std::int32_t special = 0, special_of_other_turn = 0;  // how often warps have had outputs that need a look
     AP_DEV explicit way_out(const seat& t) : group(t.top / 64), first(t.member % warpgroup_size == 0) {}
     AP_DEV void meet() const { named_barrier_sync(storing_barrier + group, warpgroup_size); }
@@ -256,7 +256,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       pack<float, wide> before[registers / wide];
       each_place<In>(to, t, [&](int i, const float* place) { before[i / wide] = load_pack<wide>(place); });
       AP_UNROLL
-      for (int i = 0; i < registers; ++i) value[i] = multiply_add(p.of.end.beta, before[i / wide].element[i % wide], p.of.end.alpha * value[i]);
+      for (int i = 0; i < registers; ++i)
+        value[i] = multiply_add(p.of.end.beta, before[i / wide].element[i % wide], p.of.end.alpha * value[i]);
     } else {
       AP_UNROLL
       for (float& x : value) x *= p.of.end.alpha;
@@ -274,53 +275,45 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     else
       stage<neighbours::along_long>(p, to, t, adds, value);
   }
-  struct output_place {
-    int row, column;  // of a warp's 16 rows
-  };
-  // A warp's outputs by its lanes, neighbours by neighbours, wherever rows of C begin. They need no look.
-  AP_DEV static void store_rows(const params& p, outputs& through, const work& w, const seat& t, sums& value) {
-    constexpr int at_once = 8;
-    const int top = t.top % 64, lane = lane_index();
-    const bool along_short = p.in_c == neighbours::along_short, adds = p.of.end.beta != 0;
-    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top, columns_left = p.of.of_short.lines - w.left;
+  // A warp's outputs by its lanes, neighbours by neighbours, wherever rows of C begin: 16 rows of 64 outputs, or 64 of 16.
+  AP_DEV static void store_by_rows(const params& p, outputs& through, const work& w, const seat& t, sums& value) {
     stage(p, through, t, false, value);
     warp_sync();
-    // Sixteen rows of 64 outputs, or 64 columns of 16, a half of 32 lanes' at a time.
-    const auto place = [&](int n) -> output_place {
-      return along_short ? output_place{n / 2, n % 2 * narrow_step + lane} : output_place{lane % 16, 2 * n + lane / 16};
-    };
-    float* const c = output_at(p, w, t.top, 0);
+    constexpr int at_once = 4, steps_of_warp = 16 * narrow_tile.n / warp_size;
+    const bool along_short = p.in_c == neighbours::along_short, adds = p.of.end.beta != 0;
+    const int lane = lane_index(), top = t.top % 64;
+    const int rows_left = as_many(p.of.of_long.lines - w.top - t.top), columns_left = as_many(p.of.of_short.lines - w.left);
+    // Step n is about row n / 2 and one half of the columns, or about two columns.
+    const std::int64_t even = along_short ? p.of.long_stride : 4 * p.of.short_stride,
+                       odd = along_short ? narrow_step : 2 * p.of.short_stride;
+    float* c = output_at(p, w, t.top, 0) + (along_short ? lane : lane % 16 + lane / 16 * p.of.short_stride);
     AP_ROLLED
-    for (int first = 0; first < 32; first += at_once) {
-      float out[at_once];
+    for (int first = 0; first < steps_of_warp; first += at_once, c += at_once / 2 * even) {
+      bool there[at_once];
+      float before[at_once];
       AP_UNROLL
       for (int n = 0; n < at_once; ++n) {
-        const output_place at = place(first + n);
-        const bool there = at.row < rows_left && at.column < columns_left;
-        out[n] = adds && there ? c[at.row * p.of.long_stride + at.column * p.of.short_stride] : 0;
+        const int row = along_short ? (first + n) / 2 : lane % 16,
+                  column = along_short ? n % 2 * narrow_step + lane : 2 * (first + n) + lane / 16;
+        there[n] = row < rows_left && column < columns_left;
+        before[n] = adds && there[n] ? c[n / 2 * even + n % 2 * odd] : 0;
       }
       AP_UNROLL
       for (int n = 0; n < at_once; ++n) {
-        const output_place at = place(first + n);
-        const int row = top + at.row;
-        const float sum = along_short ? through.half[at.column / narrow_step][narrow_place::along_k(row, at.column % narrow_step)]
-                                      : through.half[row / narrow_step][narrow_place::along_k(at.column, row % narrow_step)];
-        out[n] = adds ? multiply_add(p.of.end.beta, out[n], sum) : sum;
-      }
-      AP_UNROLL
-      for (int n = 0; n < at_once; ++n) {
-        const output_place at = place(first + n);
-        if (at.row < rows_left && at.column < columns_left) c[at.row * p.of.long_stride + at.column * p.of.short_stride] = out[n];
+        const int line = along_short ? top + (first + n) / 2 : 2 * (first + n) + lane / 16,
+                  at = along_short ? lane : top % narrow_step + lane % 16;
+        const float sum = through.half[along_short ? n % 2 : top / narrow_step][narrow_place::along_k(line, at)];
+        if (there[n]) c[n / 2 * even + n % 2 * odd] = adds ? multiply_add(p.of.end.beta, before[n], sum) : sum;
       }
     }
-    fence_async();  // the engine may bring C there next
     warp_sync();
   }
   AP_DEV static void store_by_engine(const params& p, storage& s, const way_out& out, cursor<2> turn, const work& w, const seat& t,
                                      sums& value) {
     outputs& boxes = s.out[out.group][turn.index];
-    if (p.of.end.beta != 0) s.added[out.group].wait(turn, full);
-    stage(p, boxes, t, p.of.end.beta != 0, value);
+    const bool adds = p.of.end.beta != 0;
+    if (adds) s.added[out.group].wait(turn, full);
+    stage(p, boxes, t, adds, value);
     fence_async();
     out.meet();
     if (!out.first) return;
@@ -373,67 +366,88 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     const verdict rest = store(p, lines, w, t, 0, fragments, ordinary, value);
     if (!ordinary) store_rest(p, lines, w, t, rest);
   }
-  // A tile is stored while the next one is multiplied; by threads, at once.
-  AP_DEV static void compute_and_store(const params& p, storage& s) {
-    const seat t = seat::mine();
-    const narrow_reader<P.long_along_k> mine(t.top);
+  // What a computing warp goes through its tiles with.
+  struct progress {
+    walk next;
     slot_cursor at;
     column_cursor column;
-    way_out out(t);
-    sums value;
-    narrow_fragment part[halves];
-    work before = {};
-    matrix_descriptor hi = {};
-    bool pending = false, new_column = true, special_column = false;
-    const auto store_before = [&] {
-      cursor<2> turn = out.turn;
-      if ((turn.index ^= 1) == 1) turn.parity ^= 1;
-      store_by_engine(p, s, out, turn, before, t, value);
-    };
-    AP_ROLLED
-    for (walk next(p); next.goes_on();) {
-      narrow_lines& lines = s.lines[column.index];
-      if (new_column) {
-        s.prepared.wait(column, full);
-        special_column = any_special_column(lines);
-        hi = columns_at(s.columns[column.index].hi[0]);
-      }
-      const work w = next.here(p);
-      row_pair rows(p, w, t);
-      sums main, mixed;
-      multiply(s, at, hi, mine, rows, part, main, mixed);
-      if (pending) store_before();
-      if (p.engine_stores && out.first) {
-        if (pending)
-          bulk_wait_read<1>();
-        else
-          bulk_wait_read<0>();
-        if (p.of.end.beta != 0) ask_for_c(p, s, out, w);
-      }
-      wgmma_wait<0>();
-      pin_registers(main);
-      pin_registers(mixed);
-      AP_UNROLL
-      for (int i = 0; i < registers; ++i) value[i] = main[i] + mixed[i];
-      hide_outside(p, w, t, value);
-      const bool plain = all_plain(p, value), ordinary = rows.ordinary() && !special_column && plain;
-      pending = may_leave(p, s, out, ordinary);
-      if (!pending) {
-        if (p.engine_stores && p.of.end.beta != 0) s.added[out.group].wait(out.turn, full);
-        if (ordinary && p.in_c != neighbours::none)
-          store_rows(p, s.out[out.group][out.turn.index], w, t, value);
-        else
-          store_each(p, lines, w, t, rows, ordinary, value);
-      }
+    way_out out;
+    matrix_descriptor hi = {};  // of the column's lines
+    bool new_column = true, special_column = false;
+    AP_DEV progress(const params& p, const seat& t) : next(p), out(t) {}
+    AP_DEV void begin_column(storage& s) {
+      s.prepared.wait(column, full);
+      special_column = any_special_column(s.lines[column.index]);
+      hi = columns_at(s.columns[column.index].hi[0]);
+      new_column = false;
+    }
+    // Returns whether there is another tile.
+    AP_DEV bool go_on(const params& p, storage& s) {
       ++out.turn;
-      before = w;
       const walk here = next;
       next.next(p);
       new_column = !next.goes_on() || differ(next, here);
       if (new_column) s.prepared.release(column++, by_warp{});
+      return next.goes_on();
+    }
+  };
+  // A tile is stored while the next one is multiplied. What the engine may not store is stored at once, for which the loop is left: the
+  // caches for instructions have no room for more than happens to every tile.
+  AP_DEV static void compute_and_store(const params& p, storage& s) {
+    const seat t = seat::mine();
+    const narrow_reader<P.long_along_k> mine(t.top);
+    progress now(p, t);
+    sums value;
+    narrow_fragment part[halves];
+    work w = now.next.here(p), before = {};
+    bool pending = false;
+    const auto store_before = [&] {
+      cursor<2> turn = now.out.turn;
+      if ((turn.index ^= 1) == 1) turn.parity ^= 1;
+      store_by_engine(p, s, now.out, turn, before, t, value);
+    };
+    AP_ROLLED
+    for (bool goes_on = now.next.goes_on(); goes_on;) {
+      bool ordinary = false;
+      row_pair rows(p, w, t);
+      AP_ROLLED
+      do {
+        if (now.new_column) now.begin_column(s);
+        w = now.next.here(p);
+        rows = row_pair(p, w, t);
+        sums main, mixed;
+        multiply(s, now.at, now.hi, mine, rows, part, main, mixed);
+        if (pending) store_before();
+        if (p.engine_stores && now.out.first) {
+          if (pending)
+            bulk_wait_read<1>();
+          else
+            bulk_wait_read<0>();
+          if (p.of.end.beta != 0) ask_for_c(p, s, now.out, w);
+        }
+        wgmma_wait<0>();
+        pin_registers(main);
+        pin_registers(mixed);
+        AP_UNROLL
+        for (int i = 0; i < registers; ++i) value[i] = main[i] + mixed[i];
+        hide_outside(p, w, t, value);
+        const bool plain = all_plain(p, value);
+        ordinary = rows.ordinary() && !now.special_column && plain;
+        pending = may_leave(p, s, now.out, ordinary);
+        if (!pending) break;
+        before = w;
+        goes_on = now.go_on(p, s);
+      } while (goes_on);
+      if (pending) break;
+      if (p.engine_stores && p.of.end.beta != 0) s.added[now.out.group].wait(now.out.turn, full);
+      if (ordinary && !p.engine_stores && p.in_c != neighbours::none)
+        store_by_rows(p, s.out[now.out.group][now.out.turn.index], w, t, value);
+      else
+        store_each(p, s.lines[now.column.index], w, t, rows, ordinary, value);
+      goes_on = now.go_on(p, s);
     }
     if (pending) store_before();
-    if (out.first) bulk_wait<0>();  // nobody ends whose outputs are still read
+    if (now.out.first) bulk_wait<0>();  // nobody ends whose outputs are still read
   }
 };
 

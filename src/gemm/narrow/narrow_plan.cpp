@@ -55,17 +55,19 @@ rows_of_tiles rows_in(const context& where, const narrow_plan& plan) {
   return all;
 }
 
-// How many rows of tiles a block that keeps the short operand takes of a column at a time, so that no block has many more than others.
-// Preparing a column takes about as long as a part of a tile.
-std::int64_t rows_of_band(const tiled_plan& plan, std::int64_t places) {
-  constexpr double preparing = 0.25;  // tiles
-  const std::int64_t columns = plan.along_short * plan.of.count;
-  std::int64_t best = 1;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t rows = 1; rows < 2 * plan.along_long; rows *= 2) {
-    const std::int64_t units = ceil_div(plan.along_long, rows) * columns, of_block = ceil_div(units, places);
-    const double tiles = static_cast<double>(of_block) * (static_cast<double>(std::min(rows, plan.along_long)) + (columns > 1 ? preparing : 0));
-    if (tiles < least) least = tiles, best = rows;
+// How blocks that keep the short operand share the tiles, so that none has many more than others: so many rows of tiles of a column at a
+// time. Preparing a column takes about as long as a quarter of a tile. `columns`: of all members.
+struct kept_bands {
+  std::int64_t rows = 1;
+  double tiles_of_block = std::numeric_limits<double>::infinity();  // with those quarters
+};
+kept_bands bands_of(std::int64_t along_long, std::int64_t columns, std::int64_t places) {
+  constexpr double preparing = 0.25;
+  kept_bands best;
+  for (std::int64_t rows = 1; rows < 2 * along_long; rows *= 2) {
+    const std::int64_t of_block = ceil_div(ceil_div(along_long, rows) * columns, places);
+    const double tiles = static_cast<double>(of_block) * (static_cast<double>(std::min(rows, along_long)) + (columns > 1 ? preparing : 0));
+    if (tiles < best.tiles_of_block) best = {rows, tiles};
   }
   return best;
 }
@@ -80,12 +82,27 @@ constexpr double start = 6.95, later_round = 0.878, of_chunk = 1.21, of_chunk_am
 constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0936, again_of_few = 0.8;
 
 struct shape {
-  std::int64_t m, n, k;
+  std::int64_t m, n, k, along_long, columns;  // of tiles, the latter of all members
   double tiles, bytes, of_c;
   bool reads_c;
   mean_layout lies;
+  double long_uneven;
 };
-double seconds_of(const device_limits& device, const shape& s, const narrow_division& how) {
+// Where the short operand is kept. A tile takes `tile`, and `half` for every 16 k; the first one of a block, `first` more than the start.
+// Where rows of C begin anywhere, threads store them.
+double us_of_kept(const device_limits& device, const shape& s) {
+  constexpr double kept_start = 4.48, anywhere_start = 1.59, tile = 1.05, half = 0.246, tile_anywhere = 2.97, half_anywhere = 0.36,
+                   read_of_c = 0.474, by_halves = 1.13, first = 0.298, kept_cache = 3.17e6, kept_memory = 4.06e6;
+  const double multiprocessors = multiprocessors_of(device), of_132 = multiprocessors / 132;
+  const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.k <= 16 ? 1 : s.k <= 32 ? 2 : 4;
+  const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
+  const bool anywhere = s.n % 4 != 0;
+  const double of_tile = anywhere ? tile_anywhere + halves * half_anywhere : (tile + halves * half) * (s.n % 8 != 0 ? by_halves : 1);
+  const double slower = 2048. / rates_of(device).tensor_fp16;
+  const double computing = ((of_block - 1) * (of_tile + (s.reads_c ? read_of_c : 0)) + first * blocks) * slower;
+  return kept_start + (anywhere ? anywhere_start : 0) + longer(computing, s.bytes / (moved_at(s.bytes, kept_cache, kept_memory) * of_132));
+}
+double us_of(const device_limits& device, const shape& s, const narrow_division& how) {
   const auto whole = [](double x) { return std::ceil(x); };
   const double multiprocessors = multiprocessors_of(device), k = static_cast<double>(s.k);
   const double places = multiprocessors * share_of_places(how.cluster);
@@ -105,7 +122,15 @@ double seconds_of(const device_limits& device, const shape& s, const narrow_divi
     const double lines = again_of_line + (1 - again_of_line) * share(std::min(s.m, s.n), narrow_tile.n);
     us += again + rounds * lines * share(std::max(s.m, s.n), narrow_tile.m) * again_of_tile * (s.k <= 2 ? again_of_few : 1);
   }
-  return 1e-6 * (us + (how.cluster > 1 ? of_cluster : 0) + (how.parts > 1 ? of_part + each_part * how.parts : 0));
+  return us + (how.cluster > 1 ? of_cluster : 0) + (how.parts > 1 ? of_part + each_part * how.parts : 0);
+}
+// In the mean over layouts: of a long operand whose rows begin anywhere, threads bring both.
+double seconds_of(const device_limits& device, const shape& s, const narrow_division& how) {
+  if (how.cluster * how.parts > 1 || s.k <= sparse_nonzeros || s.k > narrow_chunk) return 1e-6 * us_of(device, s, how);
+  shape copied = s;
+  copied.lies.either_uneven = 1, copied.lies.brief = 0;
+  const double uneven = s.long_uneven;
+  return 1e-6 * ((uneven < 1 ? (1 - uneven) * us_of_kept(device, s) : 0) + (uneven > 0 ? uneven * us_of(device, copied, how) : 0));
 }
 
 }  // namespace
@@ -116,14 +141,18 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const std::int64_t tiles = t.along_long * t.along_short * batch, chunks = ceil_div<std::int64_t>(k, narrow_chunk);
   const double of_c = 4 * size(batch) * size(m) * size(n) * (reads_c ? 2 : 1);
+  const mean_layout lies = mean_layout_of(m, n, k);
   const shape s{.m = m,
                 .n = n,
                 .k = k,
+                .along_long = t.along_long,
+                .columns = t.along_short * batch,
                 .tiles = size(tiles),
                 .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n)) + of_c,
                 .of_c = of_c,
                 .reads_c = reads_c,
-                .lies = mean_layout_of(m, n, k)};
+                .lies = lies,
+                .long_uneven = m >= n ? lies.a_uneven : lies.b_uneven};
   const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
   const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
   narrow_division_choice best{plain, seconds_of(device, s, plain)};
@@ -167,7 +196,8 @@ bool can_narrow(const context& where, const narrow_instance& with, const problem
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   if (with.how.by == stream_loader::threads) return true;
   if (with.how.kept_halves > 0)
-    return p.k() > sparse_nonzeros && p.k() <= with.how.kept_halves * narrow_step / 2 && engine_takes(o.long_one, p.k()) && o.long_one.along_k == with.how.long_along_k;
+    return p.k() > sparse_nonzeros && p.k() <= with.how.kept_halves * narrow_step / 2 && engine_takes(o.long_one, p.k()) &&
+           o.long_one.along_k == with.how.long_along_k;
   return engine_takes(o.long_one, p.k()) && engine_takes(o.short_one, p.k()) && o.long_one.along_k == with.how.long_along_k &&
          o.short_one.along_k == with.how.short_along_k;
 }
@@ -179,7 +209,7 @@ narrow_plan plan_narrow(const context& where, const problem& p, const batch& of,
   plan.k_of_part = ceil_div(ceil_div<std::int64_t>(p.k(), narrow_chunk), shares) * narrow_chunk;
   const std::int64_t resident = multiprocessors_of(where.limits());
   if (with.how.kept_halves > 0) {
-    plan.rows_of_band = rows_of_band(plan, resident);
+    plan.rows_of_band = bands_of(plan.along_long, plan.along_short * of.count, resident).rows;
     plan.bands = ceil_div(plan.along_long, plan.rows_of_band);
     plan.grid.x = static_cast<unsigned>(std::min(plan.bands * plan.along_short * of.count, resident));
     return plan;

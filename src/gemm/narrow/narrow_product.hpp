@@ -41,11 +41,11 @@ struct narrow_problem {
   std::uint64_t* recomputed;  // null, or the count of outputs that were computed again for want of a certificate
   // Of a kept operand:
   neighbours in_c;
-  bool engine_stores;              // rows of C begin at multiples of 16 bytes, so that the copy engine takes them
-  tensor_map out_map;              // of C then, in boxes of 64 rows of 32 floats
-  std::uint32_t rows_of_band;      // of tiles, that a block takes of a column of them before it goes on to another one
-  divider bands;                   // of a member
-  std::uint32_t units;             // bands of columns, of the whole batch
+  bool engine_stores;          // rows of C begin at multiples of 16 bytes, so that the copy engine takes them
+  tensor_map out_map;          // of C then, in boxes of 64 rows of 32 floats
+  std::uint32_t rows_of_band;  // of tiles, that a block takes of a column of them before it goes on to another one
+  divider bands;               // of a member
+  std::uint32_t units;         // bands of columns, of the whole batch
 };
 
 }  // namespace antiphase::gemms

@@ -49,10 +49,6 @@ template <bool Finishes> struct short_product {
       c = in_global_memory(of_c) + row * p.c.row_stride + column * p.c.column_stride;
     }
   };
-  AP_DEV static int as_many(std::int64_t left) {
-    constexpr int enough = 1 << 30;
-    return left < enough ? static_cast<int>(left) : enough;
-  }
 
   // load ------------------------------------------------------------------------------------------------------------------------
   AP_DEV static void load_line(const float* line, std::int64_t apart, int k, float (&to)[short_k]) {

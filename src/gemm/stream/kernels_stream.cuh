@@ -17,7 +17,7 @@ std::vector<stream_instance> stream_kernels() {
           stream_instance_of<stream_policy{{64, 64}, {2, 2}, 1, 4, 2}>("gemm.stream-64x64"),
           stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 4, 4}>("gemm.stream-32x32"),
           stream_instance_of<stream_policy{{32, 16}, {2, 1}, 4, 3, 2, true}>("gemm.stream-32x16-4"),
-          stream_instance_of<stream_policy{{32, 32}, {2, 1}, 4, 3, 2, true}>("gemm.stream-32x32-4-twice")};
+          stream_instance_of<stream_policy{{32, 32}, {2, 1}, 4, 3, 2, true}>("gemm.stream-32x32-4-pair")};
 }
 
 }  // namespace AP_TARGET

@@ -12,8 +12,9 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr stream_times small_by_threads = {{32, 32}, 4, 0.235, 2.97, 1.1, 0.91, 2.74, 0.146, 0.0627, 0.101},
-                       walking_threads = {{32, 32}, 4, 0.742, 1.23, 0.807, 0, 0, 0, 0.155, 0.134};
+constexpr stream_times four_slabs_by_threads = {{32, 32}, 1, 0.611, 2.93, 1.46, 1.24, 2.04, 0.138, 0.0605, 0.0854},
+                       small_by_threads = {{32, 32}, 4, 0.235, 2.97, 1.1, 0.91, 2.74, 0.146, 0.0627, 0.101},
+                       walking_threads = {{32, 32}, 4, 0.963, 1.07, 0.722, 0, 0, 0, 0.149, 0.117};
 // The engine's tile is the form's.
 constexpr stream_form by_ring(int slabs, bool shares, const stream_times& engine, const stream_times& threads) {
   return {.tile = engine.tile, .slabs = slabs, .shares = shares, .engine = engine, .threads = threads};
@@ -23,16 +24,18 @@ constexpr stream_form forms[] = {
             {{32, 8}, 1, 0.0106, 2.97, 1.39, 1.16, 1.98, 0.0803, 0.109, 0.158}),
     by_ring(8, true, {{32, 16}, 1, 0.0195, 3.4, 1.08, 1.25, 2.08, 0.109},
             {{32, 32}, 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639}),
-    by_ring(4, true, {{32, 32}, 1, 0.0235, 3.39, 0.893, 1.34, 2.24, 0.124},
-            {{32, 32}, 1, 0.611, 2.93, 1.46, 1.24, 2.04, 0.138, 0.0605, 0.0854}),
+    by_ring(4, true, {{32, 32}, 1, 0.0235, 3.39, 0.893, 1.34, 2.24, 0.124}, four_slabs_by_threads),
     by_ring(2, true, {{64, 64}, 1, 0.0771, 4.62, 1.32, 1.31, 2.76, 0.176},
             {{64, 64}, 1, 1.4, 3.4, 1.97, 0.987, 2.92, 0.145, 0.0642, 0.0641}),
     by_ring(1, true, small_by_threads, small_by_threads),  // the engine has none
-    by_ring(1, false, {{128, 16}, 2, 1.51, 0.68, 0.593}, walking_threads),
-    by_ring(1, false, {{64, 32}, 2, 1.23, 0.675, 0.525}, walking_threads),
-    by_ring(1, false, {{64, 64}, 2, 1.71, 0.795, 0.93}, {{64, 64}, 2, 1.48, 1.38, 1.11, 0, 0, 0, 0.149, 0.162}),
+    by_ring(1, false, {{128, 16}, 2, 1.68, 0.59, 0.539}, walking_threads),
+    by_ring(1, false, {{64, 32}, 2, 1.38, 0.571, 0.483}, walking_threads),
+    by_ring(1, false, {{64, 64}, 2, 1.8, 0.681, 0.855}, {{64, 64}, 2, 1.63, 1.2, 1.01, 0, 0, 0, 0.126, 0.126}),
     {.tile = {64, 8}, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .slabs = 1, .shares = false, .feed = stream_feed::kept},
+    by_ring(1, false, {{32, 32}, 4, 1.04, 0.707, 0.453}, walking_threads),
+    by_ring(4, true, {{32, 32}, 2, 1.26, 1.93, 0.933, 1.63, 2.55, 0.135}, four_slabs_by_threads),
+    by_ring(4, true, {{32, 16}, 2, 0.952, 2.03, 0.629, 1.44, 2.39, 0.18}, four_slabs_by_threads),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -77,7 +80,7 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
 double crowding(double all) {
-  constexpr double quarter = 1.13, half = 1.28, one = 1.83, two = 3.44, further = 1.39;
+  constexpr double quarter = 1.19, half = 1.37, one = 1.97, two = 3.72, further = 1.54;
   const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
   if (all <= 0.25) return between(1, quarter, all / 0.25);
   if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
@@ -86,12 +89,17 @@ double crowding(double all) {
 }
 // By a ring, whoever feeds it. by_four: how many times longer than by 16 bytes a step takes.
 double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four) {
-  constexpr double of_memory = 4.7e6, of_cache = 3e6, anywhere = 1.04, half = 1.04, doubled = 0.138;
+  constexpr double of_memory = 4.7e6, of_cache = 3e6, anywhere = 1.04, half = 1.04, walk_anywhere = 1.09, walk_half = 1.09, doubled = 0.138,
+                   paired = 1.46;
   const double all = tiles_of(us.tile, s) * d.cluster * d.parts / places_of(us, s, d.cluster);
-  const double rounds = !f.shares ? crowding(all) : all <= 1 ? 1 : up(all);
+  // Of two blocks of a multiprocessor that share tiles, each takes longer.
+  const double beside = f.shares && us.resident == 2 ? 1 + (paired - 1) * std::clamp(2 * all - 1, 0., 1.) : 1;
+  const double rounds = !f.shares ? crowding(all) : beside * (all <= 1 ? 1 : up(all));
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
   const double move = s.bytes / (moved_at(s.bytes, of_cache, of_memory) * s.of_132);
-  const double rows = s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1;
+  const double rows = s.rows == row_start::anywhere ? (f.shares ? anywhere : walk_anywhere)
+                      : s.rows == row_start::half   ? (f.shares ? half : walk_half)
+                                                    : 1;
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
   return us.start + longer(rounds * (us.round + steps * us.step * by_four * s.slower), move) * rows + shared +
          (d.parts > 1 ? us.part + d.parts * us.each_part : 0);

@@ -143,13 +143,15 @@ stream_plan plan_stream(const context& where, const problem& p, const batch& of,
 }
 
 namespace {
-// Whether the kernel has the form, or one as wide.
+// Whether the kernel has the form, or, by threads, one as wide.
 bool has(const stream_policy& how, const stream_form& f) {
   const bool same = how.slabs == f.slabs && how.shares == f.shares;
   switch (f.feed) {
     case stream_feed::lanes: return how.by == stream_loader::lanes && how.tile == f.tile;
     case stream_feed::kept: return how.by == stream_loader::kept;
-    case stream_feed::ring: return how.is_fed_by_ring() && same && how.tile.n >= f.tile.n;
+    case stream_feed::ring:
+      if (how.by == stream_loader::engine) return same && how.tile == f.engine.tile && how.blocks == f.engine.resident;
+      return how.by == stream_loader::threads && same && how.tile.n >= f.tile.n;
   }
   return false;
 }

@@ -39,11 +39,6 @@ struct stream_work {
   const float* of_short;
   int long_left, short_left;  // lines from the first ones on; of numbers that matter, the smaller
 };
-// Of lines or k that are left, as many as a tile may need.
-AP_DEV int as_many(std::int64_t left) {
-  constexpr int enough = 1 << 30;
-  return left < enough ? static_cast<int>(left) : enough;
-}
 
 // Where a lane's cell begins in the tile.
 struct cell_place {

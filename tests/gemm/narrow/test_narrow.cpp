@@ -132,7 +132,8 @@ TEST_P(gemm_narrow, bits_follow_from_the_division_alone) {
 TEST_P(gemm_narrow, a_kept_operand_changes_no_bit) {
   const context where = any();
   unsigned seed = 1;
-  for (const auto& [m, n, k] : {std::array{300, 132, 64}, {700, 36, 33}, {132, 260, 20}, {516, 68, 5}, {60, 28, 61}, {258, 70, 16}, {133, 65, 32}})
+  for (const auto& [m, n, k] :
+       {std::array{300, 132, 64}, {700, 36, 33}, {132, 260, 20}, {516, 68, 5}, {60, 28, 61}, {258, 70, 16}, {133, 65, 32}})
     for (const int variant : {0, 1, 2, 3}) {
       ++seed;
       product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), variant == 1 ? -1.5f : 1, variant == 2 ? 0.75f : 0);
