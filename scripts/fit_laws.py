@@ -229,14 +229,14 @@ class Stream(Law):
 class Narrow(Law):
     name = "narrow"
     columns = 2  # cluster, parts
-    numbers = {"start": between(6.95, 3, 12), "later": between(0.878, .2, 6), "chunk": between(1.21, .4, 3), "among all": between(0.304, .01, 1.5),
-               "threads": between(1.67, 1, 3), "threads start": between(0.936, .01, 5), "cluster": between(2.05, .2, 6), "part": between(2.59, .5, 8),
-               "each part": between(0.407, .02, 2), "read of c": between(2.94, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(4.09, 2, 12),
-               "stored": between(1.98, .5, 6), "odd rows": between(3.91, .9, 5), "half rows": between(5, .9, 5), "brief row": between(0.000115, .01e-3, .4e-3),
+    numbers = {"start": between(4.83, 3, 12), "later": between(1.63, .2, 6), "chunk": between(1.14, .4, 3), "among all": between(0.341, .01, 1.5),
+               "threads": between(1.65, 1, 3), "threads start": between(1.01, .01, 5), "cluster": between(4.22, .2, 6), "part": between(3.73, .5, 8),
+               "each part": between(0.305, .02, 2), "read of c": between(3, .1, 5), "memory": between(3.76, 3, 4.6), "cache": between(2.54, 2, 12),
+               "stored": between(3.22, .5, 6), "odd rows": between(3.42, .9, 5), "half rows": between(3.94, .9, 5), "brief row": between(6.44e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(4.48, 2, 9), "kept odd start": between(1.59, 0.01, 6), "kept tile": between(1.05, .1, 5), "kept half": between(0.246, .01, 2),
-               "kept odd tile": between(2.97, .1, 10), "kept odd half": between(0.36, .01, 3), "kept read of c": between(0.474, .01, 5),
-               "kept half rows": between(1.13, .9, 2), "kept first": between(0.298, .01, 3), "kept cache": between(3.17, 2, 12), "kept memory": between(4.06, 2, 4.6)}
+               "kept start": between(3.95, 2, 9), "kept odd start": between(1.91, 0.01, 6), "kept tile": between(0.967, .1, 5), "kept half": between(0.284, .01, 2),
+               "kept odd tile": between(3.11, .1, 10), "kept odd half": between(0.333, .01, 3), "kept read of c": between(0.466, .01, 5),
+               "kept half rows": between(1.16, .9, 2), "kept first": between(0.284, .01, 3), "kept cache": between(2.59, 2, 12), "kept memory": between(3.9, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)

@@ -32,7 +32,10 @@ std::vector<twin> twins_of_streams() {
           stream_twin<stream_policy{{64, 64}, {2, 2}, 2, 5, 1, true}>("gemm.stream-64x64-2", "gemm.stream-64x64-2, recorded"),
           stream_twin<stream_policy{{128, 16}, {4, 1}, 1, 4, 2}>("gemm.stream-128x16", "gemm.stream-128x16, recorded"),
           stream_twin<stream_policy{{64, 32}, {4, 2}, 1, 4, 2}>("gemm.stream-64x32", "gemm.stream-64x32, recorded"),
-          stream_twin<stream_policy{{64, 64}, {2, 2}, 1, 4, 2}>("gemm.stream-64x64", "gemm.stream-64x64, recorded")};
+          stream_twin<stream_policy{{64, 64}, {2, 2}, 1, 4, 2}>("gemm.stream-64x64", "gemm.stream-64x64, recorded"),
+          stream_twin<stream_policy{{32, 32}, {2, 2}, 1, 4, 4}>("gemm.stream-32x32", "gemm.stream-32x32, recorded"),
+          stream_twin<stream_policy{{32, 16}, {2, 1}, 4, 3, 2, true}>("gemm.stream-32x16-4", "gemm.stream-32x16-4, recorded"),
+          stream_twin<stream_policy{{32, 32}, {2, 1}, 4, 3, 2, true}>("gemm.stream-32x32-4-pair", "gemm.stream-32x32-4-pair, recorded")};
 }
 
 }  // namespace AP_TARGET

@@ -75,9 +75,9 @@ kept_bands bands_of(std::int64_t along_long, std::int64_t columns, std::int64_t 
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
 // block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
 // operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
-constexpr double start = 6.95, later_round = 0.878, of_chunk = 1.21, of_chunk_among_all = 0.304, by_threads = 1.67, threads_start = 0.936,
-                 of_cluster = 2.05, of_part = 2.59, each_part = 0.407, reads_of_c = 2.94, of_memory = 4.6e6, of_cache = 4.09e6,
-                 stored = 1.98e6, stored_anywhere = stored / 3.91, stored_by_halves = stored / 5, brief_row = 0.000115;
+constexpr double start = 4.83, later_round = 1.63, of_chunk = 1.14, of_chunk_among_all = 0.341, by_threads = 1.65, threads_start = 1.01,
+                 of_cluster = 4.22, of_part = 3.73, each_part = 0.305, reads_of_c = 3, of_memory = 3.76e6, of_cache = 2.54e6,
+                 stored = 3.22e6, stored_anywhere = stored / 3.42, stored_by_halves = stored / 3.94, brief_row = 6.44e-05;
 // Of lines with up to four products nothing is certain, so each output is computed again, by the warps of its tile one after the other.
 constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0936, again_of_few = 0.8;
 
@@ -91,8 +91,8 @@ struct shape {
 // Where the short operand is kept. A tile takes `tile`, and `half` for every 16 k; the first one of a block, `first` more than the start.
 // Where rows of C begin anywhere, threads store them.
 double us_of_kept(const device_limits& device, const shape& s) {
-  constexpr double kept_start = 4.48, anywhere_start = 1.59, tile = 1.05, half = 0.246, tile_anywhere = 2.97, half_anywhere = 0.36,
-                   read_of_c = 0.474, by_halves = 1.13, first = 0.298, kept_cache = 3.17e6, kept_memory = 4.06e6;
+  constexpr double kept_start = 3.95, anywhere_start = 1.91, tile = 0.967, half = 0.284, tile_anywhere = 3.11, half_anywhere = 0.333,
+                   read_of_c = 0.466, by_halves = 1.16, first = 0.284, kept_cache = 2.59e6, kept_memory = 3.9e6;
   const double multiprocessors = multiprocessors_of(device), of_132 = multiprocessors / 132;
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.k <= 16 ? 1 : s.k <= 32 ? 2 : 4;
   const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
