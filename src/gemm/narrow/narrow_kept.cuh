@@ -204,26 +204,23 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     AP_DEV explicit way_out(const seat& t) : group(t.top / 64), first(t.member % warpgroup_size == 0) {}
     AP_DEV void meet() const { named_barrier_sync(storing_barrier + group, warpgroup_size); }
   };
-  // Calls use(half, x, y) for the warpgroup's boxes that begin within C.
-  AP_DEV static void each_box(const params& p, const work& w, const way_out& out, auto use) {
-    const bool along_short = p.in_c == neighbours::along_short;
+  // Where a box of the warpgroup's begins in C: along its rows, and across.
+  struct box_place {
+    int x, y;
+  };
+  AP_DEV static box_place box(const params& p, const work& w, const way_out& out, int half) {
     const int row = static_cast<int>(w.top) + out.group * 64, column = static_cast<int>(w.left);
-    if (row >= p.of.of_long.lines) return;
-    AP_UNROLL
-    for (int n = 0; n < 2; ++n) {
-      const int x = (along_short ? column : row) + n * narrow_step;
-      if (x < (along_short ? p.of.of_short.lines : p.of.of_long.lines)) use(n, x, along_short ? row : column);
-    }
+    return p.in_c == neighbours::along_short ? box_place{column + half * narrow_step, row} : box_place{row + half * narrow_step, column};
   }
-  // Of a tile whose place is free, since what was there before has been read.
+  // Of a tile whose place is free, since what was there before has been read. What lies outside of C becomes zero.
   AP_DEV static void ask_for_c(const params& p, storage& s, const way_out& out, const work& w) {
-    int boxes = 0;
-    mbarrier& landed = s.added[out.group].barrier[full][out.turn.index];
-    each_box(p, w, out, [&](int n, int x, int y) {
-      tensor_load(s.out[out.group][out.turn.index].half[n], p.out_map, landed, x, y, static_cast<int>(w.batch));
-      ++boxes;
-    });
-    s.added[out.group].commit(out.turn, full, bytes{boxes * static_cast<int>(sizeof(outputs::half[0]))});
+    outputs& to = s.out[out.group][out.turn.index];
+    AP_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      const box_place at = box(p, w, out, half);
+      tensor_load(to.half[half], p.out_map, s.added[out.group].barrier[full][out.turn.index], at.x, at.y, static_cast<int>(w.batch));
+    }
+    s.added[out.group].commit(out.turn, full, bytes{static_cast<int>(sizeof(outputs))});
   }
   // Outputs into boxes: rows of 32 floats, in the engine's swizzle, along lines of the one operand or the other. All places follow from the
   // lane's first one, as pieces of 16 bytes are crossed with what does not change from output to output.
@@ -317,7 +314,14 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     fence_async();
     out.meet();
     if (!out.first) return;
-    each_box(p, w, out, [&](int n, int x, int y) { tensor_store(p.out_map, boxes.half[n], x, y, static_cast<int>(w.batch)); });
+    const bool along_short = p.in_c == neighbours::along_short;
+    const std::int64_t width = along_short ? p.of.of_short.lines : p.of.of_long.lines,
+                       height = along_short ? p.of.of_long.lines : p.of.of_short.lines;
+    AP_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      const box_place at = box(p, w, out, half);
+      if (at.x < width && at.y < height) tensor_store(p.out_map, boxes.half[half], at.x, at.y, static_cast<int>(w.batch));
+    }
     bulk_commit();
   }
   // Whether no output of the warpgroup needs a look, so that the engine may store them all.
