@@ -33,9 +33,9 @@ constexpr stream_form forms[] = {
     by_ring(1, false, {{64, 64}, 2, 1.8, 0.681, 0.855}, {{64, 64}, 2, 1.63, 1.2, 1.01, 0, 0, 0, 0.126, 0.126}),
     {.tile = {64, 8}, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .slabs = 1, .shares = false, .feed = stream_feed::kept},
-    by_ring(1, false, {{32, 32}, 4, 1.04, 0.707, 0.453}, walking_threads),
-    by_ring(4, true, {{32, 32}, 2, 1.26, 1.93, 0.933, 1.63, 2.55, 0.135}, four_slabs_by_threads),
-    by_ring(4, true, {{32, 16}, 2, 0.952, 2.03, 0.629, 1.44, 2.39, 0.18}, four_slabs_by_threads),
+    by_ring(1, false, {{32, 32}, 4, 1.04, 0.76, 0.49}, walking_threads),
+    by_ring(4, true, {{32, 32}, 2, 1.26, 1.93, 1, 1.63, 2.55, 0.135}, four_slabs_by_threads),
+    by_ring(4, true, {{32, 16}, 2, 1.05, 2.03, 0.629, 1.9, 2.39, 0.18}, four_slabs_by_threads),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -62,7 +62,7 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 0.986, of_half = 0.349, of_tile = 0.00207, of_step = 0.000623, of_cache = 4e6, of_memory = 2.55e6;
+  constexpr double start = 0.986, of_half = 0.349, of_tile = 0.00207, of_step = 0.000623, of_cache = 4e6, of_memory = 1.5e6;
   const double halves = halves_of(s);
   return 1e-6 * (start + of_half * halves +
                  longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / moved_at(s.bytes, of_cache, of_memory)) /
