@@ -152,8 +152,10 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   EXPECT_EQ(chosen(64, 64, 1'000'000), "stream");
   for (const std::int64_t lines : {64, 128}) EXPECT_EQ(chosen(lines, 4096, 4096), "narrow") << lines;
   EXPECT_EQ(chosen(200, 2, 996), "dots");
-  EXPECT_EQ(chosen(824, 5220, 44), "stream");  // 18.9 us; split: 22.0
-  EXPECT_EQ(chosen(512, 512, 512), "stream");  // 11.9 us; split: 12.6
+  EXPECT_EQ(chosen(512, 512, 512), "stream");      // 9.7 us; split: 12.4
+  EXPECT_EQ(chosen(1'000'000, 64, 64), "narrow");  // 137 us; stream: 220
+  EXPECT_EQ(chosen(100'000, 256, 32), "narrow");   // 43 us; stream: 55
+  EXPECT_EQ(chosen(8192, 8192, 16), "narrow");     // 91 us; split: 103
   EXPECT_EQ(chosen(32, 32, 32), "stream");
   EXPECT_EQ(chosen(8192, 8192, 4), "stream");  // 98 us; short: 114
   EXPECT_EQ(chosen(13680, 13, 4), "short");    // 1.8 us; stream: 3.0
@@ -169,14 +171,17 @@ TEST(gemm_table, predictions_are_near_what_was_measured) {
     asked of;
     double us;
   };
-  for (const auto& [policy, of, us] : {measured{"stream", {512, 512, 512}, 11.86},
+  for (const auto& [policy, of, us] : {measured{"stream", {512, 512, 512}, 9.72},
                                        {"split", {512, 512, 512}, 12.58},
-                                       {"stream", {824, 5220, 44}, 18.93},
+                                       {"stream", {824, 5220, 44}, 19.34},
                                        {"split", {824, 5220, 44}, 22.0},
                                        {"stream", {1024, 1024, 64}, 6.32},
                                        {"stream", {4, 8192, 1024}, 14.52},
                                        {"stream", {8192, 8, 1024}, 16.79},
-                                       {"narrow", {64, 4096, 4096, major::row, major::column}, 35.1},
+                                       {"narrow", {64, 4096, 4096, major::row, major::column}, 33.6},
+                                       {"narrow", {1'000'000, 64, 64}, 137.2},
+                                       {"narrow", {8192, 8192, 16}, 90.1},
+                                       {"narrow", {.m = 4096, .n = 4096, .k = 64, .beta = 1}, 46.8},
                                        {"split", {8192, 8192, 64}, 101.5},
                                        {"split", {4096, 4096, 4096}, 629.6},
                                        {"split-inside", {4096, 256, 7168}, 112.2}}) {
@@ -193,7 +198,7 @@ TEST(gemm_table, predictions_know_what_is_slow) {
   };
   for (const char* const policy : {"split", "narrow"}) {
     EXPECT_GT(takes(policy, 4096, 4100, 64), 1.3 * takes(policy, 4096, 4096, 64)) << policy;
-    EXPECT_LT(takes(policy, 4100, 4096, 64), 1.2 * takes(policy, 4096, 4096, 64)) << policy << ": C lies by rows";
+    EXPECT_LT(takes(policy, 4100, 4096, 64), 1.25 * takes(policy, 4096, 4096, 64)) << policy << ": C lies by rows";
     EXPECT_GT(takes(policy, 4096, 4099, 64), 1.3 * takes(policy, 4096, 4096, 64)) << policy;
     EXPECT_GT(takes(policy, 1024, 1024, 4), 3 * takes(policy, 1024, 1024, 8)) << policy;
     EXPECT_GT(takes(policy, 4096, 4096, 64, 1), 1.2 * takes(policy, 4096, 4096, 64)) << policy;
