@@ -20,6 +20,7 @@ import copy
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -637,6 +638,7 @@ def take(path):
         if law.columns:
             kept["divisions"] = " ".join("/".join(f"{x:g}" for x in one) for one in divided(law, products.some(at))[0])
         content["policies"][law.name] = kept
+    content["method"] = re.sub(r"\d+ products", f"{len(told)} products", content["method"])
     lines = ",\n".join(f"  {json.dumps(name)}: {{\n   " + ",\n   ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in of.items()) + "\n  }"
                        for name, of in content.pop("policies").items())
     CLASSES.write_text(json.dumps(content, indent=1)[:-2] + ',\n "policies": {\n' + lines + "\n }\n}\n")
