@@ -147,8 +147,8 @@ class Stream(Law):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
     numbers |= {"memory": between(4.7, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.52, .5, 9), "odd rows": between(1.04, .9, 2),
-                "half rows": between(1.04, .9, 2), "walk's odd rows": between(1.09, .9, 2), "walk's half rows": between(1.09, .9, 2), "crowd quarter": between(1.19, 1, 2), "crowd half": between(1.37, 1, 3),
-                "crowd one": between(1.97, 1, 4), "crowd two": between(3.72, 1.2, 6), "crowd further": between(1.54, .3, 4), "paired": between(1.46, 1, 2),
+                "half rows": between(1.04, .9, 2), "walk's odd rows": between(1.09, .9, 2), "walk's half rows": between(1.09, .9, 2),
+                "crowd quarter": between(1.19, 1, 2), "crowd half": between(1.37, 1, 3), "crowd one": between(1.97, 1, 4), "crowd two": between(3.72, 1.2, 6), "crowd further": between(1.54, .3, 4), "paired": between(1.46, 1, 2),
                 "doubled": between(0.138, .1, 1), "brief row": between(7.69e-05, .02e-3, .4e-3),
                 "lanes start": between(0.986, .3, 3), "lanes half": between(0.349, .05, 1), "lanes tile": between(0.00207, .0003, .01),
                 "lanes step": between(0.000623, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(1.5, 1, 4),

@@ -9,7 +9,6 @@
 #include <antiphase/device/copy_async.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
-#include <antiphase/device/matrix.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/vector.cuh>
