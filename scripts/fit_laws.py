@@ -67,7 +67,7 @@ def odd(extent):  # is_uneven() of cost.hpp
 
 class Seen:
     """How operands lie, of each product: as it was measured. `Blind`: in the mean over the four layouts, which is what the program predicts."""
-    brief_by_threads = False  # when these times were taken, the copy engine brought rows of 16 bytes to `stream` too
+    brief_by_copiers = False  # when these times were taken, the copy engine brought rows of 16 bytes to `stream` too
 
     def __init__(self, p):
         a, b = np.char.startswith(p.layout, "t"), np.char.endswith(p.layout, "n")
@@ -75,14 +75,14 @@ class Seen:
         # Where there is one row, it does not matter how far it is to the next one.
         self.a_odd, self.b_odd = (np.where(across, odd(lines) & (p.k > 1), odd(p.k) & (lines > 1)).astype(float)
                                   for across, lines in ((a, p.m), (b, p.n)))
-        self.by_threads = np.maximum(self.a_odd, self.b_odd)
+        self.copied = np.maximum(self.a_odd, self.b_odd)
         self.long_odd, self.short_odd = (np.where(p.m >= p.n, one, other) for one, other in ((self.a_odd, self.b_odd), (self.b_odd, self.a_odd)))
         brief = np.where(p.m >= p.n, (p.n == 4) & b, (p.m == 4) & a)  # rows of 16 bytes for the copy engine
-        self.brief_rows = brief * (1 - self.by_threads)
+        self.brief_rows = brief * (1 - self.copied)
 
 
 class Blind:
-    brief_by_threads = True  # avoids_brief_rows() of stream_plan.cpp
+    brief_by_copiers = True  # avoids_brief_rows() of stream_plan.cpp
 
     def __init__(self, p):
         every = [Seen(Products(p.m, p.n, p.k, p.count, p.adds, np.full(len(p), layout))) for layout in ("nn", "nt", "tn", "tt")]
@@ -112,53 +112,55 @@ class Law:
 
 
 # stream -----------------------------------------------------------------------------------------------------------------------------------
-# Tile, slabs, whether blocks share tiles, feed, and of those that a ring feeds the kernel with the copy engine and the one with threads.
-FORMS = (((32, 8), 8, True, "ring", 0, 8), ((32, 16), 8, True, "ring", 1, 9), ((32, 32), 4, True, "ring", 2, 10), ((64, 64), 2, True, "ring", 3, 11),
-         ((32, 32), 1, True, "ring", 12, 12), ((128, 16), 1, False, "ring", 5, 13), ((64, 32), 1, False, "ring", 6, 13),
-         ((64, 64), 1, False, "ring", 7, 14), ((64, 8), 1, False, "lanes"), ((16, 32), 1, False, "kept"), ((32, 32), 1, False, "ring", 15, 13),
-         ((32, 32), 4, True, "ring", 16, 10), ((32, 16), 4, True, "ring", 17, 10))
-# Tile, blocks of a multiprocessor, and the numbers of stream_times.
-RINGS = {0: ((32, 8), 1, 0.01, 2.75, 1.05, 1.19, 2.13, 0.0531), 1: ((32, 16), 1, 0.0195, 3.4, 1.08, 1.25, 2.08, 0.109),
-         2: ((32, 32), 1, 0.0235, 3.39, 0.893, 1.34, 2.24, 0.124), 3: ((64, 64), 1, 0.0771, 4.62, 1.32, 1.31, 2.76, 0.176),
-         5: ((128, 16), 2, 1.68, 0.59, 0.539), 6: ((64, 32), 2, 1.38, 0.571, 0.483), 7: ((64, 64), 2, 1.8, 0.681, 0.855),
-         8: ((32, 8), 1, 0.0106, 2.97, 1.39, 1.16, 1.98, 0.0803, 0.109, 0.158), 9: ((32, 32), 1, 0.0641, 3.81, 2.05, 2.45, 2.88, 0.125, 0.0344, 0.0639),
-         10: ((32, 32), 1, 0.611, 2.93, 1.46, 1.24, 2.04, 0.138, 0.0605, 0.0854), 11: ((64, 64), 1, 1.4, 3.4, 1.97, 0.987, 2.92, 0.145, 0.0642, 0.0641),
-         12: ((32, 32), 4, 0.235, 2.97, 1.1, 0.91, 2.74, 0.146, 0.0627, 0.101), 13: ((32, 32), 4, 0.963, 1.07, 0.722, 0, 0, 0, 0.149, 0.117),
-         14: ((64, 64), 2, 1.63, 1.2, 1.01, 0, 0, 0, 0.126, 0.126), 15: ((32, 32), 4, 1.04, 0.76, 0.49),
-         16: ((32, 32), 2, 1.26, 1.93, 1, 1.63, 2.55, 0.135), 17: ((32, 16), 2, 1.05, 2.03, 0.629, 1.9, 2.39, 0.18)}
+# Tile, blocks of a multiprocessor, slabs, whether blocks share tiles, feed; of those that a ring feeds, the numbers of stream_times: by the
+# copy engine, and by warps that copy.
+FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.79, 1.06, 1.16, 2.15, 0.0513), (0.0102, 3.18, 0.836, 1.04, 2.1, 0.074, 0.361, 0.0799)),
+         ((32, 16), 1, 8, True, "ring", (0.0165, 3.44, 1.08, 1.23, 2.08, 0.11), (0.0548, 3.71, 1.05, 1.24, 2.23, 0.121, 0.114, 0.063)),
+         ((32, 32), 1, 4, True, "ring", (0.0211, 3.43, 0.898, 1.32, 2.23, 0.125), (0.212, 3.29, 0.955, 1.39, 2.36, 0.135, 0.0836, 0.08)),
+         ((64, 64), 1, 2, True, "ring", (0.0849, 4.68, 1.32, 1.26, 2.77, 0.176), (0.603, 4.64, 1.43, 1.03, 2.89, 0.183, 0.0993, 0.0867)),
+         ((32, 32), 4, 1, True, "ring", None, (0.0526, 2.7, 0.741, 0.955, 3.39, 0.197, 0.0362, 0.121)),
+         ((128, 16), 2, 1, False, "ring", (1.77, 0.523, 0.526), (2.28, 0.634, 0.577, 0, 0, 0, 0.385, 0.0684)),
+         ((64, 32), 2, 1, False, "ring", (1.47, 0.518, 0.467), (1.69, 0.641, 0.5, 0, 0, 0, 0.293, 0.0638)),
+         ((64, 64), 2, 1, False, "ring", (2.02, 0.623, 0.816), (2.5, 0.734, 0.798, 0, 0, 0, 0.144, 0.2)),
+         ((64, 8), 4, 1, False, "lanes"),
+         ((16, 32), 4, 1, False, "kept"),
+         ((32, 32), 4, 1, False, "ring", (1.18, 0.646, 0.432), (1.31, 0.74, 0.494, 0, 0, 0, 0.28, 0.253)),
+         ((32, 32), 2, 4, True, "ring", (0.98, 2.1, 0.974, 1.64, 2.68, 0.126), (1.82, 1.85, 1.13, 1.69, 2.2, 0.18, 0.212, 0.131)),
+         ((32, 16), 2, 4, True, "ring", (0.64, 2.26, 0.657, 1.45, 2.48, 0.173), (1.18, 2.12, 0.676, 1.33, 2.1, 0.177, 0.278, 0.12)))
+RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
 
 def tiles_of(tile, p):
     return np.ceil(p.long / tile[0]) * np.ceil(p.short / tile[1]) * p.count
 
 
-def places_of(ring, cluster):
+def places_of(form, cluster):
     share = {8: .8, 4: .93}.get(cluster, 1)
-    return max(1, math.floor(PLACES * RINGS[ring][1] * share / cluster)) * cluster
+    return max(1, math.floor(PLACES * form[1] * share / cluster)) * cluster
 
 
 class Stream(Law):
     name = "stream"
     columns = 3  # of a division: form, cluster, parts
     numbers = {}
-    for ring, (_, _, start, round_, step, *others) in RINGS.items():
+    for ring, (start, round_, step, *others) in RINGS.items():
         numbers |= {f"start {ring}": between(start, .01, 2.5), f"round {ring}": between(round_, .1, 8), f"step {ring}": between(step, .2, 4)}
         for what, value, least, most in zip(("cluster", "part", "each part", "long by four", "short by four"), others, (.2, .5, .01, 0, 0), (6, 8, 1, 2, 2)):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
-    numbers |= {"memory": between(4.7, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.52, .5, 9), "odd rows": between(1.04, .9, 2),
-                "half rows": between(1.04, .9, 2), "walk's odd rows": between(1.09, .9, 2), "walk's half rows": between(1.09, .9, 2),
-                "crowd quarter": between(1.19, 1, 2), "crowd half": between(1.37, 1, 3), "crowd one": between(1.97, 1, 4), "crowd two": between(3.72, 1.2, 6), "crowd further": between(1.54, .3, 4), "paired": between(1.46, 1, 2),
-                "doubled": between(0.138, .1, 1), "brief row": between(7.69e-05, .02e-3, .4e-3),
-                "lanes start": between(0.986, .3, 3), "lanes half": between(0.349, .05, 1), "lanes tile": between(0.00207, .0003, .01),
-                "lanes step": between(0.000623, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(1.5, 1, 4),
-                "kept start": between(2.05, 1, 3), "kept waiting": between(0.0174, .01, 3), "kept full": between(81.4, 1, 1000), "kept half": between(0.705, .01, 4),
+    numbers |= {"memory": between(4.42, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.3, .5, 9), "odd rows": between(1.01, .9, 2),
+                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.07, .9, 2), "walk's half rows": between(1.09, .9, 2),
+                "crowd quarter": between(1.21, 1, 2), "crowd half": between(1.34, 1, 3), "crowd one": between(2.11, 1, 4), "crowd two": between(3.86, 1.2, 6), "crowd further": between(1.63, .3, 4), "paired": between(1.39, 1, 2),
+                "doubled": between(0.158, .1, 1), "brief row": between(9.02e-05, .02e-3, .4e-3),
+                "lanes start": between(0.983, .3, 3), "lanes half": between(0.351, .05, 1), "lanes tile": between(0.00203, .0003, .01),
+                "lanes step": between(0.000638, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.49, 1, 4),
+                "kept start": between(2.04, 1, 3), "kept waiting": between(0.018, .01, 3), "kept full": between(75, 1, 1000), "kept half": between(0.705, .01, 4),
                 "kept tile": between(0.0001, .0001, .005), "kept two": between(0.00138, .0001, .02), "kept bytes": between(2.66, .5, 5),
-                "kept odd": between(1.85, .9, 3), "kept half rows": between(1.17, .9, 2), "kept exact": between(0.205, .01, 3), "kept exact tile": between(8.89e-05, .00001, .02)}
+                "kept odd": between(1.85, .9, 3), "kept half rows": between(1.17, .9, 2), "kept exact": between(0.202, .01, 3), "kept exact tile": between(8.45e-05, .00001, .02)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
-        for i, (tile, slabs, shares, feed, *rings) in enumerate(FORMS):
+        for i, (tile, resident, slabs, shares, feed, *times) in enumerate(FORMS):
             at = how[:, 0] == i
             if not at.any():
                 continue
@@ -177,16 +179,15 @@ class Stream(Law):
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
 
             def of_ring(ring, by_four, brief):
-                own = tiles_of(RINGS[ring][0], q)
-                busy = own * cluster * parts / np.array([places_of(ring, c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
+                busy = tiles * cluster * parts / np.array([places_of(FORMS[i], c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
                 if shares:
                     rounds = np.where(busy <= 1, 1, np.ceil(busy))
-                    if RINGS[ring][1] == 2:
+                    if resident == 2:
                         rounds = rounds * (1 + (g["paired"] - 1) * np.clip(2 * busy - 1, 0, 1))
                 else:
                     rounds = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"crowd {x}"] for x in ("quarter", "half", "one", "two")])
                     rounds = rounds + np.maximum(busy - 2, 0) * g["crowd further"]
-                move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"]) + brief * own * q.k * g["brief row"]
+                move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"]) + brief * tiles * q.k * g["brief row"]
                 us = longer(rounds * (g[f"round {ring}"] + steps * g[f"step {ring}"] * by_four), move)
                 who = "" if shares else "walk's "
                 us = us * np.where(q.rows, g[who + "odd rows"], np.where(q.half_rows, g[who + "half rows"], 1)) + g[f"start {ring}"]
@@ -195,12 +196,12 @@ class Stream(Law):
                     us = us + np.where(parts > 1, g[f"part {ring}"] + parts * g[f"each part {ring}"], 0)
                 return us
 
-            threads, brief = lie.by_threads[at], lie.brief_rows[at]
-            if lie.brief_by_threads:
-                threads, brief = threads + np.where(tiles * q.k > MOST_BRIEF_ROWS, brief, 0), 0 * brief
-            ring = rings[1]
-            by_four = g.get(f"long by four {ring}", 0) * lie.long_odd[at] + g.get(f"short by four {ring}", 0) * lie.short_odd[at]
-            us = (1 - threads) * of_ring(rings[0], 1, brief) + threads * of_ring(ring, 1 + by_four / np.maximum(threads, 1e-9), 0)
+            copied, brief = lie.copied[at], lie.brief_rows[at]
+            if lie.brief_by_copiers:
+                copied, brief = copied + np.where(tiles * q.k > MOST_BRIEF_ROWS, brief, 0), 0 * brief
+            copiers, engine = f"copiers {i}", f"{'engine' if times[0] else 'copiers'} {i}"
+            by_four = g[f"long by four {copiers}"] * lie.long_odd[at] + g[f"short by four {copiers}"] * lie.short_odd[at]
+            us = (1 - copied) * of_ring(engine, 1, brief) + copied * of_ring(copiers, 1 + by_four / np.maximum(copied, 1e-9), 0)
             out[at] = us + q.read_of_c / (1e6 * g["read of c"])
         return out
 
@@ -208,17 +209,17 @@ class Stream(Law):
         one = np.ones(len(p))
         streams = (p.k != 3) & (p.k != 4)
         for i, form in enumerate(FORMS):
-            possible = p.k <= 32 if form[3] == "kept" else streams
+            possible = p.k <= 32 if form[4] == "kept" else streams
             yield possible, (i * one, one, one)
-            if not form[2]:
+            if not form[3]:
                 continue
             tiles = tiles_of(form[0], p)
             for cluster in (1, 2, 4, 8):
-                here = possible & ((cluster == 1) | (p.k >= 32 * form[1] * cluster))
+                here = possible & ((cluster == 1) | (p.k >= 32 * form[2] * cluster))
                 if cluster > 1:
                     yield here, (i * one, cluster * one, one)
                 for rounds in (.5, 1, 2):
-                    parts = np.floor(places_of(form[4], cluster) * rounds / (tiles * cluster))
+                    parts = np.floor(places_of(form, cluster) * rounds / (tiles * cluster))
                     divides = here & (parts > 1) & (p.k / (np.maximum(parts, 1) * cluster) >= 64)
                     yield divides, (i * one, cluster * one, np.where(divides, np.minimum(parts, 64), 1))
 
@@ -232,18 +233,18 @@ class Narrow(Law):
     columns = 2  # cluster, parts
     numbers = {"start": between(4.83, 3, 12), "later": between(1.63, .2, 6), "chunk": between(1.14, .4, 3), "among all": between(0.341, .01, 1.5),
                "threads": between(1.65, 1, 3), "threads start": between(1.01, .01, 5), "cluster": between(4.22, .2, 6), "part": between(3.73, .5, 8),
-               "each part": between(0.305, .02, 2), "read of c": between(3, .1, 5), "memory": between(3.76, 3, 4.6), "cache": between(2.54, 2, 12),
-               "stored": between(3.22, .5, 6), "odd rows": between(3.42, .9, 5), "half rows": between(3.94, .9, 5), "brief row": between(6.44e-05, .01e-3, .4e-3),
+               "each part": between(0.305, .02, 2), "read of c": between(2.3, .1, 5), "memory": between(4.42, 3, 4.6), "cache": between(3, 2, 12),
+               "stored": between(3.22, .5, 6), "odd rows": between(1.01, .9, 5), "half rows": between(1.03, .9, 5), "brief row": between(9.02e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.95, 2, 9), "kept odd start": between(1.91, 0.01, 6), "kept tile": between(0.967, .1, 5), "kept half": between(0.284, .01, 2),
+               "kept start": between(2.04, 2, 9), "kept odd start": between(1.91, 0.01, 6), "kept tile": between(0.0001, .1, 5), "kept half": between(0.705, .01, 2),
                "kept odd tile": between(3.11, .1, 10), "kept odd half": between(0.333, .01, 3), "kept read of c": between(0.466, .01, 5),
-               "kept half rows": between(1.16, .9, 2), "kept first": between(0.284, .01, 3), "kept cache": between(2.59, 2, 12), "kept memory": between(3.9, 2, 4.6)}
+               "kept half rows": between(1.17, .9, 2), "kept first": between(0.284, .01, 3), "kept cache": between(2.59, 2, 12), "kept memory": between(3.9, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)
-        by_threads = copy.copy(lie)
-        by_threads.by_threads, by_threads.brief_rows = np.where(keeps, 1, lie.by_threads), np.where(keeps, 0, lie.brief_rows)
-        us = self.of_others(g, p, how, by_threads)
+        alike = copy.copy(lie)
+        alike.copied, alike.brief_rows = np.where(keeps, 1, lie.copied), np.where(keeps, 0, lie.brief_rows)
+        us = self.of_others(g, p, how, alike)
         return np.where(keeps, (1 - lie.long_odd) * self.of_kept(g, p) + lie.long_odd * us, us)
 
     def of_kept(self, g, p):
@@ -264,13 +265,13 @@ class Narrow(Law):
         tiles = np.ceil(p.long / 128) * np.ceil(p.short / 64) * p.count
         busy = tiles * cluster * parts / (PLACES * np.where(cluster == 4, .93, 1))
         rounds, chunks = np.maximum(1, np.ceil(busy)), np.ceil(np.ceil(p.k / 64) / (cluster * parts))
-        multiply = rounds * chunks * (g["chunk"] + g["among all"] * np.minimum(1, busy)) * (1 + (g["threads"] - 1) * lie.by_threads)
+        multiply = rounds * chunks * (g["chunk"] + g["among all"] * np.minimum(1, busy)) * (1 + (g["threads"] - 1) * lie.copied)
         multiply = multiply + (rounds - 1) * g["later"] + p.adds * rounds * g["read of c"]
         move = p.bytes / moved_at(p.bytes, g["cache"], g["memory"]) + lie.brief_rows * tiles * p.k * g["brief row"]
         move = move + p.of_c * p.count / (1e6 * g["stored"]) * np.where(p.rows, g["odd rows"], np.where(p.half_rows, g["half rows"], 1))
         filled = (g["exact line"] + (1 - g["exact line"]) * np.minimum(p.short, 64) / 64) * np.minimum(p.long, 128) / 128
         exact = np.where(p.k <= 4, g["exact start"] + rounds * filled * g["exact tile"] * np.where(p.k <= 2, .8, 1), 0)
-        return (g["start"] + lie.by_threads * g["threads start"] + longer(multiply, move) + exact + np.where(cluster > 1, g["cluster"], 0)
+        return (g["start"] + lie.copied * g["threads start"] + longer(multiply, move) + exact + np.where(cluster > 1, g["cluster"], 0)
                 + np.where(parts > 1, g["part"] + g["each part"] * parts, 0))
 
     def divisions(self, p):
@@ -337,7 +338,7 @@ class Split(Law):
 class Short(Law):
     name, columns = "short", 0
     numbers = {"start": between(1.19, .5, 5), "exact": between(0.145, .01, 5), "of cache": between(1.39, .3, 4.6), "of memory": between(2.4, .3, 4.6),
-               "odd rows": between(0.942, .7, 3)}
+               "odd rows": between(1.01, .7, 3)}
 
     def seconds(self, g, p, how, lie):
         move = p.bytes / moved_at(p.bytes, g["of cache"], g["of memory"]) * np.where(p.rows, g["odd rows"], 1)
@@ -418,7 +419,7 @@ def divided(law, p, g=None, lie=None):
 
 class Part:
     def __init__(self, lie, at):
-        self.brief_by_threads = lie.brief_by_threads
+        self.brief_by_copiers = lie.brief_by_copiers
         for name, values in vars(lie).items():
             setattr(self, name, values[at])
 
@@ -555,7 +556,7 @@ class Measured:
         self.weight = np.concatenate([.3 * self.weight, np.where(forms.judges, 0, forms.least / forms.us)])
         self.lie = Seen(self.p)
         forced = np.concatenate([np.zeros(len(self.p) - len(forms.us), bool), forms.forced])
-        self.lie.by_threads = np.where(forced, 1., self.lie.by_threads)
+        self.lie.copied = np.where(forced, 1., self.lie.copied)
         self.lie.brief_rows = self.lie.brief_rows * ~forced
 
     def off(self, law, g):

@@ -46,9 +46,9 @@ void describe(gemm_choice& to, const stream_plan& p) {
   to.blocks = p.grid.count();
   to.cluster = p.how.cluster;
   to.parts = p.how.parts;
-  if (p.with->how.by == stream_loader::threads && p.how.slabs > 1)
+  if (p.with->how.by == stream_loader::copiers)
     to.why.emplace_back(
-        "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
+        "warps of their own copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
   if (p.with->how.by == stream_loader::kept)
     to.why.push_back(fmt::format("each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
   say_how_shared(to);
@@ -60,7 +60,7 @@ void describe(gemm_choice& to, const narrow_plan& p) {
   to.blocks = p.grid.count();
   to.cluster = p.how.cluster;
   to.parts = p.how.parts;
-  if (p.with->how.by == stream_loader::threads)
+  if (p.with->how.by == stream_loader::copiers)
     to.why.emplace_back("threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes");
   say_how_shared(to);
 }

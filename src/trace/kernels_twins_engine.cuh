@@ -50,7 +50,7 @@ std::vector<twin> twins_by_engine() {
           narrow_twin<narrow_policy{true, false}>("gemm.narrow-kn", "gemm.narrow-kn, recorded"),
           narrow_twin<narrow_policy{false, true}>("gemm.narrow-nk", "gemm.narrow-nk, recorded"),
           narrow_twin<narrow_policy{false, false}>("gemm.narrow-nn", "gemm.narrow-nn, recorded"),
-          narrow_twin<narrow_policy{true, true, stream_loader::threads}>("gemm.narrow-async", "gemm.narrow-async, recorded")};
+          narrow_twin<narrow_policy{true, true, stream_loader::copiers}>("gemm.narrow-async", "gemm.narrow-async, recorded")};
 }
 
 }  // namespace AP_TARGET

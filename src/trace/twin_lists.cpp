@@ -25,9 +25,9 @@ namespace gemms {
 
 const std::vector<twin>& all_twins(target where) {
   static const auto on_cpu = all_of<twin>(
-      {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams, cpu::twins_of_streams_by_threads});
+      {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams, cpu::twins_of_streams_by_copiers});
   static const auto on_cuda = all_of<twin>({AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_engine, cuda::twins_of_split,
-                                                       cuda::twins_of_streams, cuda::twins_of_streams_by_threads)});
+                                                       cuda::twins_of_streams, cuda::twins_of_streams_by_copiers)});
   return where == target::cuda ? on_cuda : on_cpu;
 }
 const std::vector<instance>& traced_instances(target where) {

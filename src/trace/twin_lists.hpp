@@ -13,14 +13,14 @@ std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_engine();
 std::vector<twin> twins_of_split();
 std::vector<twin> twins_of_streams();
-std::vector<twin> twins_of_streams_by_threads();
+std::vector<twin> twins_of_streams_by_copiers();
 }  // namespace cpu
 namespace cuda {
 std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_engine();
 std::vector<twin> twins_of_split();
 std::vector<twin> twins_of_streams();
-std::vector<twin> twins_of_streams_by_threads();
+std::vector<twin> twins_of_streams_by_copiers();
 }  // namespace cuda
 
 const std::vector<twin>& all_twins(target where);

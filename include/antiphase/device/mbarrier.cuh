@@ -6,6 +6,9 @@
 #include <antiphase/device/shared.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
+#if !AP_ON_GPU
+#include <antiphase/executor/cpu/machine_verbs.hpp>
+#endif
 
 namespace antiphase {
 inline namespace AP_TARGET {
@@ -13,7 +16,8 @@ inline namespace AP_TARGET {
 struct bytes {  // how an arrival counts: copies of so many bytes in all, already issued or about to be, must land first
   int count;
 };
-struct by_warp {};  // the party is a whole warp: all lanes call, one arrives for them
+struct by_warp {};      // the party is a whole warp: all lanes call, one arrives for them
+struct with_copies {};  // the party arrives when all that it has started with copy_async has landed (mbarrier_arrivals.cuh)
 
 // A phase ends when all parties have arrived and all announced bytes have landed. wait(parity) returns when the phase of that parity
 // has ended; before the first phase, parity 1 counts as ended. A barrier for channel<>; the transaction count allows 2^20 - 1 bytes a
@@ -29,6 +33,9 @@ struct mbarrier {
   AP_DEV void arrive() { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(this)) : "memory"); }
   AP_DEV void arrive(bytes n) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(this)), "r"(n.count) : "memory");
+  }
+  AP_DEV void arrive(with_copies) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(this)) : "memory");
   }
   AP_DEV bool ended(unsigned parity) const {
     std::uint32_t yes;
@@ -53,6 +60,9 @@ struct mbarrier {
   AP_DEV void init(int parties, machine::place where = machine::place::current()) { machine::mbarrier_init(&word, parties, where); }
   AP_DEV void arrive(machine::place where = machine::place::current()) { machine::mbarrier_arrive(&word, 0, where); }
   AP_DEV void arrive(bytes n, machine::place where = machine::place::current()) { machine::mbarrier_arrive(&word, n.count, where); }
+  AP_DEV void arrive(with_copies, machine::place where = machine::place::current()) {
+    machine::mbarrier_copies_arrive(&word, machine::copies_arrive::as_party, where);
+  }
   AP_DEV bool ended(unsigned parity) const { return machine::mbarrier_ended(&word, parity); }
   AP_DEV void wait(unsigned parity, machine::place where = machine::place::current()) const {
     machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, where);

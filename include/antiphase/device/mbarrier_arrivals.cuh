@@ -42,9 +42,7 @@ AP_DEV void wait_remote(const mbarrier& at, unsigned parity) {
                  : "memory");
   } while (ended == 0);
 }
-AP_DEV void copy_async_arrive(mbarrier& at) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(&at)) : "memory");
-}
+AP_DEV void copy_async_arrive(mbarrier& at) { at.arrive(with_copies{}); }
 AP_DEV void copy_async_track(mbarrier& at) {
   asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(shared_address(&at)) : "memory");
 }
@@ -58,7 +56,7 @@ AP_DEV void arrive_remote(mbarrier& mine, int rank, call_site where = call_site:
 }
 AP_DEV void wait_remote(const mbarrier& at, unsigned parity, call_site where = call_site::current()) { at.wait(parity, where); }
 AP_DEV void copy_async_arrive(mbarrier& at, call_site where = call_site::current()) {
-  machine::mbarrier_copies_arrive(&at.word, machine::copies_arrive::as_party, where);
+  at.arrive(with_copies{}, where);
 }
 AP_DEV void copy_async_track(mbarrier& at, call_site where = call_site::current()) {
   machine::mbarrier_copies_arrive(&at.word, machine::copies_arrive::beside, where);

@@ -127,7 +127,7 @@ std::string case_of(const gemms::stream_policy& how) {
   const bool finishes = how.finishes;
   switch (how.by) {
     case gemms::stream_loader::engine: return "gemm/stream";
-    case gemms::stream_loader::threads: return finishes ? "gemm/stream-finish" : "gemm/stream-async";
+    case gemms::stream_loader::copiers: return finishes ? "gemm/stream-finish" : "gemm/stream-async";
     case gemms::stream_loader::lanes: return "gemm/stream-lanes";
     case gemms::stream_loader::kept: return finishes ? "gemm/stream-kept-finish" : "gemm/stream-kept";
   }
@@ -154,8 +154,8 @@ std::vector<checked_case> stream_cases() {
   };
   using enum gemms::stream_loader;
   for (const variant& v : {variant{engine, false, "sums in FP64 on Tensor Cores, fed by the copy engine"},
-                           {threads, false, "the same, fed by threads"},
-                           {threads, true, "the same, with an epilogue"},
+                           {copiers, false, "the same, fed by copying warps"},
+                           {copiers, true, "the same, with an epilogue"},
                            {lanes, false, "the same, whose lanes read operands into registers"},
                            {kept, false, "the same, for few k: an operand stays in registers"},
                            {kept, true, "the same, with an epilogue"}}) {

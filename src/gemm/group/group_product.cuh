@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of different shapes in one launch: persistent blocks walk over the tiles of all of them (sm_80).
 #pragma once
+#include <antiphase/channel/async_copies.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
@@ -13,7 +14,7 @@ inline namespace AP_TARGET {
 // Every tile is computed as stream_product computes it alone, with the same bits. What it reads of its problem lies in shared memory, where
 // the block puts it when it comes to a tile of another member.
 template <stream_policy P> struct group_product {
-  static_assert(P.by == stream_loader::threads && !P.shares && !P.finishes);
+  static_assert(P.by == stream_loader::copiers && !P.shares && !P.finishes);
   using product = stream_product<P>;
   static constexpr int threads = product::threads, blocks_wanted = P.blocks;
   static constexpr shared_kind shared = shared_kind::dynamic;
@@ -23,9 +24,10 @@ template <stream_policy P> struct group_product {
   using params = group_problem;
 
   // storage ---------------------------------------------------------------------------------------------------------------------
+  // Who loads is ahead of who computes, so each knows the tile's member by itself.
   struct storage {
     typename product::storage of_tile;
-    stream_problem here;
+    stream_problem loads, computes;
   };
 
  private:
@@ -59,26 +61,42 @@ template <stream_policy P> struct group_product {
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
+    if (thread_index() == 0) s.of_tile.ring.init();
+    block_barrier();
     wait_for_previous_grid();
     start_next_grid();
-    const group_member* const all = p.table != nullptr ? p.table : p.member;
-    int here = -1;
     typename product::slot_cursor at;
+    if (warp_index() < product::computing_warps) {
+      const typename product::seat t = product::seat::mine();
+      each_tile<0, product::computing_warps>(p, s.computes, [&](const typename product::work& w) {
+        typename product::line_watch lines(s.computes, w, t);
+        typename product::sums sum = {};
+        product::compute(s.computes, s.of_tile, at, w, t, lines, sum);
+        product::store_alone(s.computes, s.of_tile, w, t, lines, sum);
+      });
+    } else {
+      each_tile<product::computing_warps, product::loading_warps>(
+          p, s.loads, [&](const typename product::work& w) { product::load(s.loads, s.of_tile, at, w); });
+    }
+  }
+
+ private:
+  // The tiles of this block, for so many warps from the first one on, which keep the problem of the tile's member in `here`.
+  template <int First, int Warps> AP_DEV static void each_tile(const params& p, stream_problem& here, auto use) {
+    using role = part_of_block<1 + (First > 0), Warps * warp_size>;
+    const group_member* const all = p.table != nullptr ? p.table : p.member;
+    int last = -1;
     for (std::uint32_t tile = block_index().x; tile < p.tiles; tile += grid_extent().x) {
       const int member = member_of(all, p.count, tile);
-      if (member != here) {
-        block_barrier();  // nobody is at the tile before
-        if (thread_index() == 0) fill(s.here, all[member]);
-        block_barrier();
-        here = member;
+      if (member != last) {
+        role::meet();  // nobody is at the tile before
+        if (thread_index() == First * warp_size) fill(here, all[member]);
+        role::meet();
+        last = member;
       }
-      typename product::work w = product::work_at(s.here, tile - all[member].first, 0);
-      w.of_long = s.here.of_long.data, w.of_short = s.here.of_short.data;
-      const typename product::seat t = product::seat::mine();
-      typename product::line_watch lines(s.here, w, t);
-      typename product::sums sum = {};
-      product::compute(s.here, s.of_tile, at, w, t, lines, sum);
-      product::store_alone(s.here, s.of_tile, w, t, lines, sum);
+      typename product::work w = product::work_at(here, tile - all[member].first, 0);
+      w.of_long = here.of_long.data, w.of_short = here.of_short.data;
+      use(w);
     }
   }
 };

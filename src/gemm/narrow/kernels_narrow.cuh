@@ -19,7 +19,7 @@ std::vector<narrow_instance> narrow_kernels() {
           narrow_instance_of<narrow_policy{true, false}>("gemm.narrow-kn"),
           narrow_instance_of<narrow_policy{false, true}>("gemm.narrow-nk"),
           narrow_instance_of<narrow_policy{false, false}>("gemm.narrow-nn"),
-          narrow_instance_of<narrow_policy{true, true, stream_loader::threads}>("gemm.narrow-async"),
+          narrow_instance_of<narrow_policy{true, true, stream_loader::copiers}>("gemm.narrow-async"),
           narrow_kept_of<true, 1>("gemm.narrow-kept-k-16"),
           narrow_kept_of<false, 1>("gemm.narrow-kept-n-16"),
           narrow_kept_of<true, 2>("gemm.narrow-kept-k-32"),

@@ -113,7 +113,7 @@ requires(P.by == stream_loader::engine && !P.short_along_k) struct narrow_slot<P
 };
 // Threads read it, and write it again along k in its place.
 template <narrow_policy P>
-requires(P.by == stream_loader::threads) struct narrow_slot<P> {
+requires(P.by == stream_loader::copiers) struct narrow_slot<P> {
   alignas(1024) float b[shifted_panel<narrow_tile.n>::size];
   alignas(1024) float lo[narrow_tile.n * narrow_step];
   alignas(16) float a[shifted_panel<narrow_tile.m>::size];

@@ -194,7 +194,7 @@ std::size_t most_narrow_workspace(std::int64_t m, std::int64_t n, std::int64_t k
 bool can_narrow(const context& where, const narrow_instance& with, const problem& p, const batch& of, bool turned) {
   const both_operands o = operands_of(p, of, turned);
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
-  if (with.how.by == stream_loader::threads) return true;
+  if (with.how.by == stream_loader::copiers) return true;
   if (with.how.kept_halves > 0)
     return p.k() > sparse_nonzeros && p.k() <= with.how.kept_halves * narrow_step / 2 && engine_takes(o.long_one, p.k()) &&
            o.long_one.along_k == with.how.long_along_k;
@@ -223,7 +223,7 @@ std::optional<narrow_plan> plan_narrow(const context& where, const problem& p, c
   const narrow_instance* with = nullptr;
   // Whoever keeps an operand comes first, with as few steps as there are; then whoever the copy engine feeds.
   const auto rank = [](const narrow_policy& one) {
-    return one.by == stream_loader::threads ? 0 : one.kept_halves == 0 ? 1 : 1 + narrow_chunk - one.kept_halves;
+    return one.by == stream_loader::copiers ? 0 : one.kept_halves == 0 ? 1 : 1 + narrow_chunk - one.kept_halves;
   };
   for (const narrow_instance& i : narrow_instances(where.kind())) {
     if (i.how.kept_halves > 0 && how.cluster * how.parts > 1) continue;

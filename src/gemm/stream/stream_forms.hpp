@@ -17,21 +17,20 @@ struct stream_division {
 
 // Of a kernel that a ring feeds, measured on an H200 in graphs (scripts/fit_laws.py), in microseconds: a round of blocks takes `round` and
 // `step` for every stage of k; `start` comes once, `cluster` if a pair of blocks shares a tile, and parts take `part` and `each_part`.
-// A step takes so many times longer where threads copy the long operand, or the short one, by four bytes.
+// A step takes so many times longer where the long operand, or the short one, is copied by four bytes.
 struct stream_times {
-  extent2 tile = {};
-  int resident = 1;  // blocks of a multiprocessor
   double start = 0, round = 0, step = 0, cluster = 0, part = 0, each_part = 0, long_by_four = 0, short_by_four = 0;
 };
-// A form of the table: the tile that the best kernel for it has, whether blocks share tiles, and who brings the operands. `ring`: the copy
-// engine or threads, each by a kernel of its own.
+// A form of the table: the tile, blocks of a multiprocessor, whether blocks share tiles, and who brings the operands. `ring`: the copy
+// engine or copying warps, each by a kernel of its own.
 enum class stream_feed : unsigned char { ring, lanes, kept };
 struct stream_form {
   extent2 tile;
+  int resident;
   int slabs;
   bool shares;
   stream_feed feed = stream_feed::ring;
-  stream_times engine = {}, threads = {};  // of `ring`
+  stream_times engine = {}, copiers = {};  // of `ring`
 };
 // Rows of 16 bytes, in all tiles, that the copy engine is left to bring: they take it 0.1 ns each, as measured, however many blocks ask.
 constexpr std::int64_t most_brief_rows = std::int64_t{1} << 15;

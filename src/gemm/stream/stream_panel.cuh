@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a slab of a streaming product looks like in shared memory, and how threads copy operands there (sm_80).
+// What a slab of a streaming product looks like in shared memory.
 #pragma once
-#include <antiphase/device/copy_async.cuh>
 #include <antiphase/device/vector.cuh>
 #include "src/gemm/stream/stream_product.hpp"
 
@@ -61,54 +60,6 @@ template <int Lines, int Two> struct panel_fragment {
     }
   }
 };
-
-// The threads of a slab copy 32 k of a tile's lines, from (first, k) on, with zeros behind k_end. A panel holds rows of 32 elements: of
-// one line, or of 32 lines at one k; `lanes` neighbouring threads copy one. Rows that lie behind the operand's last line are not copied:
-// they become zero in the first use of a slot, and stay so.
-template <int Bytes, int Threads, int Lines> AP_DEV void copy_lines(stream_panel<Lines>& to, const line_operand& o, const float* data,
-                                                                    std::int64_t first, std::int64_t k, std::int64_t k_end, int thread,
-                                                                    bool first_use) {
-  using panel = stream_panel<Lines>;
-  constexpr int wide = Bytes / 4, width = stream_step, lanes = width / wide, rows_at_once = Threads / lanes;
-  const int column = thread % lanes * wide, row = thread / lanes;
-  const auto below = [](std::int64_t left, int most) { return left >= most ? most : left > 0 ? static_cast<int>(left) : 0; };
-  const int lines_left = below(o.lines - first, Lines), k_left = below(k_end - k, width);
-  const std::int64_t row_stride = o.along_k ? o.line_stride : o.k_stride, column_stride = o.along_k ? o.k_stride : o.line_stride;
-  const float* const from = data + first * o.line_stride + k * o.k_stride + row * row_stride + column * column_stride;
-  const auto copy_rows = [&](int top, const float* at, int rows, int rows_left, int inside) {
-    float* const target = to.data + top * width;
-    for (int r = row; r < rows; r += rows_at_once, at += rows_at_once * row_stride) {
-      const int bytes = r < rows_left ? inside : 0;
-      copy_async<Bytes>(target + panel::place(r, column), bytes > 0 ? at : data, bytes);
-    }
-  };
-  // Inside the operand there is nothing to ask for each copy.
-  const auto copy_all = [&]<int Rows>(int top, const float* at) {
-    float* const target = to.data + top * width;
-    AP_UNROLL
-    for (int n = 0; n < Rows; n += rows_at_once)
-      if (Rows % rows_at_once == 0 || row + n < Rows) copy_async<Bytes>(target + panel::place(row + n, column), at + n * row_stride, Bytes);
-  };
-  int filled = lines_left;  // rows that have been copied
-  if (lines_left == Lines && k_left == width && Lines % width == 0) {
-    if (o.along_k) {
-      copy_all.template operator()<Lines>(0, from);
-    } else {
-      AP_UNROLL
-      for (int line = 0; line < Lines; line += width) copy_all.template operator()<width>(line, from + line * column_stride);
-    }
-    return;
-  }
-  if (o.along_k) {
-    copy_rows(0, from, lines_left, lines_left, 4 * below(k_left - column, wide));
-  } else {
-    filled = (lines_left + width - 1) / width * width;
-    for (int line = 0; line < lines_left; line += width)
-      copy_rows(line, from + line * column_stride, width, k_left, 4 * below(lines_left - line - column, wide));
-  }
-  if (first_use)
-    for (int i = filled * width + 4 * thread; i < panel::held * width; i += 4 * Threads) store_pack<4>(to.data + i, pack<float, 4>{});
-}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -57,7 +57,7 @@ bool can(const context& where, const stream_instance& with, const both_operands&
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   switch (with.how.by) {
     case stream_loader::engine: return features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k);
-    case stream_loader::threads: return true;
+    case stream_loader::copiers: return true;
     case stream_loader::lanes: break;
     case stream_loader::kept:
       if (k > most_kept_k(with.how)) return false;
@@ -65,7 +65,7 @@ bool can(const context& where, const stream_instance& with, const both_operands&
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
 }
 
-// Whether the copy engine would bring so many rows of 16 bytes, which take it as long as long ones do, that threads are faster.
+// Whether the copy engine would bring so many rows of 16 bytes, which take it as long as long ones do, that copying warps are faster.
 bool avoids_brief_rows(const stream_policy& how, const both_operands& o, std::int64_t k, std::int64_t members) {
   constexpr std::int64_t brief = 4;  // floats
   const bool has_brief = !o.short_one.along_k && o.short_one.lines <= brief;
@@ -143,15 +143,15 @@ stream_plan plan_stream(const context& where, const problem& p, const batch& of,
 }
 
 namespace {
-// Whether the kernel has the form, or, by threads, one as wide.
+// Whether the kernel has the form; of those that know epilogues, which are fewer, one as wide.
 bool has(const stream_policy& how, const stream_form& f) {
   const bool same = how.slabs == f.slabs && how.shares == f.shares;
   switch (f.feed) {
     case stream_feed::lanes: return how.by == stream_loader::lanes && how.tile == f.tile;
     case stream_feed::kept: return how.by == stream_loader::kept;
     case stream_feed::ring:
-      if (how.by == stream_loader::engine) return same && how.tile == f.engine.tile && how.blocks == f.engine.resident;
-      return how.by == stream_loader::threads && same && how.tile.n >= f.tile.n;
+      if (!how.is_fed_by_ring() || !same) return false;
+      return how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile && how.blocks == f.resident;
   }
   return false;
 }
@@ -183,7 +183,7 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   const auto better = [&](const stream_instance& one, const stream_instance& other, const both_operands& o) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
     if (one.how.by == stream_loader::kept) return one.how.stages < other.how.stages;
-    const stream_loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? stream_loader::threads : stream_loader::engine;
+    const stream_loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? stream_loader::copiers : stream_loader::engine;
     return one.how.by == first && other.how.by != first;
   };
   // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
@@ -221,7 +221,7 @@ stream_problem arguments_of(const context& where, const tiled_plan& plan, extent
   const problem& p = plan.what;
   const both_operands o = operands_of(p, plan.of, plan.turned);
   const bool engine = by == stream_loader::engine;
-  // Of an operand that the engine cannot take, which threads read then, there is none.
+  // Of an operand that the engine cannot take, which others read then, there is none.
   const auto map_of = [&](const line_operand& one, int lines) {
     return engine && engine_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines) : tensor_map{};
   };

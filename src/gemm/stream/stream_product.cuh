@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products that stream their operands through FP64 Tensor Cores: one launch, nothing to scale, split or certify (sm_80; TMA: sm_90).
 #pragma once
-#include <antiphase/channel/async_copies.cuh>
-#include <antiphase/channel/recorder.cuh>
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -11,6 +9,7 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/matrix.cuh>
+#include <antiphase/device/mbarrier.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/vector.cuh>
@@ -18,6 +17,7 @@
 #include "src/gemm/exact_sum.cuh"
 #include "src/gemm/plain_ring.hpp"
 #include "src/gemm/sparse_lines.cuh"
+#include "src/gemm/stream/stream_copier.cuh"
 #include "src/gemm/stream/stream_lanes.cuh"
 #include "src/gemm/stream/stream_panel.cuh"
 #include "src/gemm/stream/stream_store.cuh"
@@ -36,11 +36,12 @@ inline namespace AP_TARGET {
 // a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of 16, whichever way they lie, with q = lane % 4 and
 // g = lane / 4: all reads are of 8 bytes and free of bank conflicts, and every sum has the same order of k.
 
-template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring, class Recorder = no_recorder>
+template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring>
 struct stream_product {
   static_assert(valid(P));
   static constexpr bool by_engine = P.by == stream_loader::engine, by_lanes = P.by == stream_loader::lanes, shares = P.shares;
-  static constexpr int computing_warps = P.computing_warps(), threads = (computing_warps + by_engine) * warp_size;
+  static constexpr int computing_warps = P.computing_warps(), loading_warps = by_engine ? 1 : P.copying_warps,
+                       threads = (computing_warps + loading_warps) * warp_size;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int blocks_wanted = P.blocks;
   static constexpr residency blocks = shares ? residency::in_order : residency::any;
@@ -71,18 +72,16 @@ struct stream_product {
   struct ring_slots {
     stage stages[P.stages];
   };
-  struct one_warp {
-    AP_DEV static void meet() { warp_sync(); }
-  };
-  using who_shares_a_slab = std::conditional_t<warps_of_slab == 1, one_warp, whole_block>;
-  using ring_of_engine = channel<mbarrier, P.stages, antiphase::threads(1), warps(computing_warps)>;
+  // Of the engine one thread tells of bytes; copying lanes arrive when what each of them has copied is there.
+  using ring_of_loaders =
+      channel<mbarrier, P.stages, antiphase::threads(by_engine ? 1 : loading_warps * warp_size), warps(computing_warps)>;
   static constexpr int lines_of_tile = P.tile.m + P.tile.n, lines_of_warp = rows + columns;
   struct storage {
     union {
       [[no_unique_address]] std::conditional_t<by_lanes, nothing, ring_slots> slots;
       std::conditional_t<shares, exchange, nothing> parts;  // when there is nothing more to load
     };
-    [[no_unique_address]] std::conditional_t<by_engine, RingOf<ring_of_engine, threads / warp_size>, nothing> ring;
+    [[no_unique_address]] std::conditional_t<by_lanes, nothing, RingOf<ring_of_loaders, threads / warp_size>> ring;
     line_register<shares ? lines_of_tile : lines_of_warp> lines[shares ? 1 : computing_warps];
     std::int32_t nonzeros_here[shares ? lines_of_tile : 1];  // in this block's part of k
     std::int32_t any_sparse;
@@ -138,11 +137,8 @@ struct stream_product {
     }
   }
   AP_DEV static int bytes_of(bool along_k, int lines) { return 4 * stream_step * (along_k || lines > stream_step ? lines : stream_step); }
-  AP_DEV static void load_by_engine(const params& p, storage& s, slot_cursor& at, const work& w) {
-    if constexpr (by_engine)
-      if (lane_index() == 0) load(p, s, at, w);
-  }
   AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w) requires by_engine {
+    if (lane_index() != 0) return;
     const int bytes_of_slab = bytes_of(p.of_long.along_k, P.tile.m) + bytes_of(p.of_short.along_k, P.tile.n);
     const int steps = steps_of(w);
     const std::int64_t of_long = p.of_long.batch_stride > 0 ? w.member : 0, of_short = p.of_short.batch_stride > 0 ? w.member : 0;
@@ -163,13 +159,43 @@ struct stream_product {
     }
   }
 
-  // load, by threads ------------------------------------------------------------------------------------------------------------
-  template <int Lines> AP_DEV static void copy_panel(stream_panel<Lines>& to, const line_operand& o, const float* data, const work& w,
-                                                     std::int64_t first, std::int64_t k, int thread, bool first_use) {
-    if (o.width == 4 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0)
-      copy_lines<16, lanes_of_slab>(to, o, data, first, k, w.k_end, thread, first_use);
-    else
-      copy_lines<4, lanes_of_slab>(to, o, data, first, k, w.k_end, thread, first_use);
+  // load, by copying warps ------------------------------------------------------------------------------------------------------
+  // Warps take slabs of their own, both operands or, in pairs, one each; of more warps than that, each takes rows of its own. Where tiles
+  // are long, one operand each would leave half of the warps with little to do.
+  AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w) requires(P.by == stream_loader::copiers) {
+    constexpr bool takes_both = loading_warps <= P.slabs || P.tile.m >= 4 * P.tile.n;
+    constexpr int takers = loading_warps / (takes_both ? 1 : 2), at_once = takers < P.slabs ? takers : P.slabs;
+    static_assert(P.slabs % at_once == 0 && takers % at_once == 0 && (takes_both || loading_warps % 2 == 0));
+    using copier = panel_copier<(P.tile.n < stream_step ? P.tile.n : stream_step)>;
+    const int warp = warp_index() - computing_warps, taker = takes_both ? warp : warp / 2;
+    const copying_share share{taker / at_once, takers / at_once};
+    const auto long_copier = [&] { return copier(p.of_long, w.of_long, w.top, w.long_left, P.tile.m, p.k, share); };
+    const auto short_copier = [&] { return copier(p.of_short, w.of_short, w.left, w.short_left, P.tile.n, p.k, share); };
+    const auto each_slab = [&](auto copy) {
+      const int steps = steps_of(w);
+      AP_ROLLED
+      for (int step = 0; step < steps; ++step, ++at) {
+        s.ring.acquire(at);
+        AP_ROLLED
+        for (int n = taker % at_once; n < P.slabs; n += at_once) {
+          const std::int64_t k = k_of(w, step, n);
+          if (k >= w.k_end) break;
+          copy(s.slots.stages[at.index].of[n], k, k_left(w, k));
+        }
+        s.ring.commit(at, full, with_copies{});
+      }
+    };
+    if constexpr (takes_both) {
+      const copier of_long = long_copier(), of_short = short_copier();
+      each_slab([&](slab& to, std::int64_t k, int left) {
+        of_long.copy(to.a.data, k, left);
+        of_short.copy(to.b.data, k, left);
+      });
+    } else {
+      const bool takes_long = warp % 2 == 0;
+      const copier one = takes_long ? long_copier() : short_copier();
+      each_slab([&](slab& to, std::int64_t k, int left) { one.copy(takes_long ? to.a.data : to.b.data, k, left); });
+    }
   }
 
   // compute ---------------------------------------------------------------------------------------------------------------------
@@ -338,32 +364,10 @@ struct stream_product {
       if (lines.watching && left > 0) lines.look(p, from, t);
     };
     const int steps = steps_of(w);
-    if constexpr (by_engine) {
-      for (int step = 0; step < steps; ++step, ++at) {
-        s.ring.wait(at, full);
-        use(step, at.index);
-        s.ring.release(at, by_warp{});
-      }
-    } else {
-      const auto copy = [&](int step, int slot) {
-        const std::int64_t k = k_of(w, step, t.slab);
-        if (k >= w.k_end) return;
-        slab& to = s.slots.stages[slot].of[t.slab];
-        copy_panel(to.a, p.of_long, w.of_long, w, w.top, k, t.lane, step < P.stages);
-        copy_panel(to.b, p.of_short, w.of_short, w, w.left, k, t.lane, step < P.stages);
-      };
-      using copies = async_copies<P.stages, who_shares_a_slab>;
-      if constexpr (std::is_same_v<Recorder, no_recorder>) {  // through a recorder, even that one, nvcc makes other code
-        copies ring;
-        pipeline line{ring};
-        line.run(steps, copy, use);
-      } else {
-        Recorder recorder;
-        auto ring = recorder.ring(copies{}, steps);
-        pipeline line{ring};
-        line.run(steps, recorder.load(copy), recorder.compute(use));
-      }
-      block_barrier();  // nobody needs the slots
+    for (int step = 0; step < steps; ++step, ++at) {
+      s.ring.wait(at, full);
+      use(step, at.index);
+      s.ring.release(at, by_warp{});
     }
   }
 
@@ -618,17 +622,17 @@ struct stream_product {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     const bool computes = warp_index() < computing_warps;
-    if constexpr (by_engine) {
+    if constexpr (!by_lanes) {
       if (thread_index() == 0) {
         s.ring.init();
-        fence_mbarrier_init();
+        if (by_engine) fence_mbarrier_init();
       }
     }
     if constexpr (shares) {
       if (thread_index() == 0) s.any_sparse = 0;
       for (int n = thread_index(); n < lines_of_tile; n += threads) s.nonzeros_here[n] = 0;
     }
-    if constexpr (by_engine || shares) block_barrier();
+    if constexpr (!by_lanes || shares) block_barrier();
     if constexpr (shares)
       multiply_shared(p, s, computes);
     else
@@ -654,7 +658,7 @@ struct stream_product {
       if (computes)
         compute(p, s, at, w, t, lines, sum);
       else
-        load_by_engine(p, s, at, w);
+        load(p, s, at, w);
       block_barrier();  // nobody needs the ring
     }
     if (computes) leave_sums(s, t, lines, sum);
@@ -689,7 +693,7 @@ struct stream_product {
         compute(p, s, at, w, t, lines, sum);
         store_alone(p, s, w, t, lines, sum);
       } else {
-        load_by_engine(p, s, at, w);
+        load(p, s, at, w);
       }
       tile += grid_extent().x;
       w = work_at(p, tile, 0);

@@ -14,10 +14,10 @@ namespace antiphase::gemms {
 
 // Who brings the operands to shared memory:
 //   engine    the copy engine (TMA, sm_90), in boxes; operands at multiples of 16 bytes
-//   threads   the computing threads' own asynchronous copies (cp.async, sm_80), of 16 bytes or of 4
+//   copiers   warps of their own, by asynchronous copies (cp.async, sm_80) of 16 bytes or of 4
 //   lanes     nobody: each lane reads its elements into registers, 4 bytes at a time. The least latency, whichever way operands lie
 //   kept      the same, all of K at once: a warp keeps its lines of the short operand while it walks along the long one
-enum class stream_loader : unsigned char { engine, threads, lanes, kept };
+enum class stream_loader : unsigned char { engine, copiers, lanes, kept };
 
 // A block computes a tile of C: the lines of the long operand times those of the short one. A stage holds `slabs` slabs of 32 k; each of
 // them has warps of its own, which keep sums of their own.
@@ -32,8 +32,10 @@ struct stream_policy {
   stream_loader by = stream_loader::engine;
   bool finishes = false;  // knows epilogues. A variant of its own: as a branch, they would cost the others up to a fifth
 
+  int copying_warps = 0;  // copiers
+
   constexpr bool operator==(const stream_policy&) const = default;
-  constexpr bool is_fed_by_ring() const { return by == stream_loader::engine || by == stream_loader::threads; }
+  constexpr bool is_fed_by_ring() const { return by == stream_loader::engine || by == stream_loader::copiers; }
   constexpr int computing_warps() const { return warps.m * warps.n * slabs; }
   // Neighbouring lines of the short operand that a lane reads: of 8 columns, a lane has one at a time.
   constexpr int lines_of_lane() const { return tile.n / warps.n == 8 ? 1 : 2; }
@@ -47,7 +49,8 @@ constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
   return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
          columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares) && p.slabs >= 1 &&
-         (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2);
+         (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2) &&
+         (p.by == stream_loader::copiers) == (p.copying_warps > 0);
 }
 
 // Line l of a lane, of a warp's lines from `first` on: `Two` neighbours of each 8 times Two. g: lane / 4.

@@ -328,7 +328,7 @@ TEST_P(gemm_narrow, batches) {
       const auto division = gemms::divide_narrow(where.limits(), m, n, k, count, true);
       const std::optional<narrow_plan> plan = gemms::plan_narrow(where, first, of, division.how);
       ASSERT_TRUE(plan.has_value());
-      EXPECT_EQ(plan->with->how.by, offset == 0 ? gemms::stream_loader::engine : gemms::stream_loader::threads);
+      EXPECT_EQ(plan->with->how.by, offset == 0 ? gemms::stream_loader::engine : gemms::stream_loader::copiers);
       device_array<std::byte> workspace(where, plan->workspace() + 1);
       gemms::run(where, *plan, {workspace.data(), plan->workspace()}, nullptr, nullptr);
       where.runs_on().synchronize(nullptr);

@@ -251,7 +251,7 @@ TEST(gemm_stream_forms, each_has_kernels) {
     bool by_threads = false;
     for (const stream_instance& i : gemms::stream_instances(where.kind()))
       by_threads |=
-          i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::threads;
+          i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::copiers;
     EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
 }
@@ -295,9 +295,9 @@ TEST(gemm_stream_forms, threads_bring_many_rows_of_16_bytes) {
     return plan->with->how.by;
   };
   using gemms::stream_loader;
-  EXPECT_EQ(by(8192, 4, 1024, "nn"), stream_loader::threads);
-  EXPECT_EQ(by(4, 8192, 1024, "tn"), stream_loader::threads);
-  EXPECT_EQ(by(64, 4, 1024, "nn", 200), stream_loader::threads);
+  EXPECT_EQ(by(8192, 4, 1024, "nn"), stream_loader::copiers);
+  EXPECT_EQ(by(4, 8192, 1024, "tn"), stream_loader::copiers);
+  EXPECT_EQ(by(64, 4, 1024, "nn", 200), stream_loader::copiers);
   EXPECT_EQ(by(64, 4, 1024, "nn"), stream_loader::engine) << "few rows";
   EXPECT_EQ(by(8192, 4, 1024, "nt"), stream_loader::engine) << "along k";
   EXPECT_EQ(by(4, 8192, 1024, "nn"), stream_loader::engine) << "along k";

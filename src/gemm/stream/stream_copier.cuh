@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a warp of its own copies an operand of a streaming product to shared memory, wherever it lies (cp.async, sm_80).
+#pragma once
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/copy_async.cuh>
+#include <antiphase/device/warp.cuh>
+#include <cstdint>
+#include "src/gemm/stream/stream_panel.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// The warps that copy a panel: this one is number `index` of so many.
+struct copying_share {
+  int index = 0, of = 1;
+};
+
+// Brings panels (stream_panel) of one operand: 32 k of a tile's lines, slab after slab. A panel holds rows of 32 floats: of one line, or
+// of 32 lines at one k. A lane copies 4 or 16 bytes of a row, and neighbouring lanes the rest of it and of the rows that follow. What does
+// not change from slab to slab is found out once for a tile: a copying warp has nobody to hide behind, so its instructions are time.
+// FewestLines: of any panel of the kernel; rows across k are no longer than its tile is wide.
+template <int FewestLines> class panel_copier {
+ public:
+  // The operand of a member that begins at `data`; a tile of `lines` lines from `first` on, of which so many are left; K in all.
+  AP_DEV panel_copier(const line_operand& o, const float* data, std::int64_t first, int lines_left, int lines, std::int64_t k,
+                      copying_share share)
+      : along_k_(o.along_k),
+        lines_left_(lines_left < lines ? lines_left : lines),
+        blocks_(o.along_k ? 1 : ceil_div(lines, stream_step)),
+        groups_((o.along_k ? lines : stream_step) / group),
+        share_(share),
+        k_stride_(o.k_stride) {
+    // An end of the operand in the middle of 16 bytes would ask for a part of them.
+    const bool ends_whole = (o.along_k ? k : o.lines) % 4 == 0;
+    wide_ = o.width == 4 && ends_whole && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+    short_rows_ = FewestLines < stream_step && !o.along_k && lines < stream_step;
+    const int floats = wide_ ? 4 : 1, lanes_of_row = (short_rows_ ? lines : stream_step) / floats;
+    row_ = lane_index() / lanes_of_row, column_ = lane_index() % lanes_of_row * floats;
+    idle_ = row_ >= group;
+    row_ += share.index * group;
+    const std::int64_t apart = o.along_k ? o.line_stride : o.k_stride, beside = o.along_k ? o.k_stride : o.line_stride;
+    from_ = data + first * o.line_stride + column_ * beside + row_ * apart;
+    const int rows_at_once = warp_size / lanes_of_row;
+    to_next_rows_ = (rows_at_once < group ? rows_at_once : group) * apart;
+    past_others_ = (share.of - 1) * group * apart;
+    to_next_block_ = stream_step * beside;
+  }
+  // The slab that begins at k: so many of its k belong to the tile's sums; the others become zero, as do lines behind the operand's end.
+  AP_DEV void copy(float* panel, std::int64_t k, int k_left) const {
+    if (idle_) return;
+    auto target = reinterpret_cast<std::uintptr_t>(panel + stream_panel<stream_step>::place(row_, column_));
+    const float* block = from_ + k * k_stride_;
+    int columns_left = (along_k_ ? k_left : lines_left_) - column_;
+    AP_ROLLED
+    for (int b = 0; b < blocks_; ++b) {
+      const float* at = block;
+      std::uintptr_t to = target;
+      int rows_left = columns_left > 0 ? (along_k_ ? lines_left_ : k_left) - row_ : 0;
+      AP_ROLLED
+      for (int g = share_.index; g < groups_; g += share_.of) {
+        if (wide_)
+          copy_group<16>(to, at, rows_left);
+        else
+          copy_group<4>(to, at, rows_left);
+        at += past_others_, to += share_.of * group * row_bytes, rows_left -= share_.of * group;
+      }
+      block += to_next_block_, target += stream_step * row_bytes, columns_left -= stream_step;
+    }
+  }
+
+ private:
+  static constexpr int group = 8, row_bytes = stream_step * 4;  // rows after which the swizzle repeats
+
+  template <int Bytes> AP_DEV void copy_group(std::uintptr_t to, const float*& at, int rows_left) const {
+    constexpr auto rows_at_once = [](int floats_of_row) {
+      const int all = warp_size * (Bytes / 4) / floats_of_row;
+      return all < group ? all : group;
+    };
+    if constexpr (FewestLines < stream_step) {
+      if (short_rows_) return copy_rows<Bytes, rows_at_once(FewestLines)>(to, at, rows_left);
+    }
+    copy_rows<Bytes, rows_at_once(stream_step)>(to, at, rows_left);
+  }
+  template <int Bytes, int AtOnce> AP_DEV void copy_rows(std::uintptr_t to, const float*& at, int rows_left) const {
+    AP_UNROLL
+    for (int n = 0; n < group; n += AtOnce, at += to_next_rows_)
+      copy_async_or_zero<Bytes>(reinterpret_cast<void*>((to ^ n * 16u) + static_cast<unsigned>(n * row_bytes)), at, n < rows_left);
+  }
+
+  bool along_k_, wide_, short_rows_, idle_;
+  int lines_left_, blocks_, groups_, row_, column_;
+  copying_share share_;
+  const float* from_;                                                       // of this lane, at k = 0
+  std::int64_t k_stride_, to_next_rows_, past_others_, to_next_block_;  // floats
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

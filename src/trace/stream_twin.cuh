@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording twin of a streaming product that a ring feeds.
+#pragma once
+#include <antiphase/channel/recorded.cuh>
+#include "src/gemm/stream/stream_product.cuh"
+#include "src/trace/twin.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// FP64 Tensor Cores of a multiprocessor do 128 multiply-adds in a cycle, in which it issues an instruction of 128 threads.
+template <stream_policy P> struct recorded_stream {
+  static constexpr int of_step = P.tile.m * P.tile.n * stream_step * P.slabs / (P.computing_warps() * warp_size);
+  template <class Channel, int Warps> using ring = recorded<Channel, Warps, of_step>;
+  using kernel_type = stream_product<P, ring>;
+};
+
+template <stream_policy P> twin stream_twin(const char* of, const char* name) {
+  using kernel_type = typename recorded_stream<P>::kernel_type;
+  return {.of = of,
+          .code = kernel_of<recording<kernel_type>>(name),
+          .stages = P.stages,
+          .step_bytes = std::int64_t{P.tile.m + P.tile.n} * stream_step * P.slabs * static_cast<int>(sizeof(float)),
+          .roles = {{.name = "compute", .first = 0, .count = P.computing_warps(), .computes = true},
+                    {.name = "load", .first = P.computing_warps(), .count = kernel_type::loading_warps, .loads = true}}};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
