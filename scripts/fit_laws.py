@@ -6,7 +6,7 @@ cross-validation, and writes the factors of its tuning for them.
     fit_laws.py [--fit] [--take TUNE] [--tuning FILE] [--compare TOOL] [POLICY...]
 
 Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
-  * random products by `antiphase tune`, of which bench/results/experiments/20261123-tune-means.json keeps the geometric mean of each class
+  * random products by `antiphase tune`, of which bench/results/experiments/20261125-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
   * all forms of stream, of some of these products and of those of bench/results (20261124-stream-forms.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
@@ -32,7 +32,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-CLASSES = ROOT / "bench/results/experiments/20261123-tune-means.json"
+CLASSES = ROOT / "bench/results/experiments/20261125-tune-means.json"
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261124-stream-forms.json"
 PLACES = 132  # multiprocessors
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
@@ -233,12 +233,12 @@ class Narrow(Law):
     columns = 2  # cluster, parts
     numbers = {"start": between(4.83, 3, 12), "later": between(1.63, .2, 6), "chunk": between(1.14, .4, 3), "among all": between(0.341, .01, 1.5),
                "threads": between(1.65, 1, 3), "threads start": between(1.01, .01, 5), "cluster": between(4.22, .2, 6), "part": between(3.73, .5, 8),
-               "each part": between(0.305, .02, 2), "read of c": between(2.3, .1, 5), "memory": between(4.42, 3, 4.6), "cache": between(3, 2, 12),
-               "stored": between(3.22, .5, 6), "odd rows": between(1.01, .9, 5), "half rows": between(1.03, .9, 5), "brief row": between(9.02e-05, .01e-3, .4e-3),
+               "each part": between(0.305, .02, 2), "read of c": between(3, .1, 5), "memory": between(3.76, 3, 4.6), "cache": between(2.54, 2, 12),
+               "stored": between(3.22, .5, 6), "odd rows": between(3.42, .9, 5), "half rows": between(3.94, .9, 5), "brief row": between(6.44e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(2.04, 2, 9), "kept odd start": between(1.91, 0.01, 6), "kept tile": between(0.0001, .1, 5), "kept half": between(0.705, .01, 2),
+               "kept start": between(3.95, 2, 9), "kept odd start": between(1.91, 0.01, 6), "kept tile": between(0.967, .1, 5), "kept half": between(0.284, .01, 2),
                "kept odd tile": between(3.11, .1, 10), "kept odd half": between(0.333, .01, 3), "kept read of c": between(0.466, .01, 5),
-               "kept half rows": between(1.17, .9, 2), "kept first": between(0.284, .01, 3), "kept cache": between(2.59, 2, 12), "kept memory": between(3.9, 2, 4.6)}
+               "kept half rows": between(1.16, .9, 2), "kept first": between(0.284, .01, 3), "kept cache": between(2.59, 2, 12), "kept memory": between(3.9, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)
@@ -338,7 +338,7 @@ class Split(Law):
 class Short(Law):
     name, columns = "short", 0
     numbers = {"start": between(1.19, .5, 5), "exact": between(0.145, .01, 5), "of cache": between(1.39, .3, 4.6), "of memory": between(2.4, .3, 4.6),
-               "odd rows": between(1.01, .7, 3)}
+               "odd rows": between(0.942, .7, 3)}
 
     def seconds(self, g, p, how, lie):
         move = p.bytes / moved_at(p.bytes, g["of cache"], g["of memory"]) * np.where(p.rows, g["odd rows"], 1)

@@ -38,7 +38,7 @@ template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from
   machine::copy_async(to, from, Bytes, from_source, where);
 }
 template <int Bytes> AP_DEV void copy_async_or_zero(void* to, const void* from, bool there, machine::place where = machine::place::current()) {
-  copy_async<Bytes>(to, from, there ? Bytes : 0, where);
+  copy_async<Bytes>(to, there ? from : nullptr, there ? Bytes : 0, where);
 }
 AP_DEV void copy_async_commit() { machine::copy_async_commit(); }
 template <int GroupsLeft> AP_DEV void copy_async_wait(machine::place where = machine::place::current()) {
