@@ -12,24 +12,24 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr stream_times small_blocks = {0.0526, 2.7, 0.741, 0.955, 3.39, 0.197, 0.0362, 0.121};
+constexpr stream_times small_blocks = {1.8, 1.25, 0.471, 1.26, 1.96, 0.206, 0.0767, 0.0812};
 constexpr stream_form by_ring(extent2 tile, int resident, int slabs, bool shares, const stream_times& engine, const stream_times& copiers) {
   return {.tile = tile, .resident = resident, .slabs = slabs, .shares = shares, .engine = engine, .copiers = copiers};
 }
 constexpr stream_form forms[] = {
-    by_ring({32, 8}, 1, 8, true, {0.01, 2.79, 1.06, 1.16, 2.15, 0.0513}, {0.0102, 3.18, 0.836, 1.04, 2.1, 0.074, 0.361, 0.0799}),
-    by_ring({32, 16}, 1, 8, true, {0.0165, 3.44, 1.08, 1.23, 2.08, 0.11}, {0.0548, 3.71, 1.05, 1.24, 2.23, 0.121, 0.114, 0.063}),
-    by_ring({32, 32}, 1, 4, true, {0.0211, 3.43, 0.898, 1.32, 2.23, 0.125}, {0.212, 3.29, 0.955, 1.39, 2.36, 0.135, 0.0836, 0.08}),
-    by_ring({64, 64}, 1, 2, true, {0.0849, 4.68, 1.32, 1.26, 2.77, 0.176}, {0.603, 4.64, 1.43, 1.03, 2.89, 0.183, 0.0993, 0.0867}),
+    by_ring({32, 8}, 1, 8, true, {0.01, 2.78, 1.06, 1.17, 2.15, 0.0509}, {0.01, 3.17, 0.839, 1.05, 2.1, 0.0738, 0.365, 0.0573}),
+    by_ring({32, 16}, 1, 8, true, {0.0126, 3.44, 1.08, 1.24, 2.08, 0.11}, {0.0425, 3.73, 1.05, 1.23, 2.22, 0.121, 0.129, 0.0589}),
+    by_ring({32, 32}, 1, 4, true, {0.0176, 3.43, 0.898, 1.32, 2.23, 0.125}, {0.0989, 3.4, 0.95, 1.39, 2.36, 0.134, 0.0893, 0.0754}),
+    by_ring({64, 64}, 1, 2, true, {0.104, 4.67, 1.32, 1.26, 2.77, 0.176}, {0.329, 4.88, 1.42, 1.06, 2.83, 0.193, 0.107, 0.0908}),
     by_ring({32, 32}, 4, 1, true, small_blocks, small_blocks),  // the engine has none
-    by_ring({128, 16}, 2, 1, false, {1.77, 0.523, 0.526}, {2.28, 0.634, 0.577, 0, 0, 0, 0.385, 0.0684}),
-    by_ring({64, 32}, 2, 1, false, {1.47, 0.518, 0.467}, {1.69, 0.641, 0.5, 0, 0, 0, 0.293, 0.0638}),
-    by_ring({64, 64}, 2, 1, false, {2.02, 0.623, 0.816}, {2.5, 0.734, 0.798, 0, 0, 0, 0.144, 0.2}),
+    by_ring({128, 16}, 2, 1, false, {1.46, 0.66, 0.594}, {1.96, 0.704, 0.681, 0, 0, 0, 0.385, 0.0439}),
+    by_ring({64, 32}, 2, 1, false, {1.2, 0.628, 0.53}, {1.42, 0.71, 0.586, 0, 0, 0, 0.278, 0.0401}),
+    by_ring({64, 64}, 2, 1, false, {1.65, 0.734, 0.938}, {1.99, 0.882, 0.923, 0, 0, 0, 0.14, 0.211}),
     {.tile = {64, 8}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::kept},
-    by_ring({32, 32}, 4, 1, false, {1.18, 0.646, 0.432}, {1.31, 0.74, 0.494, 0, 0, 0, 0.28, 0.253}),
-    by_ring({32, 32}, 2, 4, true, {0.98, 2.1, 0.974, 1.64, 2.68, 0.126}, {1.82, 1.85, 1.13, 1.69, 2.2, 0.18, 0.212, 0.131}),
-    by_ring({32, 16}, 2, 4, true, {0.64, 2.26, 0.657, 1.45, 2.48, 0.173}, {1.18, 2.12, 0.676, 1.33, 2.1, 0.177, 0.278, 0.12}),
+    by_ring({32, 32}, 4, 1, false, {0.854, 0.819, 0.482}, {1, 0.86, 0.561, 0, 0, 0, 0.255, 0.258}),
+    by_ring({32, 32}, 2, 4, true, {0.768, 2.29, 0.975, 1.59, 2.61, 0.131}, {1.6, 2.03, 1.11, 1.58, 2.19, 0.19, 0.204, 0.134}),
+    by_ring({32, 16}, 2, 4, true, {0.485, 2.39, 0.66, 1.41, 2.45, 0.176}, {1.01, 2.24, 0.673, 1.26, 2.11, 0.183, 0.273, 0.112}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -56,15 +56,15 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 0.983, of_half = 0.351, of_tile = 0.00203, of_step = 0.000638, of_cache = 4e6, of_memory = 2.49e6;
+  constexpr double start = 0.983, of_half = 0.351, of_tile = 0.00203, of_step = 0.000638, of_cache = 4e6, of_memory = 2.56e6;
   const double halves = halves_of(s);
   return 1e-6 * (start + of_half * halves +
                  longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / moved_at(s.bytes, of_cache, of_memory)) /
                      s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.04, waiting = 0.018, again = 0.202, second_half = 0.705, of_tile[] = {0.0001, 0.00138},
-                   again_of_tile = 8.45e-05, bandwidth = 2.66e6, anywhere = 1.85, half = 1.17, full = 75;
+  constexpr double start = 2.04, waiting = 0.0192, again = 0.201, second_half = 0.705, of_tile[] = {0.0001, 0.00138},
+                   again_of_tile = 7.71e-05, bandwidth = 2.66e6, anywhere = 1.85, half = 1.17, full = 73;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1);
@@ -73,36 +73,40 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
 }
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
-double crowding(double all) {
-  constexpr double quarter = 1.21, half = 1.34, one = 2.11, two = 3.86, further = 1.63;
-  const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
-  if (all <= 0.25) return between(1, quarter, all / 0.25);
-  if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
-  if (all <= 1) return between(half, one, (all - 0.5) / 0.5);
-  return all <= 2 ? between(one, two, all - 1) : two + further * (all - 2);
-}
+struct crowd {
+  double quarter, half, one, two, further;
+  double operator()(double all) const {
+    const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
+    if (all <= 0.25) return between(1, quarter, all / 0.25);
+    if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
+    if (all <= 1) return between(half, one, (all - 0.5) / 0.5);
+    return all <= 2 ? between(one, two, all - 1) : two + further * (all - 2);
+  }
+};
 // By a ring, whoever feeds it. by_four: how many times longer than by 16 bytes a step takes.
 double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four) {
-  constexpr double of_memory = 4.42e6, of_cache = 3e6, anywhere = 1.01, half = 1.03, walk_anywhere = 1.07, walk_half = 1.09, doubled = 0.158,
-                   paired = 1.39;
+  constexpr crowd walking = {1.06, 1.12, 1.72, 3.29, 1.52}, starting = {1.42, 1.85, 2.75, 4.02, 1.11};
+  constexpr double of_memory = 4.52e6, of_cache = 3e6, anywhere = 1.02, half = 1.03, walk_anywhere = 1.07, walk_half = 1.08, doubled = 0.153,
+                   paired = 1.36, four = 1.83;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
-  // Of two blocks of a multiprocessor that share tiles, each takes longer.
-  const double beside = f.shares && f.resident == 2 ? 1 + (paired - 1) * std::clamp(2 * all - 1, 0., 1.) : 1;
-  const double rounds = !f.shares ? crowding(all) : beside * (all <= 1 ? 1 : up(all));
+  // Of several blocks of a multiprocessor that share tiles, each takes longer. It is the fullest multiprocessor that is waited for.
+  const double others = f.resident == 1 ? 0 : std::min<double>(up(all * f.resident), f.resident) - 1;
+  const double beside = others > 0 ? 1 + ((f.resident == 2 ? paired : four) - 1) * others / (f.resident - 1) : 1;
+  const double rounds = f.shares ? beside * (all <= 1 ? 1 : up(all)) : walking(all), starts = f.shares ? rounds : starting(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
   const double move = s.bytes / (moved_at(s.bytes, of_cache, of_memory) * s.of_132);
   const double rows = s.rows == row_start::anywhere ? (f.shares ? anywhere : walk_anywhere)
                       : s.rows == row_start::half   ? (f.shares ? half : walk_half)
                                                     : 1;
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
-  return us.start + longer(rounds * (us.round + steps * us.step * by_four * s.slower), move) * rows + shared +
+  return us.start + longer(starts * us.round + rounds * steps * us.step * by_four * s.slower, move) * rows + shared +
          (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
 }
 // In the mean over layouts: the copy engine takes the operands in some of them.
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double of_c = 2.3e6;
+  constexpr double of_c = 2.27e6;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
   double us = 0;
