@@ -48,7 +48,8 @@ void describe(gemm_choice& to, const stream_plan& p) {
   to.parts = p.how.parts;
   if (p.with->how.by == stream_loader::copiers)
     to.why.emplace_back(
-        "warps of their own copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability 9.0");
+        "warps of their own copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability "
+        "9.0");
   if (p.with->how.by == stream_loader::kept)
     to.why.push_back(fmt::format("each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
   say_how_shared(to);

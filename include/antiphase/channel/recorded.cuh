@@ -2,7 +2,6 @@
 // A ring whose verbs leave spans behind: what each warp waited for, and when it gave slots on.
 #pragma once
 #include <antiphase/channel/record.hpp>
-#include <antiphase/channel/recorder.cuh>
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/clock.cuh>
@@ -96,15 +95,6 @@ template <class Ring, class Storage, int Warps, int Work = 0> struct recorded_co
   AP_DEV void release(cursor<stages> at) { ring.release(at); }
 };
 
-// A recorder (recorder.cuh) of a kernel that runs a pipeline for each of its tiles: of its threads each may make one for every tile. The
-// log lies behind the kernel's storage; the order of its spans tells their steps.
-template <class Storage, int Warps, step_work Work> struct recorder_of_tiles
-    : records_pipeline<recorder_of_tiles<Storage, Warps, Work>, Work> {
-  AP_DEV static void add(span_kind kind, int, int slot, std::int64_t begin) {
-    shared_tail<block_spans<Warps>, Storage>()->add(kind, 0, slot, begin);
-  }
-};
-
 // The recording twin of a kernel K: its params are K's and a log.
 template <class Params> struct recorded_params {
   Params what;
@@ -123,7 +113,7 @@ template <class K> struct recording : K {
   }
 };
 
-// Of a kernel whose ring is a recorded_copies<..., Warps>, or whose recorder is a recorder_of_tiles.
+// Of a kernel whose ring is a recorded_copies<..., Warps>.
 template <class K, int Warps> struct recording_copies : K {
   using params = recorded_params<typename K::params>;
   struct storage {

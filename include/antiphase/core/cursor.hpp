@@ -5,8 +5,8 @@
 
 namespace antiphase {
 
-// A cursor only moves forward and outlives the tiles of a persistent kernel. An agent may hold several: what to use next, what to
-// let go next. The parity is that of the round: how often the ring has wrapped, modulo 2.
+// A cursor moves forward and outlives the tiles of a persistent kernel; -- is for a look back at the slot before. An agent may hold
+// several: what to use next, what to let go next. The parity is that of the round: how often the ring has wrapped, modulo 2.
 template <int N> struct cursor {
   static_assert(N > 0, "a ring needs at least one slot");
   static constexpr int stages = N;
@@ -25,6 +25,13 @@ template <int N> struct cursor {
     const cursor before = *this;
     ++*this;
     return before;
+  }
+  AP_FN constexpr cursor& operator--() {
+    if (index-- == 0) {
+      index = N - 1;
+      parity ^= 1;
+    }
+    return *this;
   }
   AP_FN constexpr bool operator==(const cursor& other) const { return index == other.index && parity == other.parity; }
 };

@@ -37,7 +37,8 @@ template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   machine::copy_async(to, from, Bytes, from_source, where);
 }
-template <int Bytes> AP_DEV void copy_async_or_zero(void* to, const void* from, bool there, machine::place where = machine::place::current()) {
+template <int Bytes>
+AP_DEV void copy_async_or_zero(void* to, const void* from, bool there, machine::place where = machine::place::current()) {
   copy_async<Bytes>(to, there ? from : nullptr, there ? Bytes : 0, where);
 }
 AP_DEV void copy_async_commit() { machine::copy_async_commit(); }

@@ -55,9 +55,7 @@ AP_DEV void arrive_remote(mbarrier& mine, int rank, call_site where = call_site:
   machine::mbarrier_arrive_remote(&mine.word, rank, where);
 }
 AP_DEV void wait_remote(const mbarrier& at, unsigned parity, call_site where = call_site::current()) { at.wait(parity, where); }
-AP_DEV void copy_async_arrive(mbarrier& at, call_site where = call_site::current()) {
-  at.arrive(with_copies{}, where);
-}
+AP_DEV void copy_async_arrive(mbarrier& at, call_site where = call_site::current()) { at.arrive(with_copies{}, where); }
 AP_DEV void copy_async_track(mbarrier& at, call_site where = call_site::current()) {
   machine::mbarrier_copies_arrive(&at.word, machine::copies_arrive::beside, where);
 }

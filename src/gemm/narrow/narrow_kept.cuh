@@ -408,8 +408,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     bool pending = false;
     const auto store_before = [&] {
       cursor<2> turn = now.out.turn;
-      if ((turn.index ^= 1) == 1) turn.parity ^= 1;
-      store_by_engine(p, s, now.out, turn, before, t, value);
+      store_by_engine(p, s, now.out, --turn, before, t, value);
     };
     AP_ROLLED
     for (bool goes_on = now.next.goes_on(); goes_on;) {

@@ -235,8 +235,10 @@ std::optional<narrow_plan> plan_narrow(const context& where, const problem& p, c
 
 launch_counts run(const context& where, const narrow_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
   const rows_of_tiles rows = rows_in(where, plan);
+  const narrow_policy& how = plan.with->how;
+  const brought_by by{how.by, how.kept_halves > 0 ? stream_loader::lanes : how.by};  // what is kept, threads read
   const narrow_problem arguments{
-      .of = arguments_of(where, plan, narrow_tile, plan.with->how.by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace),
+      .of = arguments_of(where, plan, narrow_tile, by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace),
       .floor = std::ldexp(static_cast<float>(plan.what.k()), -125),
       .recomputed = recomputed,
       .in_c = rows.in_c,

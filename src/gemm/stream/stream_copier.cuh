@@ -90,7 +90,7 @@ template <int FewestLines> class panel_copier {
   bool along_k_, wide_, short_rows_, idle_;
   int lines_left_, blocks_, groups_, row_, column_;
   copying_share share_;
-  const float* from_;                                                       // of this lane, at k = 0
+  const float* from_;                                                   // of this lane, at k = 0
   std::int64_t k_stride_, to_next_rows_, past_others_, to_next_block_;  // floats
 };
 

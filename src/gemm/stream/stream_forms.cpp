@@ -86,8 +86,8 @@ struct crowd {
 // By a ring, whoever feeds it. by_four: how many times longer than by 16 bytes a step takes.
 double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four) {
   constexpr crowd walking = {1.06, 1.12, 1.72, 3.29, 1.52}, starting = {1.42, 1.85, 2.75, 4.02, 1.11};
-  constexpr double of_memory = 4.52e6, of_cache = 3e6, anywhere = 1.02, half = 1.03, walk_anywhere = 1.07, walk_half = 1.08, doubled = 0.153,
-                   paired = 1.36, four = 1.83;
+  constexpr double of_memory = 4.52e6, of_cache = 3e6, anywhere = 1.02, half = 1.03, walk_anywhere = 1.07, walk_half = 1.08,
+                   doubled = 0.153, paired = 1.36, four = 1.83;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
   // Of several blocks of a multiprocessor that share tiles, each takes longer. It is the fullest multiprocessor that is waited for.
   const double others = f.resident == 1 ? 0 : std::min<double>(up(all * f.resident), f.resident) - 1;

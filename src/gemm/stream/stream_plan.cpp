@@ -215,21 +215,20 @@ tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bo
   return plan;
 }
 
-stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, stream_loader by, stream_packs packs, int cluster,
+stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by, stream_packs packs, int cluster,
                             int parts, std::span<std::byte> workspace) {
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
   const problem& p = plan.what;
   const both_operands o = operands_of(p, plan.of, plan.turned);
-  const bool engine = by == stream_loader::engine;
   // Of an operand that the engine cannot take, which others read then, there is none.
-  const auto map_of = [&](const line_operand& one, int lines) {
-    return engine && engine_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines) : tensor_map{};
+  const auto map_of = [&](const line_operand& one, stream_loader loader, int lines) {
+    return loader == stream_loader::engine && engine_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines) : tensor_map{};
   };
   const ending end = ending_of(p, plan.after);
   const auto flags = static_cast<std::size_t>(plan.tiles * cluster * parts);
   auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
-  return {.long_map = map_of(o.long_one, tile.m),
-          .short_map = map_of(o.short_one, tile.n),
+  return {.long_map = map_of(o.long_one, by.long_one, tile.m),
+          .short_map = map_of(o.short_one, by.short_one, tile.n),
           .of_long = o.long_one,
           .of_short = o.short_one,
           .c = p.c.data,
@@ -253,7 +252,8 @@ stream_problem arguments_of(const context& where, const tiled_plan& plan, extent
 
 launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on) {
   const stream_policy& with = plan.with->how;
-  stream_problem arguments = arguments_of(where, plan, with.tile, with.by, packs_of(plan), plan.how.cluster, plan.how.parts, workspace);
+  stream_problem arguments =
+      arguments_of(where, plan, with.tile, {with.by, with.by}, packs_of(plan), plan.how.cluster, plan.how.parts, workspace);
   arguments.rounds = plan.rounds;
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;

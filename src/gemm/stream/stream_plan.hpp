@@ -39,8 +39,12 @@ struct tiled_plan {
   extent3 grid = {};
 };
 tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile);
+// Who brings each operand: the copy engine needs a map of it.
+struct brought_by {
+  stream_loader long_one, short_one;
+};
 // What its kernel is handed. The workspace holds a flag for each block that shares a tile, then what its parts leave there.
-stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, stream_loader by, stream_packs packs, int cluster,
+stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by, stream_packs packs, int cluster,
                             int parts, std::span<std::byte> workspace);
 
 struct stream_plan : tiled_plan {

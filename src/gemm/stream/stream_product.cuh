@@ -36,8 +36,7 @@ inline namespace AP_TARGET {
 // a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of 16, whichever way they lie, with q = lane % 4 and
 // g = lane / 4: all reads are of 8 bytes and free of bank conflicts, and every sum has the same order of k.
 
-template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring>
-struct stream_product {
+template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct stream_product {
   static_assert(valid(P));
   static constexpr bool by_engine = P.by == stream_loader::engine, by_lanes = P.by == stream_loader::lanes, shares = P.shares;
   static constexpr int computing_warps = P.computing_warps(), loading_warps = by_engine ? 1 : P.copying_warps,
@@ -73,8 +72,7 @@ struct stream_product {
     stage stages[P.stages];
   };
   // Of the engine one thread tells of bytes; copying lanes arrive when what each of them has copied is there.
-  using ring_of_loaders =
-      channel<mbarrier, P.stages, antiphase::threads(by_engine ? 1 : loading_warps * warp_size), warps(computing_warps)>;
+  using ring_of_loaders = channel<mbarrier, P.stages, antiphase::threads(by_engine ? 1 : loading_warps* warp_size), warps(computing_warps)>;
   static constexpr int lines_of_tile = P.tile.m + P.tile.n, lines_of_warp = rows + columns;
   struct storage {
     union {

@@ -49,8 +49,7 @@ constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
   return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
          columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares) && p.slabs >= 1 &&
-         (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2) &&
-         (p.by == stream_loader::copiers) == (p.copying_warps > 0);
+         (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2) && (p.by == stream_loader::copiers) == (p.copying_warps > 0);
 }
 
 // Line l of a lane, of a warp's lines from `first` on: `Two` neighbours of each 8 times Two. g: lane / 4.

@@ -284,8 +284,8 @@ TEST(gemm_stream_forms, the_mean_layout_is_that_of_four) {
         EXPECT_EQ(is.brief, brief);
       }
 }
-// Four lines across k are rows of 16 bytes, for which the copy engine is slow: threads bring them, where there are many.
-TEST(gemm_stream_forms, threads_bring_many_rows_of_16_bytes) {
+// Four lines across k are rows of 16 bytes, for which the copy engine is slow: warps copy them, where there are many.
+TEST(gemm_stream_forms, copiers_bring_many_rows_of_16_bytes) {
   const context where(make_cpu_executor({.limits = published_device("9.0")}));
   const auto by = [&](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout, std::int64_t count = 1) {
     const gemm_problem p = laid_out(m, n, k, layout);
