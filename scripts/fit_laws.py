@@ -114,19 +114,19 @@ class Law:
 # stream -----------------------------------------------------------------------------------------------------------------------------------
 # Tile, blocks of a multiprocessor, slabs, whether blocks share tiles, feed; of those that a ring feeds, the numbers of stream_times: by the
 # copy engine, and by warps that copy.
-FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.78, 1.06, 1.17, 2.15, 0.0509), (0.01, 3.17, 0.839, 1.05, 2.1, 0.0738, 0.365, 0.0573)),
-         ((32, 16), 1, 8, True, "ring", (0.0126, 3.44, 1.08, 1.24, 2.08, 0.11), (0.0425, 3.73, 1.05, 1.23, 2.22, 0.121, 0.129, 0.0589)),
-         ((32, 32), 1, 4, True, "ring", (0.0176, 3.43, 0.898, 1.32, 2.23, 0.125), (0.0989, 3.4, 0.95, 1.39, 2.36, 0.134, 0.0893, 0.0754)),
-         ((64, 64), 1, 2, True, "ring", (0.104, 4.67, 1.32, 1.26, 2.77, 0.176), (0.329, 4.88, 1.42, 1.06, 2.83, 0.193, 0.107, 0.0908)),
-         ((32, 32), 4, 1, True, "ring", None, (1.8, 1.25, 0.471, 1.26, 1.96, 0.206, 0.0767, 0.0812)),
-         ((128, 16), 2, 1, False, "ring", (1.46, 0.66, 0.594), (1.96, 0.704, 0.681, 0, 0, 0, 0.385, 0.0439)),
-         ((64, 32), 2, 1, False, "ring", (1.2, 0.628, 0.53), (1.42, 0.71, 0.586, 0, 0, 0, 0.278, 0.0401)),
-         ((64, 64), 2, 1, False, "ring", (1.65, 0.734, 0.938), (1.99, 0.882, 0.923, 0, 0, 0, 0.14, 0.211)),
+FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.78, 1.06, 1.17, 2.15, 0.0509), (0.01, 3.17, 0.84, 1.05, 2.1, 0.0738, 0.364, 0.054)),
+         ((32, 16), 1, 8, True, "ring", (0.0113, 3.44, 1.08, 1.24, 2.08, 0.11), (0.0382, 3.73, 1.05, 1.23, 2.22, 0.121, 0.129, 0.058)),
+         ((32, 32), 1, 4, True, "ring", (0.0162, 3.43, 0.898, 1.32, 2.23, 0.125), (0.0787, 3.42, 0.95, 1.4, 2.36, 0.134, 0.0894, 0.0748)),
+         ((64, 64), 1, 2, True, "ring", (0.115, 4.66, 1.32, 1.26, 2.76, 0.176), (0.277, 4.92, 1.42, 1.07, 2.83, 0.193, 0.107, 0.0907)),
+         ((32, 32), 4, 1, True, "ring", None, (1.81, 1.24, 0.47, 1.26, 1.94, 0.207, 0.078, 0.0815)),
+         ((128, 16), 2, 1, False, "ring", (1.53, 0.515, 0.619), (2.05, 0.573, 0.709, 0, 0, 0, 0.38, 0.0398)),
+         ((64, 32), 2, 1, False, "ring", (1.28, 0.477, 0.555), (1.52, 0.575, 0.61, 0, 0, 0, 0.274, 0.0363)),
+         ((64, 64), 2, 1, False, "ring", (1.71, 0.587, 0.973), (2.08, 0.719, 0.96, 0, 0, 0, 0.137, 0.209)),
          ((64, 8), 4, 1, False, "lanes"),
          ((16, 32), 4, 1, False, "kept"),
-         ((32, 32), 4, 1, False, "ring", (0.854, 0.819, 0.482), (1, 0.86, 0.561, 0, 0, 0, 0.255, 0.258)),
-         ((32, 32), 2, 4, True, "ring", (0.768, 2.29, 0.975, 1.59, 2.61, 0.131), (1.6, 2.03, 1.11, 1.58, 2.19, 0.19, 0.204, 0.134)),
-         ((32, 16), 2, 4, True, "ring", (0.485, 2.39, 0.66, 1.41, 2.45, 0.176), (1.01, 2.24, 0.673, 1.26, 2.11, 0.183, 0.273, 0.112)))
+         ((32, 32), 4, 1, False, "ring", (0.959, 0.623, 0.512), (1.12, 0.698, 0.584, 0, 0, 0, 0.248, 0.258)),
+         ((32, 32), 2, 4, True, "ring", (0.736, 2.32, 0.977, 1.59, 2.61, 0.131), (1.57, 2.06, 1.12, 1.58, 2.19, 0.19, 0.203, 0.134)),
+         ((32, 16), 2, 4, True, "ring", (0.45, 2.42, 0.66, 1.41, 2.45, 0.176), (0.979, 2.27, 0.674, 1.26, 2.11, 0.183, 0.272, 0.111)))
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
 
@@ -148,17 +148,17 @@ class Stream(Law):
         for what, value, least, most in zip(("cluster", "part", "each part", "long by four", "short by four"), others, (.2, .5, .01, 0, 0), (6, 8, 1, 2, 2)):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
-    numbers |= {"memory": between(4.52, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.27, .5, 9), "odd rows": between(1.02, .9, 2),
-                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.07, .9, 2), "walk's half rows": between(1.08, .9, 2),
-                "crowd quarter": between(1.06, 1, 2), "crowd half": between(1.12, 1, 3), "crowd one": between(1.72, 1, 4), "crowd two": between(3.29, 1.2, 6),
-                "crowd further": between(1.52, .3, 4), "start quarter": between(1.42, 1, 3), "start half": between(1.85, 1, 5), "start one": between(2.75, 1, 8),
-                "start two": between(4.02, 1.2, 9), "start further": between(1.11, .2, 4), "paired": between(1.36, 1, 2), "four": between(1.83, 1, 3),
-                "doubled": between(0.153, .1, 1), "brief row": between(8.95e-05, .02e-3, .4e-3),
+    numbers |= {"memory": between(4.55, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.28, .5, 9), "odd rows": between(1.02, .9, 2),
+                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.06, .9, 2), "walk's half rows": between(1.07, .9, 2),
+                "crowd quarter": between(1.04, 1, 2), "crowd half": between(1.08, 1, 3), "crowd one": between(1.66, 1, 4), "crowd two": between(3.19, 1.2, 6),
+                "crowd further": between(1.48, .3, 4), "start quarter": between(1.51, 1, 3), "start half": between(2.1, 1, 5), "start one": between(3.19, 1, 8),
+                "start two": between(4.69, 1.2, 9), "start further": between(1.31, .2, 4), "paired": between(1.36, 1, 2), "single": between(1.24, .7, 2), "single copied": between(1.05, .7, 2), "four": between(1.84, 1, 3),
+                "doubled": between(0.152, .1, 1), "brief row": between(8.97e-05, .02e-3, .4e-3),
                 "lanes start": between(0.983, .3, 3), "lanes half": between(0.351, .05, 1), "lanes tile": between(0.00203, .0003, .01),
                 "lanes step": between(0.000638, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.56, 1, 4),
-                "kept start": between(2.04, 1, 3), "kept waiting": between(0.0192, .01, 3), "kept full": between(73, 1, 1000), "kept half": between(0.705, .01, 4),
+                "kept start": between(2.04, 1, 3), "kept waiting": between(0.0198, .01, 3), "kept full": between(73, 1, 1000), "kept half": between(0.705, .01, 4),
                 "kept tile": between(0.0001, .0001, .005), "kept two": between(0.00138, .0001, .02), "kept bytes": between(2.66, .5, 5),
-                "kept odd": between(1.85, .9, 3), "kept half rows": between(1.17, .9, 2), "kept exact": between(0.201, .01, 3), "kept exact tile": between(7.71e-05, .00001, .02)}
+                "kept odd": between(1.85, .9, 3), "kept half rows": between(1.17, .9, 2), "kept exact": between(0.201, .01, 3), "kept exact tile": between(7.4e-05, .00001, .02)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -195,6 +195,8 @@ class Stream(Law):
                 else:
                     starts, rounds = crowding("start"), crowding("crowd")
                 move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"]) + brief * tiles * q.k * g["brief row"]
+                if not shares:
+                    starts = starts * np.where(steps == 1, g["single copied" if ring.startswith("copiers") else "single"], 1)
                 us = longer(starts * g[f"round {ring}"] + rounds * steps * g[f"step {ring}"] * by_four, move)
                 who = "" if shares else "walk's "
                 us = us * np.where(q.rows, g[who + "odd rows"], np.where(q.half_rows, g[who + "half rows"], 1)) + g[f"start {ring}"]

@@ -12,24 +12,24 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr stream_times small_blocks = {1.8, 1.25, 0.471, 1.26, 1.96, 0.206, 0.0767, 0.0812};
+constexpr stream_times small_blocks = {1.81, 1.24, 0.47, 1.26, 1.94, 0.207, 0.078, 0.0815};
 constexpr stream_form by_ring(extent2 tile, int resident, int slabs, bool shares, const stream_times& engine, const stream_times& copiers) {
   return {.tile = tile, .resident = resident, .slabs = slabs, .shares = shares, .engine = engine, .copiers = copiers};
 }
 constexpr stream_form forms[] = {
-    by_ring({32, 8}, 1, 8, true, {0.01, 2.78, 1.06, 1.17, 2.15, 0.0509}, {0.01, 3.17, 0.839, 1.05, 2.1, 0.0738, 0.365, 0.0573}),
-    by_ring({32, 16}, 1, 8, true, {0.0126, 3.44, 1.08, 1.24, 2.08, 0.11}, {0.0425, 3.73, 1.05, 1.23, 2.22, 0.121, 0.129, 0.0589}),
-    by_ring({32, 32}, 1, 4, true, {0.0176, 3.43, 0.898, 1.32, 2.23, 0.125}, {0.0989, 3.4, 0.95, 1.39, 2.36, 0.134, 0.0893, 0.0754}),
-    by_ring({64, 64}, 1, 2, true, {0.104, 4.67, 1.32, 1.26, 2.77, 0.176}, {0.329, 4.88, 1.42, 1.06, 2.83, 0.193, 0.107, 0.0908}),
+    by_ring({32, 8}, 1, 8, true, {0.01, 2.78, 1.06, 1.17, 2.15, 0.0509}, {0.01, 3.17, 0.84, 1.05, 2.1, 0.0738, 0.364, 0.054}),
+    by_ring({32, 16}, 1, 8, true, {0.0113, 3.44, 1.08, 1.24, 2.08, 0.11}, {0.0382, 3.73, 1.05, 1.23, 2.22, 0.121, 0.129, 0.058}),
+    by_ring({32, 32}, 1, 4, true, {0.0162, 3.43, 0.898, 1.32, 2.23, 0.125}, {0.0787, 3.42, 0.95, 1.4, 2.36, 0.134, 0.0894, 0.0748}),
+    by_ring({64, 64}, 1, 2, true, {0.115, 4.66, 1.32, 1.26, 2.76, 0.176}, {0.277, 4.92, 1.42, 1.07, 2.83, 0.193, 0.107, 0.0907}),
     by_ring({32, 32}, 4, 1, true, small_blocks, small_blocks),  // the engine has none
-    by_ring({128, 16}, 2, 1, false, {1.46, 0.66, 0.594}, {1.96, 0.704, 0.681, 0, 0, 0, 0.385, 0.0439}),
-    by_ring({64, 32}, 2, 1, false, {1.2, 0.628, 0.53}, {1.42, 0.71, 0.586, 0, 0, 0, 0.278, 0.0401}),
-    by_ring({64, 64}, 2, 1, false, {1.65, 0.734, 0.938}, {1.99, 0.882, 0.923, 0, 0, 0, 0.14, 0.211}),
+    by_ring({128, 16}, 2, 1, false, {1.53, 0.515, 0.619}, {2.05, 0.573, 0.709, 0, 0, 0, 0.38, 0.0398}),
+    by_ring({64, 32}, 2, 1, false, {1.28, 0.477, 0.555}, {1.52, 0.575, 0.61, 0, 0, 0, 0.274, 0.0363}),
+    by_ring({64, 64}, 2, 1, false, {1.71, 0.587, 0.973}, {2.08, 0.719, 0.96, 0, 0, 0, 0.137, 0.209}),
     {.tile = {64, 8}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::kept},
-    by_ring({32, 32}, 4, 1, false, {0.854, 0.819, 0.482}, {1, 0.86, 0.561, 0, 0, 0, 0.255, 0.258}),
-    by_ring({32, 32}, 2, 4, true, {0.768, 2.29, 0.975, 1.59, 2.61, 0.131}, {1.6, 2.03, 1.11, 1.58, 2.19, 0.19, 0.204, 0.134}),
-    by_ring({32, 16}, 2, 4, true, {0.485, 2.39, 0.66, 1.41, 2.45, 0.176}, {1.01, 2.24, 0.673, 1.26, 2.11, 0.183, 0.273, 0.112}),
+    by_ring({32, 32}, 4, 1, false, {0.959, 0.623, 0.512}, {1.12, 0.698, 0.584, 0, 0, 0, 0.248, 0.258}),
+    by_ring({32, 32}, 2, 4, true, {0.736, 2.32, 0.977, 1.59, 2.61, 0.131}, {1.57, 2.06, 1.12, 1.58, 2.19, 0.19, 0.203, 0.134}),
+    by_ring({32, 16}, 2, 4, true, {0.45, 2.42, 0.66, 1.41, 2.45, 0.176}, {0.979, 2.27, 0.674, 1.26, 2.11, 0.183, 0.272, 0.111}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -63,8 +63,8 @@ double seconds_of_lanes(const stream_form& f, const shape& s) {
                      s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.04, waiting = 0.0192, again = 0.201, second_half = 0.705, of_tile[] = {0.0001, 0.00138},
-                   again_of_tile = 7.71e-05, bandwidth = 2.66e6, anywhere = 1.85, half = 1.17, full = 73;
+  constexpr double start = 2.04, waiting = 0.0198, again = 0.201, second_half = 0.705, of_tile[] = {0.0001, 0.00138},
+                   again_of_tile = 7.4e-05, bandwidth = 2.66e6, anywhere = 1.85, half = 1.17, full = 73;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1);
@@ -83,17 +83,19 @@ struct crowd {
     return all <= 2 ? between(one, two, all - 1) : two + further * (all - 2);
   }
 };
-// By a ring, whoever feeds it. by_four: how many times longer than by 16 bytes a step takes.
-double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four) {
-  constexpr crowd walking = {1.06, 1.12, 1.72, 3.29, 1.52}, starting = {1.42, 1.85, 2.75, 4.02, 1.11};
-  constexpr double of_memory = 4.52e6, of_cache = 3e6, anywhere = 1.02, half = 1.03, walk_anywhere = 1.07, walk_half = 1.08,
-                   doubled = 0.153, paired = 1.36, four = 1.83;
+// By a ring; us: of who feeds it. by_four: how many times longer than by 16 bytes a step takes. single: the same of the start of a tile
+// that has but one, behind which nothing hides.
+double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four, double single) {
+  constexpr crowd walking = {1.04, 1.08, 1.66, 3.19, 1.48}, starting = {1.51, 2.1, 3.19, 4.69, 1.31};
+  constexpr double of_memory = 4.55e6, of_cache = 3e6, anywhere = 1.02, half = 1.03, walk_anywhere = 1.06, walk_half = 1.07,
+                   doubled = 0.152, paired = 1.36, four = 1.84;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
   // Of several blocks of a multiprocessor that share tiles, each takes longer. It is the fullest multiprocessor that is waited for.
   const double others = f.resident == 1 ? 0 : std::min<double>(up(all * f.resident), f.resident) - 1;
   const double beside = others > 0 ? 1 + ((f.resident == 2 ? paired : four) - 1) * others / (f.resident - 1) : 1;
-  const double rounds = f.shares ? beside * (all <= 1 ? 1 : up(all)) : walking(all), starts = f.shares ? rounds : starting(all);
+  const double rounds = f.shares ? beside * (all <= 1 ? 1 : up(all)) : walking(all);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
+  const double starts = f.shares ? rounds : starting(all) * (steps == 1 ? single : 1);
   const double move = s.bytes / (moved_at(s.bytes, of_cache, of_memory) * s.of_132);
   const double rows = s.rows == row_start::anywhere ? (f.shares ? anywhere : walk_anywhere)
                       : s.rows == row_start::half   ? (f.shares ? half : walk_half)
@@ -106,14 +108,15 @@ double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, 
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double of_c = 2.27e6;
+  constexpr double of_c = 2.28e6;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
+  constexpr double single = 1.24, single_copied = 1.05;
   double us = 0;
-  if (copied < 1) us += (1 - copied) * us_of_ring(f, f.engine, s, d, 1);
+  if (copied < 1) us += (1 - copied) * us_of_ring(f, f.engine, s, d, 1, single);
   if (copied > 0) {
     const double by_four = (f.copiers.long_by_four * s.long_uneven + f.copiers.short_by_four * s.short_uneven) / copied;
-    us += copied * us_of_ring(f, f.copiers, s, d, 1 + by_four);
+    us += copied * us_of_ring(f, f.copiers, s, d, 1 + by_four, single_copied);
   }
   us += s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
   return us * 1e-6;
