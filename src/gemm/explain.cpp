@@ -46,10 +46,12 @@ void describe(gemm_choice& to, const stream_plan& p) {
   to.blocks = p.grid.count();
   to.cluster = p.how.cluster;
   to.parts = p.how.parts;
-  if (p.with->how.by == stream_loader::copiers)
+  if (p.with->how.by == stream_loader::copiers && p.with->how.finishes)
+    to.why.emplace_back("warps of their own copy the operands, as in all kernels of stream that have a ring and know epilogues");
+  else if (p.with->how.by == stream_loader::copiers)
     to.why.emplace_back(
-        "warps of their own copy the operands, since the copy engine would ask for rows at multiples of 16 bytes on compute capability "
-        "9.0");
+        "warps of their own copy the operands: the copy engine (compute capability 9.0) takes rows at multiples of 16 bytes, and is left "
+        "not many of 16 bytes alone");
   if (p.with->how.by == stream_loader::kept)
     to.why.push_back(fmt::format("each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
   say_how_shared(to);

@@ -26,6 +26,25 @@ template <int Bytes> struct partial_copies {
   }
 };
 
+// Of three threads one makes its part zero; with 16 bytes, from an address at which no copy could begin.
+template <int Bytes> struct copies_or_zeros {
+  using params = buffers;
+  static constexpr int threads = 64, words = Bytes / 4;
+  struct storage {
+    alignas(16) std::uint32_t value[threads * words];
+  };
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int t = thread_index(), other = threads - 1 - t;
+    const bool there = t % 3 != 0;
+    copy_async_or_zero<Bytes>(s.value + t * words, p.in + t * words + !there, there);
+    copy_async_commit();
+    copy_async_wait<0>();
+    block_barrier();
+    for (int i = 0; i < words; ++i) p.out[other * words + i] = s.value[other * words + i];
+  }
+};
+
 // Four groups, one of them empty: each wait shows exactly as much as it says, at least.
 struct groups {
   using params = buffers;
@@ -54,7 +73,11 @@ struct groups {
 };
 
 std::vector<kernel> copy_kernels() {
-  return {kernel_of<partial_copies<4>>("copies-4"), kernel_of<partial_copies<8>>("copies-8"), kernel_of<partial_copies<16>>("copies-16"),
+  return {kernel_of<partial_copies<4>>("copies-4"),
+          kernel_of<partial_copies<8>>("copies-8"),
+          kernel_of<partial_copies<16>>("copies-16"),
+          kernel_of<copies_or_zeros<4>>("copies-or-zeros-4"),
+          kernel_of<copies_or_zeros<16>>("copies-or-zeros-16"),
           kernel_of<groups>("copy-groups")};
 }
 

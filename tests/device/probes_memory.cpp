@@ -50,6 +50,12 @@ probe pairs_down(unsigned blocks) {
           }};
 }
 
+template <int Bytes> probe copies_or_zeros() {
+  constexpr std::size_t words = Bytes / 4;
+  return {"copies-or-zeros-" + std::to_string(Bytes), {}, 64 * words, 64 * words + 1, [](std::size_t i) {
+            return i / words % 3 == 0 ? 0u : in_at(i);
+          }};
+}
 template <int Bytes> probe partial_copies() {
   return {"copies-" + std::to_string(Bytes),
           {},
@@ -95,6 +101,8 @@ std::vector<probe> memory_probes() {
       partial_copies<4>(),
       partial_copies<8>(),
       partial_copies<16>(),
+      copies_or_zeros<4>(),
+      copies_or_zeros<16>(),
       {"copy-groups", {}, 128, 128, [](std::size_t i) { return in_at(i); }, 80},
       hand_over(),
       {"bulk-row", {5, 1, 1}, 5 * 1024, 5 * 1024, [](std::size_t i) { return in_at(i) * 2 + static_cast<std::uint32_t>(i % 1024); }, 90}};

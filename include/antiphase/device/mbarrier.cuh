@@ -17,7 +17,7 @@ struct bytes {  // how an arrival counts: copies of so many bytes in all, alread
   int count;
 };
 struct by_warp {};      // the party is a whole warp: all lanes call, one arrives for them
-struct with_copies {};  // the party arrives when all that it has started with copy_async has landed (mbarrier_arrivals.cuh)
+struct with_copies {};  // the thread is a party that arrives when all its copies of copy_async have landed (copy_async_arrive)
 
 // A phase ends when all parties have arrived and all announced bytes have landed. wait(parity) returns when the phase of that parity
 // has ended; before the first phase, parity 1 counts as ended. A barrier for channel<>; the transaction count allows 2^20 - 1 bytes a
