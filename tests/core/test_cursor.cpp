@@ -22,8 +22,7 @@ template <int N> void follow_for_five_rounds() {
       EXPECT_TRUE(++at == at);
     }
     EXPECT_FALSE(at == before);
-    cursor<N> back = at;
-    EXPECT_TRUE(--back == before) << "stages " << N << ", step " << i;
+    EXPECT_TRUE(at.before() == before) << "stages " << N << ", step " << i;
   }
 }
 

@@ -5,8 +5,8 @@
 
 namespace antiphase {
 
-// A cursor moves forward and outlives the tiles of a persistent kernel; -- is for a look back at the slot before. An agent may hold
-// several: what to use next, what to let go next. The parity is that of the round: how often the ring has wrapped, modulo 2.
+// A cursor only moves forward and outlives the tiles of a persistent kernel. An agent may hold several: what to use next, what to
+// let go next. The parity is that of the round: how often the ring has wrapped, modulo 2.
 template <int N> struct cursor {
   static_assert(N > 0, "a ring needs at least one slot");
   static constexpr int stages = N;
@@ -26,12 +26,14 @@ template <int N> struct cursor {
     ++*this;
     return before;
   }
-  AP_FN constexpr cursor& operator--() {
-    if (index-- == 0) {
-      index = N - 1;
-      parity ^= 1;
+  // Where it stood a step ago, for a look back.
+  AP_FN constexpr cursor before() const {
+    cursor at = *this;
+    if (at.index-- == 0) {
+      at.index = N - 1;
+      at.parity = parity ^ 1;
     }
-    return *this;
+    return at;
   }
   AP_FN constexpr bool operator==(const cursor& other) const { return index == other.index && parity == other.parity; }
 };

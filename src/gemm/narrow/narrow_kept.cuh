@@ -406,10 +406,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     narrow_fragment part[halves];
     work w = now.next.here(p), before = {};
     bool pending = false;
-    const auto store_before = [&] {
-      cursor<2> turn = now.out.turn;
-      store_by_engine(p, s, now.out, --turn, before, t, value);
-    };
+    const auto store_before = [&] { store_by_engine(p, s, now.out, now.out.turn.before(), before, t, value); };
     AP_ROLLED
     for (bool goes_on = now.next.goes_on(); goes_on;) {
       bool ordinary = false;
