@@ -8,8 +8,8 @@
 namespace antiphase::probe {
 inline namespace AP_TARGET {
 
-// Thread t takes t % (Bytes + 1) bytes of its source; the rest of the destination becomes zero. Read by another thread.
-template <int Bytes> struct partial_copies {
+// Each thread copies `Bytes` by copy(to, source, thread), and another thread reads them.
+template <int Bytes, class Copy> struct copies_of_threads {
   using params = buffers;
   static constexpr int threads = 64, words = Bytes / 4;
   struct storage {
@@ -18,7 +18,7 @@ template <int Bytes> struct partial_copies {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index(), other = threads - 1 - t;
-    copy_async<Bytes>(s.value + t * words, p.in + t * words, t % (Bytes + 1));
+    Copy::copy(s.value + t * words, p.in + t * words, t);
     copy_async_commit();
     copy_async_wait<0>();
     block_barrier();
@@ -26,24 +26,20 @@ template <int Bytes> struct partial_copies {
   }
 };
 
+// Thread t takes t % (Bytes + 1) bytes of its source; the rest of the destination becomes zero.
+template <int Bytes> struct part {
+  AP_DEV static void copy(std::uint32_t* to, const std::uint32_t* from, int t) { copy_async<Bytes>(to, from, t % (Bytes + 1)); }
+};
+template <int Bytes> using partial_copies = copies_of_threads<Bytes, part<Bytes>>;
+
 // Of three threads one makes its part zero; with 16 bytes, from an address at which no copy could begin.
-template <int Bytes> struct copies_or_zeros {
-  using params = buffers;
-  static constexpr int threads = 64, words = Bytes / 4;
-  struct storage {
-    alignas(16) std::uint32_t value[threads * words];
-  };
-  AP_DEV void operator()(const params& p) const {
-    storage& s = antiphase::shared<storage, shared_kind::fixed>();
-    const int t = thread_index(), other = threads - 1 - t;
+template <int Bytes> struct all_or_zero {
+  AP_DEV static void copy(std::uint32_t* to, const std::uint32_t* from, int t) {
     const bool there = t % 3 != 0;
-    copy_async_or_zero<Bytes>(s.value + t * words, p.in + t * words + !there, there);
-    copy_async_commit();
-    copy_async_wait<0>();
-    block_barrier();
-    for (int i = 0; i < words; ++i) p.out[other * words + i] = s.value[other * words + i];
+    copy_async_or_zero<Bytes>(to, from + !there, there);
   }
 };
+template <int Bytes> using copies_or_zeros = copies_of_threads<Bytes, all_or_zero<Bytes>>;
 
 // Four groups, one of them empty: each wait shows exactly as much as it says, at least.
 struct groups {
