@@ -362,13 +362,35 @@ DOTS = ((1, 2, .50, 1.175, .306, .074, (0, .83, .95, .94), 1.57, 1.26, 9.0, 2.6)
         (4, 1, .87, .930, .440, .087, (0, 1.01, 1.14, 1.30), 1.84, 1.08, 9.0, 2.5), (4, 2, 1.31, .822, .443, .062, (0, 1.08, 1.22, 1.38), 2.18, 1.10, 3.3, 2.5),
         (8, 1, .50, 1.664, .617, .163, (0, 1.16, 1.33, 1.43), 1.64, .95, 9.0, 2.5), (8, 2, .50, 1.869, .765, .135, (0, 1.34, 1.52, 1.54), 1.65, .97, 5.3, 2.5))
 
+# By lanes: square, start, round, doubling, warps, sector; of a block, of its rounds, of its sectors.
+DOTS_BY_LANES = ((1, .6978, .3105, .0340, .1303, .0458, .2150, .0508, .1270), (2, .8935, .3201, .0523, .0795, .0295, .3291, .0345, .1387))
+
 
 class Dots(Law):
-    """Fitted to all its divisions when it was built (20261123-dots-divisions.json); here it is only judged."""
-    name, columns = "dots", 4  # number of the law, slots, cluster, rows
+    """Fitted to all its divisions when it was built (20261123-dots-divisions.json, 20261125-dots-lanes.json); here it is only judged."""
+    name, columns = "dots", 4  # number of the law, slots, cluster, rows; by lanes: of the law behind those, lanes, 1, 0
+
+    @staticmethod
+    def by_lanes(number, lanes, p):
+        square, start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = DOTS_BY_LANES[number]
+        of_warp, lines = min(lanes, 32), max(1, 32 // lanes)
+
+        def sectors(lines, one_way):
+            along, across = lines * math.ceil(of_warp / 8), of_warp * math.ceil(lines / 8)
+            return np.where(one_way, along, (along + across) / 2)
+
+        blocks = np.ceil(p.long / (128 // lanes * square)) * np.ceil(p.short / square) * p.count
+        thousands = np.ceil(p.k / lanes) * square * 4 * (sectors(lines, p.long == 1) + sectors(1, p.short == 1)) / 1000
+        rounds = np.ceil(p.k / (lanes * (8 // square)))
+        return (start + rounds * round_ + math.log2(lanes) * doubling + (lanes > 32) * warps + thousands * sector
+                + blocks / 132 * (block + rounds * round_of_block + thousands * sector_of_block))
 
     def seconds(self, g, p, how, lie):
         out = np.empty(len(p))
+        for number in range(len(DOTS_BY_LANES)):
+            for lanes in (4, 8, 16, 32, 64, 128):
+                at = (how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes)
+                out[at] = self.by_lanes(number, lanes, p.some(at))
         for i, (few, rows, start, block, step, slot, clusters, full, further, cache, memory) in enumerate(DOTS):
             for slots in (4, 8, 16, 32, 64, 128, 256):
                 for cluster in (1, 2, 4, 8):
@@ -386,6 +408,9 @@ class Dots(Law):
 
     def divisions(self, p):
         one = np.ones(len(p))
+        for number in range(len(DOTS_BY_LANES)):
+            for lanes in (4, 8, 16, 32, 64, 128):
+                yield self.lanes_may(p) & ((lanes == 4) | (lanes <= p.k)), ((len(DOTS) + number) * one, lanes * one, one, 0 * one)
         elements = p.long * p.k * p.count
         piece, most = np.where(elements > 2e6, 16, np.where(elements > 5e5, 8, 1)), np.where(p.short > 4, 64, np.where(p.short > 2, 128, 256))
         for i, (few, rows, *_) in enumerate(DOTS):
@@ -398,8 +423,12 @@ class Dots(Law):
                 for cluster in (1, 2, 4, 8):
                     yield fits & ((cluster == 1) | (p.k > 2 * slots * cluster)), (i * one, slots * one, cluster * one, rows * one)
 
+    @staticmethod
+    def lanes_may(p):
+        return (p.k <= 8192) & (p.m * p.n * p.k * p.count <= 4e6)
+
     def takes(self, p):
-        return (p.short <= 8) & (p.k != 3) & (p.k != 4)
+        return ((p.short <= 8) | self.lanes_may(p)) & (p.k != 3) & (p.k != 4)
 
 
 LAWS = (Short(), Stream(), Dots(), Narrow(),

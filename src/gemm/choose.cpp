@@ -93,10 +93,11 @@ const dots_choice& inner_division_of(const request& r) {
   if (!r.inner) r.inner = known.get(division_key(r), [&] { return divide_dots(r.where, r.what, r.of, !r.after.is_plain()); });
   return *r.inner;
 }
-bool few_lines(const candidate&, const request& r) { return streams(r.what.k()) && has_few_lines(r.what); }
+bool few_lines_or_small(const request& r) { return has_few_lines(r.what) || lanes_may(r.what, r.of); }
+bool adds_up_well(const candidate&, const request& r) { return streams(r.what.k()) && few_lines_or_small(r); }
 judged_plan plan_inner_products(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
-  if (!has_few_lines(r.what)) return objection{reason::many_lines};
+  if (!few_lines_or_small(r)) return objection{reason::many_lines};
   if (!dots_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   if (const auto found = plan_dots(r.where, r.what, r.of, r.after, inner_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
@@ -213,13 +214,13 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .pointers = true,
      .finishes = finishes_all},
     {.is = {.name = "dots",
-            .adds = "sums in FP64 as inner products, for up to 8 rows or columns of C",
+            .adds = "sums in FP64 as inner products, for up to 8 rows or columns of C and small products",
             .needs = {.fast_fp64 = true},
             .sums = gemm_sums::doubles},
-     .suits = few_lines,
+     .suits = adds_up_well,
      .cost = cost_of_dots,
      .plan = plan_inner_products,
-     .why = "C has few rows or columns, so reading the long operand is the work, and sums in FP64 need no certificate",
+     .why = "C has few rows or columns or is small, so reading operands is the work, and sums in FP64 need no certificate",
      .batches = true,
      .pointers = true,
      .finishes = finishes_all},

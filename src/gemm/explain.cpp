@@ -68,13 +68,16 @@ void describe(gemm_choice& to, const narrow_plan& p) {
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {
-  const extent2 tile{p.how.lines(), p.with->lines};
+  const extent2 tile{p.how.lines(), p.how.by_lanes() ? p.how.square : p.with->lines};
   to.tile = p.turned ? extent2{tile.n, tile.m} : tile;
-  to.tile_k = dots_step * p.how.slots;
+  to.tile_k = p.how.k_at_once();
   to.stages = 1;
   to.blocks = p.grid.count();
   to.cluster = p.how.cluster;
   if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
+  if (p.how.by_lanes())
+    to.why.push_back(fmt::format("{} threads share {} of C, a part of K for each", p.how.slots,
+                                 p.how.square == 1 ? "each element" : "each 2 x 2 elements"));
 }
 void describe(gemm_choice& to, const finish_plan& p) {
   to.kernel = "finish";
@@ -115,7 +118,8 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
     case objection::reason::few_products:
       return fmt::format("of K = {} products, what FP64 cuts off may be seen: policy short keeps it", r.what.k());
     case objection::reason::many_lines:
-      return fmt::format("it is for up to {} rows or columns of C, which is {} x {}", dots_lines, r.what.m(), r.what.n());
+      return fmt::format("it is for up to {} rows or columns of C or up to {} million multiply-adds, and C is {} x {} with K = {}",
+                         dots_lines, dots_lanes_most_work / 1e6, r.what.m(), r.what.n(), r.what.k());
     case objection::reason::many_tiles:
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
     case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";

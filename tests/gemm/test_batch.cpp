@@ -124,8 +124,9 @@ TEST_P(gemm_batches, members_are_products_of_their_own) {
 
 TEST_P(gemm_batches, by_pointers) {
   const context where = any();
-  for (const std::int64_t k : {3, 70})
+  for (const auto& [policy, k] : {std::pair<const char*, std::int64_t>{"short", 3}, {"stream", 70}, {"dots", 70}})
     for (const int odd : {0, 1}) {
+      SCOPED_TRACE(testing::Message() << policy << (odd ? ", unaligned" : ""));
       const std::int64_t m = 67, n = 36, count = 3;
       const std::vector<product> all = members_of(count, m, n, k, false, 1, 0.5f);
       std::vector<std::unique_ptr<matrix>> a, b, c;
@@ -143,7 +144,7 @@ TEST_P(gemm_batches, by_pointers) {
       const gemm_problem one{.a = a[0]->view(), .b = b[0]->view(), .c = c[0]->view(), .alpha = 1, .beta = 0.5f};
       gemm_problem what = one;
       what.a.data = what.b.data = what.c.data = nullptr;  // not looked at
-      const gemm_options how{.batch = {.count = count, .a = of_a.data(), .b = of_b.data(), .c = of_c.data()}};
+      const gemm_options how{.policy = policy, .batch = {.count = count, .a = of_a.data(), .b = of_b.data(), .c = of_c.data()}};
       gemm(where, what, how);
       where.runs_on().synchronize(nullptr);
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -395,7 +396,7 @@ TEST_P(gemm_epilogues, of_streams_and_short_products) {
       for (const major by_c : {major::row, major::column})
         for (const int odd : {0, 1}) {
           SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", case " << i << (odd ? ", unaligned" : ""));
-          expect_finished("auto", epilogue_cases[i], m, n, k, 2, by_c, odd);
+          expect_finished(k > 4 ? "stream" : "short", epilogue_cases[i], m, n, k, 2, by_c, odd);
         }
 }
 // One and two lines of the short operand have more lines of the long one in a thread than eight have.

@@ -69,7 +69,8 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   if (fast_fp64 && q.k <= 4) all.emplace_back("short");
   const bool large = q.m > 512 && q.n > 512 && q.k > 512;
   if (fast_fp64 && !(hopper && large)) all.emplace_back("stream");
-  if (fast_fp64 && q.k != 3 && q.k != 4 && (q.m <= 8 || q.n <= 8)) all.emplace_back("dots");
+  const bool little = q.k <= 8192 && double(q.m) * double(q.n) * double(q.k) <= 4e6;
+  if (fast_fp64 && q.k != 3 && q.k != 4 && (q.m <= 8 || q.n <= 8 || little)) all.emplace_back("dots");
   if (hopper) {
     all.emplace_back("narrow");
     const bool a_fits = loads(q.m, q.k, q.a == major::row, q.offset), b_fits = loads(q.n, q.k, q.b == major::column, 0);
@@ -156,7 +157,8 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   EXPECT_EQ(chosen(1'000'000, 64, 64), "narrow");  // 137 us; stream: 220
   EXPECT_EQ(chosen(100'000, 256, 32), "narrow");   // 43 us; stream: 55
   EXPECT_EQ(chosen(8192, 8192, 16), "narrow");     // 91 us; split: 103
-  EXPECT_EQ(chosen(32, 32, 32), "stream");
+  EXPECT_EQ(chosen(32, 32, 512), "dots");
+  EXPECT_EQ(chosen(256, 256, 256), "stream");
   EXPECT_EQ(chosen(8192, 8192, 4), "stream");  // 98 us; short: 114
   EXPECT_EQ(chosen(13680, 13, 4), "short");    // 1.8 us; stream: 3.0
   EXPECT_EQ(explain(where, problem_of({4, 4, 4}), {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}}).kernel,

@@ -58,11 +58,11 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
   stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
 }
 
-// Lines of either operand along k and across, staged and not, edges, lines of few nonzeros, and a cluster.
+// Lines of either operand along k and across, staged and not, edges, lines of few nonzeros, a cluster, and warps that share an output.
 void inner_products_by(const context& where, const gemms::dots_instance& with) {
   using enum storage_order;
   const auto multiply = [&](const product& p, gemms::dots_division how) {
-    how.rows = with.rows;
+    if (!with.by_lanes()) how.rows = with.rows;
     on_device d(where, p);
     const doubling twice(where, p);
     auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how);
@@ -71,6 +71,12 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
     where.runs_on().synchronize(nullptr);
     require_kept(where, with.code.name, with.finishes ? doubling::expected(p) : p, d.c.to_host());
   };
+  if (with.by_lanes()) {
+    multiply({70, 9, 45, 1, 0, rows, columns}, gemms::divided_by_lanes(4, with.square));
+    multiply({9, 35, 300, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_by_lanes(16, with.square));
+    multiply(with_odd_lines({21, 5, 139, 1, 0, neither, rows, 1}), gemms::divided_by_lanes(128, with.square));
+    return;
+  }
   const std::int64_t few = with.lines;
   multiply({70, few, 260, 1, 0, rows, columns}, {16, 2});
   multiply({few, 70, 260, -1.5f, 0.5f, rows, rows, 1}, {8, 1});

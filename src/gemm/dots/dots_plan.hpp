@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with up to eight rows or columns: how k is divided, and the launch.
+// Products with up to eight rows or columns, and small ones: how k is divided, and the launch.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/batch.hpp>
@@ -25,8 +25,12 @@ struct dots_plan {
 };
 
 const std::vector<dots_instance>& dots_instances(target where);
-// Whether C has so few rows or columns.
+// Whether C has so few rows or columns; whether there is so little to do that lanes may have the outputs.
 inline bool has_few_lines(const problem& p) { return p.m() <= dots_lines || p.n() <= dots_lines; }
+inline bool lanes_may(const problem& p, const batch& of) {
+  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
+  return p.k() <= dots_lanes_most_k && size(p.m()) * size(p.n()) * size(p.k()) * size(of.count) <= dots_lanes_most_work;
+}
 bool dots_tiles_fit(const problem& p, const batch& of);
 struct dots_choice {
   dots_division how;
@@ -35,7 +39,7 @@ struct dots_choice {
 // From the shape and the device alone: the division that is predicted to be the fastest.
 // finishes: with an epilogue.
 dots_choice divide_dots(const context& where, const problem& p, const batch& of, bool finishes);
-// Of a product with few lines; nothing if no kernel of this build fits the device.
+// Of a product with few lines, or that lanes may have; nothing if no kernel of this build fits the device.
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after,
                                    const dots_division& how);
 launch_counts run(const context& where, const dots_plan& plan, stream on);

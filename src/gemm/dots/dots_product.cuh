@@ -10,10 +10,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <type_traits>
-#include "src/gemm/blend.cuh"
-#include "src/gemm/dots/dots_product.hpp"
-#include "src/gemm/finished.cuh"
-#include "src/gemm/sparse_lines.cuh"
+#include "src/gemm/dots/dots_outputs.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -26,7 +23,7 @@ inline namespace AP_TARGET {
 // values of k at a time. Neighbouring threads take neighbours in memory: along k, or along lines; the k of a thread's slot are the same in
 // both cases. Small products take as long as one thread's instructions in a row, so all that needs no operand is done before the wait for
 // earlier work, nonzeros are counted for a warp at once, and of a block alone nothing but its barrier stands between loads and stores.
-template <int Short, int Rows, bool Finishes> struct dots_product {
+template <int Short, int Rows, bool Finishes> struct dots_product : dots_outputs<Finishes> {
   static constexpr int threads = dots_threads, blocks_wanted = 2;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
@@ -56,11 +53,11 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
   };
 
  private:
+  using stores = dots_outputs<Finishes>;
   struct work {
-    std::int64_t member, top;  // first line
+    typename stores::member_data of;
+    std::int64_t top;  // first line
     std::int64_t k, k_end;
-    const float* of_long;
-    const float* of_short;
   };
   // Seat n of a block: the threads that have the same lines.
   struct seat {
@@ -115,7 +112,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
     const line_operand& o = p.of_long;
     const int k_left = below(w.k_end - k, step);
     const std::int64_t line = w.top + t.line;
-    const float* const from = w.of_long + line * o.line_stride + k * o.k_stride;
+    const float* const from = w.of.of_long + line * o.line_stride + k * o.k_stride;
     if constexpr (AlongK) {
       AP_UNROLL
       for (int i = 0; i < rows; ++i)
@@ -145,7 +142,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
   AP_DEV static void fetch(float (&to)[fetched_of_thread], const params& p, const work& w, std::int64_t k, int count) {
     const line_operand& o = p.of_short;
     const int k_left = below(w.k_end - k, count), lines = static_cast<int>(o.lines);
-    const float* const from = w.of_short + k * o.k_stride;
+    const float* const from = w.of.of_short + k * o.k_stride;
     AP_UNROLL
     for (int n = 0; n < fetched_of_thread; ++n) {
       const int j = staged_line(n), at = staged_k(n);
@@ -171,7 +168,8 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
     const line_operand& o = p.of_short;
     const int k_left = below(w.k_end - k, step);
     AP_UNROLL
-    for (int j = 0; j < Short; ++j) load_along_k<Wide>(y[j], o, w.of_short + j * o.line_stride + k * o.k_stride, j < o.lines ? k_left : 0);
+    for (int j = 0; j < Short; ++j)
+      load_along_k<Wide>(y[j], o, w.of.of_short + j * o.line_stride + k * o.k_stride, j < o.lines ? k_left : 0);
   }
   AP_DEV static void multiply(const float (&x)[rows][step], const float (&y)[Short][step], sums& sum) {
     AP_UNROLL
@@ -272,12 +270,12 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
     return o.width == 4 && row % step == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
   }
   AP_DEV static void compute(const params& p, storage& s, const work& w, const seat& t, sums& sum) {
-    const bool along_k = p.of_long.along_k, wide = is_wide(p.of_long, w.of_long, along_k ? p.k : p.of_long.lines);
+    const bool along_k = p.of_long.along_k, wide = is_wide(p.of_long, w.of.of_long, along_k ? p.k : p.of_long.lines);
     if (!p.of_short.along_k) {
       if (along_k) return wide ? compute_staged<true, true>(p, s, w, t, sum) : compute_staged<false, true>(p, s, w, t, sum);
       return wide ? compute_staged<true, false>(p, s, w, t, sum) : compute_staged<false, false>(p, s, w, t, sum);
     }
-    if (wide && is_wide(p.of_short, w.of_short, p.k))
+    if (wide && is_wide(p.of_short, w.of.of_short, p.k))
       return along_k ? compute<true, true, true>(p, w, t, sum) : compute<true, false, true>(p, w, t, sum);
     if (wide) return along_k ? compute<true, true, false>(p, w, t, sum) : compute<true, false, false>(p, w, t, sum);
     return along_k ? compute<false, true, false>(p, w, t, sum) : compute<false, false, false>(p, w, t, sum);
@@ -383,39 +381,14 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
                             << n;
   }
   AP_DEV static void store(const params& p, const work& w, const outputs_of_mine& mine, int n, double sum) {
-    if (!is_there(p, w, mine, n)) return;
-    const int j = mine.of_short(p, n);
-    const std::int64_t i = w.top + mine.line(p, n);
-    float* const c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
-    float* const to = c + i * p.long_stride + j * p.short_stride;
-    if constexpr (Finishes)
-      *to = finished(p.end, static_cast<float>(sum), i, j, w.member, to);
-    else
-      *to = blend(p.end, static_cast<float>(sum), to);
+    if (is_there(p, w, mine, n)) stores::store_at(p, w.of.member, w.top + mine.line(p, n), mine.of_short(p, n), sum);
   }
-  // Those of a warp's outputs that have to be exact, one after another. What an infinity or a NaN has made of an output stays.
   AP_DEV static void store_exact(const params& p, storage& s, const work& w, const outputs_of_mine& mine) {
     line_nonzeros& found = s.found[warp_index()];
     AP_UNROLL
-    for (int n = 0; n < outputs_of_thread; ++n) {
-      const bool by_long = (mine.of_sparse_long >> n & 1u) != 0;
-      const std::int64_t i = w.top + mine.line(p, n), j = mine.of_short(p, n);
-      const unsigned sparse = ballot(mine.is_sparse(n));
-      AP_ROLLED
-      for (int lane = 0; lane < warp_size && sparse >> lane != 0; ++lane) {
-        if ((sparse >> lane & 1u) == 0) continue;
-        const bool of_long = shuffle(static_cast<int>(by_long), lane) != 0;
-        const line_operand& o = of_long ? p.of_long : p.of_short;
-        const std::int64_t line = shuffle(of_long ? i : j, lane);
-        find_nonzeros((of_long ? w.of_long : w.of_short) + line * o.line_stride, o.k_stride, p.k, found);
-        warp_sync();
-        if (lane_index() == lane) {
-          const double sum = mine.sum[n];
-          store(p, w, mine, n, sum - sum == 0 ? exact_output(p.of_long, w.of_long, i, p.of_short, w.of_short, j, found) : sum);
-        }
-        warp_sync();
-      }
-    }
+    for (int n = 0; n < outputs_of_thread; ++n)
+      stores::store_exact_at(p, found, w.of, mine.is_sparse(n), (mine.of_sparse_long >> n & 1u) != 0, w.top + mine.line(p, n),
+                             mine.of_short(p, n), mine.sum[n]);
   }
 
  public:
@@ -427,7 +400,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
     if (thread < words_of_short) s.of_short[thread] = 0;
     const std::uint32_t tile = block_index().x / static_cast<unsigned>(cluster);
     const std::int64_t member = tile / p.tiles, k = rank * p.k_of_block, end = k + p.k_of_block;
-    work w{member, std::int64_t{tile % p.tiles} << line_bits(p), k < p.k ? k : p.k, end < p.k ? end : p.k, nullptr, nullptr};
+    work w{{member, nullptr, nullptr}, std::int64_t{tile % p.tiles} << line_bits(p), k < p.k ? k : p.k, end < p.k ? end : p.k};
     const seat t = seat::mine(p);
     sums sum = {};
     sum.watching = true;
@@ -439,11 +412,11 @@ template <int Short, int Rows, bool Finishes> struct dots_product {
     for (int j = 0; j < Short; ++j)
       if (j >= p.of_short.lines) sum.nonzeros_of_short[j / lines_of_word] |= std::uint32_t{dense_line} << 8 * (j % lines_of_word);
     block_barrier();
-    compute_first(static_cast<std::uint32_t>(w.member ^ w.top ^ w.k ^ w.k_end ^ t.line ^ t.slot));
+    compute_first(static_cast<std::uint32_t>(w.of.member ^ w.top ^ w.k ^ w.k_end ^ t.line ^ t.slot));
     wait_for_previous_grid();
     start_next_grid();
-    w.of_long = p.of_long.of_member(member);
-    w.of_short = p.of_short.of_member(member);
+    w.of.of_long = p.of_long.of_member(member);
+    w.of.of_short = p.of_short.of_member(member);
     compute(p, s, w, t, sum);
     outputs_of_mine mine = {};
     if (cluster == 1) {

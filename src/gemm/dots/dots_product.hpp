@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with up to eight rows or columns: what is asked.
+// Products with up to eight rows or columns, and small ones: what is asked.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <cstdint>
@@ -19,15 +19,24 @@ constexpr int dots_most_slots(int few) { return few > 4 ? 64 : few > 2 ? 128 : d
 constexpr int dots_least_rows(int few) { return few > 2 ? 1 : 2; }
 constexpr int dots_most_rows(int few) { return few > 2 ? 2 : 4; }
 constexpr int dots_finishing_rows = 2;  // the kernel that knows epilogues is made for eight lines of the short operand, and these
+// By lanes (dots_by_lanes.cuh): threads of a block; values of k that a lane takes at a time, of one output; the most k, and multiply-adds.
+constexpr int dots_lanes_threads = 128, dots_lanes_step = 8, dots_lanes_most_k = 8192;
+constexpr double dots_lanes_most_work = 4e6;
 
 // How a sum over k is divided. Of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th; blocks of a
 // cluster have consecutive shares of k. The order of additions follows from that and the kernel alone, however operands lie: as many lanes
 // as a block has for an output, a warp's at most, add up the threads' sums, each every so many, and then theirs in pairs.
 // Rows: lines of the long operand that a thread has, for which there are kernels from dots_least_rows to dots_most_rows.
+// By lanes: a square of 1 or 2 x 2 outputs belongs to `slots` threads, which take every slots-th value of k; lanes of a warp add up their
+// sums in pairs, and warps one after another. There is neither a cluster nor rows then.
 struct dots_division {
-  int slots = dots_least_slots, cluster = 1, rows = 2;
+  int slots = dots_least_slots, cluster = 1, rows = 2, square = 0;
   constexpr bool operator==(const dots_division&) const = default;
-  constexpr int lines() const { return dots_threads / slots * rows; }  // of the long operand, of a block
+  constexpr bool by_lanes() const { return square > 0; }
+  constexpr int lines() const {  // of the long operand, of a block
+    return by_lanes() ? dots_lanes_threads / slots * square : dots_threads / slots * rows;
+  }
+  constexpr int k_at_once() const { return slots * (by_lanes() ? dots_lanes_step / square : dots_step); }
 };
 
 struct dots_problem {
@@ -41,11 +50,15 @@ struct dots_problem {
   ending end;                                            // its rows are lines of the long operand
 };
 
+constexpr dots_division divided_by_lanes(int lanes, int square) { return {lanes, 1, 0, square}; }
+
 struct dots_instance {
-  int lines;      // of the short operand, at most
-  int rows;       // of a division
-  bool finishes;  // knows epilogues
+  int lines;         // of the short operand, at most; by lanes: as many as there are
+  int rows, square;  // of a division
+  bool finishes;     // knows epilogues
   kernel code;
+
+  constexpr bool by_lanes() const { return square > 0; }
 };
 
 }  // namespace antiphase::gemms

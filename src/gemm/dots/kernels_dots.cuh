@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of policy dots (sm_75; clusters: sm_90).
 #pragma once
+#include <limits>
 #include <vector>
+#include "src/gemm/dots/dots_by_lanes.cuh"
 #include "src/gemm/dots/dots_product.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <int Short, int Rows, bool Finishes> dots_instance dots_instance_of(const char* name) {
-  return {Short, Rows, Finishes, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
+  return {Short, Rows, 0, Finishes, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
+}
+template <int Square, bool Finishes> dots_instance dots_by_lanes_of(const char* name) {
+  return {std::numeric_limits<int>::max(), 0, Square, Finishes, kernel_of<dots_by_lanes<Square, Finishes>>(name)};
 }
 
 std::vector<dots_instance> dots_kernels() {
@@ -20,7 +25,10 @@ std::vector<dots_instance> dots_kernels() {
           dots_instance_of<4, 2, false>("gemm.dots-4-2"),
           dots_instance_of<8, 1, false>("gemm.dots-8-1"),
           dots_instance_of<8, 2, false>("gemm.dots-8-2"),
-          dots_instance_of<8, dots_finishing_rows, true>("gemm.dots-finish-8")};
+          dots_instance_of<8, dots_finishing_rows, true>("gemm.dots-finish-8"),
+          dots_by_lanes_of<1, false>("gemm.dots-lanes-1"),
+          dots_by_lanes_of<2, false>("gemm.dots-lanes-2"),
+          dots_by_lanes_of<1, true>("gemm.dots-finish-lanes")};
 }
 
 }  // namespace AP_TARGET

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inner products: few lines of either operand, every way to divide K, every way that operands and results lie.
+#include <fmt/format.h>
+
 #include "src/gemm/dots/dots_plan.hpp"
 #include "tests/gemm/contract.hpp"
 
@@ -9,13 +11,25 @@ namespace {
 using gemms::dots_division;
 using gemms::dots_plan;
 
-constexpr dots_division divisions[] = {{4, 1}, {8, 2}, {16, 1, 4}, {32, 4}, {4, 8, 1}, {64, 2}, {256, 1, 4}, {256, 4}, {128, 1, 1}};
+constexpr dots_division of_blocks[] = {{4, 1}, {8, 2}, {16, 1, 4}, {32, 4}, {4, 8, 1}, {64, 2}, {256, 1, 4}, {256, 4}, {128, 1, 1}};
+constexpr dots_division by_lanes[] = {gemms::divided_by_lanes(4, 1), gemms::divided_by_lanes(16, 1), gemms::divided_by_lanes(128, 1),
+                                      gemms::divided_by_lanes(8, 2), gemms::divided_by_lanes(64, 2)};
+// Those that a product can have whose shorter side is so long.
+std::vector<dots_division> divisions_for(std::int64_t few) {
+  std::vector<dots_division> all(std::begin(by_lanes), std::end(by_lanes));
+  if (few <= gemms::dots_lines) all.insert(all.end(), std::begin(of_blocks), std::end(of_blocks));
+  return all;
+}
+std::string told(const dots_division& how) {
+  return how.by_lanes() ? fmt::format("{} lanes for {} x {}", how.slots, how.square, how.square)
+                        : fmt::format("{} slots, cluster of {}", how.slots, how.cluster);
+}
 
 class gemm_dots : public on_device {
  protected:
   dense divided(const context& where, const product& p, dots_division how) const {
     const int few = static_cast<int>(std::min(p.a.rows, p.b.columns));
-    how.rows = std::clamp(how.rows, gemms::dots_least_rows(few), gemms::dots_most_rows(few));
+    if (!how.by_lanes()) how.rows = std::clamp(how.rows, gemms::dots_least_rows(few), gemms::dots_most_rows(few));
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {}, how);
     EXPECT_TRUE(plan.has_value());
@@ -33,8 +47,17 @@ void expect_kept(const dense& c, const product& p) {
 TEST_P(gemm_dots, layouts_alignments_and_divisions) {
   const context where = any();
   unsigned seed = 1;
-  for (const auto& [m, n, k] :
-       {std::array{1, 300, 45}, {270, 2, 291}, {3, 70, 130}, {131, 5, 37}, {8, 133, 1060}, {1, 1, 2000}, {2, 9, 1500}, {7, 7, 1}})
+  for (const auto& [m, n, k] : {std::array{1, 300, 45},
+                                {270, 2, 291},
+                                {3, 70, 130},
+                                {131, 5, 37},
+                                {8, 133, 1060},
+                                {1, 1, 2000},
+                                {2, 9, 1500},
+                                {7, 7, 1},
+                                {19, 23, 210},
+                                {45, 12, 77},
+                                {9, 130, 1060}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column}) {
         seed += 2;
@@ -42,9 +65,8 @@ TEST_P(gemm_dots, layouts_alignments_and_divisions) {
         p.place_a = seed % 3 == 0 ? placed_in_packets(by_a, p.a) : placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
         p.place_b = seed % 5 < 3 ? placed_in_packets(by_b, p.b) : placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
         p.place_c = placed(seed % 7 < 3 ? major::row : major::column, p.c, seed % 2);
-        for (const dots_division& how : divisions) {
-          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed << ", " << how.slots
-                                          << " slots, cluster of " << how.cluster);
+        for (const dots_division& how : divisions_for(std::min(m, n))) {
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", seed " << seed << ", " << told(how));
           expect_kept(divided(where, p, how), p);
         }
       }
@@ -61,16 +83,16 @@ TEST_P(gemm_dots, general_strides) {
 // The order of additions shows in FP64: each product comes a second time with the other sign, so that nothing but roundings is left.
 TEST_P(gemm_dots, bits_follow_from_the_division_alone) {
   const context where = any();
-  for (const auto& [m, n, k] : {std::array{70, 3, 260}, {35, 1, 1300}}) {
+  for (const auto& [m, n, k] : {std::array{70, 3, 260}, {35, 1, 1300}, {21, 14, 300}}) {
     product p = product_of_halves_that_cancel(m, n, k);
-    for (const dots_division& how : divisions) {
+    for (const dots_division& how : divisions_for(n)) {
       std::vector<dense> results;
       for (const major by_a : {major::row, major::column})
         for (const major by_b : {major::row, major::column})
           for (const int odd : {0, 1}) {
             p.place_a = placed(by_a, p.a, 4 * odd + odd, odd), p.place_b = placed(by_b, p.b, odd, odd);
             results.push_back(divided(where, p, how));
-            EXPECT_TRUE(same_bits(results.back(), results.front())) << how.slots << " slots, cluster of " << how.cluster;
+            EXPECT_TRUE(same_bits(results.back(), results.front())) << told(how);
           }
       EXPECT_TRUE(std::ranges::any_of(results.front().value, [](float x) { return x != 0; })) << "nothing is left that could differ";
     }
@@ -90,8 +112,8 @@ TEST_P(gemm_dots, lines_of_few_nonzeros_are_exact) {
     const product one = product_of(made(19, k, [](auto i, auto) { return std::ldexp(1.f, static_cast<int>(i % 9)); }),
                                    made(k, 1, [&](auto l, auto) { return p.a(3, l); }));
     const auto rest = sum_of_few_nonzeros;
-    for (const dots_division& how : divisions) {
-      SCOPED_TRACE(testing::Message() << "K = " << k << ", " << how.slots << " slots, cluster of " << how.cluster);
+    for (const dots_division& how : divisions_for(n)) {
+      SCOPED_TRACE(testing::Message() << "K = " << k << ", " << told(how));
       EXPECT_TRUE(same(divided(where, p, how), made(m, n, [&](auto i, auto j) {
                          return i == 7 ? infinity : static_cast<float>(std::ldexp(rest(i), static_cast<int>(j)));
                        })));
@@ -120,20 +142,83 @@ TEST_P(gemm_dots, beta_of_0_leaves_c_unread) {
 }
 TEST_P(gemm_dots, every_schedule_gives_the_same_bits) {
   const product p = product_of(reals(70, 1330, 1, 60), reals(1330, 3, 2, 60), 1, 1);
-  const dense first = divided(any(), p, {16, 4});
-  for (const context& there : several()) EXPECT_TRUE(same_bits(divided(there, p, {16, 4}), first));
-}
-TEST(gemm_dots_policy, takes_few_lines_only) {
-  const context where = context::on("cpu");
-  std::vector<float> memory(4000);
-  const gemm_problem p{
-      .a = {memory.data(), 9, 50, 50, 1}, .b = {memory.data() + 500, 50, 9, 9, 1}, .c = {memory.data() + 3000, 9, 9, 9, 1}};
-  try {
-    explain(where, p, {.policy = "dots"});
-    ADD_FAILURE() << "dots took 9 x 9";
-  } catch (const not_supported& e) {
-    EXPECT_THAT(e.what(), testing::HasSubstr("it is for up to 8 rows or columns of C, which is 9 x 9"));
+  for (const dots_division how : {dots_division{16, 4}, gemms::divided_by_lanes(128, 2)}) {
+    const dense first = divided(any(), p, how);
+    for (const context& there : several()) EXPECT_TRUE(same_bits(divided(there, p, how), first)) << told(how);
   }
+}
+// Whole numbers, so that sums are exact whatever their order: a batch that shares B, and each member's epilogue.
+TEST_P(gemm_dots, members_and_epilogues) {
+  const context where = any();
+  constexpr std::int64_t count = 3;
+  const auto whole = [](std::int64_t rows, std::int64_t columns, unsigned seed) {
+    return made(rows, columns, [=](auto i, auto j) { return static_cast<float>((i * 37 + j * 11 + i * j * seed) % 17 - 8); });
+  };
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{70, 1, 900}, {2, 133, 133}, {90, 7, 300}, {19, 23, 70}, {23, 33, 9}}) {
+    const dense of_a = whole(count * m, k, 3), of_b = whole(k, n, 5), of_c = whole(count * m, n, 7), of_rows = whole(1, count * m, 2);
+    for (const bool pointers : {false, true})
+      for (const bool finishes : {false, true})
+        for (const dots_division& how : divisions_for(std::min(m, n))) {
+          if (how.square > 1 && finishes) continue;
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", " << told(how) << (finishes ? ", finished" : "")
+                                          << (pointers ? ", by pointers" : ""));
+          matrix a(where, of_a, placed(major::row, of_a)), b(where, of_b, placed(major::row, of_b)),
+              c(where, of_c, placed(major::row, of_c)), bias(where, of_rows, placed(major::row, of_rows));
+          const auto first = [&](matrix& all, std::int64_t rows) {
+            auto view = all.view();
+            view.rows = rows;
+            return view;
+          };
+          const std::int64_t a_stride = m * a.view().row_stride, c_stride = m * c.view().row_stride;
+          std::vector<const float*> at_a, at_b;
+          std::vector<float*> at_c;
+          for (std::int64_t i = 0; i < count; ++i) {
+            at_a.push_back(a.view().data + i * a_stride), at_b.push_back(b.view().data);
+            at_c.push_back(c.view().data + i * c_stride);
+          }
+          const device_array<const float*> to_a(where, at_a), to_b(where, at_b);
+          const device_array<float*> to_c(where, at_c);
+          gemms::batch of{.count = count, .a_stride = a_stride, .b_stride = 0, .c_stride = c_stride};
+          if (pointers) of = {.count = count, .a = to_a.data(), .b = to_b.data(), .c = to_c.data()};
+          gemms::epilogue after;
+          if (finishes) after = {.function = activation::relu, .scale = 2, .row_bias = bias.view().data, .row_bias_stride = m};
+          dots_division fitting = how;
+          if (!how.by_lanes()) {
+            const int few = static_cast<int>(std::min(m, n));
+            fitting.rows = std::clamp(how.rows, gemms::dots_least_rows(few), gemms::dots_most_rows(few));
+          }
+          const auto plan =
+              gemms::plan_dots(where, {.a = first(a, m), .b = b.view(), .c = first(c, m), .alpha = -1, .beta = 2}, of, after, fitting);
+          ASSERT_TRUE(plan.has_value());
+          gemms::run(where, *plan, nullptr);
+          where.runs_on().synchronize(nullptr);
+          EXPECT_TRUE(same(c.read(), made(count * m, n, [&](auto i, auto j) {
+                             float sum = 0;
+                             for (std::int64_t l = 0; l < k; ++l) sum += of_a(i, l) * of_b(l, j);
+                             const float v = 2 * of_c(i, j) - sum + (finishes ? of_rows(0, i) : 0);
+                             return finishes ? 2 * std::max(v, 0.f) : v;
+                           })));
+        }
+  }
+}
+TEST(gemm_dots_policy, takes_few_lines_and_small_products) {
+  const context where = context::on("cpu");
+  const auto why_not = [&](std::int64_t m, std::int64_t k) -> std::string {
+    std::vector<float> memory(static_cast<std::size_t>((m + 9) * k + 9 * m));
+    float* const b = memory.data() + m * k;
+    const gemm_problem p{.a = {memory.data(), m, k, k, 1}, .b = {b, k, 9, 9, 1}, .c = {b + 9 * k, m, 9, 9, 1}};
+    try {
+      explain(where, p, {.policy = "dots"});
+      return "";
+    } catch (const not_supported& e) {
+      return e.what();
+    }
+  };
+  EXPECT_EQ(why_not(9, 50), "");
+  EXPECT_EQ(why_not(8, 9000), "");
+  EXPECT_THAT(why_not(9, 8193),
+              testing::HasSubstr("it is for up to 8 rows or columns of C or up to 4 million multiply-adds, and C is 9 x 9 with K = 8193"));
+  EXPECT_THAT(why_not(900, 500), testing::HasSubstr("and C is 900 x 9 with K = 500"));
 }
 
 AP_ON_BOTH_DEVICES(gemm_dots);
