@@ -197,7 +197,8 @@ class Stream(Law):
                 move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"]) + brief * tiles * q.k * g["brief row"]
                 if not shares:
                     starts = starts * np.where(steps == 1, g["single copied" if ring.startswith("copiers") else "single"], 1)
-                us = longer(starts * g[f"round {ring}"] + rounds * steps * g[f"step {ring}"] * by_four, move)
+                us = starts * g[f"round {ring}"] + rounds * steps * g[f"step {ring}"] * by_four
+                us = np.maximum(us, move) if slabs == 8 else longer(us, move)  # eight slabs in flight go at the pace of memory anyway
                 who = "" if shares else "walk's "
                 us = us * np.where(q.rows, g[who + "odd rows"], np.where(q.half_rows, g[who + "half rows"], 1)) + g[f"start {ring}"]
                 if shares:

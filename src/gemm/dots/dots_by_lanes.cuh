@@ -128,6 +128,7 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
     const std::int64_t member = block / p.tiles;
     const std::int64_t i = std::int64_t{tile} * (lines * Square) + t.line, j = std::int64_t{block_index().y} * Square;
     const lane_lines of_long(p.of_long, i, lines, t.k, bits), of_short(p.of_short, j, 1, t.k, bits);
+    const auto is_mine = [&](int n, int m) { return t.k == 0 && i + n * lines < p.of_long.lines && j + m < p.of_short.lines; };
     std::int64_t first = member;
     AP_UNROLL
     for (int n = 0; n < Square; ++n) first ^= of_long.from[n] ^ of_short.from[n];
@@ -135,6 +136,14 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
     wait_for_previous_grid();
     start_next_grid();
     const typename stores::member_data of{member, p.of_long.of_member(member), p.of_short.of_member(member)};
+    // C is read before the sums are there, so that they need not wait for it.
+    float before[Square][Square] = {};
+    AP_UNROLL
+    for (int n = 0; n < Square; ++n) {
+      AP_UNROLL
+      for (int m = 0; m < Square; ++m)
+        if (!Finishes && p.end.beta != 0 && is_mine(n, m)) before[n][m] = *stores::place_at(p, member, i + n * lines, j + m);
+    }
     sums sum = multiply(of.of_long, of_long, of.of_short, of_short, t.k, static_cast<int>(p.k), lanes);
     AP_UNROLL
     for (int by = warp_size / 2; by > 0; by /= 2)
@@ -147,12 +156,15 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
       AP_UNROLL
       for (int m = 0; m < Square; ++m) {
         const int output = n * Square + m;
-        const bool is_mine = t.k == 0 && i + n * lines < p.of_long.lines && j + m < p.of_short.lines;
         const bool of_line = is_sparse_count(static_cast<int>(sum.nonzeros[n] >> 16));
-        const bool is_sparse = is_mine && (of_line || is_sparse_count(static_cast<int>(sum.nonzeros[m] & 0xFFFFu)));
+        const bool is_sparse = is_mine(n, m) && (of_line || is_sparse_count(static_cast<int>(sum.nonzeros[m] & 0xFFFFu)));
         by_long |= static_cast<unsigned>(of_line) << output;
         sparse |= static_cast<unsigned>(is_sparse) << output;
-        if (is_mine && !is_sparse) stores::store_at(p, member, i + n * lines, j + m, sum.value[n][m]);
+        if (!is_mine(n, m) || is_sparse) continue;
+        if constexpr (Finishes)
+          stores::store_at(p, member, i + n * lines, j + m, sum.value[n][m]);
+        else
+          *stores::place_at(p, member, i + n * lines, j + m) = blend(p.end, static_cast<float>(sum.value[n][m]), &before[n][m]);
       }
     }
     if (ballot(sparse != 0) == 0) return;

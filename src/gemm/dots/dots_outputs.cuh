@@ -18,10 +18,13 @@ template <bool Finishes> struct dots_outputs {
     const float* of_long;
     const float* of_short;
   };
-  // Line i of the long operand times line j of the short one.
-  AP_DEV static void store_at(const dots_problem& p, std::int64_t member, std::int64_t i, std::int64_t j, double sum) {
+  // Line i of the long operand times line j of the short one: its place in C, and what is stored there.
+  AP_DEV static float* place_at(const dots_problem& p, std::int64_t member, std::int64_t i, std::int64_t j) {
     float* const c = p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride;
-    float* const to = c + i * p.long_stride + j * p.short_stride;
+    return c + i * p.long_stride + j * p.short_stride;
+  }
+  AP_DEV static void store_at(const dots_problem& p, std::int64_t member, std::int64_t i, std::int64_t j, double sum) {
+    float* const to = place_at(p, member, i, j);
     if constexpr (Finishes)
       *to = finished(p.end, static_cast<float>(sum), i, j, member, to);
     else

@@ -101,8 +101,10 @@ double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, 
                       : s.rows == row_start::half   ? (f.shares ? half : walk_half)
                                                     : 1;
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
-  return us.start + longer(starts * us.round + rounds * steps * us.step * by_four * s.slower, move) * rows + shared +
-         (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
+  // A block of eight slabs has so much in flight that its steps go at the pace of memory anyway.
+  const double ring = starts * us.round + rounds * steps * us.step * by_four * s.slower,
+               moved = f.slabs == 8 ? std::max(ring, move) : longer(ring, move);
+  return us.start + moved * rows + shared + (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
 }
 // In the mean over layouts: the copy engine takes the operands in some of them.
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
