@@ -2,6 +2,7 @@
 // Small products as inner products, each by a few lanes of a warp (sm_75).
 #pragma once
 #include <antiphase/device/barrier.cuh>
+#include <antiphase/device/global.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
@@ -37,6 +38,9 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
   static constexpr int warp_bits = 5;
   static_assert(1 << warp_bits == warp_size && dots_lanes_most_k < 1 << 16);
   using stores = dots_outputs<Finishes>;
+  struct scaling {
+    float alpha, beta;
+  };
   // Where a thread is in its block.
   struct seat {
     int line, k, apart;  // line of the long operand, first k; from a lane to the one with the next k
@@ -59,32 +63,42 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
       }
     }
   };
-  // The lines of an operand that a lane reads. Those behind the end are the last one.
+  // The lines of an operand that a lane reads, from its first value of k on. Those behind the end are the last one.
   struct lane_lines {
-    std::int64_t from[Square], apart;  // elements, from those of the member; from a value of k to the next one that is the lane's
-    AP_DEV lane_lines(const line_operand& o, std::int64_t first, int line_apart, int k, int slot_bits) : apart(o.k_stride << slot_bits) {
+    std::int64_t from[Square];  // elements, from those of the member
+    const char* at[Square];
+    std::int64_t apart;  // bytes, from a value of k to the lane's next one
+    AP_DEV lane_lines(const line_operand& o, std::int64_t member, std::int64_t first, int line_apart, int k, int slot_bits)
+        : apart(4 * o.k_stride << slot_bits) {
       AP_UNROLL
       for (int n = 0; n < Square; ++n) {
         const std::int64_t line = first + n * line_apart;
         from[n] = (line < o.lines ? line : o.lines - 1) * o.line_stride + k * o.k_stride;
       }
+      begin(o.data + member * o.batch_stride);
+    }
+    AP_DEV void begin(const float* data) {
+      AP_UNROLL
+      for (int n = 0; n < Square; ++n) at[n] = reinterpret_cast<const char*>(data + from[n]);
+    }
+    AP_DEV void load(float (&to)[Square], bool is_there) {
+      AP_UNROLL
+      for (int n = 0; n < Square; ++n) {
+        to[n] = is_there ? *reinterpret_cast<const float*>(in_global_memory(at[n])) : 0;
+        at[n] += apart;
+      }
     }
   };
-  AP_DEV static sums multiply(const float* x, const lane_lines& of_x, const float* y, const lane_lines& of_y, int k, int end, int lanes) {
+  // left: values of k that the lane has.
+  AP_DEV static sums multiply(lane_lines of_long, lane_lines of_short, int left) {
     sums sum;
     AP_ROLLED
-    for (; k < end; k += at_once * lanes) {
+    for (; left > 0; left -= at_once) {
       float a[at_once][Square], b[at_once][Square];
       AP_UNROLL
       for (int e = 0; e < at_once; ++e) {
-        const bool is_there = k + e * lanes < end;
-        AP_UNROLL
-        for (int n = 0; n < Square; ++n) {
-          a[e][n] = is_there ? x[of_x.from[n]] : 0;
-          b[e][n] = is_there ? y[of_y.from[n]] : 0;
-        }
-        x += of_x.apart;
-        y += of_y.apart;
+        of_long.load(a[e], e < left);
+        of_short.load(b[e], e < left);
       }
       AP_UNROLL
       for (int e = 0; e < at_once; ++e) {
@@ -119,32 +133,68 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
       sum.add([&](int i, int j) { return s.value[w][i][j]; }, [&](int i) { return s.nonzeros[w][i]; });
   }
 
+  // What a thread knows before it waits for earlier work. The first access to each part of the parameters takes long, so all of them that
+  // it needs are read here, too.
+  struct work {
+    std::int64_t member, i, j;  // the first output
+    int lines, left;            // from line to line of the thread's; values of k
+    lane_lines of_long, of_short;
+    std::int64_t from_c, by_i, by_j;  // elements, from the member's C to the first output, and to the next ones
+    float* c;                         // of the first output
+    scaling of_c;
+    bool by_pointers;
+
+    AP_DEV work(const params& p, const seat& t)
+        : member(block_index().x / p.tiles),
+          i(std::int64_t{block_index().x % p.tiles} * (threads >> p.slot_bits) * Square + t.line),
+          j(std::int64_t{block_index().y} * Square),
+          lines(threads >> p.slot_bits),
+          left((static_cast<int>(p.k) - t.k + (1 << p.slot_bits) - 1) >> p.slot_bits),
+          of_long(p.of_long, member, i, lines, t.k, p.slot_bits),
+          of_short(p.of_short, member, j, 1, t.k, p.slot_bits),
+          from_c(i * p.long_stride + j * p.short_stride),
+          by_i(lines * p.long_stride),
+          by_j(p.short_stride),
+          c(p.c + member * p.batch_stride + from_c),
+          of_c{p.end.alpha, p.end.beta},
+          by_pointers(p.c_member != nullptr) {
+      auto all = static_cast<std::uint64_t>(of_long.apart ^ of_short.apart ^ by_i ^ by_j ^ left ^ int{by_pointers}) ^
+                 reinterpret_cast<std::uintptr_t>(c) ^ bit_cast<std::uint32_t>(of_c.alpha) ^ bit_cast<std::uint32_t>(of_c.beta);
+      AP_UNROLL
+      for (int n = 0; n < Square; ++n)
+        all ^= reinterpret_cast<std::uintptr_t>(of_long.at[n]) ^ reinterpret_cast<std::uintptr_t>(of_short.at[n]);
+      compute_first(static_cast<std::uint32_t>(all));
+    }
+    // Behind the wait: earlier work may have written the arrays of pointers.
+    AP_DEV void find_members(const params& p) {
+      if (!by_pointers) return;
+      of_long.begin(p.of_long.member[member]);
+      of_short.begin(p.of_short.member[member]);
+      c = p.c_member[member] + from_c;
+    }
+    AP_DEV float* place(int n, int m) const { return c + n * by_i + m * by_j; }
+  };
+
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
-    const int bits = p.slot_bits, lanes = 1 << bits, lines = threads >> bits;
+    const int lanes = 1 << p.slot_bits;
     const seat t = seat::mine(p);
-    const std::uint32_t block = block_index().x, tile = block % p.tiles;
-    const std::int64_t member = block / p.tiles;
-    const std::int64_t i = std::int64_t{tile} * (lines * Square) + t.line, j = std::int64_t{block_index().y} * Square;
-    const lane_lines of_long(p.of_long, i, lines, t.k, bits), of_short(p.of_short, j, 1, t.k, bits);
-    const auto is_mine = [&](int n, int m) { return t.k == 0 && i + n * lines < p.of_long.lines && j + m < p.of_short.lines; };
-    std::int64_t first = member;
-    AP_UNROLL
-    for (int n = 0; n < Square; ++n) first ^= of_long.from[n] ^ of_short.from[n];
-    compute_first(static_cast<std::uint32_t>(first));
+    work w(p, t);
+    const bool adds_up = t.k == 0;
+    const auto is_mine = [&](int n, int m) { return adds_up && w.i + n * w.lines < p.of_long.lines && w.j + m < p.of_short.lines; };
     wait_for_previous_grid();
     start_next_grid();
-    const typename stores::member_data of{member, p.of_long.of_member(member), p.of_short.of_member(member)};
+    w.find_members(p);
     // C is read before the sums are there, so that they need not wait for it.
     float before[Square][Square] = {};
     AP_UNROLL
     for (int n = 0; n < Square; ++n) {
       AP_UNROLL
       for (int m = 0; m < Square; ++m)
-        if (!Finishes && p.end.beta != 0 && is_mine(n, m)) before[n][m] = *stores::place_at(p, member, i + n * lines, j + m);
+        if (!Finishes && w.of_c.beta != 0 && is_mine(n, m)) before[n][m] = *w.place(n, m);
     }
-    sums sum = multiply(of.of_long, of_long, of.of_short, of_short, t.k, static_cast<int>(p.k), lanes);
+    sums sum = multiply(w.of_long, w.of_short, w.left);
     AP_UNROLL
     for (int by = warp_size / 2; by > 0; by /= 2)
       if (by < lanes) add_up_lanes(sum, lane_index() ^ by * t.apart);
@@ -162,19 +212,20 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
         sparse |= static_cast<unsigned>(is_sparse) << output;
         if (!is_mine(n, m) || is_sparse) continue;
         if constexpr (Finishes)
-          stores::store_at(p, member, i + n * lines, j + m, sum.value[n][m]);
+          stores::store_at(p, w.member, w.i + n * w.lines, w.j + m, sum.value[n][m]);
         else
-          *stores::place_at(p, member, i + n * lines, j + m) = blend(p.end, static_cast<float>(sum.value[n][m]), &before[n][m]);
+          *w.place(n, m) = blend(w.of_c, static_cast<float>(sum.value[n][m]), &before[n][m]);
       }
     }
     if (ballot(sparse != 0) == 0) return;
+    const typename stores::member_data of{w.member, p.of_long.of_member(w.member), p.of_short.of_member(w.member)};
     line_nonzeros& found = s.found[warp_index()];
     AP_UNROLL
     for (int n = 0; n < Square; ++n) {
       AP_UNROLL
       for (int m = 0; m < Square; ++m) {
         const int output = n * Square + m;
-        stores::store_exact_at(p, found, of, (sparse >> output & 1u) != 0, (by_long >> output & 1u) != 0, i + n * lines, j + m,
+        stores::store_exact_at(p, found, of, (sparse >> output & 1u) != 0, (by_long >> output & 1u) != 0, w.i + n * w.lines, w.j + m,
                                sum.value[n][m]);
       }
     }
