@@ -55,8 +55,8 @@ struct law_of_lanes {
   double block, round_of_block, sector_of_block;  // of the blocks of a multiprocessor
 };
 constexpr law_of_lanes laws_of_lanes[] = {
-    {1, 0.6978, 0.3105, 0.0340, 0.1303, 0.0458, 0.2150, 0.0508, 0.1270},
-    {2, 0.8935, 0.3201, 0.0523, 0.0795, 0.0295, 0.3291, 0.0345, 0.1387},
+    {1, 0.5948, 0.3011, 0.0220, 0.1523, 0.0675, 0.1559, 0.0534, 0.1395},
+    {2, 0.7855, 0.2711, 0.0471, 0.0809, 0.0433, 0.2903, 0.0277, 0.1530},
 };
 // That a warp's load of one element for each lane touches, in the mean over how the operand lies. lines: of the warp, side by side.
 double sectors_of_load(int lanes, int lines, bool lies_one_way) {
