@@ -378,7 +378,7 @@ class Dots(Law):
 
         def sectors(lines, one_way):
             along, across = lines * math.ceil(of_warp / 8), of_warp * math.ceil(lines / 8)
-            return np.where(one_way, along, (along + across) / 2)
+            return np.where(one_way, along, max(along, across))
 
         blocks = np.ceil(p.long / (128 // lanes * square)) * np.ceil(p.short / square) * p.count
         thousands = np.ceil(p.k / lanes) * square * 4 * (sectors(lines, p.long == 1) + sectors(1, p.short == 1)) / 1000

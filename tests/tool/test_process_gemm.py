@@ -174,24 +174,24 @@ class Gemm(ToolTest):
         self.assertEqual(json.loads(done.stdout)["policy"], "padded")  # the last step that needs no more than 10 KiB
 
     def test_a_weaker_bound_is_told_or_refused(self):
-        small = ("--shared-limit", "3", *CPU)  # the ladder fits, sums in FP64 do not
+        small = ("--shared-limit", "3", *CPU)  # the ladder fits, and of sums in FP64 only those by lanes, for less than this product
         both, out = ("gemm", "A.npy", "B.npy"), ("--output", "C.npy")
-        told, asked = "|C - AB| <= 200 u |A||B| + 200 x 2^-150", "precision fp32 stands for 83.38983 u |A||B| + 2^-150"
-        expected = self.matrices(3, 4, 200)
+        told, asked = "|C - AB| <= 600 u |A||B| + 600 x 2^-150", "precision fp32 stands for 90.16949 u |A||B| + 2^-150"
+        expected = self.matrices(90, 91, 600)
         done = self.run_tool(*both, *out, "--json", *small)
         self.assertEqual(self.read("C.npy")[0], expected)
         (line,) = [line for line in done.message.splitlines() if "2^-150" in line]
         self.assertIn(told, line)
         self.assertIn(asked, line)
         result = json.loads(done.stdout)
-        self.assertEqual(result["bound"], {"units": 200, "absolute": 200 * 2**-150})
-        self.assertEqual(result["asked_bound"], {"units": 80 + 200 / 59, "absolute": 2**-150})
+        self.assertEqual(result["bound"], {"units": 600, "absolute": 600 * 2**-150})
+        self.assertEqual(result["asked_bound"], {"units": 80 + 600 / 59, "absolute": 2**-150})
         self.assertIs(result["bound_kept"], False)
         (self.folder / "C.npy").unlink()
-        line = self.refused(4, ["200 u |A||B| + 200 x 2^-150", "83.38983 u |A||B| + 2^-150"], *both, *out, "--if-weaker", "refuse", *small)
+        line = self.refused(4, ["600 u |A||B| + 600 x 2^-150", "90.16949 u |A||B| + 2^-150"], *both, *out, "--if-weaker", "refuse", *small)
         self.assertIn("fp32", line)
-        self.refused(4, ["200 u"], *both, *out, "--policy", "tiled", "--if-weaker", "refuse", *CPU)
-        self.refused(4, ["200 u"], *both, "--explain", "--if-weaker", "refuse", *small)
+        self.refused(4, ["600 u"], *both, *out, "--policy", "tiled", "--if-weaker", "refuse", *CPU)
+        self.refused(4, ["600 u"], *both, "--explain", "--if-weaker", "refuse", *small)
         self.refused(2, ["--if-weaker 'no'", "take or refuse"], *both, *out, "--if-weaker", "no", *CPU)
         self.refused(2, ["--if-weaker refuse", "--on reference"], *both, *out, "--if-weaker", "refuse", "--on", "reference")
         for kept in (CPU, ("--precision", "strict", *small)):

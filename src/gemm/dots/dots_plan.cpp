@@ -58,11 +58,12 @@ constexpr law_of_lanes laws_of_lanes[] = {
     {1, 0.5948, 0.3011, 0.0220, 0.1523, 0.0675, 0.1559, 0.0534, 0.1395},
     {2, 0.7855, 0.2711, 0.0471, 0.0809, 0.0433, 0.2903, 0.0277, 0.1530},
 };
-// That a warp's load of one element for each lane touches, in the mean over how the operand lies. lines: of the warp, side by side.
+// That a warp's load of one element for each lane touches; lines: of the warp, side by side. Which way the operand lies must not decide, so
+// this is the worse one: by it more is lost than the other wins.
 double sectors_of_load(int lanes, int lines, bool lies_one_way) {
   constexpr int floats = 8;  // of a sector
   const int of_warp = std::min(lanes, 32), along = lines * ceil_div(of_warp, floats), across = of_warp * ceil_div(lines, floats);
-  return lies_one_way ? along : (along + across) / 2.;
+  return lies_one_way ? along : std::max(along, across);
 }
 double microseconds(const law_of_lanes& l, int lanes, const problem& p, double blocks, double of_132) {
   const double sectors =
