@@ -9,6 +9,7 @@ Without --fit it judges the numbers below, which are those of the program; with 
   * random products by `antiphase tune`, of which bench/results/experiments/20261125-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
   * all forms of stream, of some of these products and of those of bench/results (20261124-stream-forms.json),
+  * small products by `dots`, with all ways to give outputs to lanes (20261125-dots-lanes.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
     to judge it.
 --take keeps the means of a file of `antiphase tune --json` in the place of those. --tuning writes the factors that they make for the laws of
@@ -33,6 +34,7 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLASSES = ROOT / "bench/results/experiments/20261125-tune-means.json"
+DOTS_BY_LANES_TIMES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261124-stream-forms.json"
 PLACES = 132  # multiprocessors
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
@@ -68,6 +70,7 @@ def odd(extent):  # is_uneven() of cost.hpp
 class Seen:
     """How operands lie, of each product: as it was measured. `Blind`: in the mean over the four layouts, which is what the program predicts."""
     brief_by_copiers = False  # when these times were taken, the copy engine brought rows of 16 bytes to `stream` too
+    worst = False
 
     def __init__(self, p):
         a, b = np.char.startswith(p.layout, "t"), np.char.endswith(p.layout, "n")
@@ -76,6 +79,8 @@ class Seen:
         self.a_odd, self.b_odd = (np.where(across, odd(lines) & (p.k > 1), odd(p.k) & (lines > 1)).astype(float)
                                   for across, lines in ((a, p.m), (b, p.n)))
         self.copied = np.maximum(self.a_odd, self.b_odd)
+        self.long_across, self.short_across = (np.where(p.m >= p.n, one, other)
+                                               for one, other in ((self.a_across, self.b_across), (self.b_across, self.a_across)))
         self.long_odd, self.short_odd = (np.where(p.m >= p.n, one, other) for one, other in ((self.a_odd, self.b_odd), (self.b_odd, self.a_odd)))
         brief = np.where(p.m >= p.n, (p.n == 4) & b, (p.m == 4) & a)  # rows of 16 bytes for the copy engine
         self.brief_rows = brief * (1 - self.copied)
@@ -83,6 +88,7 @@ class Seen:
 
 class Blind:
     brief_by_copiers = True  # avoids_brief_rows() of stream_plan.cpp
+    worst = True  # sectors_of_load() of dots_plan.cpp
 
     def __init__(self, p):
         every = [Seen(Products(p.m, p.n, p.k, p.count, p.adds, np.full(len(p), layout))) for layout in ("nn", "nt", "tn", "tt")]
@@ -363,35 +369,38 @@ DOTS = ((1, 2, .50, 1.175, .306, .074, (0, .83, .95, .94), 1.57, 1.26, 9.0, 2.6)
         (4, 1, .87, .930, .440, .087, (0, 1.01, 1.14, 1.30), 1.84, 1.08, 9.0, 2.5), (4, 2, 1.31, .822, .443, .062, (0, 1.08, 1.22, 1.38), 2.18, 1.10, 3.3, 2.5),
         (8, 1, .50, 1.664, .617, .163, (0, 1.16, 1.33, 1.43), 1.64, .95, 9.0, 2.5), (8, 2, .50, 1.869, .765, .135, (0, 1.34, 1.52, 1.54), 1.65, .97, 5.3, 2.5))
 
-# By lanes: square, start, round, doubling, warps, sector; of a block, of its rounds, of its sectors.
-DOTS_BY_LANES = ((1, .5948, .3011, .0220, .1523, .0675, .1559, .0534, .1395), (2, .7855, .2711, .0471, .0809, .0433, .2903, .0277, .1530))
+# By lanes: the square, then the numbers of law_of_lanes.
+DOTS_BY_LANES = ((1, (.5948, .3011, .0220, .1523, .0675, .1559, .0534, .1395)), (2, (.7855, .2711, .0471, .0809, .0433, .2903, .0277, .1530)))
+PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block")
 
 
 class Dots(Law):
-    """Fitted to all its divisions when it was built (20261123-dots-divisions.json, 20261125-dots-lanes.json); here it is only judged."""
+    """By blocks fitted to all its divisions when it was built (20261123-dots-divisions.json): here it is only judged. By lanes fitted here."""
     name, columns = "dots", 4  # number of the law, slots, cluster, rows; by lanes: of the law behind those, lanes, 1, 0
+    numbers = {f"{part} {square}": between(value, .001, 3) for square, values in DOTS_BY_LANES for part, value in zip(PARTS_OF_LANES, values)}
 
     @staticmethod
-    def by_lanes(number, lanes, p):
-        square, start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = DOTS_BY_LANES[number]
+    def by_lanes(g, square, lanes, p, lie):
+        start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = (g[f"{part} {square}"] for part in PARTS_OF_LANES)
         of_warp, lines = min(lanes, 32), max(1, 32 // lanes)
 
-        def sectors(lines, one_way):
+        def sectors(lines, one_way, lies_across):
             along, across = lines * math.ceil(of_warp / 8), of_warp * math.ceil(lines / 8)
-            return np.where(one_way, along, max(along, across))
+            return np.where(one_way, along, max(along, across) if lie.worst else np.where(lies_across, across, along))
 
         blocks = np.ceil(p.long / (128 // lanes * square)) * np.ceil(p.short / square) * p.count
-        thousands = np.ceil(p.k / lanes) * square * 4 * (sectors(lines, p.long == 1) + sectors(1, p.short == 1)) / 1000
+        of_load = sectors(lines, p.long == 1, lie.long_across) + sectors(1, p.short == 1, lie.short_across)
+        thousands = np.ceil(p.k / lanes) * square * 4 * of_load / 1000
         rounds = np.ceil(p.k / (lanes * (8 // square)))
         return (start + rounds * round_ + math.log2(lanes) * doubling + (lanes > 32) * warps + thousands * sector
                 + blocks / 132 * (block + rounds * round_of_block + thousands * sector_of_block))
 
     def seconds(self, g, p, how, lie):
         out = np.empty(len(p))
-        for number in range(len(DOTS_BY_LANES)):
+        for number, (square, _) in enumerate(DOTS_BY_LANES):
             for lanes in (4, 8, 16, 32, 64, 128):
-                at = (how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes)
-                out[at] = self.by_lanes(number, lanes, p.some(at))
+                at = np.flatnonzero((how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes))
+                out[at] = self.by_lanes(g, square, lanes, p.some(at), Part(lie, at))
         for i, (few, rows, start, block, step, slot, clusters, full, further, cache, memory) in enumerate(DOTS):
             for slots in (4, 8, 16, 32, 64, 128, 256):
                 for cluster in (1, 2, 4, 8):
@@ -458,9 +467,10 @@ def divided(law, p, g=None, lie=None):
 
 class Part:
     def __init__(self, lie, at):
-        self.brief_by_copiers = lie.brief_by_copiers
+        self.brief_by_copiers, self.worst = lie.brief_by_copiers, lie.worst
         for name, values in vars(lie).items():
-            setattr(self, name, values[at])
+            if isinstance(values, np.ndarray):
+                setattr(self, name, values[at])
 
 
 # What was measured ------------------------------------------------------------------------------------------------------------------------
@@ -583,6 +593,26 @@ class Measured:
         self.lie = Seen(self.p)
         if law.name == "stream":
             self.add_forms()
+        if law.name == "dots":
+            self.add_lanes()
+
+    def add_lanes(self):
+        """Single times of all ways to give outputs to lanes: the slower one is beside the fastest kernel, the less it counts."""
+        rows = []
+        for m, n, k, count, layout, before, _, times in json.loads(DOTS_BY_LANES_TIMES.read_text())["products"]:
+            words = times.split()
+            least = min([before, *map(float, words[1::2])])
+            for way, us in zip(words[::2], map(float, words[1::2])):
+                square, lanes = map(int, way.split("/"))
+                rows.append(((m, n, k, count, False, layout), (len(DOTS) + square - 1, lanes, 1, 0), us, least / us))
+        products, how, us, weight = zip(*rows)
+        self.p, self.how = self.p.and_(Products(*zip(*products))), np.concatenate([self.how, np.array(how, float)])
+        self.cell = np.concatenate([self.cell, len(self.target) + np.arange(len(us))])
+        self.target = np.concatenate([self.target, np.log(us)])
+        self.count, self.alone = (np.concatenate([one, np.ones(len(us), one.dtype)]) for one in (self.count, self.alone))
+        self.judges = np.concatenate([self.judges, np.zeros(len(us), bool)])
+        self.weight = np.concatenate([0 * self.weight, np.square(weight)])  # the tune tells no divisions but those that the law took
+        self.lie = Seen(self.p)
 
     def add_forms(self):
         """Single times of every form: what is seldom chosen is known too. The slower one is beside the fastest, the less it counts."""

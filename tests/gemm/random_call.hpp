@@ -171,7 +171,9 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   };
   r.m = extent(3000), r.n = extent(3000), r.k = d.one_in(60) ? extent(budget > 100000 ? 140000 : 3000) : extent(5000);
   if (r.policy == "short" && !d.one_in(10)) r.k = 1 + d.below(4);
-  if (r.policy == "dots" && !d.one_in(10)) (d.one_in(2) ? r.m : r.n) = 1 + d.below(8);
+  if (r.policy == "dots" && d.one_in(2)) (d.one_in(2) ? r.m : r.n) = 1 + d.below(8);
+  if (r.policy == "dots" && budget > 100000 && d.one_in(2))
+    r.m = 1 + d.below(8), r.n = 1 + d.below(8), r.k = 8193 + d.below(9000);  // not by lanes
   r.count = d.one_in(3) ? d.pick<std::int64_t>({0, 2, 2, 3, 3, 4, 5, 7, 1 + d.log_uniform(200)}) : 1;
   if (r.count != 1 && d.one_in(4)) r.members = members_lie::by_pointers;
   for (;;) {
