@@ -599,7 +599,7 @@ class Measured:
     def add_lanes(self):
         """Single times of all ways to give outputs to lanes: the slower one is beside the fastest kernel, the less it counts."""
         rows = []
-        for m, n, k, count, layout, before, _, times in json.loads(DOTS_BY_LANES_TIMES.read_text())["products"]:
+        for m, n, k, count, layout, before, _, _, times in json.loads(DOTS_BY_LANES_TIMES.read_text())["products"]:
             words = times.split()
             least = min([before, *map(float, words[1::2])])
             for way, us in zip(words[::2], map(float, words[1::2])):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small products as inner products, each by a few lanes of a warp (sm_75).
+// Small products as inner products, each by some threads of a block (sm_75).
 #pragma once
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/global.cuh>
@@ -14,11 +14,11 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-//   load, multiply ... | add up the lanes | store
+//   load, multiply ... | add up the lanes | add up the warps, if several have an output | store
 // A small product takes as long as one thread's instructions in a row, of which most run for the first time and have to be fetched. So this
-// kernel has few: an output belongs to some lanes of a warp, which read their elements straight from memory, eight of each operand before
-// the first is used, and add up by shuffles. There is no shared memory and no barrier, elements come one by one wherever they lie, and each
-// output reads both of its lines. What the caches then bring more than once is little while C is small.
+// kernel has few: an output belongs to some lanes of a warp, or to whole warps, which read their elements straight from memory, eight of
+// each operand before the first is used, and add up by shuffles. Elements come one by one wherever they lie, and each output reads both of
+// its lines. What the caches then bring more than once is little while C is small.
 // Lane n of an output has k = n, n + lanes, n + 2 lanes ... Neighbouring lanes of a warp take neighbours in memory, along k or along lines;
 // which lane of an output has which k, and the order of additions, are the same in both cases. Where C is not so small, lanes have a square
 // of outputs together, so that each element that they load is used twice.
