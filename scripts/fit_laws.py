@@ -353,12 +353,17 @@ class Split(Law):
 # short and dots ---------------------------------------------------------------------------------------------------------------------------
 class Short(Law):
     name, columns = "short", 0
-    numbers = {"start": between(1.19, .5, 5), "exact": between(0.145, .01, 5), "of cache": between(1.39, .3, 4.6), "of memory": between(2.4, .3, 4.6),
-               "odd rows": between(0.942, .7, 3)}
+    numbers = {"start": between(1.129, .5, 5), "exact": between(0.138, .01, 5), "adding": between(.187, .01, 2), "filling": between(3.6, .1, 9),
+               "to fill": between(5.83, .5, 30), "of cache": between(2.88, .3, 9), "of memory": between(2.63, .3, 4.6),
+               "read of cache": between(8.06, .3, 30), "read of memory": between(2.2, .3, 4.6)}
 
     def seconds(self, g, p, how, lie):
-        move = p.bytes / moved_at(p.bytes, g["of cache"], g["of memory"]) * np.where(p.rows, g["odd rows"], 1)
-        return g["start"] + np.where((p.k == 3) | (p.k == 4), g["exact"], 0) + move
+        stored, operands = 4 * p.count * p.m * p.n, 4 * p.count * p.k * (p.m + p.n)
+        there = stored + operands
+        move = (stored / moved_at(there, g["of cache"], g["of memory"]) + p.read_of_c / moved_at(there, g["read of cache"], g["read of memory"])
+                + operands / (1e6 * g["of cache"]))
+        return (g["start"] + np.where((p.k == 3) | (p.k == 4), g["exact"], 0) + np.where(p.read_of_c > 0, g["adding"], 0)
+                + g["filling"] * (1 - np.exp(-stored / (1e6 * g["to fill"]))) + move)
 
     def takes(self, p):
         return p.k <= 4
@@ -443,7 +448,7 @@ class Dots(Law):
 
 LAWS = (Short(), Stream(), Dots(), Narrow(),
         Split("split-inside", (11.0, 11.0, .00007, .00007, 7., .9, 1.1, 1.85, .5, .95, .5, 3., 4., 3., 1.5, 1.5, 1, 1)),
-        Split("split", (7.28, 6.46, 0.000308, 0.000424, 3.2, 1.21, 1.18, 1.04, 1.39, 1.18, 0.916, 0.0106, 3.57, 2.71, 3.03, 1.44, 37.8, 17.8)),
+        Split("split", (7.08, 6.98, 0.001, 0.0004, 3.2, 1.189, 1.176, 1.013, 1.913, 1.089, 0.95, 0.01, 6, 4.08, 2.99, 2.6, 37.8, 17.8)),
         Split("split-mma", (6.01, 5.21, 0.000333, 0.000341, 3.35, 1.3, 1.14, 2.75, 2.75, 0.899, 0.817, 0.1, 3.27, 3.46, 1, 3, 36, 17.6)))
 
 

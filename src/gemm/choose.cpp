@@ -59,12 +59,18 @@ judged_plan plan_short_product(const candidate&, const request& r) {
   if (!short_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return plan_short(r.where.kind(), r.what, r.of, r.after);
 }
-// Microseconds on an H200 (scripts/fit_laws.py). Of three or four products, some have to be made once more.
+// Microseconds on an H200 (scripts/fit_laws.py). Of three or four products, some have to be made once more. The first megabytes of C that
+// are stored take longer than all others, until there are enough blocks to hide each other's waits; reading C is nearly free beside that.
 double cost_of_short(const candidate&, const request& r) {
-  constexpr double start = 1.19, again = 0.145, of_cache = 1.39e6, of_memory = 2.4e6, anywhere = 0.942;
-  const double bytes = extent(r.of.count) * (bytes_of_operands(r) + bytes_of_c(r));
-  const double move = bytes / moved_at(bytes, of_cache, of_memory) * (rows_of_c(r.what.n()) == row_start::anywhere ? anywhere : 1);
-  return 1e-6 * (start + (r.k() > 2 ? again : 0) + move / (multiprocessors_of(r) / 132.));
+  constexpr double start = 1.129, again = 0.138, adding = 0.187, filling = 3.6, to_fill = 5.83e6, of_cache = 2.88e6, of_memory = 2.63e6,
+                   read_of_cache = 8.06e6, read_of_memory = 2.2e6;
+  const double stored = extent(r.of.count) * 4 * extent(r.what.m()) * extent(r.what.n()),
+               operands = extent(r.of.count) * bytes_of_operands(r);
+  const double read = r.what.beta == 0 ? 0 : stored, there = stored + operands;
+  const double move =
+      stored / moved_at(there, of_cache, of_memory) + read / moved_at(there, read_of_cache, read_of_memory) + operands / of_cache;
+  return 1e-6 * (start + (r.k() > 2 ? again : 0) + (read > 0 ? adding : 0) + filling * (1 - std::exp(-stored / to_fill)) +
+                 move / (multiprocessors_of(r) / 132.));
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
@@ -142,8 +148,8 @@ struct split_law {
   double stored, anywhere, by_halves, adds;  // how fast C goes; how much longer by how its rows begin, and if it is read
   double again, again_of_output;             // where all lines have few nonzeros, so that everything is multiplied once more, exactly
 };
-constexpr split_law law_of_split = {7.28, 6.46,  0.000308, 0.000424, 3.2e6, 1.21, 1.18, 1.04, 1.39,
-                                    1.18, 0.916, 0.0106,   3.57e6,   2.71,  3.03, 1.44, 37.8, 17.8},
+constexpr split_law law_of_split = {7.08,  6.98, 0.001, 0.0004, 3.2e6, 1.189, 1.176, 1.013, 1.913,
+                                    1.089, 0.95, 0.01,  6e6,    4.08,  2.99,  2.6,   37.8,  17.8},
                     law_of_split_inside = {11, 11, 7e-05, 7e-05, 7e6, 0.9, 1.1, 1.85, 0.5, 0.95, 0.5, 3, 4e6, 3, 1.5, 1.5, 0, 0},
                     law_of_split_mma = {6.01,  5.21,  0.000333, 0.000341, 3.35e6, 1.3, 1.14, 2.75, 2.75,
                                         0.899, 0.817, 0.1,      3.27e6,   3.46,   1,   3,    36,   17.6};
