@@ -238,7 +238,7 @@ def calls(clients):
     expect([re.sub(" +", " ", lines[at]).strip() for at in (2, 4)],
            ["3 0.592~ 4.91 4096 x 4096 x 4096 TN cublasSgemm_v2 would be computed", "5 ? 512 x 512 x 16 TN cublasSgemm_v2 passed on: small"], "its lines")
     expect(lines[-1], read["judgement"], "its last line")
-    expect(lines[-1].startswith("antiphase would compute 3 of 17 products: 0.599 s of products would become 0.129 s, 4.63 times as fast (predicted"), True,
+    expect(lines[-1].startswith("antiphase would compute 3 of 17 products: 0.599 s of products would become 0.127 s, 4.70 times as fast (predicted"), True,
            lines[-1])
     expect(said("nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1").splitlines()[-1],
            "antiphase would compute none of the 7 products: it would not help this program", "nothing to gain")
