@@ -68,7 +68,8 @@ def odd(extent):  # is_uneven() of cost.hpp
 
 
 class Seen:
-    """How operands lie, of each product: as it was measured. `Blind`: in the mean over the four layouts, which is what the program predicts."""
+    """How operands lie, of each product: as it was measured. `Blind`: in the mean over the four layouts, or by lanes the worst way,
+    which is what the program predicts."""
     brief_by_copiers = False  # when these times were taken, the copy engine brought rows of 16 bytes to `stream` too
     worst = False
 
@@ -376,6 +377,7 @@ DOTS = ((1, 2, .50, 1.175, .306, .074, (0, .83, .95, .94), 1.57, 1.26, 9.0, 2.6)
 
 # By lanes: the square, then the numbers of law_of_lanes.
 DOTS_BY_LANES = ((1, (.5948, .3011, .0220, .1523, .0675, .1559, .0534, .1395)), (2, (.7855, .2711, .0471, .0809, .0433, .2903, .0277, .1530)))
+WAYS_OF_LANES = (4, 8, 16, 32, 64, 128)
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block")
 
 
@@ -403,7 +405,7 @@ class Dots(Law):
     def seconds(self, g, p, how, lie):
         out = np.empty(len(p))
         for number, (square, _) in enumerate(DOTS_BY_LANES):
-            for lanes in (4, 8, 16, 32, 64, 128):
+            for lanes in WAYS_OF_LANES:
                 at = np.flatnonzero((how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes))
                 out[at] = self.by_lanes(g, square, lanes, p.some(at), Part(lie, at))
         for i, (few, rows, start, block, step, slot, clusters, full, further, cache, memory) in enumerate(DOTS):
@@ -424,7 +426,7 @@ class Dots(Law):
     def divisions(self, p):
         one = np.ones(len(p))
         for number in range(len(DOTS_BY_LANES)):
-            for lanes in (4, 8, 16, 32, 64, 128):
+            for lanes in WAYS_OF_LANES:
                 yield self.lanes_may(p) & ((lanes == 4) | (lanes <= p.k)), ((len(DOTS) + number) * one, lanes * one, one, 0 * one)
         elements = p.long * p.k * p.count
         piece, most = np.where(elements > 2e6, 16, np.where(elements > 5e5, 8, 1)), np.where(p.short > 4, 64, np.where(p.short > 2, 128, 256))
@@ -601,6 +603,15 @@ class Measured:
         if law.name == "dots":
             self.add_lanes()
 
+    def add(self, p, how, us, judges, weight):
+        """Products with their divisions, each with a time of its own."""
+        self.p, self.how = self.p.and_(p), np.concatenate([self.how, how])
+        self.cell = np.concatenate([self.cell, len(self.target) + np.arange(len(us))])
+        self.target = np.concatenate([self.target, np.log(us)])
+        self.count, self.alone = (np.concatenate([one, np.ones(len(us), one.dtype)]) for one in (self.count, self.alone))
+        self.judges, self.weight = np.concatenate([self.judges, judges]), np.concatenate([self.weight, weight])
+        self.lie = Seen(self.p)
+
     def add_lanes(self):
         """Single times of all ways to give outputs to lanes: the slower one is beside the fastest kernel, the less it counts."""
         rows = []
@@ -611,24 +622,14 @@ class Measured:
                 square, lanes = map(int, way.split("/"))
                 rows.append(((m, n, k, count, False, layout), (len(DOTS) + square - 1, lanes, 1, 0), us, least / us))
         products, how, us, weight = zip(*rows)
-        self.p, self.how = self.p.and_(Products(*zip(*products))), np.concatenate([self.how, np.array(how, float)])
-        self.cell = np.concatenate([self.cell, len(self.target) + np.arange(len(us))])
-        self.target = np.concatenate([self.target, np.log(us)])
-        self.count, self.alone = (np.concatenate([one, np.ones(len(us), one.dtype)]) for one in (self.count, self.alone))
-        self.judges = np.concatenate([self.judges, np.zeros(len(us), bool)])
-        self.weight = np.concatenate([0 * self.weight, np.square(weight)])  # the tune tells no divisions but those that the law took
-        self.lie = Seen(self.p)
+        self.weight = 0 * self.weight  # the tune tells no divisions but those that the law took
+        self.add(Products(*zip(*products)), np.array(how, float), us, np.zeros(len(us), bool), np.square(weight))
 
     def add_forms(self):
         """Single times of every form: what is seldom chosen is known too. The slower one is beside the fastest, the less it counts."""
         forms = self.forms = Forms()
-        self.p, self.how = self.p.and_(forms.p), np.concatenate([self.how, forms.how])
-        self.cell = np.concatenate([self.cell, len(self.target) + np.arange(len(forms.us))])
-        self.target = np.concatenate([self.target, np.log(forms.us)])
-        self.count, self.alone = (np.concatenate([one, np.ones(len(forms.us), one.dtype)]) for one in (self.count, self.alone))
-        self.judges = np.concatenate([self.judges, forms.judges])
-        self.weight = np.concatenate([.3 * self.weight, np.where(forms.judges, 0, forms.least / forms.us)])
-        self.lie = Seen(self.p)
+        self.weight = .3 * self.weight
+        self.add(forms.p, forms.how, forms.us, forms.judges, np.where(forms.judges, 0, forms.least / forms.us))
         forced = np.concatenate([np.zeros(len(self.p) - len(forms.us), bool), forms.forced])
         self.lie.copied = np.where(forced, 1., self.lie.copied)
         self.lie.brief_rows = self.lie.brief_rows * ~forced

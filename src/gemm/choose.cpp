@@ -33,9 +33,8 @@ bool finishes_all(const request&) { return true; }
 double extent(std::int64_t e) { return static_cast<double>(e); }
 int multiprocessors_of(const request& r) { return gemms::multiprocessors_of(r.device()); }
 double bytes_of_operands(const request& r) { return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n()); }
-double bytes_of_c(const request& r) {
-  return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()) * (r.what.beta == 0 ? 1 : 2);
-}
+double bytes_stored(const request& r) { return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()); }
+double bytes_of_c(const request& r) { return bytes_stored(r) * (r.what.beta == 0 ? 1 : 2); }
 
 // A division of K follows from these alone, and choosing one takes longer than all else that a call asks about. 64 of them are kept.
 constexpr std::size_t request_words = 8, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
@@ -64,8 +63,7 @@ judged_plan plan_short_product(const candidate&, const request& r) {
 double cost_of_short(const candidate&, const request& r) {
   constexpr double start = 1.129, again = 0.138, adding = 0.187, filling = 3.6, to_fill = 5.83e6, of_cache = 2.88e6, of_memory = 2.63e6,
                    read_of_cache = 8.06e6, read_of_memory = 2.2e6;
-  const double stored = extent(r.of.count) * 4 * extent(r.what.m()) * extent(r.what.n()),
-               operands = extent(r.of.count) * bytes_of_operands(r);
+  const double stored = extent(r.of.count) * bytes_stored(r), operands = extent(r.of.count) * bytes_of_operands(r);
   const double read = r.what.beta == 0 ? 0 : stored, there = stored + operands;
   const double move =
       stored / moved_at(there, of_cache, of_memory) + read / moved_at(there, read_of_cache, read_of_memory) + operands / of_cache;

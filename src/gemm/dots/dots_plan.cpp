@@ -46,7 +46,7 @@ double microseconds(const law& l, const dots_division& how, double blocks, doubl
 }
 
 // By lanes. Microseconds, fitted to 2,955 times of 354 products with all of these divisions on an H200: off by 5 % in the median, and the
-// one chosen takes 2 % longer than the fastest, other kernels included. What there is of each: a start, rounds of a lane's loads, doublings
+// one chosen takes 2 % longer than the fastest of them. What there is of each: a start, rounds of a lane's loads, doublings
 // of the lanes that add up, whether warps add up, and thousands of sectors of 32 bytes that a block's loads touch, which count on a
 // thread's way and again where multiprocessors have several blocks.
 struct law_of_lanes {
@@ -128,7 +128,6 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
   if (!after.is_plain() && !how.by_lanes()) plan.how.rows = dots_finishing_rows;
-  if (!how.by_lanes() && few > dots_lines) return std::nullopt;
   for (const dots_instance& i : dots_instances(where.kind())) {
     if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square) continue;
     if (shortage_of(where.limits(), i.code) != shortage::none) continue;

@@ -20,6 +20,12 @@ std::vector<dots_division> divisions_for(std::int64_t few) {
   if (few <= gemms::dots_lines) all.insert(all.end(), std::begin(of_blocks), std::end(of_blocks));
   return all;
 }
+// With as many lines to a thread as there are kernels for.
+dots_division fitting(dots_division how, std::int64_t few) {
+  const int lines = static_cast<int>(few);
+  if (!how.by_lanes()) how.rows = std::clamp(how.rows, gemms::dots_least_rows(lines), gemms::dots_most_rows(lines));
+  return how;
+}
 std::string told(const dots_division& how) {
   return how.by_lanes() ? fmt::format("{} lanes for {} x {}", how.slots, how.square, how.square)
                         : fmt::format("{} slots, cluster of {}", how.slots, how.cluster);
@@ -27,11 +33,10 @@ std::string told(const dots_division& how) {
 
 class gemm_dots : public on_device {
  protected:
-  dense divided(const context& where, const product& p, dots_division how) const {
-    const int few = static_cast<int>(std::min(p.a.rows, p.b.columns));
-    if (!how.by_lanes()) how.rows = std::clamp(how.rows, gemms::dots_least_rows(few), gemms::dots_most_rows(few));
+  dense divided(const context& where, const product& p, const dots_division& how) const {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-    const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {}, how);
+    const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
+                                       fitting(how, std::min(p.a.rows, p.b.columns)));
     EXPECT_TRUE(plan.has_value());
     gemms::run(where, *plan, nullptr);
     where.runs_on().synchronize(nullptr);
@@ -182,13 +187,8 @@ TEST_P(gemm_dots, members_and_epilogues) {
           if (pointers) of = {.count = count, .a = to_a.data(), .b = to_b.data(), .c = to_c.data()};
           gemms::epilogue after;
           if (finishes) after = {.function = activation::relu, .scale = 2, .row_bias = bias.view().data, .row_bias_stride = m};
-          dots_division fitting = how;
-          if (!how.by_lanes()) {
-            const int few = static_cast<int>(std::min(m, n));
-            fitting.rows = std::clamp(how.rows, gemms::dots_least_rows(few), gemms::dots_most_rows(few));
-          }
-          const auto plan =
-              gemms::plan_dots(where, {.a = first(a, m), .b = b.view(), .c = first(c, m), .alpha = -1, .beta = 2}, of, after, fitting);
+          const auto plan = gemms::plan_dots(where, {.a = first(a, m), .b = b.view(), .c = first(c, m), .alpha = -1, .beta = 2}, of, after,
+                                             fitting(how, std::min(m, n)));
           ASSERT_TRUE(plan.has_value());
           gemms::run(where, *plan, nullptr);
           where.runs_on().synchronize(nullptr);
