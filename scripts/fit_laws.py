@@ -8,8 +8,8 @@ cross-validation, and writes the factors of its tuning for them.
 Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
   * random products by `antiphase tune`, of which bench/results/experiments/20261125-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
-  * all forms of stream, of some of these products and of those of bench/results (20261124-stream-forms.json),
-  * small products by `dots`, with all ways to give outputs to lanes (20261125-dots-lanes.json),
+  * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json),
+  * products by `dots` with all divisions of their sums (20261125-dots-divisions.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
     to judge it.
 --take keeps the means of a file of `antiphase tune --json` in the place of those. --tuning writes the factors that they make for the laws of
@@ -34,8 +34,8 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLASSES = ROOT / "bench/results/experiments/20261125-tune-means.json"
-DOTS_BY_LANES_TIMES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"
-FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261124-stream-forms.json"
+DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.json"
+FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
 PLACES = 132  # multiprocessors
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
 INF = np.inf
@@ -68,11 +68,7 @@ def odd(extent):  # is_uneven() of cost.hpp
 
 
 class Seen:
-    """How operands lie, of each product: as it was measured. `Blind`: in the mean over the four layouts, or by lanes the worst way,
-    which is what the program predicts."""
-    brief_by_copiers = False  # when these times were taken, the copy engine brought rows of 16 bytes to `stream` too
-    worst = False
-
+    """How operands lie, of each product: as it was measured. `Blind`: in the mean over the four layouts, which the program predicts."""
     def __init__(self, p):
         a, b = np.char.startswith(p.layout, "t"), np.char.endswith(p.layout, "n")
         self.a_across, self.b_across = a.astype(float), b.astype(float)  # k
@@ -85,12 +81,11 @@ class Seen:
         self.long_odd, self.short_odd = (np.where(p.m >= p.n, one, other) for one, other in ((self.a_odd, self.b_odd), (self.b_odd, self.a_odd)))
         brief = np.where(p.m >= p.n, (p.n == 4) & b, (p.m == 4) & a)  # rows of 16 bytes for the copy engine
         self.brief_rows = brief * (1 - self.copied)
+        self.lines_across = np.maximum(self.a_across * (p.m > 1), self.b_across * (p.n > 1)) * (p.k > 1)  # lies_across() of dots_plan.cpp
+        self.short_rows = self.short_across * (p.short > 1) * (1 - self.copied)  # the copy engine brings the short operand by rows across k
 
 
 class Blind:
-    brief_by_copiers = True  # avoids_brief_rows() of stream_plan.cpp
-    worst = True  # sectors_of_load() of dots_plan.cpp
-
     def __init__(self, p):
         every = [Seen(Products(p.m, p.n, p.k, p.count, p.adds, np.full(len(p), layout))) for layout in ("nn", "nt", "tn", "tt")]
         for name in vars(every[0]):
@@ -121,19 +116,19 @@ class Law:
 # stream -----------------------------------------------------------------------------------------------------------------------------------
 # Tile, blocks of a multiprocessor, slabs, whether blocks share tiles, feed; of those that a ring feeds, the numbers of stream_times: by the
 # copy engine, and by warps that copy.
-FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.78, 1.06, 1.17, 2.15, 0.0509), (0.01, 3.17, 0.84, 1.05, 2.1, 0.0738, 0.364, 0.054)),
-         ((32, 16), 1, 8, True, "ring", (0.0113, 3.44, 1.08, 1.24, 2.08, 0.11), (0.0382, 3.73, 1.05, 1.23, 2.22, 0.121, 0.129, 0.058)),
-         ((32, 32), 1, 4, True, "ring", (0.0162, 3.43, 0.898, 1.32, 2.23, 0.125), (0.0787, 3.42, 0.95, 1.4, 2.36, 0.134, 0.0894, 0.0748)),
-         ((64, 64), 1, 2, True, "ring", (0.115, 4.66, 1.32, 1.26, 2.76, 0.176), (0.277, 4.92, 1.42, 1.07, 2.83, 0.193, 0.107, 0.0907)),
-         ((32, 32), 4, 1, True, "ring", None, (1.81, 1.24, 0.47, 1.26, 1.94, 0.207, 0.078, 0.0815)),
-         ((128, 16), 2, 1, False, "ring", (1.53, 0.515, 0.619), (2.05, 0.573, 0.709, 0, 0, 0, 0.38, 0.0398)),
-         ((64, 32), 2, 1, False, "ring", (1.28, 0.477, 0.555), (1.52, 0.575, 0.61, 0, 0, 0, 0.274, 0.0363)),
-         ((64, 64), 2, 1, False, "ring", (1.71, 0.587, 0.973), (2.08, 0.719, 0.96, 0, 0, 0, 0.137, 0.209)),
+FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.38, 1.12, 1.16, 2.15, 0.0554), (0.01, 2.9, 0.902, 1.07, 2.16, 0.0763, 0.361, 0.0495)),
+         ((32, 16), 1, 8, True, "ring", (0.01, 3.08, 1.15, 1.3, 2.08, 0.116), (0.0316, 3.42, 1.14, 1.28, 2.25, 0.128, 0.104, 0.0476)),
+         ((32, 32), 1, 4, True, "ring", (0.0137, 3.08, 0.928, 1.34, 2.17, 0.127), (0.0575, 3.09, 1, 1.47, 2.39, 0.141, 0.0855, 0.066)),
+         ((64, 64), 1, 2, True, "ring", (0.105, 4.55, 1.37, 1.15, 2.71, 0.178), (0.23, 4.92, 1.48, 0.984, 2.94, 0.193, 0.0995, 0.0815)),
+         ((32, 32), 4, 1, True, "ring", None, (1.5, 1.31, 0.486, 1.29, 1.97, 0.22, 0.0743, 0.0758)),
+         ((128, 16), 2, 1, False, "ring", (1.58, 0.438, 0.61), (1.99, 0.607, 0.709, 0, 0, 0, 0.388, 0.0376)),
+         ((64, 32), 2, 1, False, "ring", (1.27, 0.435, 0.546), (1.37, 0.627, 0.611, 0, 0, 0, 0.274, 0.0358)),
+         ((64, 64), 2, 1, False, "ring", (1.68, 0.557, 0.955), (2.07, 0.757, 0.953, 0, 0, 0, 0.149, 0.209)),
          ((64, 8), 4, 1, False, "lanes"),
          ((16, 32), 4, 1, False, "kept"),
-         ((32, 32), 4, 1, False, "ring", (0.959, 0.623, 0.512), (1.12, 0.698, 0.584, 0, 0, 0, 0.248, 0.258)),
-         ((32, 32), 2, 4, True, "ring", (0.736, 2.32, 0.977, 1.59, 2.61, 0.131), (1.57, 2.06, 1.12, 1.58, 2.19, 0.19, 0.203, 0.134)),
-         ((32, 16), 2, 4, True, "ring", (0.45, 2.42, 0.66, 1.41, 2.45, 0.176), (0.979, 2.27, 0.674, 1.26, 2.11, 0.183, 0.272, 0.111)))
+         ((32, 32), 4, 1, False, "ring", (0.828, 0.582, 0.528), (0.987, 0.75, 0.584, 0, 0, 0, 0.256, 0.258)),
+         ((32, 32), 2, 4, True, "ring", (0.453, 2.31, 1.01, 1.59, 2.59, 0.137), (1.13, 2.17, 1.16, 1.69, 2.32, 0.198, 0.202, 0.129)),
+         ((32, 16), 2, 4, True, "ring", (0.31, 2.3, 0.683, 1.44, 2.32, 0.192), (0.6, 2.37, 0.699, 1.32, 2.22, 0.189, 0.277, 0.11)))
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
 
@@ -155,17 +150,17 @@ class Stream(Law):
         for what, value, least, most in zip(("cluster", "part", "each part", "long by four", "short by four"), others, (.2, .5, .01, 0, 0), (6, 8, 1, 2, 2)):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
-    numbers |= {"memory": between(4.55, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.28, .5, 9), "odd rows": between(1.02, .9, 2),
-                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.06, .9, 2), "walk's half rows": between(1.07, .9, 2),
-                "crowd quarter": between(1.04, 1, 2), "crowd half": between(1.08, 1, 3), "crowd one": between(1.66, 1, 4), "crowd two": between(3.19, 1.2, 6),
-                "crowd further": between(1.48, .3, 4), "start quarter": between(1.51, 1, 3), "start half": between(2.1, 1, 5), "start one": between(3.19, 1, 8),
-                "start two": between(4.69, 1.2, 9), "start further": between(1.31, .2, 4), "paired": between(1.36, 1, 2), "single": between(1.24, .7, 2), "single copied": between(1.05, .7, 2), "four": between(1.84, 1, 3),
-                "doubled": between(0.152, .1, 1), "brief row": between(8.97e-05, .02e-3, .4e-3),
-                "lanes start": between(0.983, .3, 3), "lanes half": between(0.351, .05, 1), "lanes tile": between(0.00203, .0003, .01),
-                "lanes step": between(0.000638, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.56, 1, 4),
-                "kept start": between(2.04, 1, 3), "kept waiting": between(0.0198, .01, 3), "kept full": between(73, 1, 1000), "kept half": between(0.705, .01, 4),
-                "kept tile": between(0.0001, .0001, .005), "kept two": between(0.00138, .0001, .02), "kept bytes": between(2.66, .5, 5),
-                "kept odd": between(1.85, .9, 3), "kept half rows": between(1.17, .9, 2), "kept exact": between(0.201, .01, 3), "kept exact tile": between(7.4e-05, .00001, .02)}
+    numbers |= {"memory": between(3.72, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.2, .5, 9), "odd rows": between(1.03, .9, 2),
+                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.07, .9, 2), "walk's half rows": between(1.07, .9, 2),
+                "crowd quarter": between(1.06, 1, 2), "crowd half": between(1.13, 1, 3), "crowd one": between(1.72, 1, 4), "crowd two": between(3.24, 1.2, 6),
+                "crowd further": between(1.49, .3, 4), "start quarter": between(1.44, 1, 3), "start half": between(1.84, 1, 5), "start one": between(2.97, 1, 8),
+                "start two": between(4.57, 1.2, 9), "start further": between(1.46, .2, 4), "paired": between(1.36, 1, 2), "single": between(1.16, .7, 2), "single copied": between(1.03, .7, 2), "four": between(1.84, 1, 3),
+                "doubled": between(0.155, .1, 1), "part of row": between(0.563, .01, 3),
+                "lanes start": between(1.04, .3, 3), "lanes half": between(0.348, .05, 1), "lanes tile": between(0.00217, .0003, .01),
+                "lanes step": between(0.000629, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.55, 1, 4),
+                "kept start": between(2.01, 1, 3), "kept waiting": between(0.0163, .01, 3), "kept full": between(69, 1, 1000), "kept half": between(0.625, .01, 4),
+                "kept tile": between(0.0001, .0001, .005), "kept two": between(0.00151, .0001, .02), "kept bytes": between(2.6, .5, 5),
+                "kept odd": between(1.86, .9, 3), "kept half rows": between(1.17, .9, 2), "kept exact": between(0.151, .01, 3), "kept exact tile": between(7.11e-05, .00001, .02)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -187,7 +182,7 @@ class Stream(Law):
                 continue
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
 
-            def of_ring(ring, by_four, brief):
+            def of_ring(ring, by_four):
                 def crowding(what):
                     first = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"{what} {x}"] for x in ("quarter", "half", "one", "two")])
                     return first + np.maximum(busy - 2, 0) * g[f"{what} further"]
@@ -201,7 +196,7 @@ class Stream(Law):
                     starts = rounds
                 else:
                     starts, rounds = crowding("start"), crowding("crowd")
-                move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"]) + brief * tiles * q.k * g["brief row"]
+                move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"])
                 if not shares:
                     starts = starts * np.where(steps == 1, g["single copied" if ring.startswith("copiers") else "single"], 1)
                 us = starts * g[f"round {ring}"] + rounds * steps * g[f"step {ring}"] * by_four
@@ -213,13 +208,12 @@ class Stream(Law):
                     us = us + np.where(parts > 1, g[f"part {ring}"] + parts * g[f"each part {ring}"], 0)
                 return us
 
-            copied, brief = lie.copied[at], lie.brief_rows[at]
-            if lie.brief_by_copiers:
-                copied, brief = copied + np.where(tiles * q.k > MOST_BRIEF_ROWS, brief, 0), 0 * brief
+            copied = lie.copied[at] + np.where(tiles * q.k > MOST_BRIEF_ROWS, lie.brief_rows[at], 0)
             copiers, engine = f"copiers {i}", f"{'engine' if times[0] else 'copiers'} {i}"
             by_four = g[f"long by four {copiers}"] * lie.long_odd[at] + g[f"short by four {copiers}"] * lie.short_odd[at]
-            us = (1 - copied) * of_ring(engine, 1, brief) + copied * of_ring(copiers, 1 + by_four / np.maximum(copied, 1e-9), 0)
-            out[at] = us + q.read_of_c / (1e6 * g["read of c"])
+            us = (1 - copied) * of_ring(engine, 1) + copied * of_ring(copiers, 1 + by_four / np.maximum(copied, 1e-9))
+            in_parts = lie.short_rows[at] * ((q.short % 32 != 0) | (tile[1] < 32))
+            out[at] = us + q.read_of_c / (1e6 * g["read of c"]) + in_parts * g["part of row"] * np.minimum(tiles * cluster * parts / PLACES, 2)
         return out
 
     def divisions(self, p):
@@ -370,67 +364,89 @@ class Short(Law):
         return p.k <= 4
 
 
-DOTS = ((1, 2, .50, 1.175, .306, .074, (0, .83, .95, .94), 1.57, 1.26, 9.0, 2.6), (1, 4, 1.16, .628, .323, .074, (0, .86, 1.01, 1.02), 2.19, 1.36, 6.8, 3.6),
-        (2, 2, 1.22, .674, .380, .074, (0, .93, 1.07, 1.19), 2.00, 1.13, 9.0, 2.5), (2, 4, 1.74, .429, .480, .052, (0, 1.03, 1.18, 1.35), 2.35, 1.18, 9.0, 3.7),
-        (4, 1, .87, .930, .440, .087, (0, 1.01, 1.14, 1.30), 1.84, 1.08, 9.0, 2.5), (4, 2, 1.31, .822, .443, .062, (0, 1.08, 1.22, 1.38), 2.18, 1.10, 3.3, 2.5),
-        (8, 1, .50, 1.664, .617, .163, (0, 1.16, 1.33, 1.43), 1.64, .95, 9.0, 2.5), (8, 2, .50, 1.869, .765, .135, (0, 1.34, 1.52, 1.54), 1.65, .97, 5.3, 2.5))
-
-# By lanes: the square, then the numbers of law_of_lanes.
-DOTS_BY_LANES = ((1, (.5948, .3011, .0220, .1523, .0675, .1559, .0534, .1395)), (2, (.7855, .2711, .0471, .0809, .0433, .2903, .0277, .1530)))
-WAYS_OF_LANES = (4, 8, 16, 32, 64, 128)
+# By blocks: lines of the short operand, at most, and of the long one, of a thread; then PARTS_OF_BLOCKS.
+DOTS = ((1, 2, (1.271, 0.528, 0.241, 0.067, 0.769, 0.788, 0.783, 1.759, 1.498, 4.996, 2.975, 0.407, 0.1, 0.296, 0.1, 0.619)),
+        (1, 4, (1.647, 0.255, 0.27, 0.069, 0.784, 0.853, 0.856, 2.608, 1.386, 6.163, 4.03, 0.227, 0.1, 1.154, 0.1, 0.406)),
+        (2, 2, (1.118, 0.905, 0.265, 0.086, 0.806, 0.891, 0.901, 1.832, 1.153, 3.9, 2.421, 0.007, 0.339, 0.249, 0.269, 0.712)),
+        (2, 4, (1.328, 0.954, 0.327, 0.07, 0.978, 1.07, 1.069, 2.086, 1.09, 5.259, 3.374, 0.005, 0.765, 0.948, 0.026, 1.038)),
+        (4, 1, (0.208, 1.848, 0.336, 0.087, 0.844, 0.925, 0.961, 1.496, 0.965, 1.765, 1.121, 0.007, 0.491, 0.192, 0.072, 0.04)),
+        (4, 2, (0.328, 1.952, 0.371, 0.078, 0.953, 1.071, 1.065, 1.648, 1.003, 2.747, 1.785, 0.003, 0.55, 0.149, 0.171, 0.008)),
+        (8, 1, (0.667, 1.896, 0.451, 0.085, 1.003, 1.042, 1.024, 1.671, 1.071, 1.077, 1.0, 0.095, 0.383, 0.141, 0.159, 0.042)),
+        (8, 2, (0.894, 1.909, 0.604, 0.071, 1.245, 1.352, 1.213, 1.845, 1.0, 1.571, 1.693, 0.131, 0.149, 0.181, 0.16, 0.012)))
+PARTS_OF_BLOCKS = (("start", .2, 4), ("block", .05, 6), ("step", .02, 3), ("slot", .001, 1), ("two", .1, 4), ("four", .1, 4), ("eight", .1, 4),
+                   ("full", 1, 4), ("further", .1, 4), ("cache", 1, 20), ("memory", 1, 4.8), ("long across", .001, 3), ("short across", .001, 3),
+                   ("long odd", .001, 3), ("short odd", .001, 3), ("odd bytes", .001, 3))
+# By lanes: the square, whether by the kernel for operands across k, then the numbers of law_of_lanes.
+DOTS_BY_LANES = ((1, False, (.7831, .2699, .0151, .0562, .1570, .1347, .0695, .1090)), (1, True, (.8227, .8560, .0957, .0866, .0916, .9282, .0209, .1642)),
+                 (2, False, (.9230, .2522, .0268, .1062, .1484, .2689, .0597, .0682)), (2, True, (1.7171, .7922, .1868, .0778, .1028, .9895, .0391, .0721)))
+SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block")
 
 
 class Dots(Law):
-    """By blocks fitted to all its divisions when it was built (20261123-dots-divisions.json): here it is only judged. By lanes fitted here."""
-    name, columns = "dots", 4  # number of the law, slots, cluster, rows; by lanes: of the law behind those, lanes, 1, 0
-    numbers = {f"{part} {square}": between(value, .001, 3) for square, values in DOTS_BY_LANES for part, value in zip(PARTS_OF_LANES, values)}
+    name, columns = "dots", 4  # number of the law, slots, cluster, rows; by lanes: of the square behind those, lanes, 1, 0
+    numbers = {f"{part} {square}{' across' * across}": between(value, .001, 10)
+               for square, across, values in DOTS_BY_LANES for part, value in zip(PARTS_OF_LANES, values)}
+    numbers |= {f"{part} b{i}": between(value, least, most)
+                for i, (_, _, values) in enumerate(DOTS) for (part, least, most), value in zip(PARTS_OF_BLOCKS, values)}
 
     @staticmethod
-    def by_lanes(g, square, lanes, p, lie):
-        start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = (g[f"{part} {square}"] for part in PARTS_OF_LANES)
-        of_warp, lines = min(lanes, 32), max(1, 32 // lanes)
+    def by_lanes(g, square, across, lanes, p, lie):
+        of = f"{square}{' across' * across}"
+        start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = (g[f"{part} {of}"] for part in PARTS_OF_LANES)
+        if across:
+            threads, of_load = 1024, 8 - 4 * lie.long_across + 1 + 3 * lie.short_across
+        else:
+            def sectors(lines, one_way, lies_across):
+                along, across_k = lines * math.ceil(of_warp / 8), of_warp * math.ceil(lines / 8)
+                return np.where(one_way, along, along + (across_k - along) * lies_across)
 
-        def sectors(lines, one_way, lies_across):
-            along, across = lines * math.ceil(of_warp / 8), of_warp * math.ceil(lines / 8)
-            return np.where(one_way, along, max(along, across) if lie.worst else np.where(lies_across, across, along))
-
-        blocks = np.ceil(p.long / (128 // lanes * square)) * np.ceil(p.short / square) * p.count
-        of_load = sectors(lines, p.long == 1, lie.long_across) + sectors(1, p.short == 1, lie.short_across)
-        thousands = np.ceil(p.k / lanes) * square * 4 * of_load / 1000
+            threads, of_warp = 128, min(lanes, 32)
+            beside = 0 if lanes >= LEAST_ACROSS else 1  # else what lies across k has the other kernel
+            of_load = sectors(max(1, 32 // lanes), p.long == 1, lie.long_across * beside) + sectors(1, p.short == 1, lie.short_across * beside)
+        blocks = np.ceil(p.long / (threads // lanes * square)) * np.ceil(p.short / square) * p.count
+        thousands = np.ceil(p.k / lanes) * square * (threads // 32) * of_load / 1000
         rounds = np.ceil(p.k / (lanes * (8 // square)))
         return (start + rounds * round_ + math.log2(lanes) * doubling + (lanes > 32) * warps + thousands * sector
                 + blocks / 132 * (block + rounds * round_of_block + thousands * sector_of_block))
 
+    @staticmethod
+    def by_blocks(g, i, slots, cluster, p, lie):
+        of = {part: g[f"{part} b{i}"] for part, *_ in PARTS_OF_BLOCKS}
+        blocks = np.ceil(p.long / (256 // slots * DOTS[i][1])) * p.count * cluster
+        steps, all_ = np.ceil(np.ceil(p.k / (4 * slots)) / cluster), blocks / (264 * {8: .8, 4: .93}.get(cluster, 1))
+        crowd = np.where(all_ <= .5, 1, np.where(all_ <= 1, 1 + (of["full"] - 1) * (2 * all_ - 1), of["full"] * (1 + of["further"] * (all_ - 1))))
+        slower = (1 + of["long across"] * lie.long_across + of["short across"] * np.where(p.short > 1, lie.short_across, 0)
+                  + of["long odd"] * lie.long_odd + of["short odd"] * lie.short_odd)
+        compute = crowd * (of["block"] + steps * of["step"] * slower + (math.log2(slots) - 2) * of["slot"])
+        move = p.bytes * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, of["cache"], of["memory"]) * np.minimum(1, .4 + .6 * all_))
+        return of["start"] + {1: 0, 2: of["two"], 4: of["four"], 8: of["eight"]}[cluster] + longer(compute, move)
+
     def seconds(self, g, p, how, lie):
         out = np.empty(len(p))
-        for number, (square, _) in enumerate(DOTS_BY_LANES):
+        for number, square in enumerate(SQUARES):
             for lanes in WAYS_OF_LANES:
                 at = np.flatnonzero((how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes))
-                out[at] = self.by_lanes(g, square, lanes, p.some(at), Part(lie, at))
-        for i, (few, rows, start, block, step, slot, clusters, full, further, cache, memory) in enumerate(DOTS):
+                one, lies = p.some(at), Part(lie, at)
+                plain, across = (self.by_lanes(g, square, kernel, lanes, one, lies) for kernel in (False, True))
+                share = lies.lines_across if lanes >= LEAST_ACROSS else 0
+                out[at] = (1 - share) * plain + share * across
+        for i in range(len(DOTS)):
             for slots in (4, 8, 16, 32, 64, 128, 256):
                 for cluster in (1, 2, 4, 8):
-                    at = (how[:, 0] == i) & (how[:, 1] == slots) & (how[:, 2] == cluster)
-                    if not at.any():
-                        continue
-                    q = p.some(at)
-                    blocks = np.ceil(q.long / (256 // slots * rows)) * q.count * cluster
-                    steps, all_ = np.ceil(np.ceil(q.k / (4 * slots)) / cluster), blocks / (264 * {8: .8, 4: .93}.get(cluster, 1))
-                    crowd = np.where(all_ <= .5, 1, np.where(all_ <= 1, 1 + (full - 1) * (2 * all_ - 1), full * (1 + further * (all_ - 1))))
-                    compute = crowd * (block + steps * step + (math.log2(slots) - 2) * slot)
-                    move = q.bytes / (moved_at(q.bytes, cache, memory) * np.minimum(1, .4 + .6 * all_))
-                    out[at] = start + clusters[int(math.log2(cluster))] + longer(compute, move)
+                    at = np.flatnonzero((how[:, 0] == i) & (how[:, 1] == slots) & (how[:, 2] == cluster))
+                    if len(at):
+                        out[at] = self.by_blocks(g, i, slots, cluster, p.some(at), Part(lie, at))
         return out
 
     def divisions(self, p):
         one = np.ones(len(p))
-        for number in range(len(DOTS_BY_LANES)):
+        for number in range(len(SQUARES)):
             for lanes in WAYS_OF_LANES:
                 yield self.lanes_may(p) & ((lanes == 4) | (lanes <= p.k)), ((len(DOTS) + number) * one, lanes * one, one, 0 * one)
         elements = p.long * p.k * p.count
         piece, most = np.where(elements > 2e6, 16, np.where(elements > 5e5, 8, 1)), np.where(p.short > 4, 64, np.where(p.short > 2, 128, 256))
-        for i, (few, rows, *_) in enumerate(DOTS):
+        for i, (few, rows, _) in enumerate(DOTS):
             here = (p.short <= few) & (p.short > few // 2)
             for slots in (4, 8, 16, 32, 64, 128, 256):
                 lines = 256 // slots * rows
@@ -474,7 +490,6 @@ def divided(law, p, g=None, lie=None):
 
 class Part:
     def __init__(self, lie, at):
-        self.brief_by_copiers, self.worst = lie.brief_by_copiers, lie.worst
         for name, values in vars(lie).items():
             if isinstance(values, np.ndarray):
                 setattr(self, name, values[at])
@@ -601,7 +616,7 @@ class Measured:
         if law.name == "stream":
             self.add_forms()
         if law.name == "dots":
-            self.add_lanes()
+            self.add_divisions()
 
     def add(self, p, how, us, judges, weight):
         """Products with their divisions, each with a time of its own."""
@@ -612,18 +627,20 @@ class Measured:
         self.judges, self.weight = np.concatenate([self.judges, judges]), np.concatenate([self.weight, weight])
         self.lie = Seen(self.p)
 
-    def add_lanes(self):
-        """Single times of all ways to give outputs to lanes: the slower one is beside the fastest kernel, the less it counts."""
+    def add_divisions(self):
+        """Single times of all divisions that are worth choosing: the slower one is beside the fastest kernel, the less it counts."""
         rows = []
-        for m, n, k, count, layout, before, _, _, times in json.loads(DOTS_BY_LANES_TIMES.read_text())["products"]:
+        for of, m, n, k, count, adds, layout, least, times in json.loads(DIVISIONS_OF_DOTS.read_text())["products"]:
             words = times.split()
-            least = min([before, *map(float, words[1::2])])
             for way, us in zip(words[::2], map(float, words[1::2])):
-                square, lanes = map(int, way.split("/"))
-                rows.append(((m, n, k, count, False, layout), (len(DOTS) + square - 1, lanes, 1, 0), us, least / us))
-        products, how, us, weight = zip(*rows)
+                first, slots, *cluster = map(int, way[1:].split("/"))  # the square, or rows of a thread
+                law = len(DOTS) + first - 1 if way[0] == "l" else next(
+                    i for i, (few, lines, _) in enumerate(DOTS) if lines == first and few // 2 < min(m, n) <= few)
+                rows.append(((m, n, k, count, adds, layout), (law, slots, *(cluster or [1]), 0 if way[0] == "l" else first), us, least / us, of))
+        products, how, us, weight, of = zip(*rows)
+        judges = np.isin(of, ("random", "serving"))
         self.weight = 0 * self.weight  # the tune tells no divisions but those that the law took
-        self.add(Products(*zip(*products)), np.array(how, float), us, np.zeros(len(us), bool), np.square(weight))
+        self.add(Products(*zip(*products)), np.array(how, float), us, judges, np.where(judges, 0, np.square(weight)))
 
     def add_forms(self):
         """Single times of every form: what is seldom chosen is known too. The slower one is beside the fastest, the less it counts."""
@@ -632,7 +649,7 @@ class Measured:
         self.add(forms.p, forms.how, forms.us, forms.judges, np.where(forms.judges, 0, forms.least / forms.us))
         forced = np.concatenate([np.zeros(len(self.p) - len(forms.us), bool), forms.forced])
         self.lie.copied = np.where(forced, 1., self.lie.copied)
-        self.lie.brief_rows = self.lie.brief_rows * ~forced
+        self.lie.brief_rows, self.lie.short_rows = self.lie.brief_rows * ~forced, self.lie.short_rows * ~forced
 
     def off(self, law, g):
         logs = np.log(law.seconds(g, self.p, self.how, self.lie))

@@ -25,6 +25,7 @@ inline bool is_uneven(std::int64_t extent) { return extent > 1 && extent % 4 != 
 // one of the two do, so that threads have to copy them, and whether the shorter operand lies in rows of 16 bytes.
 struct mean_layout {
   double a_uneven, b_uneven, either_uneven, brief;
+  double a_rows, b_rows;  // an operand lies across k, and neither is uneven
 };
 inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   // Of A, B along k, across k. Where there is one row, it does not matter how far it is to the next one.
@@ -34,7 +35,9 @@ inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k
   return {.a_uneven = (a_along + a_across) / 2.,
           .b_uneven = (b_along + b_across) / 2.,
           .either_uneven = ((a_along || b_across) + (a_along || b_along) + (a_across || b_across) + (a_across || b_along)) / 4.,
-          .brief = !brief ? 0 : (!(a_is_long ? a_along : b_along) + !(a_is_long ? a_across : b_across)) / 4.};
+          .brief = !brief ? 0 : (!(a_is_long ? a_along : b_along) + !(a_is_long ? a_across : b_across)) / 4.,
+          .a_rows = !a_across * (!b_along + !b_across) / 4.,
+          .b_rows = !b_across * (!a_along + !a_across) / 4.};
 }
 
 // How C's rows begin, which lies by rows: at multiples of 32 bytes, which is what memory moves at once, of 16, or anywhere.

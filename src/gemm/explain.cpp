@@ -68,7 +68,7 @@ void describe(gemm_choice& to, const narrow_plan& p) {
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {
-  const extent2 tile{p.how.lines(), p.how.by_lanes() ? p.how.square : p.with->lines};
+  const extent2 tile{p.lines(), p.how.by_lanes() ? p.how.square : p.with->lines};
   to.tile = p.turned ? extent2{tile.n, tile.m} : tile;
   to.tile_k = p.how.k_at_once();
   to.stages = 1;

@@ -11,7 +11,9 @@ inline namespace AP_TARGET {
 // bytes (anything else is an illegal instruction on an H200). Elements outside of the tensor, also before its beginning, become zero; the
 // box's bytes count in full towards the current phase of the mbarrier. In shared memory the box is dense, byte by byte at swizzled(address,
 // pattern); `to` is aligned to the pattern's period, at least 128 bytes. The map lies in the kernel's params.
+// prefetch_map: the copy engine fetches the map now, and not when the first copy needs it.
 #if AP_ON_GPU
+AP_DEV void prefetch_map(const tensor_map& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
@@ -31,6 +33,7 @@ AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x
                : "memory");
 }
 #else
+AP_DEV void prefetch_map(const tensor_map&) {}
 AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y, machine::place where = machine::place::current()) {
   machine::tensor_load(to, map, {x, y, 0, 0}, 2, &landed.word, where);
 }

@@ -8,6 +8,7 @@
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/warp.cuh>
+#include <type_traits>
 #include "src/gemm/dots/dots_outputs.cuh"
 
 namespace antiphase::gemms {
@@ -22,16 +23,26 @@ inline namespace AP_TARGET {
 // Lane n of an output has k = n, n + lanes, n + 2 lanes ... Neighbouring lanes of a warp take neighbours in memory, along k or along lines;
 // which lane of an output has which k, and the order of additions, are the same in both cases. Where C is not so small, lanes have a square
 // of outputs together, so that each element that they load is used twice.
-template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishes> {
-  static constexpr int threads = dots_lanes_threads;
+// Across: many lanes of an output, and an operand whose neighbours in memory are lines. A warp that had a single line of it would use 4 of
+// every 32 bytes that it asks for. So a warp has eight lines side by side and four lanes of each, in a block that is large enough for that;
+// before they add up, sums change places through shared memory, to where they would be in the other kernel, whose bits these are.
+template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_outputs<Finishes> {
+  static constexpr int threads = dots_threads_of_lanes(Across);
   static constexpr shared_kind shared = shared_kind::fixed;
   static constexpr bool overlaps_previous = true;
   using params = dots_problem;
   static constexpr int at_once = dots_lanes_step / Square;  // elements of each line that a lane loads before it multiplies
+  struct nothing {};
+  struct places {  // of the sums of threads that change theirs, padded so that lines do not meet in the same banks
+    static constexpr int pad = 2;
+    double value[Square * Square][threads + threads / dots_least_across * pad];
+    std::uint32_t nonzeros[Square][threads + threads / dots_least_across * pad];
+  };
   struct storage {
     double value[threads / warp_size][Square][Square];  // of warps that share outputs
     std::uint32_t nonzeros[threads / warp_size][Square];
     line_nonzeros found[threads / warp_size];  // of the line that a warp looks at
+    [[no_unique_address]] std::conditional_t<Across, places, nothing> changed;
   };
 
  private:
@@ -44,13 +55,24 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
   // Where a thread is in its block.
   struct seat {
     int line, k, apart;  // line of the long operand, first k; from a lane to the one with the next k
+    AP_DEV static seat along_k(const params& p) {
+      return {thread_index() >> p.slot_bits, thread_index() & ((1 << p.slot_bits) - 1), 1};
+    }
+    // So many lines side by side in a warp, and all lanes of theirs in warps that follow one another.
+    AP_DEV static seat across_k(const params& p, int line_bits) {
+      const int lane = thread_index() % warp_size, warp = thread_index() / warp_size, k_bits = warp_bits - line_bits;
+      const int warp_bits_of_line = p.slot_bits - k_bits, group = warp >> warp_bits_of_line;
+      return {(group << line_bits) + (lane & ((1 << line_bits) - 1)),
+              ((warp & ((1 << warp_bits_of_line) - 1)) << k_bits) + (lane >> line_bits), 1 << line_bits};
+    }
+    // Where it loads.
     AP_DEV static seat mine(const params& p) {
-      const int thread = thread_index(), bits = p.slot_bits, line_bits = warp_bits - bits;
-      if (p.of_long.along_k || line_bits <= 0) return {thread >> bits, thread & ((1 << bits) - 1), 1};
-      const int lane = thread % warp_size, line = lane & ((1 << line_bits) - 1);
-      return {(thread / warp_size << line_bits) + line, lane >> line_bits, 1 << line_bits};
+      if constexpr (Across) return across_k(p, lines_side_by_side);
+      const int line_bits = warp_bits - p.slot_bits;
+      return p.of_long.along_k || line_bits <= 0 ? along_k(p) : across_k(p, line_bits);
     }
   };
+  static constexpr int lines_side_by_side = 3;  // a power of two: 8 floats are a sector of 32 bytes
   struct sums {
     double value[Square][Square] = {};
     std::uint32_t nonzeros[Square] = {};  // of a line of the long operand in the upper half, of one of the short operand in the lower
@@ -133,10 +155,29 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
       sum.add([&](int i, int j) { return s.value[w][i][j]; }, [&](int i) { return s.nonzeros[w][i]; });
   }
 
+  // From where the sums are to where they add up.
+  AP_DEV static void change_places(const params& p, storage& s, const seat& from, const seat& to, sums& sum) requires Across {
+    const auto place = [&](const seat& at) { return at.line * ((1 << p.slot_bits) + places::pad) + at.k; };
+    AP_UNROLL
+    for (int i = 0; i < Square; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < Square; ++j) s.changed.value[i * Square + j][place(from)] = sum.value[i][j];
+      s.changed.nonzeros[i][place(from)] = sum.nonzeros[i];
+    }
+    block_barrier();
+    AP_UNROLL
+    for (int i = 0; i < Square; ++i) {
+      AP_UNROLL
+      for (int j = 0; j < Square; ++j) sum.value[i][j] = s.changed.value[i * Square + j][place(to)];
+      sum.nonzeros[i] = s.changed.nonzeros[i][place(to)];
+    }
+  }
+
   // What a thread knows before it waits for earlier work. The first access to each part of the parameters takes long, so all of them that
   // it needs are read here, too.
   struct work {
-    std::int64_t member, i, j;  // the first output
+    std::int64_t member, first, j;  // line of the block's first outputs
+    std::int64_t i;                 // the thread's first output, where it adds up
     int lines, left;            // from line to line of the thread's; values of k
     lane_lines of_long, of_short;
     std::int64_t from_c, by_i, by_j;  // elements, from the member's C to the first output, and to the next ones
@@ -144,14 +185,15 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
     scaling of_c;
     bool by_pointers;
 
-    AP_DEV work(const params& p, const seat& t)
+    AP_DEV work(const params& p, const seat& loads, const seat& adds)
         : member(block_index().x / p.tiles),
-          i(std::int64_t{block_index().x % p.tiles} * (threads >> p.slot_bits) * Square + t.line),
+          first(std::int64_t{block_index().x % p.tiles} * (threads >> p.slot_bits) * Square),
           j(std::int64_t{block_index().y} * Square),
+          i(first + adds.line),
           lines(threads >> p.slot_bits),
-          left((static_cast<int>(p.k) - t.k + (1 << p.slot_bits) - 1) >> p.slot_bits),
-          of_long(p.of_long, member, i, lines, t.k, p.slot_bits),
-          of_short(p.of_short, member, j, 1, t.k, p.slot_bits),
+          left((static_cast<int>(p.k) - loads.k + (1 << p.slot_bits) - 1) >> p.slot_bits),
+          of_long(p.of_long, member, first + loads.line, lines, loads.k, p.slot_bits),
+          of_short(p.of_short, member, j, 1, loads.k, p.slot_bits),
           from_c(i * p.long_stride + j * p.short_stride),
           by_i(lines * p.long_stride),
           by_j(p.short_stride),
@@ -179,8 +221,8 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     const int lanes = 1 << p.slot_bits;
-    const seat t = seat::mine(p);
-    work w(p, t);
+    const seat loads = seat::mine(p), t = Across ? seat::along_k(p) : loads;
+    work w(p, loads, t);
     const bool adds_up = t.k == 0;
     const auto is_mine = [&](int n, int m) { return adds_up && w.i + n * w.lines < p.of_long.lines && w.j + m < p.of_short.lines; };
     wait_for_previous_grid();
@@ -195,10 +237,11 @@ template <int Square, bool Finishes> struct dots_by_lanes : dots_outputs<Finishe
         if (!Finishes && w.of_c.beta != 0 && is_mine(n, m)) before[n][m] = *w.place(n, m);
     }
     sums sum = multiply(w.of_long, w.of_short, w.left);
+    storage& s = antiphase::shared<storage, shared>();
+    if constexpr (Across) change_places(p, s, loads, t, sum);
     AP_UNROLL
     for (int by = warp_size / 2; by > 0; by /= 2)
       if (by < lanes) add_up_lanes(sum, lane_index() ^ by * t.apart);
-    storage& s = antiphase::shared<storage, shared>();
     if (lanes > warp_size) add_up_warps(s, t, lanes / warp_size, sum);
     unsigned sparse = 0, by_long = 0;  // a bit for each output
     AP_UNROLL

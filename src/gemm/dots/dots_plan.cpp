@@ -15,70 +15,110 @@ namespace {
 
 int few_of(const problem& p) { return static_cast<int>(std::min(p.m(), p.n())); }
 
-// Microseconds, fitted to 12,900 times of 285 shapes with all divisions on an H200: the one chosen takes 2.6 % longer than the fastest.
+// Microseconds, fitted to 11,800 times of 1,000 shapes with all divisions on an H200 (scripts/fit_laws.py).
 struct law {
   int few, rows;                           // lines of the short operand, at most; of the long one, of a thread
   double start, block, step, slots;        // of a launch; of a block, of a step of its threads, of doubling its slots
   double cluster[4];                       // of clusters of 1, 2, 4, 8
   double full, further;                    // how many times as long blocks take that fill all multiprocessors, and blocks beyond that
   double bytes_of_cache, bytes_of_memory;  // megabytes per microsecond
+  double long_across, short_across, long_uneven, short_uneven;  // how many times longer a step takes of operands that lie so
+  double uneven_bytes;                                          // the same of all bytes, where the long operand is uneven
 };
 constexpr law laws[] = {
-    {1, 2, 0.50, 1.175, 0.306, 0.074, {0, 0.83, 0.95, 0.94}, 1.57, 1.26, 9.0, 2.6},
-    {1, 4, 1.16, 0.628, 0.323, 0.074, {0, 0.86, 1.01, 1.02}, 2.19, 1.36, 6.8, 3.6},
-    {2, 2, 1.22, 0.674, 0.380, 0.074, {0, 0.93, 1.07, 1.19}, 2.00, 1.13, 9.0, 2.5},
-    {2, 4, 1.74, 0.429, 0.480, 0.052, {0, 1.03, 1.18, 1.35}, 2.35, 1.18, 9.0, 3.7},
-    {4, 1, 0.87, 0.930, 0.440, 0.087, {0, 1.01, 1.14, 1.30}, 1.84, 1.08, 9.0, 2.5},
-    {4, 2, 1.31, 0.822, 0.443, 0.062, {0, 1.08, 1.22, 1.38}, 2.18, 1.10, 3.3, 2.5},
-    {8, 1, 0.50, 1.664, 0.617, 0.163, {0, 1.16, 1.33, 1.43}, 1.64, 0.95, 9.0, 2.5},
-    {8, 2, 0.50, 1.869, 0.765, 0.135, {0, 1.34, 1.52, 1.54}, 1.65, 0.97, 5.3, 2.5},
+    {1, 2, 1.271, 0.528, 0.241, 0.067, {0, 0.769, 0.788, 0.783}, 1.759, 1.498, 4.996, 2.975, 0.407, 0.1, 0.296, 0.1, 0.619},
+    {1, 4, 1.647, 0.255, 0.27, 0.069, {0, 0.784, 0.853, 0.856}, 2.608, 1.386, 6.163, 4.03, 0.227, 0.1, 1.154, 0.1, 0.406},
+    {2, 2, 1.118, 0.905, 0.265, 0.086, {0, 0.806, 0.891, 0.901}, 1.832, 1.153, 3.9, 2.421, 0.007, 0.339, 0.249, 0.269, 0.712},
+    {2, 4, 1.328, 0.954, 0.327, 0.07, {0, 0.978, 1.07, 1.069}, 2.086, 1.09, 5.259, 3.374, 0.005, 0.765, 0.948, 0.026, 1.038},
+    {4, 1, 0.208, 1.848, 0.336, 0.087, {0, 0.844, 0.925, 0.961}, 1.496, 0.965, 1.765, 1.121, 0.007, 0.491, 0.192, 0.072, 0.04},
+    {4, 2, 0.328, 1.952, 0.371, 0.078, {0, 0.953, 1.071, 1.065}, 1.648, 1.003, 2.747, 1.785, 0.003, 0.55, 0.149, 0.171, 0.008},
+    {8, 1, 0.667, 1.896, 0.451, 0.085, {0, 1.003, 1.042, 1.024}, 1.671, 1.071, 1.077, 1, 0.095, 0.383, 0.141, 0.159, 0.042},
+    {8, 2, 0.894, 1.909, 0.604, 0.071, {0, 1.245, 1.352, 1.213}, 1.845, 1, 1.571, 1.693, 0.131, 0.149, 0.181, 0.16, 0.012},
 };
+// How operands lie, in the mean over layouts: half of them across k.
+struct share_of_layouts {
+  double short_across, long_uneven, short_uneven;
+};
+constexpr double across_k = 0.5;
 // of_132: multiprocessors, in those of an H200.
-double microseconds(const law& l, const dots_division& how, double blocks, double steps, double bytes, double of_132) {
+double microseconds(const law& l, const dots_division& how, double blocks, double steps, double bytes, const share_of_layouts& lies,
+                    double of_132) {
   constexpr double alone = 0.4;  // of the bandwidth, what a few blocks reach
   const int doublings = std::countr_zero(static_cast<unsigned>(how.slots)) - 2,
             cluster = std::countr_zero(static_cast<unsigned>(how.cluster));
   const double places = 2 * 132 * of_132 * share_of_places(how.cluster), all = blocks / places;
   const double crowd = all <= 0.5 ? 1 : all <= 1 ? 1 + (l.full - 1) * (2 * all - 1) : l.full * (1 + l.further * (all - 1));
-  const double compute = crowd * (l.block + steps * l.step + doublings * l.slots);
+  const double slower = 1 + l.long_across * across_k + l.short_across * lies.short_across + l.long_uneven * lies.long_uneven +
+                        l.short_uneven * lies.short_uneven;
+  const double compute = crowd * (l.block + steps * l.step * slower + doublings * l.slots);
   const double bandwidth = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
-  return l.start + l.cluster[cluster] + longer(compute, bytes / bandwidth);
+  return l.start + l.cluster[cluster] + longer(compute, bytes * (1 + l.uneven_bytes * lies.long_uneven) / bandwidth);
 }
 
-// By lanes. Microseconds, fitted to 2,955 times of 354 products with all of these divisions on an H200: off by 5 % in the median, and the
-// one chosen takes 2 % longer than the fastest of them. What there is of each: a start, rounds of a lane's loads, doublings
-// of the lanes that add up, whether warps add up, and thousands of sectors of 32 bytes that a block's loads touch, which count on a
-// thread's way and again where multiprocessors have several blocks.
+// By lanes. Microseconds, fitted to 7,300 times of 850 products with all of these divisions on an H200: off by 3 to 5 % in the median. What
+// there is of each: a start, rounds of a lane's loads, doublings of the lanes that add up, whether warps add up, and thousands of sectors of
+// 32 bytes that a block's loads touch, which count on a thread's way and again where multiprocessors have several blocks.
 struct law_of_lanes {
   int square;
+  bool across;  // by the kernel for operands across k
   double start, round, doubling, warps, sector;
   double block, round_of_block, sector_of_block;  // of the blocks of a multiprocessor
 };
 constexpr law_of_lanes laws_of_lanes[] = {
-    {1, 0.5948, 0.3011, 0.0220, 0.1523, 0.0675, 0.1559, 0.0534, 0.1395},
-    {2, 0.7855, 0.2711, 0.0471, 0.0809, 0.0433, 0.2903, 0.0277, 0.1530},
+    {1, false, 0.7831, 0.2699, 0.0151, 0.0562, 0.1570, 0.1347, 0.0695, 0.1090},
+    {1, true, 0.8227, 0.8560, 0.0957, 0.0866, 0.0916, 0.9282, 0.0209, 0.1642},
+    {2, false, 0.9230, 0.2522, 0.0268, 0.1062, 0.1484, 0.2689, 0.0597, 0.0682},
+    {2, true, 1.7171, 0.7922, 0.1868, 0.0778, 0.1028, 0.9895, 0.0391, 0.0721},
 };
-// That a warp's load of one element for each lane touches; lines: of the warp, side by side. Which way the operand lies must not decide, so
-// this is the worse one: by it more is lost than the other wins.
+// That a warp's load of one element for each lane touches; lines: of the warp, side by side. In the mean over layouts.
 double sectors_of_load(int lanes, int lines, bool lies_one_way) {
   constexpr int floats = 8;  // of a sector
   const int of_warp = std::min(lanes, 32), along = lines * ceil_div(of_warp, floats), across = of_warp * ceil_div(lines, floats);
-  return lies_one_way ? along : std::max(along, across);
+  return lies_one_way || lanes >= dots_least_across ? along : along + (across - along) * across_k;
 }
-double microseconds(const law_of_lanes& l, int lanes, const problem& p, double blocks, double of_132) {
+double microseconds(const law_of_lanes& l, int lanes, const problem& p, std::int64_t count, double of_132) {
+  const std::int64_t more = std::max(p.m(), p.n()), fewer = std::min(p.m(), p.n());
+  const int threads = dots_threads_of_lanes(l.across);
+  constexpr double of_eight_lines = 8 * (1 - across_k) + 4 * across_k + (1 - across_k) + 4 * across_k;  // and of a line of the short operand
   const double sectors =
-      sectors_of_load(lanes, std::max(1, 32 / lanes), std::max(p.m(), p.n()) == 1) + sectors_of_load(lanes, 1, std::min(p.m(), p.n()) == 1);
-  const double loads = static_cast<double>(ceil_div<std::int64_t>(p.k(), lanes)) * l.square * (dots_lanes_threads / 32),
+      l.across ? of_eight_lines : sectors_of_load(lanes, std::max(1, 32 / lanes), more == 1) + sectors_of_load(lanes, 1, fewer == 1);
+  const double blocks = static_cast<double>(ceil_div<std::int64_t>(more, threads / lanes * l.square)) *
+                        static_cast<double>(ceil_div<std::int64_t>(fewer, l.square)) * static_cast<double>(count);
+  const double loads = static_cast<double>(ceil_div<std::int64_t>(p.k(), lanes)) * l.square * (threads / 32),
                rounds = static_cast<double>(ceil_div<std::int64_t>(p.k(), divided_by_lanes(lanes, l.square).k_at_once())),
                thousands = loads * sectors / 1000, doublings = std::countr_zero(static_cast<unsigned>(lanes));
   return l.start + rounds * l.round + doublings * l.doubling + (lanes > 32 ? l.warps : 0) + thousands * l.sector +
          blocks / (132 * of_132) * (l.block + rounds * l.round_of_block + thousands * l.sector_of_block);
 }
+// Of a product whose layout is not known: the share of layouts that each kernel has, times what it takes.
+double microseconds_by_lanes(int square, int lanes, const problem& p, std::int64_t count, double of_132) {
+  const double both_along = (p.m() > 1 ? 1 - across_k : 1) * (p.n() > 1 ? 1 - across_k : 1);
+  const double across = lanes < dots_least_across || p.k() <= 1 ? 0 : 1 - both_along;
+  double us = 0;
+  for (const law_of_lanes& l : laws_of_lanes)
+    if (l.square == square) us += (l.across ? across : 1 - across) * microseconds(l, lanes, p, count, of_132);
+  return us;
+}
 
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
 std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elements > 5e5 ? 8 : 1; }
 
+struct both_lines {
+  line_operand a, b;
+};
+both_lines lines_of_both(const problem& p, const batch& of) {
+  return {lines_of(p.a, of.a, of.a_stride), lines_of(transposed(p.b), of.b, of.b_stride)};
+}
+// Whether kernels by lanes would use little of what they ask for in the order of k.
+bool lies_across(const problem& p, const batch& of, const dots_division& how) {
+  if (!how.by_lanes() || how.slots < dots_least_across) return false;
+  const auto [a, b] = lines_of_both(p, of);
+  return (!a.along_k && a.lines > 1) || (!b.along_k && b.lines > 1);
+}
+
 }  // namespace
+
+int dots_plan::lines() const { return how.by_lanes() ? with->code.threads / how.slots * how.square : how.lines(); }
 
 const std::vector<dots_instance>& dots_instances(target where) { return instances_of<dots_instance>(where); }
 
@@ -96,16 +136,15 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
   const bool clusters = features_of(where.limits()).clusters;
   const std::int64_t least_lines = shortest_piece(size(lines) * size(p.k()) * size(of.count));
   dots_choice best{{}, std::numeric_limits<double>::infinity()};
-  for (const law_of_lanes& l : laws_of_lanes) {
-    if (!lanes_may(p, of) || (finishes && l.square > 1)) continue;
+  for (int square = 1; square <= (finishes ? 1 : 2) && lanes_may(p, of); ++square)
     for (int lanes = dots_least_slots; lanes <= dots_lanes_threads && (lanes == dots_least_slots || lanes <= p.k()); lanes *= 2) {
-      const dots_division d = divided_by_lanes(lanes, l.square);
-      const double blocks =
-          size(ceil_div<std::int64_t>(lines, d.lines())) * size(ceil_div<std::int64_t>(std::min(p.m(), p.n()), l.square)) * size(of.count);
-      const double seconds = 1e-6 * microseconds(l, lanes, p, blocks, of_132);
-      if (seconds < best.seconds) best = {d, seconds};
+      const double seconds = 1e-6 * microseconds_by_lanes(square, lanes, p, of.count, of_132);
+      if (seconds < best.seconds) best = {divided_by_lanes(lanes, square), seconds};
     }
-  }
+  const mean_layout lies = mean_layout_of(p.m(), p.n(), p.k());
+  const bool a_is_long = p.m() >= p.n();
+  const share_of_layouts share{few_of(p) > 1 ? across_k : 0, a_is_long ? lies.a_uneven : lies.b_uneven,
+                               a_is_long ? lies.b_uneven : lies.a_uneven};
   for (const law& l : laws) {
     if (l.few < few || l.few / 2 >= few || (finishes && l.rows != dots_finishing_rows)) continue;  // /2: there is one for fewer lines
     dots_division d{dots_least_slots, 1, l.rows};
@@ -115,7 +154,7 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
         if (d.cluster > 1 && p.k() <= std::int64_t{2} * d.slots * d.cluster) break;
         const double blocks = size(ceil_div<std::int64_t>(lines, d.lines()) * of.count * d.cluster);
         const double of_thread = size(ceil_div<std::int64_t>(ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * d.slots), d.cluster));
-        const double seconds = 1e-6 * microseconds(l, d, blocks, of_thread, bytes, of_132);
+        const double seconds = 1e-6 * microseconds(l, d, blocks, of_thread, bytes, share, of_132);
         if (seconds < best.seconds) best = {d, seconds};
       }
     }
@@ -127,15 +166,17 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
                                    const dots_division& how) {
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
+  const bool across = lies_across(p, of, how);
   if (!after.is_plain() && !how.by_lanes()) plan.how.rows = dots_finishing_rows;
   for (const dots_instance& i : dots_instances(where.kind())) {
-    if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square) continue;
+    if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across)
+      continue;
     if (shortage_of(where.limits(), i.code) != shortage::none) continue;
     if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
   }
   if (plan.with == nullptr) return std::nullopt;
   if (!how.by_lanes()) plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
-  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.how.lines());
+  plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);
   if (how.by_lanes()) plan.grid.y = static_cast<unsigned>(ceil_div<std::int64_t>(few, how.square));
   return plan;
@@ -143,7 +184,7 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
 
 launch_counts run(const context& where, const dots_plan& plan, stream on) {
   const problem& p = plan.what;
-  const line_operand a = lines_of(p.a, plan.of.a, plan.of.a_stride), b = lines_of(transposed(p.b), plan.of.b, plan.of.b_stride);
+  const auto [a, b] = lines_of_both(p, plan.of);
   const ending end = ending_of(p, plan.after);
   const std::int64_t of_thread = ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * plan.how.slots);
   const dots_problem arguments{.of_long = plan.turned ? b : a,

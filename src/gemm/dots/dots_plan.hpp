@@ -22,6 +22,8 @@ struct dots_plan {
   dots_division how;
   std::int64_t tiles = 0;  // of a member
   extent3 grid = {};
+
+  int lines() const;  // of the long operand, of a block
 };
 
 const std::vector<dots_instance>& dots_instances(target where);

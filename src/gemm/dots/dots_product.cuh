@@ -413,7 +413,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product : dots_outputs
       if (j >= p.of_short.lines) sum.nonzeros_of_short[j / lines_of_word] |= std::uint32_t{dense_line} << 8 * (j % lines_of_word);
     block_barrier();
     compute_first(static_cast<std::uint32_t>(w.of.member ^ w.top ^ w.k ^ w.k_end ^ t.line ^ t.slot));
-    wait_for_previous_grid();
+    wait_for_previous_grid(p);
     start_next_grid();
     w.of.of_long = p.of_long.of_member(member);
     w.of.of_short = p.of_short.of_member(member);

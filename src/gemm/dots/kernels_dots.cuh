@@ -10,10 +10,10 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <int Short, int Rows, bool Finishes> dots_instance dots_instance_of(const char* name) {
-  return {Short, Rows, 0, Finishes, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
+  return {Short, Rows, 0, Finishes, false, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
 }
-template <int Square, bool Finishes> dots_instance dots_by_lanes_of(const char* name) {
-  return {std::numeric_limits<int>::max(), 0, Square, Finishes, kernel_of<dots_by_lanes<Square, Finishes>>(name)};
+template <int Square, bool Finishes, bool Across> dots_instance dots_by_lanes_of(const char* name) {
+  return {std::numeric_limits<int>::max(), 0, Square, Finishes, Across, kernel_of<dots_by_lanes<Square, Finishes, Across>>(name)};
 }
 
 std::vector<dots_instance> dots_kernels() {
@@ -26,9 +26,12 @@ std::vector<dots_instance> dots_kernels() {
           dots_instance_of<8, 1, false>("gemm.dots-8-1"),
           dots_instance_of<8, 2, false>("gemm.dots-8-2"),
           dots_instance_of<8, dots_finishing_rows, true>("gemm.dots-finish-8"),
-          dots_by_lanes_of<1, false>("gemm.dots-lanes-1"),
-          dots_by_lanes_of<2, false>("gemm.dots-lanes-2"),
-          dots_by_lanes_of<1, true>("gemm.dots-finish-lanes")};
+          dots_by_lanes_of<1, false, false>("gemm.dots-lanes-1"),
+          dots_by_lanes_of<2, false, false>("gemm.dots-lanes-2"),
+          dots_by_lanes_of<1, true, false>("gemm.dots-finish-lanes"),
+          dots_by_lanes_of<1, false, true>("gemm.dots-across-1"),
+          dots_by_lanes_of<2, false, true>("gemm.dots-across-2"),
+          dots_by_lanes_of<1, true, true>("gemm.dots-finish-across")};
 }
 
 }  // namespace AP_TARGET

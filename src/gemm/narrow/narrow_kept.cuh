@@ -349,9 +349,11 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       for (auto& of_group : s.added) of_group.init();
       fence_mbarrier_init();
       for (auto& of_group : s.special) of_group[0] = of_group[1] = 0;
+      prefetch_map(p.of.long_map);
+      if (p.engine_stores) prefetch_map(p.out_map);
     }
     block_barrier();
-    wait_for_previous_grid();
+    wait_for_previous_grid(p);
     start_next_grid();
     if (warp_index() < preparing_warps) {
       release_registers<72>();

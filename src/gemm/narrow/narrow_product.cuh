@@ -405,9 +405,13 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     if (thread_index() == 0) {
       s.ring.init();
       fence_mbarrier_init();
+      if (by_engine) {
+        prefetch_map(p.of.long_map);
+        prefetch_map(p.of.short_map);
+      }
     }
     block_barrier();
-    wait_for_previous_grid();
+    wait_for_previous_grid(p);
     start_next_grid();
     if (warp_index() < warpgroup_size / warp_size) {
       release_registers<72>();

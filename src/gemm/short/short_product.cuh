@@ -226,7 +226,7 @@ template <bool Finishes> struct short_product {
     w.rows_left = as_many(p.rows - w.row);
     w.columns_left = as_many(p.columns - w.column);
     compute_first(static_cast<std::uint32_t>(w.rows_left ^ w.columns_left));
-    wait_for_previous_grid();
+    wait_for_previous_grid(p);
     start_next_grid();
     if (w.columns_left <= 0) return;
     if (p.stacked) return multiply_stacked(p, w, w.row);

@@ -12,24 +12,24 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr stream_times small_blocks = {1.81, 1.24, 0.47, 1.26, 1.94, 0.207, 0.078, 0.0815};
+constexpr stream_times small_blocks = {1.5, 1.31, 0.486, 1.29, 1.97, 0.22, 0.0743, 0.0758};
 constexpr stream_form by_ring(extent2 tile, int resident, int slabs, bool shares, const stream_times& engine, const stream_times& copiers) {
   return {.tile = tile, .resident = resident, .slabs = slabs, .shares = shares, .engine = engine, .copiers = copiers};
 }
 constexpr stream_form forms[] = {
-    by_ring({32, 8}, 1, 8, true, {0.01, 2.78, 1.06, 1.17, 2.15, 0.0509}, {0.01, 3.17, 0.84, 1.05, 2.1, 0.0738, 0.364, 0.054}),
-    by_ring({32, 16}, 1, 8, true, {0.0113, 3.44, 1.08, 1.24, 2.08, 0.11}, {0.0382, 3.73, 1.05, 1.23, 2.22, 0.121, 0.129, 0.058}),
-    by_ring({32, 32}, 1, 4, true, {0.0162, 3.43, 0.898, 1.32, 2.23, 0.125}, {0.0787, 3.42, 0.95, 1.4, 2.36, 0.134, 0.0894, 0.0748}),
-    by_ring({64, 64}, 1, 2, true, {0.115, 4.66, 1.32, 1.26, 2.76, 0.176}, {0.277, 4.92, 1.42, 1.07, 2.83, 0.193, 0.107, 0.0907}),
+    by_ring({32, 8}, 1, 8, true, {0.01, 2.38, 1.12, 1.16, 2.15, 0.0554}, {0.01, 2.9, 0.902, 1.07, 2.16, 0.0763, 0.361, 0.0495}),
+    by_ring({32, 16}, 1, 8, true, {0.01, 3.08, 1.15, 1.3, 2.08, 0.116}, {0.0316, 3.42, 1.14, 1.28, 2.25, 0.128, 0.104, 0.0476}),
+    by_ring({32, 32}, 1, 4, true, {0.0137, 3.08, 0.928, 1.34, 2.17, 0.127}, {0.0575, 3.09, 1, 1.47, 2.39, 0.141, 0.0855, 0.066}),
+    by_ring({64, 64}, 1, 2, true, {0.105, 4.55, 1.37, 1.15, 2.71, 0.178}, {0.23, 4.92, 1.48, 0.984, 2.94, 0.193, 0.0995, 0.0815}),
     by_ring({32, 32}, 4, 1, true, small_blocks, small_blocks),  // the engine has none
-    by_ring({128, 16}, 2, 1, false, {1.53, 0.515, 0.619}, {2.05, 0.573, 0.709, 0, 0, 0, 0.38, 0.0398}),
-    by_ring({64, 32}, 2, 1, false, {1.28, 0.477, 0.555}, {1.52, 0.575, 0.61, 0, 0, 0, 0.274, 0.0363}),
-    by_ring({64, 64}, 2, 1, false, {1.71, 0.587, 0.973}, {2.08, 0.719, 0.96, 0, 0, 0, 0.137, 0.209}),
+    by_ring({128, 16}, 2, 1, false, {1.58, 0.438, 0.61}, {1.99, 0.607, 0.709, 0, 0, 0, 0.388, 0.0376}),
+    by_ring({64, 32}, 2, 1, false, {1.27, 0.435, 0.546}, {1.37, 0.627, 0.611, 0, 0, 0, 0.274, 0.0358}),
+    by_ring({64, 64}, 2, 1, false, {1.68, 0.557, 0.955}, {2.07, 0.757, 0.953, 0, 0, 0, 0.149, 0.209}),
     {.tile = {64, 8}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::kept},
-    by_ring({32, 32}, 4, 1, false, {0.959, 0.623, 0.512}, {1.12, 0.698, 0.584, 0, 0, 0, 0.248, 0.258}),
-    by_ring({32, 32}, 2, 4, true, {0.736, 2.32, 0.977, 1.59, 2.61, 0.131}, {1.57, 2.06, 1.12, 1.58, 2.19, 0.19, 0.203, 0.134}),
-    by_ring({32, 16}, 2, 4, true, {0.45, 2.42, 0.66, 1.41, 2.45, 0.176}, {0.979, 2.27, 0.674, 1.26, 2.11, 0.183, 0.272, 0.111}),
+    by_ring({32, 32}, 4, 1, false, {0.828, 0.582, 0.528}, {0.987, 0.75, 0.584, 0, 0, 0, 0.256, 0.258}),
+    by_ring({32, 32}, 2, 4, true, {0.453, 2.31, 1.01, 1.59, 2.59, 0.137}, {1.13, 2.17, 1.16, 1.69, 2.32, 0.198, 0.202, 0.129}),
+    by_ring({32, 16}, 2, 4, true, {0.31, 2.3, 0.683, 1.44, 2.32, 0.192}, {0.6, 2.37, 0.699, 1.32, 2.22, 0.189, 0.277, 0.11}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -42,6 +42,7 @@ struct shape {
   row_start rows;
   mean_layout lies;
   double long_uneven, short_uneven;  // by those
+  double short_rows;                 // share of layouts in which the copy engine brings the short operand by rows across k
   bool engine;                       // the device has one
   double of_132;                     // multiprocessors, in those of an H200
   int multiprocessors;
@@ -56,15 +57,15 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 0.983, of_half = 0.351, of_tile = 0.00203, of_step = 0.000638, of_cache = 4e6, of_memory = 2.56e6;
+  constexpr double start = 1.04, of_half = 0.348, of_tile = 0.00217, of_step = 0.000629, of_cache = 4e6, of_memory = 2.55e6;
   const double halves = halves_of(s);
   return 1e-6 * (start + of_half * halves +
                  longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / moved_at(s.bytes, of_cache, of_memory)) /
                      s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.04, waiting = 0.0198, again = 0.201, second_half = 0.705, of_tile[] = {0.0001, 0.00138},
-                   again_of_tile = 7.4e-05, bandwidth = 2.66e6, anywhere = 1.85, half = 1.17, full = 73;
+  constexpr double start = 2.01, waiting = 0.0163, again = 0.151, second_half = 0.625, of_tile[] = {0.0001, 0.00151},
+                   again_of_tile = 7.11e-05, bandwidth = 2.6e6, anywhere = 1.86, half = 1.17, full = 69;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
   const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1);
@@ -86,9 +87,9 @@ struct crowd {
 // By a ring; us: of who feeds it. by_four: how many times longer than by 16 bytes a step takes. single: the same of the start of a tile
 // that has but one, behind which nothing hides.
 double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, const stream_division& d, double by_four, double single) {
-  constexpr crowd walking = {1.04, 1.08, 1.66, 3.19, 1.48}, starting = {1.51, 2.1, 3.19, 4.69, 1.31};
-  constexpr double of_memory = 4.55e6, of_cache = 3e6, anywhere = 1.02, half = 1.03, walk_anywhere = 1.06, walk_half = 1.07,
-                   doubled = 0.152, paired = 1.36, four = 1.84;
+  constexpr crowd walking = {1.06, 1.13, 1.72, 3.24, 1.49}, starting = {1.44, 1.84, 2.97, 4.57, 1.46};
+  constexpr double of_memory = 3.72e6, of_cache = 3e6, anywhere = 1.03, half = 1.03, walk_anywhere = 1.07, walk_half = 1.07,
+                   doubled = 0.155, paired = 1.36, four = 1.84;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
   // Of several blocks of a multiprocessor that share tiles, each takes longer. It is the fullest multiprocessor that is waited for.
   const double others = f.resident == 1 ? 0 : std::min<double>(up(all * f.resident), f.resident) - 1;
@@ -110,10 +111,10 @@ double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, 
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double of_c = 2.28e6;
+  constexpr double of_c = 2.2e6, part_of_row = 0.563;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
-  constexpr double single = 1.24, single_copied = 1.05;
+  constexpr double single = 1.16, single_copied = 1.03;
   double us = 0;
   if (copied < 1) us += (1 - copied) * us_of_ring(f, f.engine, s, d, 1, single);
   if (copied > 0) {
@@ -121,6 +122,9 @@ double seconds_of(const stream_form& f, const shape& s, const stream_division& d
     us += copied * us_of_ring(f, f.copiers, s, d, 1 + by_four, single_copied);
   }
   us += s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
+  // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine asks for in pieces.
+  if (s.short_one > 1 && (f.tile.n < stream_step || down(s.short_one / stream_step) * stream_step < s.short_one))
+    us += s.short_rows * part_of_row * std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / (132 * s.of_132));
   return us * 1e-6;
 }
 
@@ -144,6 +148,7 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                 .lies = lies,
                 .long_uneven = m >= n ? lies.a_uneven : lies.b_uneven,
                 .short_uneven = m >= n ? lies.b_uneven : lies.a_uneven,
+                .short_rows = !features_of(device).sm_90a ? 0 : m >= n ? lies.b_rows : lies.a_rows,
                 .engine = features_of(device).sm_90a,
                 .of_132 = multiprocessors_of(device) / 132.,
                 .multiprocessors = multiprocessors_of(device),

@@ -148,7 +148,7 @@ template <stream_policy P> struct stream_kept {
     stream_work w{member, top, left, 0, k, nullptr, nullptr, as_many(p.of_long.lines - top), as_many(p.of_short.lines - left)};
     const int lines_left = w.long_left < lines ? w.long_left : lines, columns_left = w.short_left < columns ? w.short_left : columns;
     compute_first(static_cast<std::uint32_t>(lines_left ^ columns_left));
-    wait_for_previous_grid();
+    wait_for_previous_grid(p);
     start_next_grid();
     if (tile >= p.tiles) return;
     w.of_long = p.of_long.of_member(w.member), w.of_short = p.of_short.of_member(w.member);

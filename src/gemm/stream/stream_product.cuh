@@ -398,7 +398,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     const int k = as_many(w.k_end - w.k), first = t.slab * stream_step + k_of_lane(0, t.q);  // of all k, the lane's first one
     const int halves = 2 * ceil_div(k, stream_step * P.slabs);
     compute_first(o.digest() ^ static_cast<std::uint32_t>(first ^ halves));
-    wait_for_previous_grid();
+    wait_for_previous_grid(p);
     start_next_grid();
     find_operands(p, w, false);
     o.place(p, w, t, false);
@@ -623,7 +623,11 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     if constexpr (!by_lanes) {
       if (thread_index() == 0) {
         s.ring.init();
-        if (by_engine) fence_mbarrier_init();
+        if (by_engine) {
+          fence_mbarrier_init();
+          prefetch_map(p.long_map);
+          prefetch_map(p.short_map);
+        }
       }
     }
     if constexpr (shares) {
@@ -649,7 +653,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     if constexpr (by_lanes) {
       compute_by_lanes(p, w, t, lines, sum);
     } else {
-      wait_for_previous_grid();
+      wait_for_previous_grid(p);
       start_next_grid();
       find_operands(p, w);
       slot_cursor at;
@@ -680,7 +684,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     std::uint32_t tile = block_index().x;
     work w = work_at(p, tile, 0);
     const seat t = seat::mine();
-    wait_for_previous_grid();
+    wait_for_previous_grid(p);
     start_next_grid();
     slot_cursor at;
     while (tile < p.tiles) {
