@@ -156,11 +156,18 @@ class Stream(Law):
                 "crowd further": between(1.49, .3, 4), "start quarter": between(1.44, 1, 3), "start half": between(1.84, 1, 5), "start one": between(2.97, 1, 8),
                 "start two": between(4.57, 1.2, 9), "start further": between(1.46, .2, 4), "paired": between(1.36, 1, 2), "single": between(1.16, .7, 2), "single copied": between(1.03, .7, 2), "four": between(1.84, 1, 3),
                 "doubled": between(0.155, .1, 1), "part of row": between(0.563, .01, 3),
-                "lanes start": between(1.04, .3, 3), "lanes half": between(0.348, .05, 1), "lanes tile": between(0.00217, .0003, .01),
-                "lanes step": between(0.000629, .0002, .005), "lanes bytes": between(4, 1, 4), "lanes memory": between(2.55, 1, 4),
-                "kept start": between(2.01, 1, 3), "kept waiting": between(0.0163, .01, 3), "kept full": between(69, 1, 1000), "kept half": between(0.625, .01, 4),
-                "kept tile": between(0.0001, .0001, .005), "kept two": between(0.00151, .0001, .02), "kept bytes": between(2.6, .5, 5),
-                "kept odd": between(1.86, .9, 3), "kept half rows": between(1.17, .9, 2), "kept exact": between(0.151, .01, 3), "kept exact tile": between(7.11e-05, .00001, .02)}
+                "lanes start": between(1.32, .3, 3), "lanes second": between(.122, .001, 2), "lanes third": between(.144, .001, 2),
+                "lanes half": between(.399, .05, 1), "lanes adding": between(.351, .001, 2), "lanes filling": between(.546, .001, 4),
+                "lanes to fill": between(2.73, .3, 40), "lanes tile": between(.00194, .0001, .02), "lanes step": between(.000555, .0001, .01),
+                "lanes cache": between(5.67, 1, 9), "lanes memory": between(2.55, 1, 4), "lanes half rows": between(2.78, .8, 3),
+                "lanes odd rows": between(4, .8, 4.5), "lanes read of c": between(.8, .5, 30),
+                "kept start": between(1.63, .8, 3), "kept half": between(.527, .05, 3), "kept quarter": between(.471, .001, 2),
+                "kept column": between(.491, .001, 2), "kept adding": between(.367, .001, 2), "kept filling": between(2.18, .001, 6),
+                "kept to fill": between(12.4, .3, 40), "kept tile": between(8.5e-5, 1e-5, .005), "kept two": between(.00152, 1e-5, .02),
+                "kept exact": between(.245, .001, 3), "kept exact tile": between(.000406, 1e-6, .02), "kept exact odd": between(.532, .001, 3),
+                "kept cache": between(3.32, .8, 9), "kept memory": between(2.98, .8, 4.7), "kept half rows": between(1.31, .9, 3),
+                "kept odd rows": between(1.91, .9, 4), "kept far half rows": between(1.11, .9, 3), "kept far odd rows": between(1.61, .9, 5),
+                "kept read of cache": between(5.7, .8, 30), "kept read of memory": between(1.81, .8, 4.7)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -169,16 +176,26 @@ class Stream(Law):
             if not at.any():
                 continue
             q, cluster, parts, tiles, halves = p.some(at), how[at, 1], how[at, 2], tiles_of(tile, p.some(at)), np.ceil(p.k[at] / 16)
+            stored = q.of_c * q.count - q.read_of_c
             if feed == "lanes":
-                out[at] = g["lanes start"] + g["lanes half"] * halves + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves),
-                                                                              q.bytes / moved_at(q.bytes, g["lanes bytes"], g["lanes memory"]))
+                move = ((stored * np.where(q.rows, g["lanes odd rows"], np.where(q.half_rows, g["lanes half rows"], 1)) + q.bytes - stored - q.read_of_c)
+                        / (1e6 * g["lanes cache"]) + q.read_of_c / (1e6 * g["lanes read of c"]))
+                move = np.maximum(move, np.where(q.bytes > 4e7, q.bytes / (1e6 * g["lanes memory"]), 0))
+                wait = (g["lanes second"] * (q.k > 8) + g["lanes third"] * (q.k > 16) + g["lanes half"] * np.maximum(halves - 2, 0)
+                        + g["lanes adding"] * (q.read_of_c > 0) + g["lanes filling"] * (1 - np.exp(-stored / (1e6 * g["lanes to fill"]))))
+                out[at] = g["lanes start"] + wait + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves), move)
                 continue
             if feed == "kept":
-                exact = (q.k == 3) | (q.k == 4)
+                exact, far = (q.k == 3) | (q.k == 4), q.bytes > 4e7
+                rows = [np.where(q.rows, g[f"kept {where}odd rows"], np.where(q.half_rows, g[f"kept {where}half rows"], 1)) for where in ("", "far ")]
+                move = (stored * np.where(far, rows[1], rows[0]) / moved_at(q.bytes, g["kept cache"], g["kept memory"])
+                        + q.read_of_c / moved_at(q.bytes, g["kept read of cache"], g["kept read of memory"])
+                        + (q.bytes - stored - q.read_of_c) / (1e6 * g["kept cache"]))
+                wait = (g["kept half"] * (halves - 1) + g["kept quarter"] * (np.ceil(q.k / 8) % 2 == 0) + g["kept column"] * (q.n == 1)
+                        + g["kept adding"] * (q.read_of_c > 0) + g["kept filling"] * (1 - np.exp(-stored / (1e6 * g["kept to fill"])))
+                        + exact * (g["kept exact"] + g["kept exact odd"] * q.rows))
                 multiply = tiles * (np.where(halves > 1, g["kept two"], g["kept tile"]) + exact * g["kept exact tile"])
-                move = q.bytes / (1e6 * g["kept bytes"]) * np.where(q.rows, g["kept odd"], np.where(q.half_rows, g["kept half rows"], 1))
-                wait = np.minimum(1, tiles / g["kept full"]) * (g["kept waiting"] + exact * g["kept exact"])
-                out[at] = g["kept start"] + wait + g["kept half"] * (halves - 1) + longer(multiply, move)
+                out[at] = g["kept start"] + wait + longer(multiply, move)
                 continue
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
 
@@ -242,14 +259,14 @@ class Stream(Law):
 class Narrow(Law):
     name = "narrow"
     columns = 2  # cluster, parts
-    numbers = {"start": between(4.83, 3, 12), "later": between(1.63, .2, 6), "chunk": between(1.14, .4, 3), "among all": between(0.341, .01, 1.5),
-               "threads": between(1.65, 1, 3), "threads start": between(1.01, .01, 5), "cluster": between(4.22, .2, 6), "part": between(3.73, .5, 8),
-               "each part": between(0.305, .02, 2), "read of c": between(3, .1, 5), "memory": between(3.76, 3, 4.6), "cache": between(2.54, 2, 12),
-               "stored": between(3.22, .5, 6), "odd rows": between(3.42, .9, 5), "half rows": between(3.94, .9, 5), "brief row": between(6.44e-05, .01e-3, .4e-3),
+    numbers = {"start": between(5.15, 3, 12), "later": between(1.75, .2, 6), "chunk": between(1.31, .4, 3), "among all": between(0.155, .01, 1.5),
+               "threads": between(1.67, 1, 3), "threads start": between(0.493, .01, 5), "cluster": between(3.7, .2, 6), "part": between(2.94, .5, 8),
+               "each part": between(0.629, .02, 2), "read of c": between(2.69, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(3.86, 2, 12),
+               "stored": between(4.58, .5, 6), "odd rows": between(5, .9, 5), "half rows": between(3.2, .9, 5), "brief row": between(7.58e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.95, 2, 9), "kept odd start": between(1.91, 0.01, 6), "kept tile": between(0.967, .1, 5), "kept half": between(0.284, .01, 2),
-               "kept odd tile": between(3.11, .1, 10), "kept odd half": between(0.333, .01, 3), "kept read of c": between(0.466, .01, 5),
-               "kept half rows": between(1.16, .9, 2), "kept first": between(0.284, .01, 3), "kept cache": between(2.59, 2, 12), "kept memory": between(3.9, 2, 4.6)}
+               "kept start": between(3.99, 2, 9), "kept odd start": between(1.23, 0.01, 6), "kept tile": between(1.26, .1, 5), "kept half": between(0.195, .01, 2),
+               "kept odd tile": between(3.2, .1, 10), "kept odd half": between(0.286, .01, 3), "kept read of c": between(0.641, .01, 5),
+               "kept half rows": between(1.08, .9, 2), "kept first": between(0.144, .01, 3), "kept first half": between(0.522, .001, 3), "kept cache": between(4.9, 2, 12), "kept memory": between(4.6, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)
@@ -268,7 +285,7 @@ class Narrow(Law):
         anywhere = p.n % 4 != 0
         whole = (g["kept tile"] + halves * g["kept half"]) * np.where(p.n % 8 != 0, g["kept half rows"], 1)
         of_tile = np.where(anywhere, g["kept odd tile"] + halves * g["kept odd half"], whole) + p.adds * g["kept read of c"]
-        compute = (of_block - 1) * of_tile + g["kept first"] * np.minimum(1, along * columns / PLACES)
+        compute = (of_block - 1) * of_tile + (g["kept first"] + g["kept first half"] * (halves - 1)) * np.minimum(1, along * columns / PLACES)
         return g["kept start"] + anywhere * g["kept odd start"] + longer(compute, p.bytes / moved_at(p.bytes, g["kept cache"], g["kept memory"]))
 
     def of_others(self, g, p, how, lie):
@@ -377,8 +394,8 @@ PARTS_OF_BLOCKS = (("start", .2, 4), ("block", .05, 6), ("step", .02, 3), ("slot
                    ("full", 1, 4), ("further", .1, 4), ("cache", 1, 20), ("memory", 1, 4.8), ("long across", .001, 3), ("short across", .001, 3),
                    ("long odd", .001, 3), ("short odd", .001, 3), ("odd bytes", .001, 3))
 # By lanes: the square, whether by the kernel for operands across k, then the numbers of law_of_lanes.
-DOTS_BY_LANES = ((1, False, (.7831, .2699, .0151, .0562, .1570, .1347, .0695, .1090)), (1, True, (.8227, .8560, .0957, .0866, .0916, .9282, .0209, .1642)),
-                 (2, False, (.9230, .2522, .0268, .1062, .1484, .2689, .0597, .0682)), (2, True, (1.7171, .7922, .1868, .0778, .1028, .9895, .0391, .0721)))
+DOTS_BY_LANES = ((1, False, (.7831, .2699, .0151, .0562, .1570, .1347, .0695, .1090)), (1, True, (1.2938, .6958, .0499, .1440, .1230, .001, .4990, .0860)),
+                 (2, False, (.9230, .2522, .0268, .1062, .1484, .2689, .0597, .0682)), (2, True, (2.5353, .6546, .1121, .1206, .1049, .001, .4089, .0546)))
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block")
 
@@ -407,8 +424,9 @@ class Dots(Law):
         blocks = np.ceil(p.long / (threads // lanes * square)) * np.ceil(p.short / square) * p.count
         thousands = np.ceil(p.k / lanes) * square * (threads // 32) * of_load / 1000
         rounds = np.ceil(p.k / (lanes * (8 // square)))
-        return (start + rounds * round_ + math.log2(lanes) * doubling + (lanes > 32) * warps + thousands * sector
-                + blocks / 132 * (block + rounds * round_of_block + thousands * sector_of_block))
+        waves = np.ceil(blocks / PLACES) if across else 1  # of blocks that have a multiprocessor to themselves
+        return (waves * (start + rounds * round_ + thousands * sector) + math.log2(lanes) * doubling + (lanes > 32) * warps
+                + blocks / PLACES * (block + rounds * round_of_block + thousands * sector_of_block))
 
     @staticmethod
     def by_blocks(g, i, slots, cluster, p, lie):

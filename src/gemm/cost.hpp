@@ -13,7 +13,8 @@ inline int multiprocessors_of(const device_limits& device) { return std::max(1, 
 inline double fp64_slower(const device_limits& device) { return 64. / rates_of(device).fp64; }
 
 // The rate at which so many bytes are moved: the L2 cache holds no more than 40 MB of them.
-inline double moved_at(double bytes, double of_cache, double of_memory) { return bytes > 4e7 ? of_memory : of_cache; }
+constexpr double bytes_of_l2 = 4e7;
+inline double moved_at(double bytes, double of_cache, double of_memory) { return bytes > bytes_of_l2 ? of_memory : of_cache; }
 // Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left over.
 inline double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "src/gemm/cost.hpp"
@@ -66,9 +67,9 @@ struct law_of_lanes {
 };
 constexpr law_of_lanes laws_of_lanes[] = {
     {1, false, 0.7831, 0.2699, 0.0151, 0.0562, 0.1570, 0.1347, 0.0695, 0.1090},
-    {1, true, 0.8227, 0.8560, 0.0957, 0.0866, 0.0916, 0.9282, 0.0209, 0.1642},
+    {1, true, 1.2938, 0.6958, 0.0499, 0.1440, 0.1230, 0.001, 0.4990, 0.0860},
     {2, false, 0.9230, 0.2522, 0.0268, 0.1062, 0.1484, 0.2689, 0.0597, 0.0682},
-    {2, true, 1.7171, 0.7922, 0.1868, 0.0778, 0.1028, 0.9895, 0.0391, 0.0721},
+    {2, true, 2.5353, 0.6546, 0.1121, 0.1206, 0.1049, 0.001, 0.4089, 0.0546},
 };
 // That a warp's load of one element for each lane touches; lines: of the warp, side by side. In the mean over layouts.
 double sectors_of_load(int lanes, int lines, bool lies_one_way) {
@@ -87,8 +88,9 @@ double microseconds(const law_of_lanes& l, int lanes, const problem& p, std::int
   const double loads = static_cast<double>(ceil_div<std::int64_t>(p.k(), lanes)) * l.square * (threads / 32),
                rounds = static_cast<double>(ceil_div<std::int64_t>(p.k(), divided_by_lanes(lanes, l.square).k_at_once())),
                thousands = loads * sectors / 1000, doublings = std::countr_zero(static_cast<unsigned>(lanes));
-  return l.start + rounds * l.round + doublings * l.doubling + (lanes > 32 ? l.warps : 0) + thousands * l.sector +
-         blocks / (132 * of_132) * (l.block + rounds * l.round_of_block + thousands * l.sector_of_block);
+  const double crowd = blocks / (132 * of_132), waves = l.across ? std::ceil(crowd) : 1;  // those have a multiprocessor to themselves
+  return waves * (l.start + rounds * l.round + thousands * l.sector) + doublings * l.doubling + (lanes > 32 ? l.warps : 0) +
+         crowd * (l.block + rounds * l.round_of_block + thousands * l.sector_of_block);
 }
 // Of a product whose layout is not known: the share of layouts that each kernel has, times what it takes.
 double microseconds_by_lanes(int square, int lanes, const problem& p, std::int64_t count, double of_132) {

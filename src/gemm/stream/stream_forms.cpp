@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -39,6 +40,7 @@ double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
 struct shape {
   double long_one, short_one, k, batch, bytes, read_of_c;
   bool few_products;  // three or four: what is small beside its line's elements is computed once more
+  bool one_column;    // C has
   row_start rows;
   mean_layout lies;
   double long_uneven, short_uneven;  // by those
@@ -55,22 +57,48 @@ double places_of(const stream_form& f, const shape& s, int cluster) {
 double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
-// wait for is hidden: what all blocks take adds up, and a wait for every 16 k is there once.
+// wait for is hidden: what all blocks take adds up, and what a warp waits for at its start, for its values of k and to store, is there once.
+struct bytes_of {
+  double stored, operands;
+};
+bytes_of moved_by(const shape& s) {
+  const double stored = 4 * s.long_one * s.short_one * s.batch;
+  return {stored, s.bytes - stored - s.read_of_c};
+}
+double by_rows(row_start rows, double half, double anywhere) {
+  return rows == row_start::anywhere ? anywhere : rows == row_start::half ? half : 1;
+}
+double filled(double stored, double to_fill) { return 1 - std::exp(-stored / to_fill); }
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 1.04, of_half = 0.348, of_tile = 0.00217, of_step = 0.000629, of_cache = 4e6, of_memory = 2.55e6;
+  constexpr double start = 1.32, second = 0.122, third = 0.144, of_half = 0.399, adding = 0.351, filling = 0.546, to_fill = 2.73e6,
+                   of_tile = 0.00194, of_step = 0.000555, of_cache = 5.67e6, of_memory = 2.55e6, half = 2.78, anywhere = 4, of_c = 0.8e6;
   const double halves = halves_of(s);
-  return 1e-6 * (start + of_half * halves +
-                 longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower, s.bytes / moved_at(s.bytes, of_cache, of_memory)) /
+  const bytes_of bytes = moved_by(s);
+  const double move = (bytes.stored * by_rows(s.rows, half, anywhere) + bytes.operands) / of_cache + s.read_of_c / of_c;
+  const double wait = (s.k > 8 ? second : 0) + (s.k > 16 ? third : 0) + of_half * std::max(halves - 2, 0.) + (s.read_of_c > 0 ? adding : 0) +
+                      filling * filled(bytes.stored, to_fill);
+  return 1e-6 * (start + wait +
+                 longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower,
+                        std::max(move, s.bytes > bytes_of_l2 ? s.bytes / of_memory : 0)) /
                      s.of_132);
 }
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 2.01, waiting = 0.0163, again = 0.151, second_half = 0.625, of_tile[] = {0.0001, 0.00151},
-                   again_of_tile = 7.11e-05, bandwidth = 2.6e6, anywhere = 1.86, half = 1.17, full = 69;
-  const double halves = halves_of(s), tiles = tiles_of(f.tile, s), wait = waiting + (s.few_products ? again : 0);
+  constexpr double start = 1.63, second_half = 0.527, quarter = 0.471, column = 0.491, adding = 0.367, filling = 2.18, to_fill = 12.4e6,
+                   of_tile[] = {8.5e-5, 0.00152}, again = 0.245, again_of_tile = 0.000406, again_anywhere = 0.532, of_cache = 3.32e6,
+                   of_memory = 2.98e6, half = 1.31, anywhere = 1.91, far_half = 1.11, far_anywhere = 1.61, read_of_cache = 5.7e6,
+                   read_of_memory = 1.81e6;
+  const double halves = halves_of(s), tiles = tiles_of(f.tile, s);
+  const bytes_of bytes = moved_by(s);
+  const bool far = s.bytes > bytes_of_l2;
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
-  const double move = s.bytes / bandwidth * (s.rows == row_start::anywhere ? anywhere : s.rows == row_start::half ? half : 1);
-  return 1e-6 *
-         (start + std::min(1., tiles / full) * wait + second_half * (halves - 1) + longer(tiles * multiply * s.slower, move) / s.of_132);
+  const double move = bytes.stored * (far ? by_rows(s.rows, far_half, far_anywhere) : by_rows(s.rows, half, anywhere)) /
+                          moved_at(s.bytes, of_cache, of_memory) +
+                      s.read_of_c / moved_at(s.bytes, read_of_cache, read_of_memory) + bytes.operands / of_cache;
+  const double eights = up(s.k / 8);
+  const double wait = second_half * (halves - 1) + (down(eights / 2) * 2 == eights ? quarter : 0) + (s.one_column ? column : 0) +
+                      (s.read_of_c > 0 ? adding : 0) + filling * filled(bytes.stored, to_fill) +
+                      (s.few_products ? again + (s.rows == row_start::anywhere ? again_anywhere : 0) : 0);
+  return 1e-6 * (start + wait + longer(tiles * multiply * s.slower, move) / s.of_132);
 }
 // How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
 // blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work.
@@ -144,6 +172,7 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                 .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + outputs),
                 .read_of_c = reads_c ? 4 * size(batch) * size(m) * size(n) : 0,
                 .few_products = k == 3 || k == 4,
+                .one_column = n == 1,
                 .rows = rows_of_c(n),
                 .lies = lies,
                 .long_uneven = m >= n ? lies.a_uneven : lies.b_uneven,
