@@ -81,7 +81,6 @@ class Seen:
         self.long_odd, self.short_odd = (np.where(p.m >= p.n, one, other) for one, other in ((self.a_odd, self.b_odd), (self.b_odd, self.a_odd)))
         brief = np.where(p.m >= p.n, (p.n == 4) & b, (p.m == 4) & a)  # rows of 16 bytes for the copy engine
         self.brief_rows = brief * (1 - self.copied)
-        self.lines_across = np.maximum(self.a_across * (p.m > 1), self.b_across * (p.n > 1)) * (p.k > 1)  # lies_across() of dots_plan.cpp
         self.short_rows = self.short_across * (p.short > 1) * (1 - self.copied)  # the copy engine brings the short operand by rows across k
 
 
@@ -155,7 +154,7 @@ class Stream(Law):
                 "crowd quarter": between(1.06, 1, 2), "crowd half": between(1.13, 1, 3), "crowd one": between(1.72, 1, 4), "crowd two": between(3.24, 1.2, 6),
                 "crowd further": between(1.49, .3, 4), "start quarter": between(1.44, 1, 3), "start half": between(1.84, 1, 5), "start one": between(2.97, 1, 8),
                 "start two": between(4.57, 1.2, 9), "start further": between(1.46, .2, 4), "paired": between(1.36, 1, 2), "single": between(1.16, .7, 2), "single copied": between(1.03, .7, 2), "four": between(1.84, 1, 3),
-                "doubled": between(0.155, .1, 1), "part of row": between(0.563, .01, 3),
+                "doubled": between(0.155, .1, 1), "part of row": between(0.563, .01, 3), "walk's part of row": between(.95, .01, 3),
                 "lanes start": between(1.32, .3, 3), "lanes second": between(.122, .001, 2), "lanes third": between(.144, .001, 2),
                 "lanes half": between(.399, .05, 1), "lanes adding": between(.351, .001, 2), "lanes filling": between(.546, .001, 4),
                 "lanes to fill": between(2.73, .3, 40), "lanes tile": between(.00194, .0001, .02), "lanes step": between(.000555, .0001, .01),
@@ -197,6 +196,7 @@ class Stream(Law):
                 multiply = tiles * (np.where(halves > 1, g["kept two"], g["kept tile"]) + exact * g["kept exact tile"])
                 out[at] = g["kept start"] + wait + longer(multiply, move)
                 continue
+            who = "" if shares else "walk's "
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
 
             def of_ring(ring, by_four):
@@ -218,7 +218,6 @@ class Stream(Law):
                     starts = starts * np.where(steps == 1, g["single copied" if ring.startswith("copiers") else "single"], 1)
                 us = starts * g[f"round {ring}"] + rounds * steps * g[f"step {ring}"] * by_four
                 us = np.maximum(us, move) if slabs == 8 else longer(us, move)  # eight slabs in flight go at the pace of memory anyway
-                who = "" if shares else "walk's "
                 us = us * np.where(q.rows, g[who + "odd rows"], np.where(q.half_rows, g[who + "half rows"], 1)) + g[f"start {ring}"]
                 if shares:
                     us = us + np.where(cluster > 1, g[f"cluster {ring}"] * (1 + np.maximum(np.log2(cluster) - 1, 0) * g["doubled"]), 0)
@@ -230,7 +229,7 @@ class Stream(Law):
             by_four = g[f"long by four {copiers}"] * lie.long_odd[at] + g[f"short by four {copiers}"] * lie.short_odd[at]
             us = (1 - copied) * of_ring(engine, 1) + copied * of_ring(copiers, 1 + by_four / np.maximum(copied, 1e-9))
             in_parts = lie.short_rows[at] * ((q.short % 32 != 0) | (tile[1] < 32))
-            out[at] = us + q.read_of_c / (1e6 * g["read of c"]) + in_parts * g["part of row"] * np.minimum(tiles * cluster * parts / PLACES, 2)
+            out[at] = us + q.read_of_c / (1e6 * g["read of c"]) + in_parts * g[who + "part of row"] * np.minimum(tiles * cluster * parts / PLACES, 2)
         return out
 
     def divisions(self, p):
@@ -259,14 +258,14 @@ class Stream(Law):
 class Narrow(Law):
     name = "narrow"
     columns = 2  # cluster, parts
-    numbers = {"start": between(5.15, 3, 12), "later": between(1.75, .2, 6), "chunk": between(1.31, .4, 3), "among all": between(0.155, .01, 1.5),
-               "threads": between(1.67, 1, 3), "threads start": between(0.493, .01, 5), "cluster": between(3.7, .2, 6), "part": between(2.94, .5, 8),
-               "each part": between(0.629, .02, 2), "read of c": between(2.69, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(3.86, 2, 12),
-               "stored": between(4.58, .5, 6), "odd rows": between(5, .9, 5), "half rows": between(3.2, .9, 5), "brief row": between(7.58e-05, .01e-3, .4e-3),
+    numbers = {"start": between(5.13, 3, 12), "later": between(1.76, .2, 6), "chunk": between(1.33, .4, 3), "among all": between(0.141, .01, 1.5),
+               "threads": between(1.67, 1, 3), "threads start": between(0.488, .01, 5), "cluster": between(3.67, .2, 6), "part": between(2.99, .5, 8),
+               "each part": between(0.625, .02, 2), "read of c": between(2.69, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(3.86, 2, 12),
+               "stored": between(4.59, .5, 6), "odd rows": between(5, .9, 5), "half rows": between(3.24, .9, 5), "brief row": between(7.92e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.99, 2, 9), "kept odd start": between(1.23, 0.01, 6), "kept tile": between(1.26, .1, 5), "kept half": between(0.195, .01, 2),
-               "kept odd tile": between(3.2, .1, 10), "kept odd half": between(0.286, .01, 3), "kept read of c": between(0.641, .01, 5),
-               "kept half rows": between(1.08, .9, 2), "kept first": between(0.144, .01, 3), "kept first half": between(0.522, .001, 3), "kept cache": between(4.9, 2, 12), "kept memory": between(4.6, 2, 4.6)}
+               "kept start": between(3.63, 2, 9), "kept odd start": between(1.19, 0.01, 6), "kept tile": between(1.25, .1, 5), "kept half": between(0.215, .01, 2),
+               "kept odd tile": between(3.3, .1, 10), "kept odd half": between(0.293, .01, 3), "kept read of c": between(0.627, .01, 5),
+               "kept half rows": between(1.08, .9, 2), "kept first": between(0.494, .01, 3), "kept deep": between(0.378, .001, 3), "kept cache": between(4.36, 2, 12), "kept memory": between(4.6, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)
@@ -285,8 +284,8 @@ class Narrow(Law):
         anywhere = p.n % 4 != 0
         whole = (g["kept tile"] + halves * g["kept half"]) * np.where(p.n % 8 != 0, g["kept half rows"], 1)
         of_tile = np.where(anywhere, g["kept odd tile"] + halves * g["kept odd half"], whole) + p.adds * g["kept read of c"]
-        compute = (of_block - 1) * of_tile + (g["kept first"] + g["kept first half"] * (halves - 1)) * np.minimum(1, along * columns / PLACES)
-        return g["kept start"] + anywhere * g["kept odd start"] + longer(compute, p.bytes / moved_at(p.bytes, g["kept cache"], g["kept memory"]))
+        compute = (of_block - 1) * of_tile + g["kept first"] * np.minimum(1, along * columns / PLACES)
+        return g["kept start"] + g["kept deep"] * (halves - 1) + anywhere * g["kept odd start"] + longer(compute, p.bytes / moved_at(p.bytes, g["kept cache"], g["kept memory"]))
 
     def of_others(self, g, p, how, lie):
         cluster, parts = how[:, 0], how[:, 1]
@@ -394,8 +393,8 @@ PARTS_OF_BLOCKS = (("start", .2, 4), ("block", .05, 6), ("step", .02, 3), ("slot
                    ("full", 1, 4), ("further", .1, 4), ("cache", 1, 20), ("memory", 1, 4.8), ("long across", .001, 3), ("short across", .001, 3),
                    ("long odd", .001, 3), ("short odd", .001, 3), ("odd bytes", .001, 3))
 # By lanes: the square, whether by the kernel for operands across k, then the numbers of law_of_lanes.
-DOTS_BY_LANES = ((1, False, (.7831, .2699, .0151, .0562, .1570, .1347, .0695, .1090)), (1, True, (1.2938, .6958, .0499, .1440, .1230, .001, .4990, .0860)),
-                 (2, False, (.9230, .2522, .0268, .1062, .1484, .2689, .0597, .0682)), (2, True, (2.5353, .6546, .1121, .1206, .1049, .001, .4089, .0546)))
+DOTS_BY_LANES = ((1, False, (.7597, .2993, .0070, .0953, .0741, .1423, .0595, .1315)), (1, True, (1.2632, .7175, .0529, .1382, .1192, .0500, .4536, .0919)),
+                 (2, False, (.8942, .2776, .0287, .1071, .0542, .2769, .0422, .1199)), (2, True, (2.5035, .6517, .1176, .1123, .1076, .0012, .4198, .0509)))
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block")
 
@@ -408,25 +407,33 @@ class Dots(Law):
                 for i, (_, _, values) in enumerate(DOTS) for (part, least, most), value in zip(PARTS_OF_BLOCKS, values)}
 
     @staticmethod
-    def by_lanes(g, square, across, lanes, p, lie):
+    def by_lanes(g, square, across, lanes, p, long_across, short_across):
         of = f"{square}{' across' * across}"
         start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = (g[f"{part} {of}"] for part in PARTS_OF_LANES)
         if across:
-            threads, of_load = 1024, 8 - 4 * lie.long_across + 1 + 3 * lie.short_across
+            threads, of_load = 1024, (4 if long_across else 8) + (4 if short_across else 1)
         else:
-            def sectors(lines, one_way, lies_across):
-                along, across_k = lines * math.ceil(of_warp / 8), of_warp * math.ceil(lines / 8)
-                return np.where(one_way, along, along + (across_k - along) * lies_across)
-
-            threads, of_warp = 128, min(lanes, 32)
-            beside = 0 if lanes >= LEAST_ACROSS else 1  # else what lies across k has the other kernel
-            of_load = sectors(max(1, 32 // lanes), p.long == 1, lie.long_across * beside) + sectors(1, p.short == 1, lie.short_across * beside)
+            threads, of_warp, lines = 128, min(lanes, 32), max(1, 32 // lanes)
+            along = math.ceil(of_warp / 8)
+            of_load = (of_warp * math.ceil(lines / 8) if long_across else lines * along) + (of_warp if short_across else along)
         blocks = np.ceil(p.long / (threads // lanes * square)) * np.ceil(p.short / square) * p.count
         thousands = np.ceil(p.k / lanes) * square * (threads // 32) * of_load / 1000
         rounds = np.ceil(p.k / (lanes * (8 // square)))
         waves = np.ceil(blocks / PLACES) if across else 1  # of blocks that have a multiprocessor to themselves
         return (waves * (start + rounds * round_ + thousands * sector) + math.log2(lanes) * doubling + (lanes > 32) * warps
                 + blocks / PLACES * (block + rounds * round_of_block + thousands * sector_of_block))
+
+    def by_faster_lanes(self, g, square, lanes, p, lie):
+        """Of the two kernels, in the mean over the ways that operands lie."""
+        first, second = lie.long_across * (p.long > 1) * (p.k > 1), lie.short_across * (p.short > 1) * (p.k > 1)
+        us = 0
+        for long_across in (False, True):
+            for short_across in (False, True):
+                one = self.by_lanes(g, square, False, lanes, p, long_across, short_across)
+                if lanes >= LEAST_ACROSS and (long_across or short_across):
+                    one = np.minimum(one, self.by_lanes(g, square, True, lanes, p, long_across, short_across))
+                us = us + (first if long_across else 1 - first) * (second if short_across else 1 - second) * one
+        return us
 
     @staticmethod
     def by_blocks(g, i, slots, cluster, p, lie):
@@ -437,7 +444,8 @@ class Dots(Law):
         slower = (1 + of["long across"] * lie.long_across + of["short across"] * np.where(p.short > 1, lie.short_across, 0)
                   + of["long odd"] * lie.long_odd + of["short odd"] * lie.short_odd)
         compute = crowd * (of["block"] + steps * of["step"] * slower + (math.log2(slots) - 2) * of["slot"])
-        move = p.bytes * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, of["cache"], of["memory"]) * np.minimum(1, .4 + .6 * all_))
+        from_memory = np.where(p.bytes > 4e7, 1 + .8 * (4 / slots) ** 3 * (1 - lie.long_across), 1)  # in pieces of 64 bytes for each line
+        move = p.bytes * from_memory * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, of["cache"], of["memory"]) * np.minimum(1, .4 + .6 * all_))
         return of["start"] + {1: 0, 2: of["two"], 4: of["four"], 8: of["eight"]}[cluster] + longer(compute, move)
 
     def seconds(self, g, p, how, lie):
@@ -445,10 +453,7 @@ class Dots(Law):
         for number, square in enumerate(SQUARES):
             for lanes in WAYS_OF_LANES:
                 at = np.flatnonzero((how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes))
-                one, lies = p.some(at), Part(lie, at)
-                plain, across = (self.by_lanes(g, square, kernel, lanes, one, lies) for kernel in (False, True))
-                share = lies.lines_across if lanes >= LEAST_ACROSS else 0
-                out[at] = (1 - share) * plain + share * across
+                out[at] = self.by_faster_lanes(g, square, lanes, p.some(at), Part(lie, at))
         for i in range(len(DOTS)):
             for slots in (4, 8, 16, 32, 64, 128, 256):
                 for cluster in (1, 2, 4, 8):

@@ -5,11 +5,8 @@
 #include "src/gemm/group/group_plan.hpp"
 #include "src/gemm/stream/stream_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 
 namespace antiphase::checker_detail {
 namespace {
@@ -68,8 +65,7 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
     if (!with.by_lanes()) how.rows = with.rows;
     on_device d(where, p);
     const doubling twice(where, p);
-    auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how);
-    if (with.by_lanes() && plan->with != &with) throw std::logic_error(fmt::format("{} is not what this case runs", with.code.name));
+    auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how, with.across);
     plan->with = &with;
     gemms::run(where, *plan, nullptr);
     where.runs_on().synchronize(nullptr);
@@ -83,8 +79,8 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
   }
   if (with.by_lanes()) {
     multiply({70, 9, 45, 1, 0, rows, columns}, gemms::divided_by_lanes(4, with.square));
-    multiply({9, 35, 300, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_by_lanes(8, with.square));
-    multiply(with_odd_lines({21, 5, 139, 1, 0, rows, columns, 1}), gemms::divided_by_lanes(128, with.square));
+    multiply({9, 35, 300, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_by_lanes(16, with.square));
+    multiply(with_odd_lines({21, 5, 139, 1, 0, neither, rows, 1}), gemms::divided_by_lanes(128, with.square));
     return;
   }
   const std::int64_t few = with.lines;

@@ -55,9 +55,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   // Where a thread is in its block.
   struct seat {
     int line, k, apart;  // line of the long operand, first k; from a lane to the one with the next k
-    AP_DEV static seat along_k(const params& p) {
-      return {thread_index() >> p.slot_bits, thread_index() & ((1 << p.slot_bits) - 1), 1};
-    }
+    AP_DEV static seat along_k(const params& p) { return {thread_index() >> p.slot_bits, thread_index() & ((1 << p.slot_bits) - 1), 1}; }
     // So many lines side by side in a warp, and all lanes of theirs in warps that follow one another.
     AP_DEV static seat across_k(const params& p, int line_bits) {
       const int lane = thread_index() % warp_size, warp = thread_index() / warp_size, k_bits = warp_bits - line_bits;
@@ -178,7 +176,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   struct work {
     std::int64_t member, first, j;  // line of the block's first outputs
     std::int64_t i;                 // the thread's first output, where it adds up
-    int lines, left;            // from line to line of the thread's; values of k
+    int lines, left;                // from line to line of the thread's; values of k
     lane_lines of_long, of_short;
     std::int64_t from_c, by_i, by_j;  // elements, from the member's C to the first output, and to the next ones
     float* c;                         // of the first output

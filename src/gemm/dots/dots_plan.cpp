@@ -53,54 +53,77 @@ double microseconds(const law& l, const dots_division& how, double blocks, doubl
                         l.short_uneven * lies.short_uneven;
   const double compute = crowd * (l.block + steps * l.step * slower + doublings * l.slots);
   const double bandwidth = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
-  return l.start + l.cluster[cluster] + longer(compute, bytes * (1 + l.uneven_bytes * lies.long_uneven) / bandwidth);
+  // Along k, a line's threads read 16 bytes each at a time. Pieces of 64 bytes are short for memory.
+  const double quarter = 4. / how.slots, by_pieces = bytes > bytes_of_l2 ? 1 + 0.8 * quarter * quarter * quarter * (1 - across_k) : 1;
+  return l.start + l.cluster[cluster] + longer(compute, bytes * by_pieces * (1 + l.uneven_bytes * lies.long_uneven) / bandwidth);
 }
 
-// By lanes. Microseconds, fitted to 7,300 times of 850 products with all of these divisions on an H200: off by 3 to 5 % in the median. What
-// there is of each: a start, rounds of a lane's loads, doublings of the lanes that add up, whether warps add up, and thousands of sectors of
-// 32 bytes that a block's loads touch, which count on a thread's way and again where multiprocessors have several blocks.
+// By lanes. Microseconds, fitted to 9,500 times of 1,200 products on an H200 (scripts/fit_laws.py): off by 4 % in the median. What there is
+// of each: a start, rounds of a lane's loads, doublings of the lanes that add up, whether warps add up, and thousands of sectors of 32
+// bytes that a block's loads touch, which count on a thread's way and again where multiprocessors have several blocks.
 struct law_of_lanes {
-  int square;
-  bool across;  // by the kernel for operands across k
   double start, round, doubling, warps, sector;
   double block, round_of_block, sector_of_block;  // of the blocks of a multiprocessor
 };
-constexpr law_of_lanes laws_of_lanes[] = {
-    {1, false, 0.7831, 0.2699, 0.0151, 0.0562, 0.1570, 0.1347, 0.0695, 0.1090},
-    {1, true, 1.2938, 0.6958, 0.0499, 0.1440, 0.1230, 0.001, 0.4990, 0.0860},
-    {2, false, 0.9230, 0.2522, 0.0268, 0.1062, 0.1484, 0.2689, 0.0597, 0.0682},
-    {2, true, 2.5353, 0.6546, 0.1121, 0.1206, 0.1049, 0.001, 0.4089, 0.0546},
+struct laws_of_square {
+  law_of_lanes plain, across;  // by the kernel for operands across k
 };
-// That a warp's load of one element for each lane touches; lines: of the warp, side by side. In the mean over layouts.
-double sectors_of_load(int lanes, int lines, bool lies_one_way) {
-  constexpr int floats = 8;  // of a sector
-  const int of_warp = std::min(lanes, 32), along = lines * ceil_div(of_warp, floats), across = of_warp * ceil_div(lines, floats);
-  return lies_one_way || lanes >= dots_least_across ? along : along + (across - along) * across_k;
-}
-double microseconds(const law_of_lanes& l, int lanes, const problem& p, std::int64_t count, double of_132) {
-  const std::int64_t more = std::max(p.m(), p.n()), fewer = std::min(p.m(), p.n());
-  const int threads = dots_threads_of_lanes(l.across);
-  constexpr double of_eight_lines = 8 * (1 - across_k) + 4 * across_k + (1 - across_k) + 4 * across_k;  // and of a line of the short operand
-  const double sectors =
-      l.across ? of_eight_lines : sectors_of_load(lanes, std::max(1, 32 / lanes), more == 1) + sectors_of_load(lanes, 1, fewer == 1);
-  const double blocks = static_cast<double>(ceil_div<std::int64_t>(more, threads / lanes * l.square)) *
-                        static_cast<double>(ceil_div<std::int64_t>(fewer, l.square)) * static_cast<double>(count);
-  const double loads = static_cast<double>(ceil_div<std::int64_t>(p.k(), lanes)) * l.square * (threads / 32),
-               rounds = static_cast<double>(ceil_div<std::int64_t>(p.k(), divided_by_lanes(lanes, l.square).k_at_once())),
-               thousands = loads * sectors / 1000, doublings = std::countr_zero(static_cast<unsigned>(lanes));
-  const double crowd = blocks / (132 * of_132), waves = l.across ? std::ceil(crowd) : 1;  // those have a multiprocessor to themselves
-  return waves * (l.start + rounds * l.round + thousands * l.sector) + doublings * l.doubling + (lanes > 32 ? l.warps : 0) +
-         crowd * (l.block + rounds * l.round_of_block + thousands * l.sector_of_block);
-}
-// Of a product whose layout is not known: the share of layouts that each kernel has, times what it takes.
-double microseconds_by_lanes(int square, int lanes, const problem& p, std::int64_t count, double of_132) {
-  const double both_along = (p.m() > 1 ? 1 - across_k : 1) * (p.n() > 1 ? 1 - across_k : 1);
-  const double across = lanes < dots_least_across || p.k() <= 1 ? 0 : 1 - both_along;
-  double us = 0;
-  for (const law_of_lanes& l : laws_of_lanes)
-    if (l.square == square) us += (l.across ? across : 1 - across) * microseconds(l, lanes, p, count, of_132);
-  return us;
-}
+constexpr laws_of_square laws_of_lanes[] = {
+    {{0.7597, 0.2993, 0.0070, 0.0953, 0.0741, 0.1423, 0.0595, 0.1315}, {1.2632, 0.7175, 0.0529, 0.1382, 0.1192, 0.0500, 0.4536, 0.0919}},
+    {{0.8942, 0.2776, 0.0287, 0.1071, 0.0542, 0.2769, 0.0422, 0.1199}, {2.5035, 0.6517, 0.1176, 0.1123, 0.1076, 0.0012, 0.4198, 0.0509}},
+};
+// Which of the operands lie across k.
+struct lying {
+  bool long_one, short_one;
+};
+// What a kernel takes, by the sectors that a warp touches when each of its lanes loads an element of either operand.
+class time_by_lanes {
+ public:
+  time_by_lanes(int square, int lanes, bool across, const problem& p, std::int64_t count, double of_132) : lanes_(lanes), across_(across) {
+    const laws_of_square& both = laws_of_lanes[square - 1];
+    const law_of_lanes& l = across ? both.across : both.plain;
+    const int threads = dots_threads_of_lanes(across);
+    const double blocks = static_cast<double>(ceil_div<std::int64_t>(std::max(p.m(), p.n()), threads / lanes * square)) *
+                          static_cast<double>(ceil_div<std::int64_t>(std::min(p.m(), p.n()), square)) * static_cast<double>(count);
+    const double loads = static_cast<double>(ceil_div<std::int64_t>(p.k(), lanes)) * square * (threads / 32) / 1000,
+                 rounds = static_cast<double>(ceil_div<std::int64_t>(p.k(), divided_by_lanes(lanes, square).k_at_once()));
+    const double crowd = blocks / (132 * of_132), waves = across ? std::ceil(crowd) : 1;  // those have a multiprocessor to themselves
+    fixed_ = waves * (l.start + rounds * l.round) + std::countr_zero(static_cast<unsigned>(lanes)) * l.doubling +
+             (lanes > 32 ? l.warps : 0) + crowd * (l.block + rounds * l.round_of_block);
+    of_sector_ = loads * (waves * l.sector + crowd * l.sector_of_block);
+  }
+  double microseconds(const lying& o) const {
+    constexpr int floats = 8;  // of a sector
+    if (across_) return fixed_ + of_sector_ * ((o.long_one ? 4 : 8) + (o.short_one ? 4 : 1));
+    const int of_warp = std::min(lanes_, 32), lines = std::max(1, 32 / lanes_), along = ceil_div(of_warp, floats);
+    return fixed_ + of_sector_ * ((o.long_one ? of_warp * ceil_div(lines, floats) : lines * along) + (o.short_one ? of_warp : along));
+  }
+
+ private:
+  int lanes_;
+  bool across_;
+  double fixed_ = 0, of_sector_ = 0;
+};
+// Of the two kernels, whose bits are the same: the faster one.
+struct by_lanes_either_way {
+  time_by_lanes plain, across;
+  bool has_across;
+  by_lanes_either_way(int square, int lanes, const problem& p, std::int64_t count, double of_132)
+      : plain(square, lanes, false, p, count, of_132),
+        across(square, lanes, true, p, count, of_132),
+        has_across(lanes >= dots_least_across) {}
+  bool takes_across(const lying& o) const {
+    return has_across && (o.long_one || o.short_one) && across.microseconds(o) < plain.microseconds(o);
+  }
+  double microseconds(const lying& o) const { return takes_across(o) ? across.microseconds(o) : plain.microseconds(o); }
+  // In the mean over layouts. A single line lies along k.
+  double microseconds(bool long_has_lines, bool short_has_lines) const {
+    double us = 0;
+    for (const bool first : {false, long_has_lines})
+      for (const bool second : {false, short_has_lines}) us += microseconds({first, second}) / 4;
+    return us;
+  }
+};
 
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
 std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elements > 5e5 ? 8 : 1; }
@@ -111,11 +134,13 @@ struct both_lines {
 both_lines lines_of_both(const problem& p, const batch& of) {
   return {lines_of(p.a, of.a, of.a_stride), lines_of(transposed(p.b), of.b, of.b_stride)};
 }
-// Whether kernels by lanes would use little of what they ask for in the order of k.
-bool lies_across(const problem& p, const batch& of, const dots_division& how) {
-  if (!how.by_lanes() || how.slots < dots_least_across) return false;
+bool takes_across(const context& where, const problem& p, const batch& of, const dots_division& how, bool turned) {
+  if (!how.by_lanes()) return false;
   const auto [a, b] = lines_of_both(p, of);
-  return (!a.along_k && a.lines > 1) || (!b.along_k && b.lines > 1);
+  const auto lies_across = [](const line_operand& o) { return !o.along_k && o.lines > 1; };
+  const double of_132 = multiprocessors_of(where.limits()) / 132.;
+  return by_lanes_either_way(how.square, how.slots, p, of.count, of_132)
+      .takes_across({lies_across(turned ? b : a), lies_across(turned ? a : b)});
 }
 
 }  // namespace
@@ -140,7 +165,10 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
   dots_choice best{{}, std::numeric_limits<double>::infinity()};
   for (int square = 1; square <= (finishes ? 1 : 2) && lanes_may(p, of); ++square)
     for (int lanes = dots_least_slots; lanes <= dots_lanes_threads && (lanes == dots_least_slots || lanes <= p.k()); lanes *= 2) {
-      const double seconds = 1e-6 * microseconds_by_lanes(square, lanes, p, of.count, of_132);
+      const bool divides = p.k() > 1;
+      const double seconds =
+          1e-6 *
+          by_lanes_either_way(square, lanes, p, of.count, of_132).microseconds(divides && lines > 1, divides && std::min(p.m(), p.n()) > 1);
       if (seconds < best.seconds) best = {divided_by_lanes(lanes, square), seconds};
     }
   const mean_layout lies = mean_layout_of(p.m(), p.n(), p.k());
@@ -164,11 +192,11 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
   return best;
 }
 
-std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after,
-                                   const dots_division& how) {
+std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after, const dots_division& how,
+                                   std::optional<bool> by_across) {
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
-  const bool across = lies_across(p, of, how);
+  const bool across = by_across ? *by_across : takes_across(where, p, of, how, plan.turned);
   if (!after.is_plain() && !how.by_lanes()) plan.how.rows = dots_finishing_rows;
   for (const dots_instance& i : dots_instances(where.kind())) {
     if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across)

@@ -41,9 +41,11 @@ struct dots_choice {
 // From the shape and the device alone: the division that is predicted to be the fastest.
 // finishes: with an epilogue.
 dots_choice divide_dots(const context& where, const problem& p, const batch& of, bool finishes);
-// Of a product with few lines, or that lanes may have; nothing if no kernel of this build fits the device.
-std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after,
-                                   const dots_division& how);
+// Of a product with few lines, or that lanes may have; nothing if no kernel of this build fits the device. Lanes have two kernels with the
+// same bits. by_across: whether it is the one for operands across k, which asks for dots_least_across lanes; none: the one predicted to be
+// faster.
+std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after, const dots_division& how,
+                                   std::optional<bool> by_across = std::nullopt);
 launch_counts run(const context& where, const dots_plan& plan, stream on);
 
 }  // namespace antiphase::gemms

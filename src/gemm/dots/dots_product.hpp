@@ -21,7 +21,7 @@ constexpr int dots_most_rows(int few) { return few > 2 ? 2 : 4; }
 constexpr int dots_finishing_rows = 2;  // the kernel that knows epilogues is made for eight lines of the short operand, and these
 // By lanes (dots_by_lanes.cuh): threads of a block; values of k that a lane takes at a time, of one output; the most k, and multiply-adds.
 constexpr int dots_lanes_threads = 128, dots_lanes_step = 8, dots_lanes_most_k = 8192;
-// Blocks for operands across k, from so many lanes of an output on, have eight lines of an operand side by side with all lanes they may have.
+// Of the kernel for operands across k: from so many lanes of an output on; its block has eight lines with as many lanes as there may be.
 constexpr int dots_least_across = 16;
 constexpr int dots_threads_of_lanes(bool across) { return across ? 8 * dots_lanes_threads : dots_lanes_threads; }
 constexpr double dots_lanes_most_work = 4e6;

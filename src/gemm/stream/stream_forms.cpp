@@ -57,7 +57,8 @@ double places_of(const stream_form& f, const shape& s, int cluster) {
 double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
-// wait for is hidden: what all blocks take adds up, and what a warp waits for at its start, for its values of k and to store, is there once.
+// wait for is hidden: what all blocks take adds up, and what a warp waits for at its start, for its values of k and to store, is there
+// once.
 struct bytes_of {
   double stored, operands;
 };
@@ -75,8 +76,8 @@ double seconds_of_lanes(const stream_form& f, const shape& s) {
   const double halves = halves_of(s);
   const bytes_of bytes = moved_by(s);
   const double move = (bytes.stored * by_rows(s.rows, half, anywhere) + bytes.operands) / of_cache + s.read_of_c / of_c;
-  const double wait = (s.k > 8 ? second : 0) + (s.k > 16 ? third : 0) + of_half * std::max(halves - 2, 0.) + (s.read_of_c > 0 ? adding : 0) +
-                      filling * filled(bytes.stored, to_fill);
+  const double wait = (s.k > 8 ? second : 0) + (s.k > 16 ? third : 0) + of_half * std::max(halves - 2, 0.) +
+                      (s.read_of_c > 0 ? adding : 0) + filling * filled(bytes.stored, to_fill);
   return 1e-6 * (start + wait +
                  longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower,
                         std::max(move, s.bytes > bytes_of_l2 ? s.bytes / of_memory : 0)) /
@@ -139,7 +140,7 @@ double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, 
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double of_c = 2.2e6, part_of_row = 0.563;
+  constexpr double of_c = 2.2e6, part_of_row = 0.563, walk_part_of_row = 0.95;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
   constexpr double single = 1.16, single_copied = 1.03;
@@ -152,7 +153,8 @@ double seconds_of(const stream_form& f, const shape& s, const stream_division& d
   us += s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
   // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine asks for in pieces.
   if (s.short_one > 1 && (f.tile.n < stream_step || down(s.short_one / stream_step) * stream_step < s.short_one))
-    us += s.short_rows * part_of_row * std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / (132 * s.of_132));
+    us += s.short_rows * (f.shares ? part_of_row : walk_part_of_row) *
+          std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / (132 * s.of_132));
   return us * 1e-6;
 }
 
@@ -177,7 +179,9 @@ stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int6
                 .lies = lies,
                 .long_uneven = m >= n ? lies.a_uneven : lies.b_uneven,
                 .short_uneven = m >= n ? lies.b_uneven : lies.a_uneven,
-                .short_rows = !features_of(device).sm_90a ? 0 : m >= n ? lies.b_rows : lies.a_rows,
+                .short_rows = !features_of(device).sm_90a ? 0
+                              : m >= n                    ? lies.b_rows
+                                                          : lies.a_rows,
                 .engine = features_of(device).sm_90a,
                 .of_132 = multiprocessors_of(device) / 132.,
                 .multiprocessors = multiprocessors_of(device),

@@ -2,6 +2,9 @@
 // Inner products: few lines of either operand, every way to divide K, every way that operands and results lie.
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "src/gemm/dots/dots_plan.hpp"
 #include "tests/gemm/contract.hpp"
 
@@ -26,21 +29,39 @@ dots_division fitting(dots_division how, std::int64_t few) {
   if (!how.by_lanes()) how.rows = std::clamp(how.rows, gemms::dots_least_rows(lines), gemms::dots_most_rows(lines));
   return how;
 }
+// Whether by the kernel for operands across k: what there is to try.
+std::vector<bool> kernels_of(const dots_division& how) {
+  return how.by_lanes() && how.slots >= gemms::dots_least_across ? std::vector{false, true} : std::vector{false};
+}
 std::string told(const dots_division& how) {
   return how.by_lanes() ? fmt::format("{} lanes for {} x {}", how.slots, how.square, how.square)
                         : fmt::format("{} slots, cluster of {}", how.slots, how.cluster);
 }
 
+std::vector<std::pair<dots_division, bool>> with_kernels(const std::vector<dots_division>& all) {
+  std::vector<std::pair<dots_division, bool>> pairs;
+  for (const dots_division& how : all)
+    for (const bool across : kernels_of(how)) pairs.emplace_back(how, across);
+  return pairs;
+}
+
 class gemm_dots : public on_device {
  protected:
+  // By the kernel that is planned. Where lanes have two kernels, the other one gives the same bits.
   dense divided(const context& where, const product& p, const dots_division& how) const {
-    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-    const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
-                                       fitting(how, std::min(p.a.rows, p.b.columns)));
-    EXPECT_TRUE(plan.has_value());
-    gemms::run(where, *plan, nullptr);
-    where.runs_on().synchronize(nullptr);
-    return c.read();
+    const auto by = [&](std::optional<bool> across) {
+      matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+      const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
+                                         fitting(how, std::min(p.a.rows, p.b.columns)), across);
+      EXPECT_TRUE(plan.has_value());
+      EXPECT_EQ(plan->with->across, across.value_or(plan->with->across));
+      gemms::run(where, *plan, nullptr);
+      where.runs_on().synchronize(nullptr);
+      return c.read();
+    };
+    const dense planned = by(std::nullopt);
+    for (const bool across : kernels_of(how)) EXPECT_TRUE(same_bits(by(across), planned)) << (across ? "across k" : "along k");
+    return planned;
   }
   dense computed_dots(const product& p) const { return computed(any(), "dots", p); }
 };
@@ -163,7 +184,7 @@ TEST_P(gemm_dots, members_and_epilogues) {
     const dense of_a = whole(count * m, k, 3), of_b = whole(k, n, 5), of_c = whole(count * m, n, 7), of_rows = whole(1, count * m, 2);
     for (const bool pointers : {false, true})
       for (const bool finishes : {false, true})
-        for (const dots_division& how : divisions_for(std::min(m, n))) {
+        for (const auto& [how, across] : with_kernels(divisions_for(std::min(m, n)))) {
           if (how.square > 1 && finishes) continue;
           SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", " << told(how) << (finishes ? ", finished" : "")
                                           << (pointers ? ", by pointers" : ""));
@@ -188,7 +209,7 @@ TEST_P(gemm_dots, members_and_epilogues) {
           gemms::epilogue after;
           if (finishes) after = {.function = activation::relu, .scale = 2, .row_bias = bias.view().data, .row_bias_stride = m};
           const auto plan = gemms::plan_dots(where, {.a = first(a, m), .b = b.view(), .c = first(c, m), .alpha = -1, .beta = 2}, of, after,
-                                             fitting(how, std::min(m, n)));
+                                             fitting(how, std::min(m, n)), across);
           ASSERT_TRUE(plan.has_value());
           gemms::run(where, *plan, nullptr);
           where.runs_on().synchronize(nullptr);
