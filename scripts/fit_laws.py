@@ -393,10 +393,10 @@ PARTS_OF_BLOCKS = (("start", .2, 4), ("block", .05, 6), ("step", .02, 3), ("slot
                    ("full", 1, 4), ("further", .1, 4), ("cache", 1, 20), ("memory", 1, 4.8), ("long across", .001, 3), ("short across", .001, 3),
                    ("long odd", .001, 3), ("short odd", .001, 3), ("odd bytes", .001, 3))
 # By lanes: the square, whether by the kernel for operands across k, then the numbers of law_of_lanes.
-DOTS_BY_LANES = ((1, False, (.7597, .2993, .0070, .0953, .0741, .1423, .0595, .1315)), (1, True, (1.2632, .7175, .0529, .1382, .1192, .0500, .4536, .0919)),
-                 (2, False, (.8942, .2776, .0287, .1071, .0542, .2769, .0422, .1199)), (2, True, (2.5035, .6517, .1176, .1123, .1076, .0012, .4198, .0509)))
+DOTS_BY_LANES = ((1, False, (.7531, .3048, .0071, .0962, .0618, .1457, .0614, .1267, 1.73)), (1, True, (1.2981, .7590, .0398, .1612, .1104, .05, .4483, .0781)),
+                 (2, False, (.8932, .2833, .0271, .1074, .0426, .2923, .0356, .1325, 1.54)), (2, True, (2.4964, .6616, .1124, .1223, .1074, .0021, .4591, .0486)))
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
-PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block")
+PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block", "far sectors")
 
 
 class Dots(Law):
@@ -409,7 +409,8 @@ class Dots(Law):
     @staticmethod
     def by_lanes(g, square, across, lanes, p, long_across, short_across):
         of = f"{square}{' across' * across}"
-        start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = (g[f"{part} {of}"] for part in PARTS_OF_LANES)
+        start, round_, doubling, warps, sector, block, round_of_block, sector_of_block = (g[f"{part} {of}"] for part in PARTS_OF_LANES[:8])
+        far = 0
         if across:
             threads, of_load = 1024, (4 if long_across else 8) + (4 if short_across else 1)
         else:
@@ -419,9 +420,11 @@ class Dots(Law):
         blocks = np.ceil(p.long / (threads // lanes * square)) * np.ceil(p.short / square) * p.count
         thousands = np.ceil(p.k / lanes) * square * (threads // 32) * of_load / 1000
         rounds = np.ceil(p.k / (lanes * (8 // square)))
+        if long_across and not across:  # lines that other blocks want, too: the L1 cache has no place for more of them
+            far = g[f"far sectors {of}"] * np.clip(p.k / 600 - 1, 0, 1) * np.clip(blocks / PLACES / 2 - 1, 0, 1)
         waves = np.ceil(blocks / PLACES) if across else 1  # of blocks that have a multiprocessor to themselves
         return (waves * (start + rounds * round_ + thousands * sector) + math.log2(lanes) * doubling + (lanes > 32) * warps
-                + blocks / PLACES * (block + rounds * round_of_block + thousands * sector_of_block))
+                + blocks / PLACES * (block + rounds * round_of_block + thousands * sector_of_block * (1 + far)))
 
     def by_faster_lanes(self, g, square, lanes, p, lie):
         """Of the two kernels, in the mean over the ways that operands lie."""

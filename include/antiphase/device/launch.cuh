@@ -17,9 +17,8 @@ inline namespace AP_TARGET {
 //                            this kernel's own wait: before it, the kernel behind the next may begin as well, and so on, and blocks that
 //                            only wait take the places on which this one's would lie apart (docs/notebook/gemm.md, "A row of
 //                            launches"). Where each block has a multiprocessor to itself, first of all is as good, or better
-//   wait_for_previous_grid(p)   so too, behind a look at every 64 bytes of the kernel's params: what is read of them first costs about 0.1
-//   us
-//                            each time (H200), which passes here while the kernel before is still at work
+//   wait_for_previous_grid(p)   so too, behind a look at every 64 bytes of the kernel's params: the first access to each costs about
+//                            0.1 us (H200), which passes here while the kernel before is still at work
 //   compute_first            the value is computed here, and not behind the wait that follows, where the compiler likes to have them
 // Where grids do not overlap (before sm_90, on the CPU executor) there is nothing to do.
 #if AP_ON_GPU

@@ -64,13 +64,16 @@ double microseconds(const law& l, const dots_division& how, double blocks, doubl
 struct law_of_lanes {
   double start, round, doubling, warps, sector;
   double block, round_of_block, sector_of_block;  // of the blocks of a multiprocessor
+  double far = 0;  // how many times longer these sectors take of lines across k that the L1 cache has no place for
 };
 struct laws_of_square {
   law_of_lanes plain, across;  // by the kernel for operands across k
 };
 constexpr laws_of_square laws_of_lanes[] = {
-    {{0.7597, 0.2993, 0.0070, 0.0953, 0.0741, 0.1423, 0.0595, 0.1315}, {1.2632, 0.7175, 0.0529, 0.1382, 0.1192, 0.0500, 0.4536, 0.0919}},
-    {{0.8942, 0.2776, 0.0287, 0.1071, 0.0542, 0.2769, 0.0422, 0.1199}, {2.5035, 0.6517, 0.1176, 0.1123, 0.1076, 0.0012, 0.4198, 0.0509}},
+    {{0.7531, 0.3048, 0.0071, 0.0962, 0.0618, 0.1457, 0.0614, 0.1267, 1.73},
+     {1.2981, 0.7590, 0.0398, 0.1612, 0.1104, 0.05, 0.4483, 0.0781}},
+    {{0.8932, 0.2833, 0.0271, 0.1074, 0.0426, 0.2923, 0.0356, 0.1325, 1.54},
+     {2.4964, 0.6616, 0.1124, 0.1223, 0.1074, 0.0021, 0.4591, 0.0486}},
 };
 // Which of the operands lie across k.
 struct lying {
@@ -90,19 +93,22 @@ class time_by_lanes {
     const double crowd = blocks / (132 * of_132), waves = across ? std::ceil(crowd) : 1;  // those have a multiprocessor to themselves
     fixed_ = waves * (l.start + rounds * l.round) + std::countr_zero(static_cast<unsigned>(lanes)) * l.doubling +
              (lanes > 32 ? l.warps : 0) + crowd * (l.block + rounds * l.round_of_block);
+    const double far = l.far * std::clamp(static_cast<double>(p.k()) / 600 - 1, 0., 1.) * std::clamp(crowd / 2 - 1, 0., 1.);
     of_sector_ = loads * (waves * l.sector + crowd * l.sector_of_block);
+    more_if_long_across_ = loads * crowd * l.sector_of_block * far;
   }
   double microseconds(const lying& o) const {
     constexpr int floats = 8;  // of a sector
     if (across_) return fixed_ + of_sector_ * ((o.long_one ? 4 : 8) + (o.short_one ? 4 : 1));
     const int of_warp = std::min(lanes_, 32), lines = std::max(1, 32 / lanes_), along = ceil_div(of_warp, floats);
-    return fixed_ + of_sector_ * ((o.long_one ? of_warp * ceil_div(lines, floats) : lines * along) + (o.short_one ? of_warp : along));
+    const int sectors = (o.long_one ? of_warp * ceil_div(lines, floats) : lines * along) + (o.short_one ? of_warp : along);
+    return fixed_ + (of_sector_ + (o.long_one ? more_if_long_across_ : 0)) * sectors;
   }
 
  private:
   int lanes_;
   bool across_;
-  double fixed_ = 0, of_sector_ = 0;
+  double fixed_ = 0, of_sector_ = 0, more_if_long_across_ = 0;
 };
 // Of the two kernels, whose bits are the same: the faster one.
 struct by_lanes_either_way {
