@@ -164,8 +164,8 @@ class Stream(Law):
                 "kept column": between(.491, .001, 2), "kept adding": between(.367, .001, 2), "kept filling": between(2.18, .001, 6),
                 "kept to fill": between(12.4, .3, 40), "kept tile": between(8.5e-5, 1e-5, .005), "kept two": between(.00152, 1e-5, .02),
                 "kept exact": between(.245, .001, 3), "kept exact tile": between(.000406, 1e-6, .02), "kept exact odd": between(.532, .001, 3),
-                "kept cache": between(3.32, .8, 9), "kept memory": between(2.98, .8, 4.7), "kept half rows": between(1.31, .9, 3),
-                "kept odd rows": between(1.91, .9, 4), "kept far half rows": between(1.11, .9, 3), "kept far odd rows": between(1.61, .9, 5),
+                "kept cache": between(3.32, .8, 9), "kept memory": between(2.85, .8, 4.7), "kept half rows": between(1.31, .9, 3),
+                "kept odd rows": between(1.91, .9, 4), "kept far half rows": between(1.06, .9, 3), "kept far odd rows": between(1.54, .9, 5),
                 "kept read of cache": between(5.7, .8, 30), "kept read of memory": between(1.81, .8, 4.7)}
 
     def seconds(self, g, p, how, lie):  # microseconds
@@ -263,7 +263,7 @@ class Narrow(Law):
                "each part": between(0.625, .02, 2), "read of c": between(2.69, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(3.86, 2, 12),
                "stored": between(4.59, .5, 6), "odd rows": between(5, .9, 5), "half rows": between(3.24, .9, 5), "brief row": between(7.92e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.63, 2, 9), "kept odd start": between(1.19, 0.01, 6), "kept tile": between(1.25, .1, 5), "kept half": between(0.215, .01, 2),
+               "kept start": between(3.63, 2, 9), "kept odd start": between(1.19, 0.01, 6), "kept tile": between(1.05, .1, 5), "kept half": between(0.26, .01, 2),
                "kept odd tile": between(3.3, .1, 10), "kept odd half": between(0.293, .01, 3), "kept read of c": between(0.627, .01, 5),
                "kept half rows": between(1.08, .9, 2), "kept first": between(0.494, .01, 3), "kept deep": between(0.378, .001, 3), "kept cache": between(4.36, 2, 12), "kept memory": between(4.6, 2, 4.6)}
 
@@ -382,7 +382,7 @@ class Short(Law):
 
 # By blocks: lines of the short operand, at most, and of the long one, of a thread; then PARTS_OF_BLOCKS.
 DOTS = ((1, 2, (1.271, 0.528, 0.241, 0.067, 0.769, 0.788, 0.783, 1.759, 1.498, 4.996, 2.975, 0.407, 0.1, 0.296, 0.1, 0.619)),
-        (1, 4, (1.647, 0.255, 0.27, 0.069, 0.784, 0.853, 0.856, 2.608, 1.386, 6.163, 4.03, 0.227, 0.1, 1.154, 0.1, 0.406)),
+        (1, 4, (1.647, 0.255, 0.27, 0.069, 0.784, 0.853, 0.856, 2.608, 1.386, 6.163, 4.12, 0.227, 0.1, 1.154, 0.1, 0.406)),
         (2, 2, (1.118, 0.905, 0.265, 0.086, 0.806, 0.891, 0.901, 1.832, 1.153, 3.9, 2.421, 0.007, 0.339, 0.249, 0.269, 0.712)),
         (2, 4, (1.328, 0.954, 0.327, 0.07, 0.978, 1.07, 1.069, 2.086, 1.09, 5.259, 3.374, 0.005, 0.765, 0.948, 0.026, 1.038)),
         (4, 1, (0.208, 1.848, 0.336, 0.087, 0.844, 0.925, 0.961, 1.496, 0.965, 1.765, 1.121, 0.007, 0.491, 0.192, 0.072, 0.04)),

@@ -91,7 +91,7 @@ struct shape {
 // Where the short operand is kept. A tile takes `tile`, and `half` for every 16 k; the first one of a block, `first` more than the start,
 // which takes `deep` longer for all k behind the first 16. Where rows of C begin anywhere, threads store them.
 double us_of_kept(const device_limits& device, const shape& s) {
-  constexpr double kept_start = 3.63, deep = 0.378, anywhere_start = 1.19, tile = 1.25, half = 0.215, tile_anywhere = 3.3,
+  constexpr double kept_start = 3.63, deep = 0.378, anywhere_start = 1.19, tile = 1.05, half = 0.26, tile_anywhere = 3.3,
                    half_anywhere = 0.293, read_of_c = 0.627, by_halves = 1.08, first = 0.494, kept_cache = 4.36e6, kept_memory = 4.6e6;
   const double multiprocessors = multiprocessors_of(device), of_132 = multiprocessors / 132;
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.k <= 16 ? 1 : s.k <= 32 ? 2 : 4;

@@ -86,7 +86,7 @@ double seconds_of_lanes(const stream_form& f, const shape& s) {
 double seconds_of_kept(const stream_form& f, const shape& s) {
   constexpr double start = 1.63, second_half = 0.527, quarter = 0.471, column = 0.491, adding = 0.367, filling = 2.18, to_fill = 12.4e6,
                    of_tile[] = {8.5e-5, 0.00152}, again = 0.245, again_of_tile = 0.000406, again_anywhere = 0.532, of_cache = 3.32e6,
-                   of_memory = 2.98e6, half = 1.31, anywhere = 1.91, far_half = 1.11, far_anywhere = 1.61, read_of_cache = 5.7e6,
+                   of_memory = 2.85e6, half = 1.31, anywhere = 1.91, far_half = 1.06, far_anywhere = 1.54, read_of_cache = 5.7e6,
                    read_of_memory = 1.81e6;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s);
   const bytes_of bytes = moved_by(s);
