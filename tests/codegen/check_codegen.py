@@ -62,8 +62,8 @@ class Kernel:
         code for a part of their tile (strict) have a multiprocessor to themselves."""
         if "short_product" in self.name or "dots_product" in self.name:  # four blocks of 128 threads, two of 256
             return 128
-        if "dots_by_lanes" in self.name:  # five blocks of 128 threads
-            return 96
+        if "dots_by_lanes" in self.name:  # five blocks of 128 threads; for operands across k one of 1024
+            return 64 if re.search(r"dots_by_lanes<\d+, \w+, true>", self.name) else 96
         if self.threads == 1024:
             return 64
         if self.one_block:
