@@ -284,7 +284,7 @@ static void gains(void) {
   args.a = somewhere, args.b = somewhere, args.c = somewhere + 4;
   EXPECT(antiphase_sgemm_gain(&args, &large) == ANTIPHASE_OK);
   EXPECT(large > 2 && large < 10);
-  args.m = args.n = args.k = 64;
+  args.m = 1;
   EXPECT(antiphase_sgemm_gain(&args, &small) == ANTIPHASE_OK);
   EXPECT(small > 0 && small < 1);
   args.m = args.n = 7680, args.k = 64;

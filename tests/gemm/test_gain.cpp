@@ -126,7 +126,7 @@ TEST(gemm_gain, decides_rightly_on_what_was_measured) {
               slower, faster, missed, off / products);
   EXPECT_GT(seen.size(), 200);
   EXPECT_LE(slower, 0.02 * taken);
-  EXPECT_LE(missed, faster / 8.);
+  EXPECT_LE(missed, faster / 7.);
   EXPECT_LT(off / products, 0.2);
 }
 
