@@ -202,15 +202,19 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
                                    std::optional<bool> by_across) {
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
-  const bool across = by_across ? *by_across : takes_across(where, p, of, how, plan.turned);
   if (!after.is_plain() && !how.by_lanes()) plan.how.rows = dots_finishing_rows;
-  for (const dots_instance& i : dots_instances(where.kind())) {
-    if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across)
-      continue;
-    if (shortage_of(where.limits(), i.code) != shortage::none) continue;
-    if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
-  }
-  if (plan.with == nullptr) return std::nullopt;
+  const auto find = [&](bool across) {
+    for (const dots_instance& i : dots_instances(where.kind())) {
+      if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across)
+        continue;
+      if (shortage_of(where.limits(), i.code) != shortage::none) continue;
+      if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
+    }
+    return plan.with != nullptr;
+  };
+  // Where the large block does not fit the device, the other kernel may.
+  const bool across = by_across ? *by_across : takes_across(where, p, of, how, plan.turned);
+  if (!find(across) && !(across && !by_across && find(false))) return std::nullopt;
   if (!how.by_lanes()) plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
   plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);

@@ -2,6 +2,8 @@
 // Inner products: few lines of either operand, every way to divide K, every way that operands and results lie.
 #include <fmt/format.h>
 
+#include <antiphase/core/tile.hpp>
+#include <antiphase/executor/published.hpp>
 #include <optional>
 #include <utility>
 
@@ -240,6 +242,21 @@ TEST(gemm_dots_policy, takes_few_lines_and_small_products) {
   EXPECT_THAT(why_not(9, 8193),
               testing::HasSubstr("it is for up to 8 rows or columns of C or up to 4 million multiply-adds, and C is 9 x 9 with K = 8193"));
   EXPECT_THAT(why_not(900, 500), testing::HasSubstr("and C is 900 x 9 with K = 500"));
+}
+
+// The kernel for operands across k has a large block. Where none fits, the other one gives the same bits.
+TEST(gemm_dots_plan, of_two_kernels_takes_one_that_fits) {
+  device_limits small = published_device("9.0");
+  small.shared_per_block = small.shared_opt_in = 8 << 10;
+  std::vector<float> memory(300 * 400);
+  const gemms::problem p{
+      .a = {memory.data(), 12, 400, 1, 12}, .b = {memory.data(), 400, 300, 300, 1}, .c = {memory.data(), 12, 300, 300, 1}};
+  for (const auto& [limits, across] : {std::pair(published_device("9.0"), true), std::pair(small, false)}) {
+    const auto plan = gemms::plan_dots(context(make_cpu_executor({.limits = limits})), p, {}, {}, gemms::divided_by_lanes(32, 1));
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_EQ(plan->with->across, across);
+    EXPECT_EQ(plan->tiles, ceil_div(300, plan->with->code.threads / 32));
+  }
 }
 
 AP_ON_BOTH_DEVICES(gemm_dots);
