@@ -53,6 +53,14 @@ def of_python(libraries):
             "ANTIPHASE_LIBRARY": str(libraries / "libantiphase.so.0"), "ANTIPHASE_CUBLAS_LIBRARY": str(libraries / "libantiphase_cublas.so")}
 
 
+def require_libraries(parser, folder):
+    """The folder, if it has both libraries; else the program ends with a sentence."""
+    for name in ("libantiphase.so.0", "libantiphase_cublas.so"):
+        if not (folder / name).exists():
+            parser.error(f"{folder} has no {name}: expected a folder with both libraries")
+    return folder.resolve()
+
+
 def cuda_library(name):
     """A library of the CUDA toolkit, of the system or beside torch."""
     places = [pathlib.Path("/usr/local/cuda/lib64"), pathlib.Path("/usr/local/cuda/lib")]
@@ -226,10 +234,7 @@ def main():
     options = parser.parse_args()
     if options.within:
         return globals()[f"{options.within}_within"]()
-    options.libraries = options.libraries.resolve()
-    for name in ("libantiphase.so.0", "libantiphase_cublas.so"):
-        if not (options.libraries / name).exists():
-            parser.error(f"{options.libraries} has no {name}: expected a folder with both libraries")
+    options.libraries = require_libraries(parser, options.libraries)
     steps = options.steps.split(",")
     if unknown := set(steps) - set(STEPS):
         parser.error(f"there is no step {', '.join(sorted(unknown))}: expected some of {', '.join(STEPS)}")

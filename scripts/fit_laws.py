@@ -9,7 +9,8 @@ Without --fit it judges the numbers below, which are those of the program; with 
   * random products by `antiphase tune`, of which bench/results/experiments/20261125-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
   * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json),
-  * products by `dots` with all divisions of their sums (20261125-dots-divisions.json),
+  * products by `dots` with all divisions of their sums (20261125-dots-divisions.json), by lanes also before there was a kernel for operands
+    across k (20261125-dots-lanes.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
     to judge it.
 --take keeps the means of a file of `antiphase tune --json` in the place of those. --tuning writes the factors that they make for the laws of
@@ -35,9 +36,11 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLASSES = ROOT / "bench/results/experiments/20261125-tune-means.json"
 DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.json"
+PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
 PLACES = 132  # multiprocessors
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
+BYTES_OF_L2 = 4e7
 INF = np.inf
 
 
@@ -96,7 +99,15 @@ def longer(a, b):  # of two that overlap
 
 
 def moved_at(bytes_, cache, memory):  # bytes per microsecond; by what the L2 cache holds
-    return 1e6 * np.where(bytes_ > 4e7, memory, cache)
+    return 1e6 * np.where(bytes_ > BYTES_OF_L2, memory, cache)
+
+
+def by_rows(p, whole, half, odd):  # how C's begin
+    return np.where(p.rows, odd, np.where(p.half_rows, half, whole))
+
+
+def filled(stored, to_fill):  # to_fill: megabytes
+    return 1 - np.exp(-stored / (1e6 * to_fill))
 
 
 # Numbers ----------------------------------------------------------------------------------------------------------------------------------
@@ -177,21 +188,21 @@ class Stream(Law):
             q, cluster, parts, tiles, halves = p.some(at), how[at, 1], how[at, 2], tiles_of(tile, p.some(at)), np.ceil(p.k[at] / 16)
             stored = q.of_c * q.count - q.read_of_c
             if feed == "lanes":
-                move = ((stored * np.where(q.rows, g["lanes odd rows"], np.where(q.half_rows, g["lanes half rows"], 1)) + q.bytes - stored - q.read_of_c)
+                move = ((stored * by_rows(q, 1, g["lanes half rows"], g["lanes odd rows"]) + q.bytes - stored - q.read_of_c)
                         / (1e6 * g["lanes cache"]) + q.read_of_c / (1e6 * g["lanes read of c"]))
-                move = np.maximum(move, np.where(q.bytes > 4e7, q.bytes / (1e6 * g["lanes memory"]), 0))
+                move = np.maximum(move, np.where(q.bytes > BYTES_OF_L2, q.bytes / (1e6 * g["lanes memory"]), 0))
                 wait = (g["lanes second"] * (q.k > 8) + g["lanes third"] * (q.k > 16) + g["lanes half"] * np.maximum(halves - 2, 0)
-                        + g["lanes adding"] * (q.read_of_c > 0) + g["lanes filling"] * (1 - np.exp(-stored / (1e6 * g["lanes to fill"]))))
+                        + g["lanes adding"] * (q.read_of_c > 0) + g["lanes filling"] * filled(stored, g["lanes to fill"]))
                 out[at] = g["lanes start"] + wait + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves), move)
                 continue
             if feed == "kept":
-                exact, far = (q.k == 3) | (q.k == 4), q.bytes > 4e7
-                rows = [np.where(q.rows, g[f"kept {where}odd rows"], np.where(q.half_rows, g[f"kept {where}half rows"], 1)) for where in ("", "far ")]
+                exact, far = (q.k == 3) | (q.k == 4), q.bytes > BYTES_OF_L2
+                rows = [by_rows(q, 1, g[f"kept {where}half rows"], g[f"kept {where}odd rows"]) for where in ("", "far ")]
                 move = (stored * np.where(far, rows[1], rows[0]) / moved_at(q.bytes, g["kept cache"], g["kept memory"])
                         + q.read_of_c / moved_at(q.bytes, g["kept read of cache"], g["kept read of memory"])
                         + (q.bytes - stored - q.read_of_c) / (1e6 * g["kept cache"]))
                 wait = (g["kept half"] * (halves - 1) + g["kept quarter"] * (np.ceil(q.k / 8) % 2 == 0) + g["kept column"] * (q.n == 1)
-                        + g["kept adding"] * (q.read_of_c > 0) + g["kept filling"] * (1 - np.exp(-stored / (1e6 * g["kept to fill"])))
+                        + g["kept adding"] * (q.read_of_c > 0) + g["kept filling"] * filled(stored, g["kept to fill"])
                         + exact * (g["kept exact"] + g["kept exact odd"] * q.rows))
                 multiply = tiles * (np.where(halves > 1, g["kept two"], g["kept tile"]) + exact * g["kept exact tile"])
                 out[at] = g["kept start"] + wait + longer(multiply, move)
@@ -218,7 +229,7 @@ class Stream(Law):
                     starts = starts * np.where(steps == 1, g["single copied" if ring.startswith("copiers") else "single"], 1)
                 us = starts * g[f"round {ring}"] + rounds * steps * g[f"step {ring}"] * by_four
                 us = np.maximum(us, move) if slabs == 8 else longer(us, move)  # eight slabs in flight go at the pace of memory anyway
-                us = us * np.where(q.rows, g[who + "odd rows"], np.where(q.half_rows, g[who + "half rows"], 1)) + g[f"start {ring}"]
+                us = us * by_rows(q, 1, g[who + "half rows"], g[who + "odd rows"]) + g[f"start {ring}"]
                 if shares:
                     us = us + np.where(cluster > 1, g[f"cluster {ring}"] * (1 + np.maximum(np.log2(cluster) - 1, 0) * g["doubled"]), 0)
                     us = us + np.where(parts > 1, g[f"part {ring}"] + parts * g[f"each part {ring}"], 0)
@@ -295,7 +306,7 @@ class Narrow(Law):
         multiply = rounds * chunks * (g["chunk"] + g["among all"] * np.minimum(1, busy)) * (1 + (g["threads"] - 1) * lie.copied)
         multiply = multiply + (rounds - 1) * g["later"] + p.adds * rounds * g["read of c"]
         move = p.bytes / moved_at(p.bytes, g["cache"], g["memory"]) + lie.brief_rows * tiles * p.k * g["brief row"]
-        move = move + p.of_c * p.count / (1e6 * g["stored"]) * np.where(p.rows, g["odd rows"], np.where(p.half_rows, g["half rows"], 1))
+        move = move + p.of_c * p.count / (1e6 * g["stored"]) * by_rows(p, 1, g["half rows"], g["odd rows"])
         filled = (g["exact line"] + (1 - g["exact line"]) * np.minimum(p.short, 64) / 64) * np.minimum(p.long, 128) / 128
         exact = np.where(p.k <= 4, g["exact start"] + rounds * filled * g["exact tile"] * np.where(p.k <= 2, .8, 1), 0)
         return (g["start"] + lie.copied * g["threads start"] + longer(multiply, move) + exact + np.where(cluster > 1, g["cluster"], 0)
@@ -347,7 +358,7 @@ class Split(Law):
         chunk = g["chunk"] * (g["alone"] + (1 - g["alone"]) * np.minimum(1, tiles * cluster / PLACES))
         multiply = rounds * (np.ceil(chunks / cluster) * chunk + g["tail"]) + np.where(cluster > 1, g["cluster"], 0)
         adds = np.where(p.adds > 0, g["adds"], 1)
-        store = p.of_c / (1e6 * g["stored"]) * np.where(p.rows, g["odd rows"], np.where(p.half_rows, np.maximum(g["half rows"], adds), adds))
+        store = p.of_c / (1e6 * g["stored"]) * by_rows(p, adds, np.maximum(g["half rows"], adds), g["odd rows"])
         exact = np.where(p.k <= 4, g["exact start"] + g["exact"] * 1e-6 * p.m * p.n, 0)
         return p.count * (np.where(brief, g["brief start"], g["start"]) + before + longer(multiply, store) + exact)
 
@@ -374,7 +385,7 @@ class Short(Law):
         move = (stored / moved_at(there, g["of cache"], g["of memory"]) + p.read_of_c / moved_at(there, g["read of cache"], g["read of memory"])
                 + operands / (1e6 * g["of cache"]))
         return (g["start"] + np.where((p.k == 3) | (p.k == 4), g["exact"], 0) + np.where(p.read_of_c > 0, g["adding"], 0)
-                + g["filling"] * (1 - np.exp(-stored / (1e6 * g["to fill"]))) + move)
+                + g["filling"] * filled(stored, g["to fill"]) + move)
 
     def takes(self, p):
         return p.k <= 4
@@ -395,12 +406,13 @@ PARTS_OF_BLOCKS = (("start", .2, 4), ("block", .05, 6), ("step", .02, 3), ("slot
 # By lanes: the square, whether by the kernel for operands across k, then the numbers of law_of_lanes.
 DOTS_BY_LANES = ((1, False, (.7531, .3048, .0071, .0962, .0618, .1457, .0614, .1267, 1.73)), (1, True, (1.2981, .7590, .0398, .1612, .1104, .05, .4483, .0781)),
                  (2, False, (.8932, .2833, .0271, .1074, .0426, .2923, .0356, .1325, 1.54)), (2, True, (2.4964, .6616, .1124, .1223, .1074, .0021, .4591, .0486)))
+FASTER, PLAIN, ACROSS = 0, 1, 2  # kernels by lanes; the first is whichever is predicted to be faster
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block", "far sectors")
 
 
 class Dots(Law):
-    name, columns = "dots", 4  # number of the law, slots, cluster, rows; by lanes: of the square behind those, lanes, 1, 0
+    name, columns = "dots", 4  # number of the law, slots, cluster, rows; by lanes: of the square behind those, lanes, 1, kernel
     numbers = {f"{part} {square}{' across' * across}": between(value, .001, 10)
                for square, across, values in DOTS_BY_LANES for part, value in zip(PARTS_OF_LANES, values)}
     numbers |= {f"{part} b{i}": between(value, least, most)
@@ -426,15 +438,16 @@ class Dots(Law):
         return (waves * (start + rounds * round_ + thousands * sector) + math.log2(lanes) * doubling + (lanes > 32) * warps
                 + blocks / PLACES * (block + rounds * round_of_block + thousands * sector_of_block * (1 + far)))
 
-    def by_faster_lanes(self, g, square, lanes, p, lie):
-        """Of the two kernels, in the mean over the ways that operands lie."""
+    def by_either_kernel(self, g, square, lanes, kernel, p, lie):
+        """In the mean over the ways that operands lie."""
         first, second = lie.long_across * (p.long > 1) * (p.k > 1), lie.short_across * (p.short > 1) * (p.k > 1)
         us = 0
         for long_across in (False, True):
             for short_across in (False, True):
-                one = self.by_lanes(g, square, False, lanes, p, long_across, short_across)
+                of = {PLAIN: self.by_lanes(g, square, False, lanes, p, long_across, short_across)}
                 if lanes >= LEAST_ACROSS and (long_across or short_across):
-                    one = np.minimum(one, self.by_lanes(g, square, True, lanes, p, long_across, short_across))
+                    of[ACROSS] = self.by_lanes(g, square, True, lanes, p, long_across, short_across)
+                one = np.where(kernel == FASTER, np.minimum.reduce(list(of.values())), np.where(kernel == PLAIN, of[PLAIN], of.get(ACROSS, of[PLAIN])))
                 us = us + (first if long_across else 1 - first) * (second if short_across else 1 - second) * one
         return us
 
@@ -447,7 +460,7 @@ class Dots(Law):
         slower = (1 + of["long across"] * lie.long_across + of["short across"] * np.where(p.short > 1, lie.short_across, 0)
                   + of["long odd"] * lie.long_odd + of["short odd"] * lie.short_odd)
         compute = crowd * (of["block"] + steps * of["step"] * slower + (math.log2(slots) - 2) * of["slot"])
-        from_memory = np.where(p.bytes > 4e7, 1 + .8 * (4 / slots) ** 3 * (1 - lie.long_across), 1)  # in pieces of 64 bytes for each line
+        from_memory = np.where(p.bytes > BYTES_OF_L2, 1 + .8 * (4 / slots) ** 3 * (1 - lie.long_across), 1)  # in pieces of 64 bytes for each line
         move = p.bytes * from_memory * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, of["cache"], of["memory"]) * np.minimum(1, .4 + .6 * all_))
         return of["start"] + {1: 0, 2: of["two"], 4: of["four"], 8: of["eight"]}[cluster] + longer(compute, move)
 
@@ -456,7 +469,7 @@ class Dots(Law):
         for number, square in enumerate(SQUARES):
             for lanes in WAYS_OF_LANES:
                 at = np.flatnonzero((how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes))
-                out[at] = self.by_faster_lanes(g, square, lanes, p.some(at), Part(lie, at))
+                out[at] = self.by_either_kernel(g, square, lanes, how[at, 3], p.some(at), Part(lie, at))
         for i in range(len(DOTS)):
             for slots in (4, 8, 16, 32, 64, 128, 256):
                 for cluster in (1, 2, 4, 8):
@@ -655,14 +668,20 @@ class Measured:
 
     def add_divisions(self):
         """Single times of all divisions that are worth choosing: the slower one is beside the fastest kernel, the less it counts."""
-        rows = []
-        for of, m, n, k, count, adds, layout, least, times in json.loads(DIVISIONS_OF_DOTS.read_text())["products"]:
+        def add(of, product, least, times, kernel):
+            m, n = product[:2]
             words = times.split()
             for way, us in zip(words[::2], map(float, words[1::2])):
-                first, slots, *cluster = map(int, way[1:].split("/"))  # the square, or rows of a thread
-                law = len(DOTS) + first - 1 if way[0] == "l" else next(
+                first, slots, *cluster = map(int, way.strip("lb").split("/"))  # the square, or rows of a thread
+                law = len(DOTS) + first - 1 if way[0] != "b" else next(
                     i for i, (few, lines, _) in enumerate(DOTS) if lines == first and few // 2 < min(m, n) <= few)
-                rows.append(((m, n, k, count, adds, layout), (law, slots, *(cluster or [1]), 0 if way[0] == "l" else first), us, least / us, of))
+                rows.append((product, (law, slots, *(cluster or [1]), first if way[0] == "b" else kernel), us, least / us, of))
+
+        rows = []
+        for of, *product, least, times in json.loads(DIVISIONS_OF_DOTS.read_text())["products"]:
+            add(of, product, least, times, ACROSS)  # wherever an operand lies so
+        for m, n, k, count, layout, before, _, _, times in json.loads(PLAIN_LANES.read_text())["products"]:
+            add("lanes", (m, n, k, count, False, layout), min([before, *map(float, times.split()[1::2])]), times, PLAIN)
         products, how, us, weight, of = zip(*rows)
         judges = np.isin(of, ("random", "serving"))
         self.weight = 0 * self.weight  # the tune tells no divisions but those that the law took

@@ -21,7 +21,8 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from clients_on_gpu import of_python, require_libraries
+
 FRAMEWORKS = ("torch", "cupy", "jax")
 METHOD = ("scripts/time_clients.py: with and without antiphase by turns, {rounds} rounds after one each way; torch between two events, CuPy and JAX "
           "by the host's clock; calls included. FP32 with TF32 off. difference: of results, relative to the Frobenius norm, or of losses.")
@@ -168,13 +169,17 @@ def torch_clients(torch):
     return made
 
 
-def torch_loss_curve(torch, antiphase, steps=25):
+LOSS_STEPS = 25
+LOSSES = f"torch: losses of {LOSS_STEPS} steps, 6 layers of 512"
+
+
+def torch_loss_curve(torch, antiphase):
     """The largest difference of losses over so many steps of training, relative to the loss with cuBLAS."""
     def curve():
         torch.manual_seed(1)
         model = gpt(torch, 512, 512, 6, 8, 512)
         by, generator, losses = torch.optim.AdamW(model.parameters(), lr=1e-3), torch.Generator("cuda").manual_seed(5), []
-        for _ in range(steps):
+        for _ in range(LOSS_STEPS):
             tokens = torch.arange(513, device="cuda") * torch.randint(1, 9, (8, 1), device="cuda", generator=generator) % 512
             loss = loss_of(torch, model, tokens[:, :-1], tokens[:, 1:])
             by.zero_grad()
@@ -186,7 +191,7 @@ def torch_loss_curve(torch, antiphase, steps=25):
     stock = curve()
     with antiphase.enabled():
         ours = curve()
-    return {"name": f"torch: losses of {steps} steps, 6 layers of 512", "difference": max(abs(a - b) / abs(a) for a, b in zip(stock, ours)), "steps": steps}
+    return {"name": LOSSES, "difference": max(abs(a - b) / abs(a) for a, b in zip(stock, ours)), "steps": LOSS_STEPS}
 
 
 def torch_within(options):
@@ -228,7 +233,7 @@ def torch_within(options):
         if options.only in name:
             options.write(timed(name, make))
             torch.cuda.empty_cache()
-    if options.only in "torch: losses":
+    if options.only in LOSSES:
         options.write(torch_loss_curve(torch, antiphase))
 
 
@@ -311,10 +316,8 @@ def jax_series(options):
 
 def within(framework, options, **environment):
     """Yields what a process of its own writes, a JSON value a line, as it comes."""
-    environment = os.environ | {
-        "PYTHONPATH": f"{ROOT / 'python'}:{os.environ.get('PYTHONPATH', '')}", "PYTHONDONTWRITEBYTECODE": "1", "ANTIPHASE_REPORT": "0",
-        "ANTIPHASE_LIBRARY": str(options.libraries / "libantiphase.so.0"), "LD_LIBRARY_PATH": f"{options.libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}",
-        "ANTIPHASE_CUBLAS_LIBRARY": str(options.libraries / "libantiphase_cublas.so")} | environment
+    environment = os.environ | of_python(options.libraries) | {
+        "ANTIPHASE_REPORT": "0", "LD_LIBRARY_PATH": f"{options.libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}"} | environment
     command = [sys.executable, __file__, "--within", framework, "--rounds", str(options.rounds), "--only", options.only, str(options.libraries)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         for line in process.stdout:
@@ -343,12 +346,9 @@ def main():
     parser.add_argument("--most-apart", type=float, default=1e-5, help="the largest difference that is agreement")
     parser.add_argument("--within", choices=FRAMEWORKS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.libraries = options.libraries.resolve()
     if options.rounds < 1:
         parser.error(f"{options.rounds} rounds: expected one or more")
-    for name in ("libantiphase.so.0", "libantiphase_cublas.so"):
-        if not (options.libraries / name).exists():
-            parser.error(f"{options.libraries} has no {name}: expected a folder with both libraries")
+    options.libraries = require_libraries(parser, options.libraries)
     if options.within:
         options.write = lambda value: print(json.dumps(value), flush=True)
         return globals()[f"{options.within}_within"](options)

@@ -67,7 +67,7 @@ double cost_of_short(const candidate&, const request& r) {
   const double read = r.what.beta == 0 ? 0 : stored, there = stored + operands;
   const double move =
       stored / moved_at(there, of_cache, of_memory) + read / moved_at(there, read_of_cache, read_of_memory) + operands / of_cache;
-  return 1e-6 * (start + (r.k() > 2 ? again : 0) + (read > 0 ? adding : 0) + filling * (1 - std::exp(-stored / to_fill)) +
+  return 1e-6 * (start + (r.k() > 2 ? again : 0) + (read > 0 ? adding : 0) + filling * filled(stored, to_fill) +
                  move / (multiprocessors_of(r) / 132.));
 }
 
@@ -175,7 +175,7 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
   const double multiply = rounds * (work.chunks * chunk + us.tail) + (shared ? us.cluster : 0);
   const row_start rows = rows_of_c(r.what.n());
   const double adds = r.what.beta == 0 ? 1 : us.adds;
-  const double slower = rows == row_start::anywhere ? us.anywhere : rows == row_start::half ? std::max(us.by_halves, adds) : adds;
+  const double slower = by_rows(rows, adds, std::max(us.by_halves, adds), us.anywhere);
   // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
   constexpr double fetched = 2.5e6;
   const double prepared = inside ? 0 : 4 * k * (m + n - a - b);

@@ -25,20 +25,22 @@ inline bool is_uneven(std::int64_t extent) { return extent > 1 && extent % 4 != 
 // How operands lie that are packed densely, in the mean over their four layouts: whether A's and B's rows begin anywhere, whether those of
 // one of the two do, so that threads have to copy them, and whether the shorter operand lies in rows of 16 bytes.
 struct mean_layout {
-  double a_uneven, b_uneven, either_uneven, brief;
-  double a_rows, b_rows;  // an operand lies across k, and neither is uneven
+  double a_uneven, b_uneven, long_uneven, short_uneven, either_uneven, brief;
+  double short_rows;  // the shorter operand lies across k, and neither is uneven
 };
 inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   // Of A, B along k, across k. Where there is one row, it does not matter how far it is to the next one.
   const bool a_along = is_uneven(k) && m > 1, b_along = is_uneven(k) && n > 1, a_across = is_uneven(m) && k > 1,
              b_across = is_uneven(n) && k > 1;
   const bool a_is_long = m >= n, brief = (a_is_long ? n : m) == 4;  // it lies along k in half of the layouts
-  return {.a_uneven = (a_along + a_across) / 2.,
-          .b_uneven = (b_along + b_across) / 2.,
+  const double a_uneven = (a_along + a_across) / 2., b_uneven = (b_along + b_across) / 2.;
+  return {.a_uneven = a_uneven,
+          .b_uneven = b_uneven,
+          .long_uneven = a_is_long ? a_uneven : b_uneven,
+          .short_uneven = a_is_long ? b_uneven : a_uneven,
           .either_uneven = ((a_along || b_across) + (a_along || b_along) + (a_across || b_across) + (a_across || b_along)) / 4.,
           .brief = !brief ? 0 : (!(a_is_long ? a_along : b_along) + !(a_is_long ? a_across : b_across)) / 4.,
-          .a_rows = !a_across * (!b_along + !b_across) / 4.,
-          .b_rows = !b_across * (!a_along + !a_across) / 4.};
+          .short_rows = a_is_long ? !b_across * (!a_along + !a_across) / 4. : !a_across * (!b_along + !b_across) / 4.};
 }
 
 // How C's rows begin, which lies by rows: at multiples of 32 bytes, which is what memory moves at once, of 16, or anywhere.
@@ -46,6 +48,12 @@ enum class row_start { whole, half, anywhere };
 inline row_start rows_of_c(std::int64_t n) {
   return is_uneven(n) ? row_start::anywhere : n > 1 && n % 8 != 0 ? row_start::half : row_start::whole;
 }
+inline double by_rows(row_start rows, double whole, double half, double anywhere) {
+  return rows == row_start::anywhere ? anywhere : rows == row_start::half ? half : whole;
+}
+
+// How far stores have filled what takes them in, which slows those behind them: of so many bytes, a share of all.
+inline double filled(double stored, double to_fill) { return 1 - std::exp(-stored / to_fill); }
 
 // Of two things that overlap, each so long: a maximum that knows that two of the same length do not hide each other completely.
 inline double longer(double one, double other) {

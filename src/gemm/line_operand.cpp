@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "src/gemm/both_operands.hpp"
+
 namespace antiphase::gemms {
 
 line_operand lines_of(const matrix_view<const float>& v, const float* const* member, std::int64_t batch_stride) {
@@ -16,6 +18,11 @@ line_operand lines_of(const matrix_view<const float>& v, const float* const* mem
   const bool aligned = begins && (one_row || apart % 4 == 0);
   o.width = (along_k || along_lines) && aligned ? 4 : 1;
   return o;
+}
+
+both_operands operands_of(const problem& p, const batch& of, bool turned) {
+  const line_operand a = lines_of(p.a, of.a, of.a_stride), b = lines_of(transposed(p.b), of.b, of.b_stride);
+  return turned ? both_operands{b, a} : both_operands{a, b};
 }
 
 }  // namespace antiphase::gemms

@@ -65,12 +65,12 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     }
     // Where it loads.
     AP_DEV static seat mine(const params& p) {
-      if constexpr (Across) return across_k(p, lines_side_by_side);
+      if constexpr (Across) return across_k(p, side_by_side_bits);
       const int line_bits = warp_bits - p.slot_bits;
       return p.of_long.along_k || line_bits <= 0 ? along_k(p) : across_k(p, line_bits);
     }
   };
-  static constexpr int lines_side_by_side = 3;  // a power of two: 8 floats are a sector of 32 bytes
+  static constexpr int side_by_side_bits = 3;  // of a line: 8 floats are a sector of 32 bytes
   struct sums {
     double value[Square][Square] = {};
     std::uint32_t nonzeros[Square] = {};  // of a line of the long operand in the upper half, of one of the short operand in the lower

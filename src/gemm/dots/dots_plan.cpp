@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/gemm/both_operands.hpp"
 #include "src/gemm/cost.hpp"
 #include "src/gemm/registry.hpp"
 
@@ -36,21 +37,17 @@ constexpr law laws[] = {
     {8, 1, 0.667, 1.896, 0.451, 0.085, {0, 1.003, 1.042, 1.024}, 1.671, 1.071, 1.077, 1, 0.095, 0.383, 0.141, 0.159, 0.042},
     {8, 2, 0.894, 1.909, 0.604, 0.071, {0, 1.245, 1.352, 1.213}, 1.845, 1, 1.571, 1.693, 0.131, 0.149, 0.181, 0.16, 0.012},
 };
-// How operands lie, in the mean over layouts: half of them across k.
-struct share_of_layouts {
-  double short_across, long_uneven, short_uneven;
-};
-constexpr double across_k = 0.5;
-// of_132: multiprocessors, in those of an H200.
-double microseconds(const law& l, const dots_division& how, double blocks, double steps, double bytes, const share_of_layouts& lies,
-                    double of_132) {
+constexpr double across_k = 0.5;  // of all layouts
+// short_across: the share of layouts in which the short operand lies so. of_132: multiprocessors, in those of an H200.
+double microseconds(const law& l, const dots_division& how, double blocks, double steps, double bytes, const mean_layout& lies,
+                    double short_across, double of_132) {
   constexpr double alone = 0.4;  // of the bandwidth, what a few blocks reach
   const int doublings = std::countr_zero(static_cast<unsigned>(how.slots)) - 2,
             cluster = std::countr_zero(static_cast<unsigned>(how.cluster));
   const double places = 2 * 132 * of_132 * share_of_places(how.cluster), all = blocks / places;
   const double crowd = all <= 0.5 ? 1 : all <= 1 ? 1 + (l.full - 1) * (2 * all - 1) : l.full * (1 + l.further * (all - 1));
-  const double slower = 1 + l.long_across * across_k + l.short_across * lies.short_across + l.long_uneven * lies.long_uneven +
-                        l.short_uneven * lies.short_uneven;
+  const double slower =
+      1 + l.long_across * across_k + l.short_across * short_across + l.long_uneven * lies.long_uneven + l.short_uneven * lies.short_uneven;
   const double compute = crowd * (l.block + steps * l.step * slower + doublings * l.slots);
   const double bandwidth = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
   // Along k, a line's threads read 16 bytes each at a time. Pieces of 64 bytes are short for memory.
@@ -85,11 +82,12 @@ class time_by_lanes {
   time_by_lanes(int square, int lanes, bool across, const problem& p, std::int64_t count, double of_132) : lanes_(lanes), across_(across) {
     const laws_of_square& both = laws_of_lanes[square - 1];
     const law_of_lanes& l = across ? both.across : both.plain;
+    const dots_division how = divided_by_lanes(lanes, square);
     const int threads = dots_threads_of_lanes(across);
-    const double blocks = static_cast<double>(ceil_div<std::int64_t>(std::max(p.m(), p.n()), threads / lanes * square)) *
+    const double blocks = static_cast<double>(ceil_div<std::int64_t>(std::max(p.m(), p.n()), how.lines(threads))) *
                           static_cast<double>(ceil_div<std::int64_t>(std::min(p.m(), p.n()), square)) * static_cast<double>(count);
     const double loads = static_cast<double>(ceil_div<std::int64_t>(p.k(), lanes)) * square * (threads / 32) / 1000,
-                 rounds = static_cast<double>(ceil_div<std::int64_t>(p.k(), divided_by_lanes(lanes, square).k_at_once()));
+                 rounds = static_cast<double>(ceil_div<std::int64_t>(p.k(), how.k_at_once()));
     const double crowd = blocks / (132 * of_132), waves = across ? std::ceil(crowd) : 1;  // those have a multiprocessor to themselves
     fixed_ = waves * (l.start + rounds * l.round) + std::countr_zero(static_cast<unsigned>(lanes)) * l.doubling +
              (lanes > 32 ? l.warps : 0) + crowd * (l.block + rounds * l.round_of_block);
@@ -112,16 +110,16 @@ class time_by_lanes {
 };
 // Of the two kernels, whose bits are the same: the faster one.
 struct by_lanes_either_way {
-  time_by_lanes plain, across;
-  bool has_across;
+  time_by_lanes plain;
+  std::optional<time_by_lanes> across;
   by_lanes_either_way(int square, int lanes, const problem& p, std::int64_t count, double of_132)
-      : plain(square, lanes, false, p, count, of_132),
-        across(square, lanes, true, p, count, of_132),
-        has_across(lanes >= dots_least_across) {}
-  bool takes_across(const lying& o) const {
-    return has_across && (o.long_one || o.short_one) && across.microseconds(o) < plain.microseconds(o);
+      : plain(square, lanes, false, p, count, of_132) {
+    if (lanes >= dots_least_across) across.emplace(square, lanes, true, p, count, of_132);
   }
-  double microseconds(const lying& o) const { return takes_across(o) ? across.microseconds(o) : plain.microseconds(o); }
+  bool takes_across(const lying& o) const {
+    return across && (o.long_one || o.short_one) && across->microseconds(o) < plain.microseconds(o);
+  }
+  double microseconds(const lying& o) const { return takes_across(o) ? across->microseconds(o) : plain.microseconds(o); }
   // In the mean over layouts. A single line lies along k.
   double microseconds(bool long_has_lines, bool short_has_lines) const {
     double us = 0;
@@ -134,24 +132,15 @@ struct by_lanes_either_way {
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
 std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elements > 5e5 ? 8 : 1; }
 
-struct both_lines {
-  line_operand a, b;
-};
-both_lines lines_of_both(const problem& p, const batch& of) {
-  return {lines_of(p.a, of.a, of.a_stride), lines_of(transposed(p.b), of.b, of.b_stride)};
-}
 bool takes_across(const context& where, const problem& p, const batch& of, const dots_division& how, bool turned) {
   if (!how.by_lanes()) return false;
-  const auto [a, b] = lines_of_both(p, of);
   const auto lies_across = [](const line_operand& o) { return !o.along_k && o.lines > 1; };
   const double of_132 = multiprocessors_of(where.limits()) / 132.;
-  return by_lanes_either_way(how.square, how.slots, p, of.count, of_132)
-      .takes_across({lies_across(turned ? b : a), lies_across(turned ? a : b)});
+  const both_operands o = operands_of(p, of, turned);
+  return by_lanes_either_way(how.square, how.slots, p, of.count, of_132).takes_across({lies_across(o.long_one), lies_across(o.short_one)});
 }
 
 }  // namespace
-
-int dots_plan::lines() const { return how.by_lanes() ? with->code.threads / how.slots * how.square : how.lines(); }
 
 const std::vector<dots_instance>& dots_instances(target where) { return instances_of<dots_instance>(where); }
 
@@ -169,28 +158,26 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
   const bool clusters = features_of(where.limits()).clusters;
   const std::int64_t least_lines = shortest_piece(size(lines) * size(p.k()) * size(of.count));
   dots_choice best{{}, std::numeric_limits<double>::infinity()};
+  const bool long_divides = p.k() > 1 && lines > 1, short_divides = p.k() > 1 && few_of(p) > 1;
   for (int square = 1; square <= (finishes ? 1 : 2) && lanes_may(p, of); ++square)
     for (int lanes = dots_least_slots; lanes <= dots_lanes_threads && (lanes == dots_least_slots || lanes <= p.k()); lanes *= 2) {
-      const bool divides = p.k() > 1;
-      const double seconds =
-          1e-6 *
-          by_lanes_either_way(square, lanes, p, of.count, of_132).microseconds(divides && lines > 1, divides && std::min(p.m(), p.n()) > 1);
+      const by_lanes_either_way us(square, lanes, p, of.count, of_132);
+      const double seconds = 1e-6 * us.microseconds(long_divides, short_divides);
       if (seconds < best.seconds) best = {divided_by_lanes(lanes, square), seconds};
     }
   const mean_layout lies = mean_layout_of(p.m(), p.n(), p.k());
-  const bool a_is_long = p.m() >= p.n();
-  const share_of_layouts share{few_of(p) > 1 ? across_k : 0, a_is_long ? lies.a_uneven : lies.b_uneven,
-                               a_is_long ? lies.b_uneven : lies.a_uneven};
+  const double short_across = few_of(p) > 1 ? across_k : 0;
   for (const law& l : laws) {
     if (l.few < few || l.few / 2 >= few || (finishes && l.rows != dots_finishing_rows)) continue;  // /2: there is one for fewer lines
     dots_division d{dots_least_slots, 1, l.rows};
     for (; d.slots <= dots_most_slots(few); d.slots *= 2) {
-      if (d.slots > dots_least_slots && (p.k() <= 2 * d.slots || (d.lines() < least_lines && d.lines() < lines))) break;
+      if (d.slots > dots_least_slots && (p.k() <= 2 * d.slots || (d.lines(dots_threads) < least_lines && d.lines(dots_threads) < lines)))
+        break;
       for (d.cluster = 1; d.cluster <= (clusters ? dots_most_cluster : 1); d.cluster *= 2) {
         if (d.cluster > 1 && p.k() <= std::int64_t{2} * d.slots * d.cluster) break;
-        const double blocks = size(ceil_div<std::int64_t>(lines, d.lines()) * of.count * d.cluster);
+        const double blocks = size(ceil_div<std::int64_t>(lines, d.lines(dots_threads)) * of.count * d.cluster);
         const double of_thread = size(ceil_div<std::int64_t>(ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * d.slots), d.cluster));
-        const double seconds = 1e-6 * microseconds(l, d, blocks, of_thread, bytes, share, of_132);
+        const double seconds = 1e-6 * microseconds(l, d, blocks, of_thread, bytes, lies, short_across, of_132);
         if (seconds < best.seconds) best = {d, seconds};
       }
     }
@@ -224,11 +211,11 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
 
 launch_counts run(const context& where, const dots_plan& plan, stream on) {
   const problem& p = plan.what;
-  const auto [a, b] = lines_of_both(p, plan.of);
+  const both_operands o = operands_of(p, plan.of, plan.turned);
   const ending end = ending_of(p, plan.after);
   const std::int64_t of_thread = ceil_div<std::int64_t>(p.k(), std::int64_t{dots_step} * plan.how.slots);
-  const dots_problem arguments{.of_long = plan.turned ? b : a,
-                               .of_short = plan.turned ? a : b,
+  const dots_problem arguments{.of_long = o.long_one,
+                               .of_short = o.short_one,
                                .c = p.c.data,
                                .c_member = plan.of.c,
                                .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,

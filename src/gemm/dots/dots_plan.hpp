@@ -23,7 +23,7 @@ struct dots_plan {
   std::int64_t tiles = 0;  // of a member
   extent3 grid = {};
 
-  int lines() const;  // of the long operand, of a block
+  int lines() const { return how.lines(with->code.threads); }  // of the long operand, of a block
 };
 
 const std::vector<dots_instance>& dots_instances(target where);

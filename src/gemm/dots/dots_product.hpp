@@ -36,9 +36,7 @@ struct dots_division {
   int slots = dots_least_slots, cluster = 1, rows = 2, square = 0;
   constexpr bool operator==(const dots_division&) const = default;
   constexpr bool by_lanes() const { return square > 0; }
-  constexpr int lines() const {  // of the long operand, of a block
-    return by_lanes() ? dots_lanes_threads / slots * square : dots_threads / slots * rows;
-  }
+  constexpr int lines(int threads) const { return threads / slots * (by_lanes() ? square : rows); }  // of the long operand, of a block
   constexpr int k_at_once() const { return slots * (by_lanes() ? dots_lanes_step / square : dots_step); }
 };
 

@@ -86,7 +86,6 @@ struct shape {
   double tiles, bytes, of_c;
   bool reads_c;
   mean_layout lies;
-  double long_uneven;
 };
 // Where the short operand is kept. A tile takes `tile`, and `half` for every 16 k; the first one of a block, `first` more than the start,
 // which takes `deep` longer for all k behind the first 16. Where rows of C begin anywhere, threads store them.
@@ -114,7 +113,7 @@ double us_of(const device_limits& device, const shape& s, const narrow_division&
   const double computing = rounds * chunks * (of_chunk + of_chunk_among_all * std::min(1., busy)) * slower * copied +
                            (rounds - 1) * later_round + (s.reads_c ? rounds * reads_of_c : 0);
   const row_start rows = rows_of_c(s.n);
-  const double storing = rows == row_start::anywhere ? stored_anywhere : rows == row_start::half ? stored_by_halves : stored;
+  const double storing = by_rows(rows, stored, stored_by_halves, stored_anywhere);
   const double moving =
       s.bytes / (moved_at(s.bytes, of_cache, of_memory) * of_132) + s.of_c / (storing * of_132) + s.lies.brief * s.tiles * k * brief_row;
   double us = start + s.lies.either_uneven * threads_start + longer(computing, moving);
@@ -130,7 +129,7 @@ double seconds_of(const device_limits& device, const shape& s, const narrow_divi
   if (how.cluster * how.parts > 1 || s.k <= sparse_nonzeros || s.k > narrow_chunk) return 1e-6 * us_of(device, s, how);
   shape copied = s;
   copied.lies.either_uneven = 1, copied.lies.brief = 0;
-  const double uneven = s.long_uneven;
+  const double uneven = s.lies.long_uneven;
   return 1e-6 * ((uneven < 1 ? (1 - uneven) * us_of_kept(device, s) : 0) + (uneven > 0 ? uneven * us_of(device, copied, how) : 0));
 }
 
@@ -142,7 +141,6 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const std::int64_t tiles = t.along_long * t.along_short * batch, chunks = ceil_div<std::int64_t>(k, narrow_chunk);
   const double of_c = 4 * size(batch) * size(m) * size(n) * (reads_c ? 2 : 1);
-  const mean_layout lies = mean_layout_of(m, n, k);
   const shape s{.m = m,
                 .n = n,
                 .k = k,
@@ -152,8 +150,7 @@ narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m
                 .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n)) + of_c,
                 .of_c = of_c,
                 .reads_c = reads_c,
-                .lies = lies,
-                .long_uneven = m >= n ? lies.a_uneven : lies.b_uneven};
+                .lies = mean_layout_of(m, n, k)};
   const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
   const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
   narrow_division_choice best{plain, seconds_of(device, s, plain)};

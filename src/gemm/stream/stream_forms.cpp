@@ -38,15 +38,13 @@ double down(double x) { return static_cast<double>(static_cast<std::int64_t>(x))
 double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
 
 struct shape {
-  double long_one, short_one, k, batch, bytes, read_of_c;
+  double long_one, short_one, k, batch, stored, read_of_c, operands, bytes;
   bool few_products;  // three or four: what is small beside its line's elements is computed once more
   bool one_column;    // C has
   row_start rows;
   mean_layout lies;
-  double long_uneven, short_uneven;  // by those
-  double short_rows;                 // share of layouts in which the copy engine brings the short operand by rows across k
-  bool engine;                       // the device has one
-  double of_132;                     // multiprocessors, in those of an H200
+  bool engine;    // the device has one
+  double of_132;  // multiprocessors, in those of an H200
   int multiprocessors;
   double slower;  // than an H200's FP64 Tensor Cores, by multiprocessor
 };
@@ -59,25 +57,13 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // Microseconds, and bytes per microsecond, fitted as those of the table. Warps of their own, so many to a multiprocessor that what they
 // wait for is hidden: what all blocks take adds up, and what a warp waits for at its start, for its values of k and to store, is there
 // once.
-struct bytes_of {
-  double stored, operands;
-};
-bytes_of moved_by(const shape& s) {
-  const double stored = 4 * s.long_one * s.short_one * s.batch;
-  return {stored, s.bytes - stored - s.read_of_c};
-}
-double by_rows(row_start rows, double half, double anywhere) {
-  return rows == row_start::anywhere ? anywhere : rows == row_start::half ? half : 1;
-}
-double filled(double stored, double to_fill) { return 1 - std::exp(-stored / to_fill); }
 double seconds_of_lanes(const stream_form& f, const shape& s) {
   constexpr double start = 1.32, second = 0.122, third = 0.144, of_half = 0.399, adding = 0.351, filling = 0.546, to_fill = 2.73e6,
                    of_tile = 0.00194, of_step = 0.000555, of_cache = 5.67e6, of_memory = 2.55e6, half = 2.78, anywhere = 4, of_c = 0.8e6;
   const double halves = halves_of(s);
-  const bytes_of bytes = moved_by(s);
-  const double move = (bytes.stored * by_rows(s.rows, half, anywhere) + bytes.operands) / of_cache + s.read_of_c / of_c;
+  const double move = (s.stored * by_rows(s.rows, 1, half, anywhere) + s.operands) / of_cache + s.read_of_c / of_c;
   const double wait = (s.k > 8 ? second : 0) + (s.k > 16 ? third : 0) + of_half * std::max(halves - 2, 0.) +
-                      (s.read_of_c > 0 ? adding : 0) + filling * filled(bytes.stored, to_fill);
+                      (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill);
   return 1e-6 * (start + wait +
                  longer(tiles_of(f.tile, s) * (of_tile + of_step * halves) * s.slower,
                         std::max(move, s.bytes > bytes_of_l2 ? s.bytes / of_memory : 0)) /
@@ -89,15 +75,14 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
                    of_memory = 2.85e6, half = 1.31, anywhere = 1.91, far_half = 1.06, far_anywhere = 1.54, read_of_cache = 5.7e6,
                    read_of_memory = 1.81e6;
   const double halves = halves_of(s), tiles = tiles_of(f.tile, s);
-  const bytes_of bytes = moved_by(s);
   const bool far = s.bytes > bytes_of_l2;
   const double multiply = of_tile[halves > 1 ? 1 : 0] + (s.few_products ? again_of_tile : 0);
-  const double move = bytes.stored * (far ? by_rows(s.rows, far_half, far_anywhere) : by_rows(s.rows, half, anywhere)) /
-                          moved_at(s.bytes, of_cache, of_memory) +
-                      s.read_of_c / moved_at(s.bytes, read_of_cache, read_of_memory) + bytes.operands / of_cache;
+  const double move =
+      s.stored * by_rows(s.rows, 1, far ? far_half : half, far ? far_anywhere : anywhere) / moved_at(s.bytes, of_cache, of_memory) +
+      s.read_of_c / moved_at(s.bytes, read_of_cache, read_of_memory) + s.operands / of_cache;
   const double eights = up(s.k / 8);
   const double wait = second_half * (halves - 1) + (down(eights / 2) * 2 == eights ? quarter : 0) + (s.one_column ? column : 0) +
-                      (s.read_of_c > 0 ? adding : 0) + filling * filled(bytes.stored, to_fill) +
+                      (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) +
                       (s.few_products ? again + (s.rows == row_start::anywhere ? again_anywhere : 0) : 0);
   return 1e-6 * (start + wait + longer(tiles * multiply * s.slower, move) / s.of_132);
 }
@@ -127,9 +112,7 @@ double us_of_ring(const stream_form& f, const stream_times& us, const shape& s, 
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
   const double starts = f.shares ? rounds : starting(all) * (steps == 1 ? single : 1);
   const double move = s.bytes / (moved_at(s.bytes, of_cache, of_memory) * s.of_132);
-  const double rows = s.rows == row_start::anywhere ? (f.shares ? anywhere : walk_anywhere)
-                      : s.rows == row_start::half   ? (f.shares ? half : walk_half)
-                                                    : 1;
+  const double rows = by_rows(s.rows, 1, f.shares ? half : walk_half, f.shares ? anywhere : walk_anywhere);
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
   // A block of eight slabs has so much in flight that its steps go at the pace of memory anyway.
   const double ring = starts * us.round + rounds * steps * us.step * by_four * s.slower,
@@ -147,13 +130,13 @@ double seconds_of(const stream_form& f, const shape& s, const stream_division& d
   double us = 0;
   if (copied < 1) us += (1 - copied) * us_of_ring(f, f.engine, s, d, 1, single);
   if (copied > 0) {
-    const double by_four = (f.copiers.long_by_four * s.long_uneven + f.copiers.short_by_four * s.short_uneven) / copied;
+    const double by_four = (f.copiers.long_by_four * s.lies.long_uneven + f.copiers.short_by_four * s.lies.short_uneven) / copied;
     us += copied * us_of_ring(f, f.copiers, s, d, 1 + by_four, single_copied);
   }
   us += s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
   // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine asks for in pieces.
-  if (s.short_one > 1 && (f.tile.n < stream_step || down(s.short_one / stream_step) * stream_step < s.short_one))
-    us += s.short_rows * (f.shares ? part_of_row : walk_part_of_row) *
+  if (s.engine && s.short_one > 1 && (f.tile.n < stream_step || down(s.short_one / stream_step) * stream_step < s.short_one))
+    us += s.lies.short_rows * (f.shares ? part_of_row : walk_part_of_row) *
           std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / (132 * s.of_132));
   return us * 1e-6;
 }
@@ -165,23 +148,20 @@ std::span<const stream_form> stream_forms() { return forms; }
 stream_division_choice choose_division(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool reads_c,
                                        const device_limits& device, unsigned available) {
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
-  const double outputs = size(m) * size(n) * (reads_c ? 2 : 1);
-  const mean_layout lies = mean_layout_of(m, n, k);
+  const double stored = 4 * size(batch) * size(m) * size(n), read_of_c = reads_c ? stored : 0,
+               operands = 4 * size(batch) * (size(m) + size(n)) * size(k);
   const shape s{.long_one = size(std::max(m, n)),
                 .short_one = size(std::min(m, n)),
                 .k = size(k),
                 .batch = size(batch),
-                .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n) + outputs),
-                .read_of_c = reads_c ? 4 * size(batch) * size(m) * size(n) : 0,
+                .stored = stored,
+                .read_of_c = read_of_c,
+                .operands = operands,
+                .bytes = stored + read_of_c + operands,
                 .few_products = k == 3 || k == 4,
                 .one_column = n == 1,
                 .rows = rows_of_c(n),
-                .lies = lies,
-                .long_uneven = m >= n ? lies.a_uneven : lies.b_uneven,
-                .short_uneven = m >= n ? lies.b_uneven : lies.a_uneven,
-                .short_rows = !features_of(device).sm_90a ? 0
-                              : m >= n                    ? lies.b_rows
-                                                          : lies.a_rows,
+                .lies = mean_layout_of(m, n, k),
                 .engine = features_of(device).sm_90a,
                 .of_132 = multiprocessors_of(device) / 132.,
                 .multiprocessors = multiprocessors_of(device),

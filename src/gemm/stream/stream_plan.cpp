@@ -13,10 +13,6 @@
 #include "src/gemm/registry.hpp"
 
 namespace antiphase::gemms {
-both_operands operands_of(const problem& p, const batch& of, bool turned) {
-  const line_operand a = lines_of(p.a, of.a, of.a_stride), b = lines_of(transposed(p.b), of.b, of.b_stride);
-  return turned ? both_operands{b, a} : both_operands{a, b};
-}
 
 // What the copy engine takes: rows in order, each as far from the one before as at least its length.
 bool engine_takes(const line_operand& o, std::int64_t k) {

@@ -10,16 +10,12 @@
 #include <span>
 #include <vector>
 
+#include "src/gemm/both_operands.hpp"
 #include "src/gemm/stream/stream_forms.hpp"
 #include "src/gemm/stream/stream_product.hpp"
 
 namespace antiphase::gemms {
 
-// The operands as a kernel sees them: the lines of each, which are rows of A and columns of B. Turned: B is the long one.
-struct both_operands {
-  line_operand long_one, short_one;
-};
-both_operands operands_of(const problem& p, const batch& of, bool turned);
 // Whether the copy engine takes it: rows in order, at multiples of 16 bytes.
 bool engine_takes(const line_operand& o, std::int64_t k);
 // For the copy engine, in boxes of stream_step k and so many lines, or, across k, of stream_step lines.
