@@ -5,6 +5,7 @@
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/matrix.cuh>
+#include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
@@ -27,7 +28,8 @@ struct narrow_lines {
 AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) - 1; }
 AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
 constexpr std::uint32_t infinite = 0x7F800000;
-constexpr std::uint32_t no_least = ~0u, least_whole = 2 * ((127u - 112) << 23) - 1;  // of 2^-112: smaller elements lose bits of lo
+constexpr std::uint32_t no_least = 2 * infinite - 1;                 // of a line of zeros: its least is infinite
+constexpr std::uint32_t least_whole = 2 * ((127u - 112) << 23) - 1;  // of 2^-112: smaller elements lose bits of lo
 
 // The outputs of a tile as its computing warps have them, eight of 16 x 64 each, and what the certificate needs to know of its lines.
 struct narrow_outputs {
@@ -124,7 +126,10 @@ struct narrow_outputs {
   struct verdict {  // by output, at bit 4 (first + f) + 2 h + e
     std::uint32_t again = 0, exact = 0;
   };
-  AP_DEV static bool is_sparse(const narrow_lines& lines, int line) { return lines.nonzeros[line] <= sparse_nonzeros; }
+  // A line of zeros is not: its sums are 0 in any case.
+  AP_DEV static bool is_sparse(const narrow_lines& lines, int line) {
+    return static_cast<std::uint32_t>(lines.nonzeros[line] - 1) < sparse_nonzeros;
+  }
   AP_DEV static bool is_special(const narrow_lines& lines, int line) { return is_sparse(lines, line) || lines.least[line] < least_whole; }
   // Whether any of the tile's columns, and of the warp's lines, needs a look at each output.
   AP_DEV static bool any_special_column(const narrow_lines& lines) {
@@ -252,37 +257,37 @@ struct narrow_outputs {
       }
     }
   }
-  // The first nonzeros of a line of few; all lanes call and get them.
+  // The nonzeros of a sparse line, of which there are `count`; all lanes call and get them.
   struct nonzeros {
-    std::int64_t k[sparse_nonzeros];  // in order; -1: no more
+    std::int32_t k[sparse_nonzeros];  // in order; -1: no more
   };
-  AP_DEV static nonzeros find_nonzeros(const float* line, std::int64_t k_stride, std::int64_t k_end) {
+  AP_DEV static nonzeros find_nonzeros(const float* line, std::int64_t k_stride, int k_end, int count) {
     constexpr int ahead = 8;
     nonzeros found;
-    for (std::int64_t& k : found.k) k = -1;
-    int count = 0;
+    for (std::int32_t& k : found.k) k = -1;
+    int next = 0;
     AP_ROLLED
-    for (std::int64_t first = 0; first < k_end && count < sparse_nonzeros; first += ahead * warp_size) {
+    for (int first = 0; first < k_end && next < count; first += ahead * warp_size) {
       float x[ahead];
       AP_UNROLL
       for (int n = 0; n < ahead; ++n) {
-        const std::int64_t k = first + n * warp_size + lane_index();
+        const int k = first + n * warp_size + lane_index();
         x[n] = k < k_end ? line[k * k_stride] : 0;
       }
-      unsigned there[ahead];
-      bool any = false;
+      std::uint32_t mine = 0;
       AP_UNROLL
-      for (int n = 0; n < ahead; ++n) any = (there[n] = ballot(x[n] != 0)) != 0 || any;
-      if (!any) continue;
-      AP_UNROLL
+      for (int n = 0; n < ahead; ++n) mine |= std::uint32_t{x[n] != 0} << n;
+      if (ballot(mine != 0) == 0) continue;
+      AP_ROLLED
       for (int n = 0; n < ahead; ++n) {
+        unsigned there = ballot((mine >> n & 1u) != 0);
         AP_ROLLED
-        for (int lane = 0; there[n] != 0; ++lane, there[n] >>= 1) {
-          if ((there[n] & 1u) == 0) continue;
+        for (int lane = 0; there != 0; ++lane, there >>= 1) {
+          if ((there & 1u) == 0) continue;
           AP_UNROLL
           for (int i = 0; i < sparse_nonzeros; ++i)
-            if (i == count) found.k[i] = first + n * warp_size + lane;
-          ++count;
+            if (i == next) found.k[i] = first + n * warp_size + lane;
+          ++next;
         }
       }
     }
@@ -294,16 +299,44 @@ struct narrow_outputs {
     const float* const of_column = first_of(b, w) + (w.left + column) * b.line_stride;
     exact_sum sum;
     AP_UNROLL
-    for (const std::int64_t k : at.k)
+    for (const std::int32_t k : at.k)
       if (k >= 0) sum.add(double{of_row[k * a.k_stride]} * of_column[k * b.k_stride]);
     return static_cast<float>(sum.value + sum.cut);
   }
-  AP_DEV static void store_bits(const params& p, const work& w, const seat& t, std::uint32_t bits, auto value) {
+  // Whether the lane that has an output of the warp's rows has it in its bits. All lanes ask, each for any output.
+  AP_DEV static bool is_in(std::uint32_t bits, int row, int column) {
+    const std::uint32_t of_owner = shuffle(bits, row % 8 * 4 + column % 8 / 2);
+    return (of_owner >> (column / 8 * 4 + row / 8 * 2 + column % 2) & 1u) != 0;
+  }
+  // Computes the outputs of a warp's sparse rows, then of sparse columns, that are in the bits: lanes side by side have outputs side by
+  // side.
+  AP_DEV static void store_exact(const params& p, const narrow_lines& lines, const work& w, const seat& t, std::uint32_t bits) {
+    int lane = lane_index();
+    rematerialise(lane);  // otherwise values computed from it wait in local memory during the whole product
+    const auto store = [&](bool wanted, int row, int column, const nonzeros& at) {
+      if (wanted) store_one(p, output_at(p, w, t.top + row, column), exact(p, w, t.top + row, column, at));
+    };
     AP_ROLLED
-    for (int bit = 0; bit < registers; ++bit) {
-      if ((bits >> bit & 1u) == 0) continue;
-      const int row = t.top + t.g + bit / 2 % 2 * 8, column = bit / 4 * 8 + 2 * t.q + bit % 2;
-      store_one(p, output_at(p, w, row, column), value(row, column));
+    for (int row = 0; row < 16; ++row) {
+      const std::uint32_t mine = t.g == row % 8 ? bits & 0x33333333u << 2 * (row / 8) : 0;
+      if (!is_sparse(lines, t.top + row) || ballot(mine != 0) == 0) continue;
+      const line_operand& a = p.of.of_long;
+      const nonzeros at = find_nonzeros(first_of(a, w) + (w.top + t.top + row) * a.line_stride, a.k_stride, static_cast<int>(p.of.k),
+                                        lines.nonzeros[t.top + row]);
+      AP_ROLLED
+      for (int left = 0; left < narrow_tile.n; left += warp_size) store(is_in(mine, row, left + lane), row, left + lane, at);
+      bits &= ~mine;
+    }
+    AP_ROLLED
+    for (int column = 0; column < narrow_tile.n; ++column) {
+      const std::uint32_t mine = t.q == column % 8 / 2 ? bits & 5u << (4 * (column / 8) + column % 2) : 0;
+      if (ballot(mine != 0) == 0) continue;
+      const line_operand& b = p.of.of_short;
+      const nonzeros at = find_nonzeros(first_of(b, w) + (w.left + column) * b.line_stride, b.k_stride, static_cast<int>(p.of.k),
+                                        lines.nonzeros[narrow_tile.m + column]);
+      const int row = lane % 16;
+      store(is_in(mine, row, column) && lane < 16, row, column, at);
+      bits &= ~mine;
     }
   }
   AP_DEV static void store_rest(const params& p, const narrow_lines& lines, const work& w, const seat& t, verdict v) {
@@ -325,24 +358,7 @@ struct narrow_outputs {
       }
     }
     if (count > 0 && p.recomputed != nullptr) atomic_add(p.recomputed, std::uint64_t{count});
-    AP_ROLLED
-    for (int row = 0; row < 16; ++row) {
-      const std::uint32_t mine = t.g == row % 8 ? v.exact & 0x33333333u << 2 * (row / 8) : 0;
-      if (!is_sparse(lines, t.top + row) || ballot(mine != 0) == 0) continue;
-      const line_operand& a = p.of.of_long;
-      const nonzeros at = find_nonzeros(first_of(a, w) + (w.top + t.top + row) * a.line_stride, a.k_stride, p.of.k);
-      store_bits(p, w, t, mine, [&](int r, int c) { return exact(p, w, r, c, at); });
-      v.exact &= ~mine;
-    }
-    AP_ROLLED
-    for (int column = 0; column < narrow_tile.n; ++column) {
-      const std::uint32_t mine = t.q == column % 8 / 2 ? v.exact & 5u << (4 * (column / 8) + column % 2) : 0;
-      if (ballot(mine != 0) == 0) continue;
-      const line_operand& b = p.of.of_short;
-      const nonzeros at = find_nonzeros(first_of(b, w) + (w.left + column) * b.line_stride, b.k_stride, p.of.k);
-      store_bits(p, w, t, mine, [&](int r, int c) { return exact(p, w, r, c, at); });
-      v.exact &= ~mine;
-    }
+    store_exact(p, lines, w, t, v.exact);
   }
 };
 

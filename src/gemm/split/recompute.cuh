@@ -3,11 +3,14 @@
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/core/tile.hpp>
+#include <antiphase/device/math.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <cmath>
 #include "src/gemm/exact_sum.cuh"
+#include "src/gemm/split/split_facts.cuh"
 #include "src/gemm/split/split_operand.hpp"
 
 namespace antiphase::gemms {
@@ -20,15 +23,16 @@ inline namespace AP_TARGET {
 //   recompute_list   some outputs: |error| <= (1 + K 2^-29) 2^-24 |A||B| + 2^-150
 //   recompute_tile   all outputs on the Tensor Cores, the same bound
 //   recompute_sparse those in sparse rows of A or sparse columns of B, with exact_sum
+// tile_magnitudes computes no outputs, but |A||B| from below, on the Tensor Cores.
 // Products of FP32 are exact in FP64, and none overflows. The order of each sum depends on K and, in a list, on its length, never on the
 // layout of the operands: whichever way they come, the same lane adds the same k in the same order.
 //
-// The first two functions use shared memory, which is free again when they return. It holds 32 k of the tile's lines, in a ring that the
-// threads fill with their own asynchronous copies; beyond the operands the copies write zeros.
+// All but recompute_sparse use shared memory, which is free again when they return. It is a ring of so many stages, of 32 k of the tile's
+// lines, that the threads fill with their own asynchronous copies; beyond the operands the copies write zeros.
 struct recompute_shape {
   static constexpr int threads = 256, warps = 8, barrier = 1;  // the named barrier at which the threads meet
   static constexpr int rows = 32, columns = 64;                // of a warp, 4 x 2 of them
-  static constexpr int stages = 2, depth = 32;
+  static constexpr int depth = 32;
   static constexpr int by_all = 5;  // a list of up to so many has all threads, output by output
   // A list of up to so many is not worth a whole tile of the operands, of which none, one or both have k strided.
   AP_FN static constexpr int list_apart(int strided) { return strided == 0 ? 64 : strided == 1 ? 12 : by_all; }
@@ -47,25 +51,35 @@ struct line_panel {
   alignas(128) float data[split_tile * by_lines];
   static_assert(recompute_shape::depth * by_k <= split_tile * by_lines);
 };
-union recompute_storage {
+template <int Stages> union recompute_storage {
   struct {
     line_panel a, b;
-  } slot[recompute_shape::stages];
+  } slot[Stages];
   double part[recompute_shape::by_all][recompute_shape::warps];
+  std::uint32_t listed;  // outputs
 };
 
 // load --------------------------------------------------------------------------------------------------------------------------
+// Which steps of 32 k are taken: `first`, and then one every so many.
+struct some_steps {
+  int first = 0, apart = 1;
+};
 // A thread's copies of one operand's lines, step by step. The thread copies every `y_step`-th row of a panel from row `y` on, `width`
 // elements from `x` on.
 struct panel_lines {
-  const float *data, *from;  // from: the thread's first element of the next step
-  std::int64_t row_stride, k_stride;
-  std::int64_t lines, k_left;  // from the tile's first on; of the next step
+  const float *data, *from;                    // from: the thread's first element of the next step
+  std::int64_t row_stride, k_stride, k_apart;  // k_apart: from one step to the next
+  std::int64_t lines, k_left;                  // from the tile's first on; of the next step
   int x, y, y_step, width, pitch;
   bool by_lines;
 
-  AP_DEV panel_lines(const operand_lines& of, std::int64_t first, int member)
-      : data(of.data + first * of.line_stride), k_stride(of.k_stride), lines(of.lines - first), k_left(of.k), by_lines(of.k_stride == 1) {
+  AP_DEV panel_lines(const operand_lines& of, std::int64_t first, int member, some_steps steps = {})
+      : data(of.data + first * of.line_stride),
+        k_stride(of.k_stride),
+        k_apart(std::int64_t{steps.apart} * recompute_shape::depth),
+        lines(of.lines - first),
+        k_left(of.k - std::int64_t{steps.first} * recompute_shape::depth),
+        by_lines(of.k_stride == 1) {
     using shape = recompute_shape;
     row_stride = by_lines ? of.line_stride : of.k_stride;
     pitch = by_lines ? line_panel::by_lines : line_panel::by_k;
@@ -76,7 +90,7 @@ struct panel_lines {
     x = by_lines ? element & (shape::depth - 1) : element & (split_tile - 1);  // no division: it would be one by a variable
     y = by_lines ? element >> 5 : element >> 7;
     y_step = width * (by_lines ? shape::threads / shape::depth : shape::threads / split_tile);
-    from = data + y * row_stride + x * in_row;
+    from = data + y * row_stride + x * in_row + steps.first * shape::depth * k_stride;
   }
   AP_DEV int line_pitch() const { return by_lines ? line_panel::by_lines : 1; }
   AP_DEV int k_pitch() const { return by_lines ? 1 : line_panel::by_k; }
@@ -103,18 +117,18 @@ struct panel_lines {
           copy_async<4>(target + i * rows * pitch, source, bytes);
       }
     }
-    from += shape::depth * k_stride;
-    k_left -= shape::depth;
+    from += k_apart * k_stride;
+    k_left -= k_apart;
   }
 };
 
-// Calls use(a, b) for every 32 k of the tile's lines.
-AP_DEV void each_step(panel_lines& lines_a, panel_lines& lines_b, recompute_storage& memory, auto use) {
+// Calls use(a, b) for every step of the tile's lines.
+template <int Stages> AP_DEV void each_step(panel_lines& lines_a, panel_lines& lines_b, recompute_storage<Stages>& memory, auto use) {
   using shape = recompute_shape;
-  async_copies<shape::stages, part_of_block<shape::barrier, shape::threads>> ring;
+  async_copies<Stages, part_of_block<shape::barrier, shape::threads>> ring;
   pipeline line{ring};
   line.run(
-      static_cast<int>(ceil_div<std::int64_t>(lines_a.k_left, shape::depth)),
+      lines_a.k_left > 0 ? static_cast<int>(ceil_div<std::int64_t>(lines_a.k_left, lines_a.k_apart)) : 0,
       [&](int, int slot) {
         lines_a.copy(memory.slot[slot].a);
         lines_b.copy(memory.slot[slot].b);
@@ -124,8 +138,9 @@ AP_DEV void each_step(panel_lines& lines_a, panel_lines& lines_b, recompute_stor
 
 // list --------------------------------------------------------------------------------------------------------------------------
 // Up to by_all outputs, two at a time, straight from global memory: every thread takes a 256th of k.
-template <class Problem> AP_DEV void recompute_by_all(const Problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs,
-                                                      int count, recompute_storage& memory, int member) {
+template <class Problem, int Stages> AP_DEV void recompute_by_all(const Problem& p, std::int64_t top, std::int64_t left,
+                                                                  const std::uint16_t* outputs, int count,
+                                                                  recompute_storage<Stages>& memory, int member) {
   using shape = recompute_shape;
   constexpr int at_once = 2, ahead = 8;
   const int warp = member / warp_size, lane = member % warp_size;
@@ -215,8 +230,9 @@ AP_DEV void recompute_apart(const Problem& p, std::int64_t top, std::int64_t lef
 
 // `outputs`: `count` of them, at most uncertain_limit, as row * split_tile + column; in global memory. A long list takes all of the tile's
 // lines through shared memory; a short one reads the lines that it needs from global memory.
-template <class Problem> AP_DEV void recompute_list(const Problem& p, std::int64_t top, std::int64_t left, const std::uint16_t* outputs,
-                                                    int count, recompute_storage& memory, int member) {
+template <class Problem, int Stages> AP_DEV void recompute_list(const Problem& p, std::int64_t top, std::int64_t left,
+                                                                const std::uint16_t* outputs, int count, recompute_storage<Stages>& memory,
+                                                                int member) {
   using shape = recompute_shape;
   const int strided = (p.a.column_stride != 1) + (p.b.row_stride != 1);
   if (count <= shape::by_all) return recompute_by_all(p, top, left, outputs, count, memory, member);
@@ -265,18 +281,42 @@ template <int Lines> struct line_fragment {
   }
 };
 
+// A warp's part of a tile: where a lane has its lines, and the outputs of its fragments of 16 x 8.
+struct warp_part {
+  static constexpr int of_a = recompute_shape::rows / 8, of_b = recompute_shape::columns / 8;  // lines of a lane
+  template <class T> using sums = T[of_a / 2][of_b][4];
+  int top, left, lane;
+
+  AP_DEV explicit warp_part(int member)
+      : top(member / warp_size / 2 * recompute_shape::rows),
+        left(member / warp_size % 2 * recompute_shape::columns),
+        lane(member % warp_size) {}
+  AP_DEV int line_of_a(int l) const { return top + lane / 4 + 8 * l; }
+  AP_DEV int line_of_b(int l) const { return left + lane / 4 + 8 * l; }
+  AP_DEV int first_of_a(const panel_lines& a) const { return line_of_a(0) * a.line_pitch() + lane % 4 * a.k_pitch(); }
+  AP_DEV int first_of_b(const panel_lines& b) const { return line_of_b(0) * b.line_pitch() + lane % 4 * b.k_pitch(); }
+  // Row and column of the lane's n-th output, in the tile: column by column.
+  AP_DEV int row_of(int n) const { return line_of_a(n % of_a); }
+  AP_DEV int column_of(int n) const { return left + n / (2 * of_a) * 8 + lane % 4 * 2 + n / of_a % 2; }
+  // Calls use(n, i, j, sum) for the lane's n-th output, which is in row i and column j.
+  template <class T> AP_DEV void each(const sums<T>& sum, auto use) const {
+    AP_UNROLL
+    for (int n = 0; n < 2 * of_a * of_b; ++n) use(n, row_of(n), column_of(n), sum[n % of_a / 2][n / (2 * of_a)][n % 2 * 2 + n / of_a % 2]);
+  }
+};
+
 struct any_output {
   AP_DEV bool operator()(std::int64_t, std::int64_t) const { return true; }
 };
 // The outputs of the tile for which wanted(row, column) is true.
-template <class Problem, class Wanted = any_output> AP_DEV void recompute_tile(const Problem& p, std::int64_t top, std::int64_t left,
-                                                                               recompute_storage& memory, int member, Wanted wanted = {}) {
+template <class Problem, int Stages, class Wanted = any_output>
+AP_DEV void recompute_tile(const Problem& p, std::int64_t top, std::int64_t left, recompute_storage<Stages>& memory, int member,
+                           Wanted wanted = {}) {
   using shape = recompute_shape;
-  constexpr int of_a = shape::rows / 8, of_b = shape::columns / 8;  // lines of a lane
-  const int warp = member / warp_size, lane = member % warp_size;
-  const int warp_top = warp / 2 * shape::rows, warp_left = warp % 2 * shape::columns;
+  constexpr int of_a = warp_part::of_a, of_b = warp_part::of_b;
+  const warp_part mine(member);
   // Two sets of registers by turns: one is read while the other is multiplied, also across steps.
-  double sum[of_a / 2][of_b][4] = {};
+  warp_part::sums<double> sum = {};
   line_fragment<of_a> a[2] = {};
   line_fragment<of_b> b[2] = {};
   const auto multiply = [&](int set) {
@@ -291,7 +331,7 @@ template <class Problem, class Wanted = any_output> AP_DEV void recompute_tile(c
   };
   panel_lines lines_a(rows_of_a(p), top, member), lines_b(columns_of_b(p), left, member);
   const int a_line = lines_a.line_pitch(), a_k = lines_a.k_pitch(), b_line = lines_b.line_pitch(), b_k = lines_b.k_pitch();
-  const int in_a = (warp_top + lane / 4) * a_line + lane % 4 * a_k, in_b = (warp_left + lane / 4) * b_line + lane % 4 * b_k;
+  const int in_a = mine.first_of_a(lines_a), in_b = mine.first_of_b(lines_b);
   each_step(lines_a, lines_b, memory, [&](const float* a_panel, const float* b_panel) {
     AP_UNROLL
     for (int k = 0; k < shape::depth; k += 4) {
@@ -302,92 +342,186 @@ template <class Problem, class Wanted = any_output> AP_DEV void recompute_tile(c
     }
   });
   multiply(1);
-
-  AP_UNROLL
-  for (int i = 0; i < of_a / 2; ++i) {
-    AP_UNROLL
-    for (int e = 0; e < 4; ++e) {
-      AP_UNROLL
-      for (int j = 0; j < of_b; ++j) {
-        const std::int64_t row = top + warp_top + lane / 4 + 8 * (2 * i + e / 2), column = left + warp_left + 8 * j + lane % 4 * 2 + e % 2;
-        if (row < p.m() && column < p.n() && wanted(row, column)) store_rounded(p, row, column, sum[i][j][e]);
-      }
-    }
-  }
+  mine.each(sum, [&](int, int i, int j, double value) {
+    const std::int64_t row = top + i, column = left + j;
+    if (row < p.m() && column < p.n() && wanted(row, column)) store_rounded(p, row, column, value);
+  });
 }
 
-// sparse lines ---------------------------------------------------------------------------------------------------------------
+// lines -----------------------------------------------------------------------------------------------------------------------
 // Outputs of lines with an infinity or NaN are not recomputed here.
 AP_DEV bool is_finite(const split_line& line) { return line.tiny < 0x1p60f; }
-AP_DEV bool is_sparse(const split_line& line) { return is_finite(line) && line.nonzeros <= sparse_nonzeros; }
+AP_DEV bool is_far(const split_line& line) { return line.exponent < -plain_exponent || line.exponent > plain_exponent; }
+AP_DEV bool is_sparse(const split_line& line) { return is_finite(line) && line.nonzeros > 0 && line.nonzeros <= sparse_nonzeros; }
+// Whether one of the lines is all zeros, so that sums are 0, whatever the scales.
+AP_DEV bool is_zero_output(const split_line& a, const split_line& b) {
+  return is_finite(a) && is_finite(b) && (a.nonzeros == 0 || b.nonzeros == 0);
+}
 // Whether recompute_sparse computes the output of these two lines.
 AP_DEV bool is_sparse_output(const split_line& a, const split_line& b) {
-  return is_finite(a) && is_finite(b) && (is_sparse(a) || is_sparse(b));
+  return is_finite(a) && is_finite(b) && (is_sparse(a) || is_sparse(b)) && !is_zero_output(a, b);
 }
+
+// magnitudes ------------------------------------------------------------------------------------------------------------------
+// A warp's part of a tile of |A||B|, from below: sums of |a b|, scaled, at most 1.001 times what they are, but for 2^-10 from each tiny
+// element (docs/accuracy.md). One product of FP16 magnitudes on the Tensor Cores, which cut sums off and never round them up. 0 or NaN
+// where a line's scale is beyond plain_exponent. a, b: as the split pass has described the rows of A and the columns of B.
+template <class Problem, int Stages> struct tile_magnitudes {
+  static constexpr int of_a = warp_part::of_a, of_b = warp_part::of_b;
+  const Problem& p;
+  std::int64_t top, left;
+  recompute_storage<Stages>& memory;
+  int member;
+  warp_part mine;
+  float scale_a[of_a], scale_b[of_b];
+  warp_part::sums<float> sum;
+
+  AP_DEV tile_magnitudes(const Problem& of, std::int64_t first_row, std::int64_t first_column, const split_operand& a,
+                         const split_operand& b, recompute_storage<Stages>& shared, int thread)
+      : p(of), top(first_row), left(first_column), memory(shared), member(thread), mine(thread), sum{} {
+    const auto scale = [](const split_operand& operand, std::int64_t l) {
+      const split_line line = l < operand.lines ? operand.line[l] : split_line{};
+      return is_far(line) ? 0 : line_facts::power_of_two(line.exponent);
+    };
+    AP_UNROLL
+    for (int l = 0; l < of_a; ++l) scale_a[l] = scale(a, top + mine.line_of_a(l));
+    AP_UNROLL
+    for (int l = 0; l < of_b; ++l) scale_b[l] = scale(b, left + mine.line_of_b(l));
+  }
+  AP_DEV int steps() const { return static_cast<int>(ceil_div<std::int64_t>(p.k(), recompute_shape::depth)); }
+  AP_DEV void add(some_steps steps) {
+    constexpr int of_mma = 16, reads = of_mma / 4;  // k
+    panel_lines lines_a(rows_of_a(p), top, member, steps), lines_b(columns_of_b(p), left, member, steps);
+    const int a_line = lines_a.line_pitch(), a_k = lines_a.k_pitch(), b_line = lines_b.line_pitch(), b_k = lines_b.k_pitch();
+    const int in_a = mine.first_of_a(lines_a), in_b = mine.first_of_b(lines_b);
+    each_step(lines_a, lines_b, memory, [&](const float* a_panel, const float* b_panel) {
+      AP_UNROLL
+      for (int k = 0; k < recompute_shape::depth; k += of_mma) {
+        line_fragment<of_a> from_a[reads];
+        line_fragment<of_b> from_b[reads];
+        AP_UNROLL
+        for (int n = 0; n < reads; ++n) from_a[n].read(a_panel + in_a + (k + 4 * n) * a_k, a_line);
+        AP_UNROLL
+        for (int n = 0; n < reads; ++n) from_b[n].read(b_panel + in_b + (k + 4 * n) * b_k, b_line);
+        // Both operands have their k in the same order, whichever that is.
+        const auto two = [](const auto& from, int l, int n, float by) {
+          return to_halves(std::fabs(from[n].value[l]) * by, std::fabs(from[n + 1].value[l]) * by);
+        };
+        std::uint32_t half_a[of_a / 2][4];
+        AP_UNROLL
+        for (int i = 0; i < 2 * of_a; ++i) half_a[i / 4][i % 4] = two(from_a, i / 4 * 2 + i % 2, i % 4 / 2 * 2, scale_a[i / 4 * 2 + i % 2]);
+        AP_UNROLL
+        for (int j = 0; j < of_b; ++j) {
+          const std::uint32_t half_b[2] = {two(from_b, j, 0, scale_b[j]), two(from_b, j, 2, scale_b[j])};
+          AP_UNROLL
+          for (int i = 0; i < of_a / 2; ++i) mma(sum[i][j], half_a[i], half_b);
+        }
+      }
+    });
+  }
+};
+
+// sparse lines ---------------------------------------------------------------------------------------------------------------
+// Outputs that one lane computes at once: all is read before the first sum, and C before the first of it is written.
+template <int Count> struct exact_outputs {
+  bool wanted[Count];
+  std::int64_t row[Count], column[Count];
+  int k[Count][sparse_nonzeros];  // of the products; -1: none
+
+  template <class Problem> AP_DEV void store(const Problem& p) const {
+    float a[Count][sparse_nonzeros], b[Count][sparse_nonzeros];
+    AP_UNROLL
+    for (int o = 0; o < Count; ++o) {
+      AP_UNROLL
+      for (int n = 0; n < sparse_nonzeros; ++n) {
+        const bool there = wanted[o] && k[o][n] >= 0;
+        a[o][n] = there ? p.a(row[o], k[o][n]) : 0;
+        b[o][n] = there ? p.b(k[o][n], column[o]) : 0;
+      }
+    }
+    float result[Count];
+    AP_UNROLL
+    for (int o = 0; o < Count; ++o) {
+      exact_sum sum;
+      AP_UNROLL
+      for (int n = 0; n < sparse_nonzeros; ++n) sum.add(double{a[o][n]} * b[o][n]);
+      if (wanted[o]) result[o] = stored(p, static_cast<float>(sum.value + sum.cut), row[o], column[o], &p.c(row[o], column[o]));
+    }
+    AP_UNROLL
+    for (int o = 0; o < Count; ++o)
+      if (wanted[o]) p.c(row[o], column[o]) = result[o];
+  }
+};
+
+// What a lane knows of one line of its warp's part of a tile, and all lanes of all.
+struct known_line {
+  std::int64_t number;
+  bool sparse, partner;  // partner: outputs with a sparse line are computed
+  sparse_indices indices;
+
+  AP_DEV known_line(const split_operand& of, std::int64_t line) : number(line), indices{} {
+    const split_line facts = line < of.lines ? of.line[line] : split_line{2 * 0x1p60f, 0, 0, 0};
+    sparse = is_sparse(facts), partner = is_finite(facts) && facts.nonzeros > 0;
+    for (int& k : indices.k) k = -1;
+    if (sparse) indices = of.sparse[line];
+  }
+  AP_DEV unsigned all_sparse() const { return ballot(sparse); }
+};
 
 // a, b: the rows of A and the columns of B, as the split pass has described them.
 template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int64_t top, std::int64_t left, const split_operand& a,
                                                       const split_operand& b, int member) {
   using shape = recompute_shape;
-  constexpr int columns = shape::columns / warp_size, rows = 2;  // of a lane: its columns, and the rows of one round of loads
+  constexpr int columns = shape::columns / warp_size, at_once = 2;  // of a lane; sparse lines of one round of loads
+  static_assert(shape::rows == warp_size);
   const int warp = member / warp_size, lane = member % warp_size;
   top += warp / 2 * shape::rows, left += warp % 2 * shape::columns;
-  const auto line_of = [](const split_operand& of, std::int64_t l) { return l < of.lines ? of.line[l] : split_line{2 * 0x1p60f, 0, 0, 0}; };
-  const auto indices_of = [](const split_operand& of, std::int64_t l, bool sparse) {
-    sparse_indices none{};
-    for (int& k : none.k) k = -1;
-    return sparse ? of.sparse[l] : none;
-  };
-  // A lane knows one of the warp's rows, and its own columns.
-  const split_line row_line = line_of(a, top + lane);
-  const sparse_indices row_indices = indices_of(a, top + lane, is_sparse(row_line));
-  bool column_finite[columns], column_sparse[columns];
-  sparse_indices column_indices[columns];
-  AP_UNROLL
-  for (int j = 0; j < columns; ++j) {
-    const split_line line = line_of(b, left + j * warp_size + lane);
-    column_finite[j] = is_finite(line), column_sparse[j] = is_sparse(line);
-    column_indices[j] = indices_of(b, left + j * warp_size + lane, column_sparse[j]);
-  }
-  bool any_column = false;
-  AP_UNROLL
-  for (int j = 0; j < columns; ++j) any_column |= column_sparse[j];
-  any_column = ballot(any_column) != 0;
-  const unsigned rows_finite = ballot(is_finite(row_line)), rows_sparse = ballot(is_sparse(row_line));
-  for (int first = 0; first < shape::rows; first += rows) {
-    if (!any_column && (rows_sparse >> first & ((1u << rows) - 1)) == 0) continue;
-    bool wanted[rows][columns];
-    float of_a[rows][columns][sparse_nonzeros], of_b[rows][columns][sparse_nonzeros];
-    AP_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      const bool row_sparse = (rows_sparse >> (first + i) & 1u) != 0;
-      AP_UNROLL
-      for (int j = 0; j < columns; ++j)
-        wanted[i][j] = (rows_finite >> (first + i) & 1u) != 0 && column_finite[j] && (row_sparse || column_sparse[j]) &&
-                       left + j * warp_size + lane < p.n();
-      AP_UNROLL
-      for (int n = 0; n < sparse_nonzeros; ++n) {
-        const int in_row = shuffle(row_indices.k[n], first + i);
-        AP_UNROLL
-        for (int j = 0; j < columns; ++j) {
-          const std::int64_t row = top + first + i, column = left + j * warp_size + lane;
-          const int k = row_sparse ? in_row : column_indices[j].k[n];
-          const bool there = wanted[i][j] && k >= 0;
-          of_a[i][j][n] = there ? p.a(row, k) : 0;
-          of_b[i][j][n] = there ? p.b(k, column) : 0;
-        }
-      }
+  const known_line mine(a, top + lane), of_b[columns] = {{b, left + lane}, {b, left + warp_size + lane}};
+  // Takes the sparse lines of a set one after the other.
+  const auto next = [](unsigned& left_over) {
+    int first = 0;
+    for (; (left_over >> first & 1u) == 0; ++first) {
     }
+    left_over &= left_over - 1;
+    return first;
+  };
+  // Sparse rows, with the lane's columns.
+  unsigned rows = mine.all_sparse();
+  AP_ROLLED
+  while (rows != 0) {
+    exact_outputs<at_once * columns> out;
     AP_UNROLL
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < at_once; ++i) {
+      const bool any = rows != 0;
+      const int from = any ? next(rows) : 0;
       AP_UNROLL
       for (int j = 0; j < columns; ++j) {
-        if (!wanted[i][j]) continue;
-        exact_sum sum;
+        const int o = i * columns + j;
+        out.row[o] = top + from, out.column[o] = of_b[j].number;
+        out.wanted[o] = any && of_b[j].partner && out.column[o] < p.n();
         AP_UNROLL
-        for (int n = 0; n < sparse_nonzeros; ++n) sum.add(double{of_a[i][j][n]} * of_b[i][j][n]);
-        store_rounded(p, top + first + i, left + j * warp_size + lane, sum.value + sum.cut);
+        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(mine.indices.k[n], from);
       }
+    }
+    out.store(p);
+  }
+  // Sparse columns, with the lane's row, unless that is sparse too.
+  AP_UNROLL
+  for (int j = 0; j < columns; ++j) {
+    unsigned sparse = of_b[j].all_sparse();
+    AP_ROLLED
+    while (sparse != 0) {
+      exact_outputs<2 * at_once> out;
+      AP_UNROLL
+      for (int o = 0; o < 2 * at_once; ++o) {
+        const bool any = sparse != 0;
+        const int from = any ? next(sparse) : 0;
+        out.row[o] = mine.number, out.column[o] = left + j * warp_size + from;
+        out.wanted[o] = any && mine.partner && !mine.sparse && out.column[o] < p.n();
+        AP_UNROLL
+        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(of_b[j].indices.k[n], from);
+      }
+      out.store(p);
     }
   }
 }

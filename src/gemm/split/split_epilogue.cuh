@@ -48,6 +48,23 @@ struct output_layout {
   constexpr int across() const { return width / (8 * down); }  // fragments of a warp, side by side
 };
 
+// A bit for each of a thread's outputs, of which there are up to 64.
+struct bits_of_outputs {
+  std::uint32_t bits[2] = {};
+
+  AP_DEV void add(int e) { bits[e / 32] |= 1u << e % 32; }
+  AP_DEV bool has(int e) const { return ((e < 32 ? bits[0] : bits[1]) >> e % 32 & 1u) != 0; }
+  AP_DEV bool any() const { return (bits[0] | bits[1]) != 0; }
+  AP_DEV bits_of_outputs operator|(const bits_of_outputs& other) const { return {{bits[0] | other.bits[0], bits[1] | other.bits[1]}}; }
+  // The same, of which the compiler does not know it: otherwise it keeps what it found out about each bit, in a register of its own during
+  // the whole product.
+  AP_DEV bits_of_outputs again() const {
+    bits_of_outputs copy = *this;
+    rematerialise(copy.bits[0]), rematerialise(copy.bits[1]);
+    return copy;
+  }
+};
+
 // Stores 128 x width outputs of a tile, from its column `first` on. A thread's sum[4 (i across + j) + 2 h + e] is the output in row
 // 16 i + lane / 4 + 8 h and column 8 j + 2 (lane % 4) + e of its warp's part.
 template <output_layout L> struct split_epilogue {
@@ -65,8 +82,12 @@ template <output_layout L> struct split_epilogue {
   AP_DEV static int row_of_lane(int lane) { return L.even_rows_first ? lane / 4 % 4 * 2 + lane / 16 : lane / 4; }
   AP_DEV int column() const { return first + warp() % L.down * (8 * across) + lane_index() % 4 * 2; }
   // Of sum[e].
-  AP_DEV int row_of(int e) const { return row() + e / (4 * across) * 16 + e / 2 % 2 * 8; }
-  AP_DEV int column_of(int e) const { return column() + 8 * (e / 4 % across) + e % 2; }
+  AP_DEV static constexpr int row_after(int e) { return e / (4 * across) * 16 + e / 2 % 2 * 8; }
+  AP_DEV static constexpr int column_after(int e) { return 8 * (e / 4 % across) + e % 2; }
+  AP_DEV int row_of(int e) const { return row() + row_after(e); }
+  AP_DEV int column_of(int e) const { return column() + column_after(e); }
+  // Of the output in the thread's row 8 half and pair j, the first or the second one.
+  AP_DEV static constexpr int index_of(int half, int j, int second) { return 4 * (half / 2 * across + j) + 2 * (half % 2) + second; }
 
   // What the tile's lines need: undoing the scales alone, a certificate for every output, or reading their split_lines as well. Every warp
   // reads the scales of all lines, so that all warps get the same answer.
@@ -80,6 +101,19 @@ template <output_layout L> struct split_epilogue {
       complete = complete && row_scale != line_scale::in_split_line && column_scale != line_scale::in_split_line;
     }
     return ballot(simple) == all_lanes ? care::none : ballot(complete) == all_lanes ? care::certificate : care::lines;
+  }
+
+  // Whether any line of the warp's outputs needs more than undoing its scale.
+  AP_DEV bool any_special_line() const {
+    constexpr int rows = 16 * L.down, columns = 8 * across;
+    int thread = member();
+    rematerialise(thread);  // otherwise values computed from it wait in local memory during the whole product
+    const int of_warp = thread / warp_size, lane = thread % warp_size;
+    const int first_row = of_warp / L.down * rows, first_column = first + of_warp % L.down * columns;
+    bool simple = lines.row_scale[first_row + lane % rows] > 0;
+    AP_UNROLL
+    for (int j = 0; j < columns; j += warp_size) simple = simple && lines.column_scale[first_column + (j + lane) % columns] > 0;
+    return ballot(simple) != all_lanes;
   }
 
   // A tile inside of C whose rows have their outputs side by side.
@@ -118,9 +152,10 @@ template <output_layout L> struct split_epilogue {
   // four lanes store eight outputs of their row from the next sector's begin on: `shift` columns from theirs, which they get from each
   // other. What is before the first sector and behind the last one is stored by single outputs. Tiles at an edge of C are not stored so:
   // the code of a second form lay between the others, and 4096 x 4100 x 64 took 49.6 us instead of 39.
-  AP_DEV void store_in_sectors(const sums& sum) const {
+  template <bool Blends> AP_DEV void store_in_sectors(const sums& sum) const {
     constexpr int of_sector = 8;  // outputs, as many as four lanes have of a fragment
     const matrix_view<float>& c = p.what.c;
+    [[maybe_unused]] const ending& end = p.what.after;
     float* const mine = &c(lines.top + row(), lines.left + column());
     int lane = lane_index();
     rematerialise(lane);  // otherwise values computed from it wait in local memory during the whole product
@@ -130,6 +165,22 @@ template <output_layout L> struct split_epilogue {
       float* const out = mine + 8 * half * c.row_stride;
       const float factor = row_factor(half);
       const int shift = static_cast<int>(-(reinterpret_cast<std::uintptr_t>(out - 2 * place) / sizeof(float)) % of_sector);
+      const bool last_two = shift + 2 * place + 1 < of_sector, last_one = !last_two && shift + 2 * place < of_sector;
+      [[maybe_unused]] pack<float, 2> first_before = {}, before[across] = {};  // all is read before any is stored
+      if (Blends && end.beta != 0) {
+        AP_UNROLL
+        for (int e = 0; e < 2; ++e)
+          if (2 * place + e < shift) first_before.element[e] = out[e];
+        AP_UNROLL
+        for (int j = 0; j < across; ++j) {
+          const float* const from = out + 8 * j + shift;
+          if (j + 1 < across || last_two)
+            before[j] = load_pack<2>(from);
+          else if (last_one)
+            before[j].element[0] = from[0];
+        }
+      }
+      const auto ended = [&](float x, const float& c_before) { return Blends ? blend(end, x, &c_before) : x; };
       // The two outputs that a lane stores are the first and the second one of a pair, or the second one and the next lane's first one.
       // Of lanes before those lanes, outputs of the next fragment are wanted.
       const bool odd = shift % 2 != 0, next_0 = place < shift / 2, next_1 = place < (shift + 1) / 2;
@@ -137,18 +188,19 @@ template <output_layout L> struct split_epilogue {
       pack<float, 2> two = pair(sum, half, 0, factor);
       AP_UNROLL
       for (int e = 0; e < 2; ++e)
-        if (2 * place + e < shift) out[e] = two.element[e];
+        if (2 * place + e < shift) out[e] = ended(two.element[e], first_before.element[e]);
       AP_UNROLL
       for (int j = 0; j < across; ++j) {
         const bool last = j + 1 == across;
         const pack<float, 2> next = last ? pack<float, 2>{} : pair(sum, half, j + 1, factor);
         const pack<float, 2> of_0 = next_0 ? next : two, of_1 = next_1 ? next : two;
-        const pack<float, 2> shifted{
-            {shuffle(odd ? of_0.element[1] : of_0.element[0], from_0), shuffle(odd ? of_1.element[0] : of_1.element[1], from_1)}};
+        const float one = shuffle(odd ? of_0.element[1] : of_0.element[0], from_0);
+        const float other = shuffle(odd ? of_1.element[0] : of_1.element[1], from_1);
+        const pack<float, 2> shifted{{ended(one, before[j].element[0]), ended(other, before[j].element[1])}};
         float* const to = out + 8 * j + shift;
-        if (!last || shift + 2 * place + 1 < of_sector) {
+        if (!last || last_two) {
           store_pack<2>(to, shifted);
-        } else if (shift + 2 * place < of_sector) {
+        } else if (last_one) {
           to[0] = shifted.element[0];
         }
         two = next;
@@ -159,7 +211,8 @@ template <output_layout L> struct split_epilogue {
   // has a loop of its own: in one for all, the code of the other forms lay between, and fetching it took as long as 250 values of k
   // (measured).
   enum class form { direct, blended, biased, ended };  // sums alone; with alpha and beta; with biases; with any brief epilogue
-  template <form F, bool Pairs> AP_DEV void store_rows(const sums& sum) const {
+  // `skipped`: bits of outputs that are not stored, unless they go in pairs.
+  template <form F, bool Pairs> AP_DEV void store_rows(const sums& sum, [[maybe_unused]] const bits_of_outputs& skipped = {}) const {
     constexpr bool blends = F == form::blended || F == form::ended, biased = F == form::biased || F == form::ended;
     constexpr int halves = 2 * L.down, at_once = F == form::direct || across < 8 ? across : 8;  // pairs: all is read before any is stored
     const matrix_view<float>& c = p.what.c;
@@ -170,9 +223,10 @@ template <output_layout L> struct split_epilogue {
     [[maybe_unused]] const auto column_there = [&](int j, int e) { return Pairs || 8 * j + e < columns_left; };
     // Calls use(j, e) for the outputs of these pairs that there are.
     [[maybe_unused]] const auto each = [&](int half, int from, auto use) {
+      const bits_of_outputs left_out = skipped.again();
       AP_UNROLL
       for (int i = 0; i < 2 * at_once; ++i)
-        if (row_there(half) && column_there(from + i / 2, i % 2)) use(i / 2, i % 2);
+        if (row_there(half) && column_there(from + i / 2, i % 2) && !left_out.has(index_of(half, from + i / 2, i % 2))) use(i / 2, i % 2);
     };
     float factor[halves];
     [[maybe_unused]] float row_bias[halves] = {};
@@ -236,16 +290,18 @@ template <output_layout L> struct split_epilogue {
     if (e.scale != 1 || e.function != activation::none || (biases && blends)) return form::ended;
     return biases ? form::biased : blends ? form::blended : form::direct;
   }
-  AP_DEV void store_by_rows(const sums& sum) const {
+  // `all`: none of the warp's outputs is skipped.
+  AP_DEV void store_by_rows(const sums& sum, bool all, const bits_of_outputs& skipped) const {
     const form needed = needed_form();
-    const bool pairs = whole() && rows_aligned(), direct = needed == form::direct;
+    const bool pairs = all && whole() && rows_aligned(), direct = all && needed == form::direct;
     if (direct && pairs && begins_with_sectors()) return store_rows<form::direct, true>(sum);
-    if (direct && whole()) return store_in_sectors(sum);
+    if (direct && whole()) return store_in_sectors<false>(sum);
     if (direct) return store_rows<form::direct, false>(sum);
     if (pairs && needed == form::blended) return store_rows<form::blended, true>(sum);
+    if (all && whole() && needed == form::blended && p.what.after.residual.data == nullptr) return store_in_sectors<true>(sum);
     if (pairs && needed == form::biased) return store_rows<form::biased, true>(sum);
     if (pairs) return store_rows<form::ended, true>(sum);
-    store_rows<form::ended, false>(sum);
+    store_rows<form::ended, false>(sum, skipped);
   }
   AP_DEV static int within(std::int64_t left) { return static_cast<int>(left < split_tile ? left : split_tile); }
 
@@ -297,17 +353,19 @@ template <output_layout L> struct split_epilogue {
   }
   // A bit for each of the thread's outputs.
   struct findings {
-    std::uint64_t uncertain = 0, sparse = 0;
+    bits_of_outputs uncertain, sparse;
+    bool far = false;  // whether certified ones need their split_lines to undo the scales
   };
   AP_DEV findings find_uncertain(const sums& sum) const {
     findings found;
     each_with_lines([&](int e, int i, int j, const split_line& a, const split_line& b) {
-      if (!inside(i, j)) return;
-      const std::uint64_t bit = std::uint64_t{1} << e;
+      if (!inside(i, j) || is_zero_output(a, b)) return;
       if (is_sparse_output(a, b))
-        found.sparse |= bit;
+        found.sparse.add(e);
       else if (!certified(sum[e], a, b))
-        found.uncertain |= bit;
+        found.uncertain.add(e);
+      else
+        found.far = found.far || is_far(a) || is_far(b);
     });
     return found;
   }
@@ -320,8 +378,8 @@ template <output_layout L> struct split_epilogue {
   AP_DEV counted count(const findings& found, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn, std::int64_t list) const {
     std::uint32_t mine = 0, before = 0;
     AP_UNROLL
-    for (int e = 0; e < registers; ++e) mine += static_cast<std::uint32_t>(found.uncertain >> e & 1);
-    if (found.sparse != 0) mine += uncertain_count::sparse_thread;
+    for (int e = 0; e < registers; ++e) mine += found.uncertain.has(e) ? 1 : 0;
+    if (found.sparse.any()) mine += uncertain_count::sparse_thread;
     if (mine > 0) before = atomic_add<scope::block>(&tally.packed[turn.index], mine);
     if (member() == 0) tally.packed[(turn.index + 1) % uncertain_tally::turns] = 0;
     named_barrier_sync(barrier, computing_threads);
@@ -332,17 +390,30 @@ template <output_layout L> struct split_epilogue {
     }
     return {all, before % uncertain_count::sparse_thread};
   }
-  AP_DEV void store_certified(const sums& sum, const findings& found, std::uint16_t* listed) const {
+  AP_DEV void list(const bits_of_outputs& uncertain, std::uint16_t* listed) const {
+    int place = row() * split_tile + column();
+    rematerialise(place);  // otherwise all places wait in local memory during the whole product
     AP_UNROLL
-    for (int e = 0; e < registers; ++e) {
-      const int i = row_of(e), j = column_of(e);
-      if (!inside(i, j) || (found.sparse >> e & 1) != 0) continue;
-      if ((found.uncertain >> e & 1) != 0) {
-        *listed++ = static_cast<std::uint16_t>(i * split_tile + j);
-      } else {
-        float* const out = &p.what.c(lines.top + i, lines.left + j);
-        *out = stored(p.what, unscaled(sum[e], i, j), lines.top + i, lines.left + j, out);
-      }
+    for (int e = 0; e < registers; ++e)
+      if (uncertain.has(e)) *listed++ = static_cast<std::uint16_t>(place + row_after(e) * split_tile + column_after(e));
+  }
+  // Output by output, wherever they lie and whatever their scales.
+  AP_DEV void store_each(const sums& sum, const bits_of_outputs& skipped) const {
+    constexpr int at_once = 8;  // of which C is read before the first is stored
+    AP_UNROLL
+    for (int from = 0; from < registers; from += at_once) {
+      float before[at_once] = {};
+      const auto each = [&](auto use) {
+        const bits_of_outputs left_out = skipped.again();
+        AP_UNROLL
+        for (int e = from; e < from + at_once; ++e)
+          if (inside(row_of(e), column_of(e)) && !left_out.has(e))
+            use(e, lines.top + row_of(e), lines.left + column_of(e), before[e - from]);
+      };
+      if (p.what.after.beta != 0) each([&](int, int i, int j, float& c) { c = p.what.c(i, j); });
+      each([&](int e, int i, int j, float& c) {
+        p.what.c(i, j) = stored(p.what, unscaled(sum[e], i - lines.top, j - lines.left), i, j, &c);
+      });
     }
   }
   AP_DEV float unscaled(float sum, int i, int j) const {
@@ -351,37 +422,114 @@ template <output_layout L> struct split_epilogue {
     return scaled(sum, -(p.split_a.line[lines.top + i].exponent + p.split_b.line[lines.left + j].exponent));
   }
 
-  // `list`: the number of the tile's list of uncertain outputs.
-  AP_DEV void store(const sums& sum, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn, std::int64_t list) const {
+  // `number`: of the tile's list of uncertain outputs.
+  AP_DEV void store(const sums& sum, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn, std::int64_t number) const {
     const care how = needed_care();
-    counted outputs{0, 0};
-    findings found;
+    bits_of_outputs skipped;
+    bool all = true, far = false;  // of the warp's outputs
     if (how == care::none) {
-      if (member() == 0) p.uncertain.count[list] = 0;
+      if (member() == 0) p.uncertain.count[number] = 0;
     } else {
-      if (how == care::lines || !all_certified(sum)) found = find_uncertain(sum);
-      outputs = count(found, tally, turn, list);
+      findings found;
+      if (any_special_line() && (how == care::lines || !all_certified(sum))) found = find_uncertain(sum);
+      const counted outputs = count(found, tally, turn, number);
+      const std::uint32_t uncertain = outputs.all % uncertain_count::sparse_thread;
+      if (are_provisional(p, uncertain))
+        found.uncertain = {};
+      else if (uncertain > uncertain_limit)
+        return;
+      else if (uncertain > 0)
+        list(found.uncertain, p.uncertain.output + number * uncertain_limit + outputs.before);
+      skipped = found.uncertain | found.sparse;
+      all = ballot(skipped.any()) == 0, far = ballot(found.far) != 0;
     }
-    if (outputs.all == 0 && how != care::lines && by_rows())
-      store_by_rows(sum);
-    else if (outputs.all % uncertain_count::sparse_thread <= uncertain_limit)
-      store_certified(sum, found, p.uncertain.output + list * uncertain_limit + outputs.before);
+    if (by_rows() && !far)
+      store_by_rows(sum, all, skipped);
+    else
+      store_each(sum, skipped);
+  }
+  // Whether store() stores the uncertain outputs of a tile that has so many, for recompute() to look at their magnitudes. It cannot where
+  // C's old values are needed to compute them again.
+  AP_DEV static bool are_provisional(const product_problem& p, std::uint32_t uncertain) {
+    constexpr std::uint32_t listed = 128;  // fewer take less time one by one (measured)
+    return uncertain > listed && p.what.after.beta == 0;
+  }
+  // Lists the outputs of a tile that are not certified by their magnitudes either, up to uncertain_limit, and returns how many there are.
+  // Every part of K bounds magnitudes from below. So a few steps are tried first, with even gaps between them, then those in the middle of
+  // the gaps, and so on, until all outputs are certified, or so many that the others are computed faster.
+  template <int Stages> AP_DEV static std::uint32_t list_by_magnitudes(const product_problem& p, const ended_problem& mine, int top,
+                                                                       int left, std::uint16_t* outputs, recompute_storage<Stages>& memory,
+                                                                       int thread) {
+    constexpr int tried_first = 4;     // steps
+    constexpr std::uint32_t few = 16;  // outputs
+    tile_magnitudes<ended_problem, Stages> sizes(mine, top, left, p.split_a, p.split_b, memory, thread);
+    split_line rows[warp_part::of_a];
+    AP_UNROLL
+    for (int l = 0; l < warp_part::of_a; ++l) rows[l] = line_of(p.split_a, top + sizes.mine.line_of_a(l));
+    some_steps now;
+    while (now.apart * tried_first < sizes.steps()) now.apart *= 2;
+    for (int next = now.apart / 2;; now = {next, 2 * next}, next /= 2) {
+      sizes.add(now);
+      bits_of_outputs failed;
+      std::uint32_t count = 0;
+      split_line b{};
+      int first_column = left;
+      rematerialise(first_column);  // otherwise the addresses of all lines are kept
+      sizes.mine.each(sizes.sum, [&](int n, int, int j, float magnitude) {
+        if (n % warp_part::of_a == 0) b = line_of(p.split_b, first_column + j);
+        const split_line& a = rows[n % warp_part::of_a];
+        const bool there = j < L.width && a.norm > 0 && b.norm > 0;  // only lines that do not exist have none
+        if (!there || is_zero_output(a, b) || is_sparse_output(a, b)) return;
+        if (is_finite(a) && is_finite(b) && magnitude <= 0x1.fffffep127f && certified(magnitude, a, b)) return;
+        failed.add(n);
+        ++count;
+      });
+      if (thread == 0) memory.listed = 0;
+      named_barrier_sync(barrier, computing_threads);
+      std::uint32_t at = count > 0 ? atomic_add<scope::block>(&memory.listed, count) : 0;
+      named_barrier_sync(barrier, computing_threads);
+      const std::uint32_t all = memory.listed;
+      named_barrier_sync(barrier, computing_threads);
+      if (all > few && next > 0) continue;
+      AP_ROLLED
+      for (int n = 0; n < 64; ++n) {
+        if (!failed.has(n)) continue;
+        if (at < uncertain_limit)
+          outputs[at] = static_cast<std::uint16_t>(sizes.mine.row_of(n) * split_tile + left % split_tile + sizes.mine.column_of(n));
+        ++at;
+      }
+      named_barrier_sync(barrier, computing_threads);
+      return all;
+    }
   }
   // Recomputes the uncertain outputs of a tile and those in sparse lines, which store() never touches. All computing threads call.
-  AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t list, recompute_storage& memory) {
-    const std::uint32_t all = p.uncertain.count[list], uncertain = all % uncertain_count::sparse_thread;
+  // `by_magnitude`: whether a look at magnitudes is worth its time, which it is not behind a tile where it hardly helped.
+  template <int Stages> AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t list,
+                                                     recompute_storage<Stages>& memory, bool& by_magnitude) {
+    const std::uint32_t all = p.uncertain.count[list];
+    std::uint32_t uncertain = all % uncertain_count::sparse_thread;
     if (all == 0) return;
     int thread = member();
     rematerialise(thread);        // otherwise values computed from it wait in local memory from tile to tile
     ended_problem mine = p.what;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
-    if (uncertain > uncertain_limit)
+    std::uint16_t* const outputs = p.uncertain.output + list * uncertain_limit;
+    bool listed = uncertain <= uncertain_limit;
+    if (are_provisional(p, uncertain)) {
+      listed = by_magnitude;
+      if (by_magnitude) {
+        const std::uint32_t before = uncertain;
+        uncertain = list_by_magnitudes(p, mine, top, left, outputs, memory, thread);
+        listed = uncertain <= uncertain_limit;
+        by_magnitude = uncertain <= before / 2;
+      }
+    }
+    if (!listed)
       recompute_tile(mine, top, left, memory, thread,
                      [&](std::int64_t row, std::int64_t column) { return !is_sparse_output(p.split_a.line[row], p.split_b.line[column]); });
     else if (uncertain > 0)
-      recompute_list(mine, top, left - left % split_tile, p.uncertain.output + list * uncertain_limit, static_cast<int>(uncertain), memory,
-                     thread);
-    if (p.uncertain.count[list] >= uncertain_count::sparse_thread) recompute_sparse(mine, top, left, p.split_a, p.split_b, thread);
+      recompute_list(mine, top, left - left % split_tile, outputs, static_cast<int>(uncertain), memory, thread);
+    if (all >= uncertain_count::sparse_thread) recompute_sparse(mine, top, left, p.split_a, p.split_b, thread);
     if (p.recomputed != nullptr && uncertain > 0 && thread == 0) atomic_add(p.recomputed, std::uint64_t{uncertain});
   }
 };

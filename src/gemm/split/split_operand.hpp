@@ -27,7 +27,7 @@ constexpr int plain_exponent = 60;  // scales beyond are undone with care
 
 // Tiles of C are 128 x 128 outputs, whoever computes them: a product, its epilogue or the recomputation.
 constexpr int split_tile = 128;
-// Uncertain outputs of a tile that are recomputed as a list; of a tile with more, all outputs are recomputed.
+// Outputs of a tile that are recomputed as a list; of a tile with more, all outputs are recomputed.
 constexpr int uncertain_limit = 512;
 
 // What the certificate of a product needs of a line (docs/accuracy.md).
@@ -43,7 +43,7 @@ struct alignas(16) sparse_indices {
 };
 
 // What an epilogue reads first of a line, in one float:
-//   2^-exponent    undoes the scale, and there is nothing else to do
+//   2^-exponent    undoes the scale, and there is nothing else to do; lines of zeros have 1
 //   -2^-exponent   undoes the scale; outputs need a certificate, because some elements are tiny
 //   0              the epilogue has to read the split_line: the line is sparse or not finite, or |exponent| > plain_exponent
 //   1              padding: there is no such line, up to a multiple of split_tile

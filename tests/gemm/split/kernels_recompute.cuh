@@ -11,7 +11,7 @@ enum class recomputed { list, tile, sparse };
 
 template <recomputed What> struct recompute_all {
   using params = recompute_params;
-  using storage = recompute_storage;
+  using storage = recompute_storage<3>;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int threads = recompute_shape::threads + warp_size;
 

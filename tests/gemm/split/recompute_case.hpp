@@ -115,7 +115,7 @@ struct recompute_run {
     const auto finite = [](const gemms::split_line& l) { return !std::isinf(l.tiny); };
     for (std::size_t i = 0; i < row.size(); ++i)
       for (std::size_t j = 0; j < column.size(); ++j)
-        marked[i * column.size() + j] = finite(row[i]) && finite(column[j]) &&
+        marked[i * column.size() + j] = finite(row[i]) && finite(column[j]) && row[i].nonzeros > 0 && column[j].nonzeros > 0 &&
                                         (row[i].nonzeros <= gemms::sparse_nonzeros || column[j].nonzeros <= gemms::sparse_nonzeros);
     return marked;
   }

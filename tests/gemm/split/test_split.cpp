@@ -29,6 +29,8 @@ class gemm_split : public on_device_with<split_on> {
   std::string_view policy() const { return GetParam().policy; }
   dense split(const context& where, const product& p) const { return computed(where, policy(), p); }
   dense split(const product& p) const { return split(any(), p); }
+  // Whether several blocks have a tile of a small product, each with a list of its own.
+  bool shares_tiles() const { return policy() == "split" && any().limits().multiprocessors > 8; }
 };
 
 // shapes and layouts ----------------------------------------------------------------------------------------------------------------
@@ -55,6 +57,22 @@ TEST_P(gemm_split, rows_begin_anywhere_in_a_sector) {
       p.place_c = placed(major::row, p.c, padding, offset);
       EXPECT_TRUE(same_bits(split(p), expected)) << offset << " floats off, rows " << 264 + padding << " apart";
     }
+}
+TEST_P(gemm_split, rows_that_are_updated_begin_anywhere_in_a_sector) {
+  for (const auto& [alpha, beta] : {std::pair{1.f, 1.f}, {-1.5f, 0.75f}, {2.f, 0.f}}) {
+    product p = product_of(reals(140, 65, 1), reals(65, 264, 2), alpha, beta);
+    if (beta == 0) p.c = filled(140, 264, nan);
+    p.place_c = placed_in_packets(major::row, p.c);
+    const dense expected = split(p);
+    AP_EXPECT_KEPT(expected, p);
+    for (int offset = 0; offset < 8; ++offset)
+      for (const int padding : {0, 3}) {
+        if (sanitized && (offset + padding) % 3 != 0) continue;
+        p.place_c = placed(major::row, p.c, padding, offset);
+        EXPECT_TRUE(same_bits(split(p), expected))
+            << "beta " << beta << ", " << offset << " floats off, rows " << 264 + padding << " apart";
+      }
+  }
 }
 TEST_P(gemm_split, operands_that_repeat_one_line) {
   product p = product_of(filled(40, 50, 0), reals(50, 60, 3));
@@ -172,6 +190,81 @@ TEST_P(gemm_split, as_many_uncertain_outputs_as_there_is_room_for) {
     SCOPED_TRACE(uncertain);
     AP_EXPECT_KEPT(split(p), p);
   }
+}
+// Rows of 1, -1 and next to nothing, whose sums cancel on all columns, while |A||B| is large: 1 times a column's `size`. Of the columns
+// some are so small in these rows that nothing certifies their outputs: they are computed again, by a list or with all of the tile. The two
+// elements lie in different steps of K, which are looked at one after the other; and C is read in none of the products, or in all.
+TEST_P(gemm_split, outputs_are_certified_by_their_magnitudes) {
+  const std::int64_t m = 130, n = 140, k = 530;
+  for (const float beta : {0.f, 1.f})
+    for (const auto& [rows, small, first, second] :
+         {std::array{130, 0, 0, 1}, {130, 3, 33, 500}, {60, 0, 500, 529}, {129, 1, 96, 97}, {20, 12, 64, 65}}) {
+      product p = product_of(reals(m, k, 3), reals(k, n, 4), 1, beta);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t at = 0; at < k; ++at) p.a(i, at) *= 0x1p-40f;
+        p.a(i, first) = 1, p.a(i, second) = -1;
+      }
+      for (std::int64_t j = 0; j < n; ++j) {
+        p.b(k / 2, j) = 8;
+        p.b(first, j) = p.b(second, j) = j % 50 < small ? 0x1p-36f : 0.75f;
+      }
+      if (beta == 0) p.c = filled(m, n, nan);
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << small << " of 50 columns are small, beta " << beta);
+      device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>{0});
+      AP_EXPECT_KEPT(computed(any(), policy(), p, recomputed.data()), p);
+      std::int64_t expected = 0;  // tile by tile: those of 128 or fewer are a list at once
+      for (std::int64_t top = 0; top < m; top += 128)
+        for (std::int64_t left = 0; left < n; left += 128) {
+          const std::int64_t down = std::clamp<std::int64_t>(rows - top, 0, 128), across = std::min<std::int64_t>(n - left, 128);
+          std::int64_t failing = 0;
+          for (std::int64_t j = left; j < left + across; ++j) failing += j % 50 < small;
+          expected += beta == 0 && down * across > 128 ? down * failing : down * across;
+        }
+      if (!shares_tiles()) {
+        EXPECT_EQ(recomputed.to_host()[0], static_cast<std::uint64_t>(expected));
+      }
+    }
+}
+TEST_P(gemm_split, infinities_among_outputs_that_cancel) {
+  const std::int64_t m = 140, n = 150, k = 300;
+  product p = product_of(reals(m, k, 3), reals(k, n, 4));
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t at = 0; at < k; ++at) p.a(i, at) *= 0x1p-40f;
+    p.a(i, 0) = 1, p.a(i, 290) = -1;
+  }
+  for (std::int64_t j = 0; j < n; ++j) p.b(0, j) = p.b(290, j) = 0.75f;
+  p.a(3, 7) = infinity, p.a(139, 299) = nan, p.b(9, 149) = -infinity, p.b(0, 20) = nan;
+  AP_EXPECT_KEPT(split(p), p);
+}
+// Their sums are 0 whatever their scale, and nobody computes them again.
+TEST_P(gemm_split, lines_of_zeros) {
+  for (const float beta : {0.f, 0.5f}) {
+    product p = product_of(scaled(reals(150, 90, 1), [](auto, auto k) { return k % 9 == 0 ? -35 : 0; }), reals(90, 140, 2), 1.5f, beta);
+    for (std::int64_t i = 0; i < 150; i += 7)
+      for (std::int64_t k = 0; k < 90; ++k) p.a(i, k) = k % 2 == 0 ? 0.f : -0.f;
+    for (std::int64_t j = 3; j < 140; j += 11)
+      for (std::int64_t k = 0; k < 90; ++k) p.b(k, j) = 0;
+    if (beta == 0) p.c = filled(150, 140, nan);
+    device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>{0});
+    const dense c = computed(any(), policy(), p, recomputed.data());
+    AP_EXPECT_KEPT(c, p);
+    EXPECT_EQ(recomputed.to_host()[0], 0u);
+    for (std::int64_t i = 0; i < 150; ++i)
+      for (std::int64_t j = 0; j < 140; ++j)
+        if (i % 7 == 0 || j % 11 == 3) {
+          EXPECT_EQ(c(i, j), beta == 0 ? 0 : beta * p.c(i, j)) << i << ", " << j;
+        }
+  }
+}
+TEST_P(gemm_split, lines_of_zeros_beside_infinities_and_few_nonzeros) {
+  product p = product_of(reals(40, 70, 1), reals(70, 50, 2), 1, 1);
+  for (std::int64_t k = 0; k < 70; ++k) {
+    p.a(5, k) = p.a(6, k) = p.b(k, 7) = p.b(k, 8) = 0;
+    if (k % 25 != 3) p.a(9, k) = p.b(k, 11) = 0;
+  }
+  p.a(6, 69) = 0x1p-140f;
+  p.a(10, 3) = infinity, p.b(4, 12) = nan;
+  AP_EXPECT_KEPT(split(p), p);
 }
 TEST_P(gemm_split, infinities_and_nan_follow_ieee) {
   const product p = product_with_infinities(80);

@@ -57,6 +57,14 @@ TEST_P(split_checked, some_uncertain_outputs) { expect_clean(cancelling(3, real_
 TEST_P(split_checked, more_uncertain_outputs_than_there_are_notes) {
   expect_clean(cancelling(33, real_product(35, 31, 39, 1, 1)), 33 * 31);
 }
+// Of more outputs than that, magnitudes are looked at, in steps of K that are not side by side: here until the last one.
+TEST_P(split_checked, outputs_certified_by_their_magnitudes) {
+  product p = cancelling(9, real_product(11, 131, 330));
+  for (std::int64_t i = 0; i < 9; ++i) std::swap(p.a(i, 0), p.a(i, 300)), std::swap(p.a(i, 1), p.a(i, 301));
+  for (std::int64_t j = 0; j < 131; ++j) p.b(300, j) = p.b(301, j) = j == 5 ? 0x1p-36f : 1.f;
+  for (std::int64_t j = 0; j < 131; ++j) p.b(7, j) = 4;
+  expect_clean(p, 9 + 9 * 3);
+}
 TEST_P(split_checked, lines_of_few_nonzeros) {
   product p = real_product(29, 31, 47, -1.5f, 2);
   for (std::int64_t i = 0; i < 29; i += 3)
