@@ -75,18 +75,26 @@ template <output_layout L> struct split_epilogue {
   const product_problem& p;
   const tile_lines& lines;
   int first;
+  int own_thread;  // member()
 
+  AP_DEV split_epilogue(const product_problem& of, const tile_lines& of_tile, int first_column)
+      : p(of), lines(of_tile), first(first_column), own_thread(member()) {
+    // Otherwise the rows and columns of all outputs wait in local memory during the whole product. Where a warp has whole rows they do not.
+    if constexpr (L.down > 1) rematerialise(own_thread);
+  }
   AP_DEV static int member() { return thread_index() - L.first_thread; }
   AP_DEV static int warp() { return member() / warp_size; }
-  AP_DEV int row() const { return warp() / L.down * (16 * L.down) + row_of_lane(lane_index()); }
+  AP_DEV int own_warp() const { return L.down > 1 ? own_thread / warp_size : warp(); }
+  AP_DEV int own_lane() const { return L.down > 1 ? own_thread % warp_size : lane_index(); }
+  AP_DEV int row() const { return own_warp() / L.down * (16 * L.down) + row_of_lane(own_lane()); }
   AP_DEV static int row_of_lane(int lane) { return L.even_rows_first ? lane / 4 % 4 * 2 + lane / 16 : lane / 4; }
-  AP_DEV int column() const { return first + warp() % L.down * (8 * across) + lane_index() % 4 * 2; }
+  AP_DEV int column() const { return first + own_warp() % L.down * (8 * across) + own_lane() % 4 * 2; }
   // Of sum[e].
   AP_DEV static constexpr int row_after(int e) { return e / (4 * across) * 16 + e / 2 % 2 * 8; }
   AP_DEV static constexpr int column_after(int e) { return 8 * (e / 4 % across) + e % 2; }
   AP_DEV int row_of(int e) const { return row() + row_after(e); }
   AP_DEV int column_of(int e) const { return column() + column_after(e); }
-  // Of the output in the thread's row 8 half and pair j, the first or the second one.
+  // Of the output in the thread's row number `half` and pair j, the first or the second one.
   AP_DEV static constexpr int index_of(int half, int j, int second) { return 4 * (half / 2 * across + j) + 2 * (half % 2) + second; }
 
   // What the tile's lines need: undoing the scales alone, a certificate for every output, or reading their split_lines as well. Every warp
@@ -451,7 +459,7 @@ template <output_layout L> struct split_epilogue {
   // Whether store() stores the uncertain outputs of a tile that has so many, for recompute() to look at their magnitudes. It cannot where
   // C's old values are needed to compute them again.
   AP_DEV static bool are_provisional(const product_problem& p, std::uint32_t uncertain) {
-    constexpr std::uint32_t listed = 128;  // fewer take less time one by one (measured)
+    constexpr std::uint32_t listed = 128;  // fewer are computed one by one: a look at magnitudes would read as much
     return uncertain > listed && p.what.after.beta == 0;
   }
   // Lists the outputs of a tile that are not certified by their magnitudes either, up to uncertain_limit, and returns how many there are.
