@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recomputes outputs of a tile in FP64: those that the certificate of the split product does not cover, and those of sparse lines.
+// Recomputes outputs of a tile in FP64: those that the certificate of the split product does not cover.
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/core/tile.hpp>
@@ -10,6 +10,8 @@
 #include <antiphase/device/warp.cuh>
 #include <cmath>
 #include "src/gemm/exact_sum.cuh"
+#include "src/gemm/split/line_kinds.cuh"
+#include "src/gemm/split/recompute_shape.cuh"
 #include "src/gemm/split/split_facts.cuh"
 #include "src/gemm/split/split_operand.hpp"
 
@@ -22,27 +24,12 @@ inline namespace AP_TARGET {
 // stored(p, ...) (exact_sum.cuh) makes of a sum what C gets, for a problem alpha A B + beta C.
 //   recompute_list   some outputs: |error| <= (1 + K 2^-29) 2^-24 |A||B| + 2^-150
 //   recompute_tile   all outputs on the Tensor Cores, the same bound
-//   recompute_sparse those in sparse rows of A or sparse columns of B, with exact_sum
 // tile_magnitudes computes no outputs, but |A||B| from below, on the Tensor Cores.
 // Products of FP32 are exact in FP64, and none overflows. The order of each sum depends on K and, in a list, on its length, never on the
 // layout of the operands: whichever way they come, the same lane adds the same k in the same order.
 //
-// All but recompute_sparse use shared memory, which is free again when they return. It is a ring of so many stages, of 32 k of the tile's
-// lines, that the threads fill with their own asynchronous copies; beyond the operands the copies write zeros.
-struct recompute_shape {
-  static constexpr int threads = 256, warps = 8, barrier = 1;  // the named barrier at which the threads meet
-  static constexpr int rows = 32, columns = 64;                // of a warp, 4 x 2 of them
-  static constexpr int depth = 32;
-  static constexpr int by_all = 5;  // a list of up to so many has all threads, output by output
-  // A list of up to so many is not worth a whole tile of the operands, of which none, one or both have k strided.
-  AP_FN static constexpr int list_apart(int strided) { return strided == 0 ? 64 : strided == 1 ? 12 : by_all; }
-  // Lanes that share the sum of an output, of a longer list: as many as there are for each, in one warp.
-  AP_FN static constexpr int lanes_of_output(int count) {
-    int lanes = warp_size;
-    while (lanes > 1 && lanes * count > threads) lanes /= 2;
-    return lanes;
-  }
-};
+// They use shared memory, which is free again when they return. It is a ring of so many stages, of 32 k of the tile's lines, that the
+// threads fill with their own asynchronous copies; beyond the operands the copies write zeros.
 
 // 32 k of 128 lines, in their order in memory: by lines, or by k. Rows are padded so that a warp that reads 8 lines at 4 k meets no bank
 // conflict either way.
@@ -284,6 +271,7 @@ template <int Lines> struct line_fragment {
 // A warp's part of a tile: where a lane has its lines, and the outputs of its fragments of 16 x 8.
 struct warp_part {
   static constexpr int of_a = recompute_shape::rows / 8, of_b = recompute_shape::columns / 8;  // lines of a lane
+  static constexpr int outputs = 2 * of_a * of_b;
   template <class T> using sums = T[of_a / 2][of_b][4];
   int top, left, lane;
 
@@ -301,7 +289,7 @@ struct warp_part {
   // Calls use(n, i, j, sum) for the lane's n-th output, which is in row i and column j.
   template <class T> AP_DEV void each(const sums<T>& sum, auto use) const {
     AP_UNROLL
-    for (int n = 0; n < 2 * of_a * of_b; ++n) use(n, row_of(n), column_of(n), sum[n % of_a / 2][n / (2 * of_a)][n % 2 * 2 + n / of_a % 2]);
+    for (int n = 0; n < outputs; ++n) use(n, row_of(n), column_of(n), sum[n % of_a / 2][n / (2 * of_a)][n % 2 * 2 + n / of_a % 2]);
   }
 };
 
@@ -346,20 +334,6 @@ AP_DEV void recompute_tile(const Problem& p, std::int64_t top, std::int64_t left
     const std::int64_t row = top + i, column = left + j;
     if (row < p.m() && column < p.n() && wanted(row, column)) store_rounded(p, row, column, value);
   });
-}
-
-// lines -----------------------------------------------------------------------------------------------------------------------
-// Outputs of lines with an infinity or NaN are not recomputed here.
-AP_DEV bool is_finite(const split_line& line) { return line.tiny < 0x1p60f; }
-AP_DEV bool is_far(const split_line& line) { return line.exponent < -plain_exponent || line.exponent > plain_exponent; }
-AP_DEV bool is_sparse(const split_line& line) { return is_finite(line) && line.nonzeros > 0 && line.nonzeros <= sparse_nonzeros; }
-// Whether one of the lines is all zeros, so that sums are 0, whatever the scales.
-AP_DEV bool is_zero_output(const split_line& a, const split_line& b) {
-  return is_finite(a) && is_finite(b) && (a.nonzeros == 0 || b.nonzeros == 0);
-}
-// Whether recompute_sparse computes the output of these two lines.
-AP_DEV bool is_sparse_output(const split_line& a, const split_line& b) {
-  return is_finite(a) && is_finite(b) && (is_sparse(a) || is_sparse(b)) && !is_zero_output(a, b);
 }
 
 // magnitudes ------------------------------------------------------------------------------------------------------------------
@@ -420,111 +394,6 @@ template <class Problem, int Stages> struct tile_magnitudes {
     });
   }
 };
-
-// sparse lines ---------------------------------------------------------------------------------------------------------------
-// Outputs that one lane computes at once: all is read before the first sum, and C before the first of it is written.
-template <int Count> struct exact_outputs {
-  bool wanted[Count];
-  std::int64_t row[Count], column[Count];
-  int k[Count][sparse_nonzeros];  // of the products; -1: none
-
-  template <class Problem> AP_DEV void store(const Problem& p) const {
-    float a[Count][sparse_nonzeros], b[Count][sparse_nonzeros];
-    AP_UNROLL
-    for (int o = 0; o < Count; ++o) {
-      AP_UNROLL
-      for (int n = 0; n < sparse_nonzeros; ++n) {
-        const bool there = wanted[o] && k[o][n] >= 0;
-        a[o][n] = there ? p.a(row[o], k[o][n]) : 0;
-        b[o][n] = there ? p.b(k[o][n], column[o]) : 0;
-      }
-    }
-    float result[Count];
-    AP_UNROLL
-    for (int o = 0; o < Count; ++o) {
-      exact_sum sum;
-      AP_UNROLL
-      for (int n = 0; n < sparse_nonzeros; ++n) sum.add(double{a[o][n]} * b[o][n]);
-      if (wanted[o]) result[o] = stored(p, static_cast<float>(sum.value + sum.cut), row[o], column[o], &p.c(row[o], column[o]));
-    }
-    AP_UNROLL
-    for (int o = 0; o < Count; ++o)
-      if (wanted[o]) p.c(row[o], column[o]) = result[o];
-  }
-};
-
-// What a lane knows of one line of its warp's part of a tile, and all lanes of all.
-struct known_line {
-  std::int64_t number;
-  bool sparse, partner;  // partner: outputs with a sparse line are computed
-  sparse_indices indices;
-
-  AP_DEV known_line(const split_operand& of, std::int64_t line) : number(line), indices{} {
-    const split_line facts = line < of.lines ? of.line[line] : split_line{2 * 0x1p60f, 0, 0, 0};
-    sparse = is_sparse(facts), partner = is_finite(facts) && facts.nonzeros > 0;
-    for (int& k : indices.k) k = -1;
-    if (sparse) indices = of.sparse[line];
-  }
-  AP_DEV unsigned all_sparse() const { return ballot(sparse); }
-};
-
-// a, b: the rows of A and the columns of B, as the split pass has described them.
-template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int64_t top, std::int64_t left, const split_operand& a,
-                                                      const split_operand& b, int member) {
-  using shape = recompute_shape;
-  constexpr int columns = shape::columns / warp_size, at_once = 2;  // of a lane; sparse lines of one round of loads
-  static_assert(shape::rows == warp_size);
-  const int warp = member / warp_size, lane = member % warp_size;
-  top += warp / 2 * shape::rows, left += warp % 2 * shape::columns;
-  const known_line mine(a, top + lane), of_b[columns] = {{b, left + lane}, {b, left + warp_size + lane}};
-  // Takes the sparse lines of a set one after the other.
-  const auto next = [](unsigned& left_over) {
-    int first = 0;
-    for (; (left_over >> first & 1u) == 0; ++first) {
-    }
-    left_over &= left_over - 1;
-    return first;
-  };
-  // Sparse rows, with the lane's columns.
-  unsigned rows = mine.all_sparse();
-  AP_ROLLED
-  while (rows != 0) {
-    exact_outputs<at_once * columns> out;
-    AP_UNROLL
-    for (int i = 0; i < at_once; ++i) {
-      const bool any = rows != 0;
-      const int from = any ? next(rows) : 0;
-      AP_UNROLL
-      for (int j = 0; j < columns; ++j) {
-        const int o = i * columns + j;
-        out.row[o] = top + from, out.column[o] = of_b[j].number;
-        out.wanted[o] = any && of_b[j].partner && out.column[o] < p.n();
-        AP_UNROLL
-        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(mine.indices.k[n], from);
-      }
-    }
-    out.store(p);
-  }
-  // Sparse columns, with the lane's row, unless that is sparse too.
-  AP_UNROLL
-  for (int j = 0; j < columns; ++j) {
-    unsigned sparse = of_b[j].all_sparse();
-    AP_ROLLED
-    while (sparse != 0) {
-      exact_outputs<2 * at_once> out;
-      AP_UNROLL
-      for (int o = 0; o < 2 * at_once; ++o) {
-        const bool any = sparse != 0;
-        const int from = any ? next(sparse) : 0;
-        out.row[o] = mine.number, out.column[o] = left + j * warp_size + from;
-        out.wanted[o] = any && mine.partner && !mine.sparse && out.column[o] < p.n();
-        AP_UNROLL
-        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(of_b[j].indices.k[n], from);
-      }
-      out.store(p);
-    }
-  }
-}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -10,7 +10,9 @@
 #include <cmath>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/finished.cuh"
+#include "src/gemm/split/line_kinds.cuh"
 #include "src/gemm/split/recompute.cuh"
+#include "src/gemm/split/recompute_sparse.cuh"
 #include "src/gemm/split/split_product.hpp"
 
 namespace antiphase::gemms {
@@ -160,6 +162,7 @@ template <output_layout L> struct split_epilogue {
   // four lanes store eight outputs of their row from the next sector's begin on: `shift` columns from theirs, which they get from each
   // other. What is before the first sector and behind the last one is stored by single outputs. Tiles at an edge of C are not stored so:
   // the code of a second form lay between the others, and 4096 x 4100 x 64 took 49.6 us instead of 39.
+  // Blends: with alpha and beta.
   template <bool Blends> AP_DEV void store_in_sectors(const sums& sum) const {
     constexpr int of_sector = 8;  // outputs, as many as four lanes have of a fragment
     const matrix_view<float>& c = p.what.c;
@@ -500,7 +503,7 @@ template <output_layout L> struct split_epilogue {
       named_barrier_sync(barrier, computing_threads);
       if (all > few && next > 0) continue;
       AP_ROLLED
-      for (int n = 0; n < 64; ++n) {
+      for (int n = 0; n < warp_part::outputs; ++n) {
         if (!failed.has(n)) continue;
         if (at < uncertain_limit)
           outputs[at] = static_cast<std::uint16_t>(sizes.mine.row_of(n) * split_tile + left % split_tile + sizes.mine.column_of(n));

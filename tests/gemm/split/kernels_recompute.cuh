@@ -2,6 +2,7 @@
 // Kernels that recompute outputs of every tile. A ninth warp takes no part: the others must not wait for it.
 #include <antiphase/device/kernel.cuh>
 #include "src/gemm/split/recompute.cuh"
+#include "src/gemm/split/recompute_sparse.cuh"
 #include "tests/gemm/split/recompute_kernels.hpp"
 
 namespace antiphase::gemms {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels_recompute.cuh, for each target: a function of gemm/recompute.cuh on every tile of a problem.
+// The kernels of kernels_recompute.cuh, for each target: a function of split/recompute.cuh or recompute_sparse.cuh on every tile of a
+// problem.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/problem.hpp>

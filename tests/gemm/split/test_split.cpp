@@ -191,9 +191,9 @@ TEST_P(gemm_split, as_many_uncertain_outputs_as_there_is_room_for) {
     AP_EXPECT_KEPT(split(p), p);
   }
 }
-// Rows of 1, -1 and next to nothing, whose sums cancel on all columns, while |A||B| is large: 1 times a column's `size`. Of the columns
-// some are so small in these rows that nothing certifies their outputs: they are computed again, by a list or with all of the tile. The two
-// elements lie in different steps of K, which are looked at one after the other; and C is read in none of the products, or in all.
+// Rows of 1, -1 and next to nothing, whose sums cancel on all columns, while |A||B| is large. Of the columns some are so small where they
+// meet these that nothing certifies their outputs: they are computed again, by a list or with all of the tile. The two elements lie in
+// different steps of K, which are looked at one after the other; and C is read in none of the products, or in all.
 TEST_P(gemm_split, outputs_are_certified_by_their_magnitudes) {
   const std::int64_t m = 130, n = 140, k = 530;
   for (const float beta : {0.f, 1.f})
