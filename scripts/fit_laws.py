@@ -8,7 +8,8 @@ cross-validation, and writes the factors of its tuning for them.
 Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
   * random products by `antiphase tune`, of which bench/results/experiments/20261125-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
-  * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json),
+  * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json, 20261125-stream-kept.json),
+  * all policies and forms, of products whose rows begin anywhere (20261125-uneven-products.json),
   * products by `dots` with all divisions of their sums (20261125-dots-divisions.json), by lanes also before there was a kernel for operands
     across k (20261125-dots-lanes.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
@@ -38,7 +39,10 @@ CLASSES = ROOT / "bench/results/experiments/20261125-tune-means.json"
 DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.json"
 PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
+KEPT_BY_STREAM = ROOT / "bench/results/experiments/20261125-stream-kept.json"  # the same for one form, whose walks are others since
+UNEVEN = ROOT / "bench/results/experiments/20261125-uneven-products.json"
 PLACES = 132  # multiprocessors
+KEPT, KEPT_WARPS, MOST_ROUNDS = 9, 4, 16  # its number; of a block; of a walk
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
 BYTES_OF_L2 = 4e7
 INF = np.inf
@@ -126,20 +130,28 @@ class Law:
 # stream -----------------------------------------------------------------------------------------------------------------------------------
 # Tile, blocks of a multiprocessor, slabs, whether blocks share tiles, feed; of those that a ring feeds, the numbers of stream_times: by the
 # copy engine, and by warps that copy.
-FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.38, 1.12, 1.16, 2.15, 0.0554), (0.01, 2.9, 0.902, 1.07, 2.16, 0.0763, 0.361, 0.0495)),
-         ((32, 16), 1, 8, True, "ring", (0.01, 3.08, 1.15, 1.3, 2.08, 0.116), (0.0316, 3.42, 1.14, 1.28, 2.25, 0.128, 0.104, 0.0476)),
-         ((32, 32), 1, 4, True, "ring", (0.0137, 3.08, 0.928, 1.34, 2.17, 0.127), (0.0575, 3.09, 1, 1.47, 2.39, 0.141, 0.0855, 0.066)),
-         ((64, 64), 1, 2, True, "ring", (0.105, 4.55, 1.37, 1.15, 2.71, 0.178), (0.23, 4.92, 1.48, 0.984, 2.94, 0.193, 0.0995, 0.0815)),
-         ((32, 32), 4, 1, True, "ring", None, (1.5, 1.31, 0.486, 1.29, 1.97, 0.22, 0.0743, 0.0758)),
-         ((128, 16), 2, 1, False, "ring", (1.58, 0.438, 0.61), (1.99, 0.607, 0.709, 0, 0, 0, 0.388, 0.0376)),
-         ((64, 32), 2, 1, False, "ring", (1.27, 0.435, 0.546), (1.37, 0.627, 0.611, 0, 0, 0, 0.274, 0.0358)),
-         ((64, 64), 2, 1, False, "ring", (1.68, 0.557, 0.955), (2.07, 0.757, 0.953, 0, 0, 0, 0.149, 0.209)),
+FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.34, 1.12, 1.17, 2.13, 0.0549), (0.01, 2.89, 0.89, 1.03, 2.18, 0.0759, 0.358, 0.0379)),
+         ((32, 16), 1, 8, True, "ring", (0.01, 3.08, 1.15, 1.3, 2.04, 0.117), (0.026, 3.46, 1.13, 1.27, 2.2, 0.128, 0.105, 0.0418)),
+         ((32, 32), 1, 4, True, "ring", (0.0118, 3.09, 0.923, 1.35, 2.15, 0.125), (0.0396, 3.17, 0.992, 1.46, 2.32, 0.14, 0.0923, 0.0644)),
+         ((64, 64), 1, 2, True, "ring", (0.105, 4.58, 1.37, 1.14, 2.67, 0.176), (0.181, 5.39, 1.45, 0.768, 2.7, 0.185, 0.106, 0.0805)),
+         ((32, 32), 4, 1, True, "ring", None, (1.47, 1.4, 0.479, 1.26, 1.89, 0.218, 0.0784, 0.0756)),
+         ((128, 16), 2, 1, False, "ring", (1.4, 0.543, 0.642), (1.99, 0.683, 0.688, 0, 0, 0, 0.318, 0.0339)),
+         ((64, 32), 2, 1, False, "ring", (1.15, 0.491, 0.575), (1.37, 0.697, 0.599, 0, 0, 0, 0.223, 0.0358)),
+         ((64, 64), 2, 1, False, "ring", (1.5, 0.667, 1), (2.18, 0.828, 0.935, 0, 0, 0, 0.135, 0.143)),
          ((64, 8), 4, 1, False, "lanes"),
          ((16, 32), 4, 1, False, "kept"),
-         ((32, 32), 4, 1, False, "ring", (0.828, 0.582, 0.528), (0.987, 0.75, 0.584, 0, 0, 0, 0.256, 0.258)),
-         ((32, 32), 2, 4, True, "ring", (0.453, 2.31, 1.01, 1.59, 2.59, 0.137), (1.13, 2.17, 1.16, 1.69, 2.32, 0.198, 0.202, 0.129)),
-         ((32, 16), 2, 4, True, "ring", (0.31, 2.3, 0.683, 1.44, 2.32, 0.192), (0.6, 2.37, 0.699, 1.32, 2.22, 0.189, 0.277, 0.11)))
+         ((32, 32), 4, 1, False, "ring", (0.681, 0.662, 0.551), (0.966, 0.841, 0.577, 0, 0, 0, 0.215, 0.238)),
+         ((32, 32), 2, 4, True, "ring", (0.422, 2.37, 1.01, 1.59, 2.56, 0.137), (0.895, 2.44, 1.15, 1.67, 2.26, 0.196, 0.207, 0.128)),
+         ((32, 16), 2, 4, True, "ring", (0.28, 2.33, 0.679, 1.42, 2.29, 0.194), (0.496, 2.49, 0.694, 1.29, 2.2, 0.189, 0.279, 0.104)))
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) for who, times in zip(("engine", "copiers"), form[5:]) if times}
+
+
+# How many times as long as the first block alone all blocks take for their steps and to start, those that walk over tiles, by whom they are
+# fed and by the share of all places that they have: up to a quarter, half, all of them; as soon as some have two tiles; at two each; each
+# further one.
+SHARES = ("quarter", "half", "one", "above", "two", "further")
+CROWDS = (("engine", (0.995, 1.07, 1.56, 2.14, 3.04, 1.43), (1.62, 2.01, 2.71, 3.91, 3.96, 1.32)),
+          ("copiers", (1.11, 1.2, 1.64, 2.31, 3.31, 1.47), (1.25, 1.7, 2.39, 3.18, 3.79, 1.45)))
 
 
 def tiles_of(tile, p):
@@ -151,6 +163,16 @@ def places_of(form, cluster):
     return max(1, math.floor(PLACES * form[1] * share / cluster)) * cluster
 
 
+def walks_of_kept(p):
+    """How many walks there are for each place, and how many tiles of 16 x 32 a walk goes over (kept_rounds() of stream_forms.cpp)."""
+    down, beside, places = np.ceil(p.m / 16), np.ceil(p.n / 32) * p.count, PLACES * KEPT_WARPS * np.where(p.k > 16, 3, 4)
+    rounds, least = np.ones(len(p)), np.full(len(p), INF)
+    for some in range(1, MOST_ROUNDS + 1):
+        tiles = np.ceil(np.ceil(down / some) * beside / places) * (some + 1)
+        rounds, least = np.where(tiles < least, some, rounds), np.minimum(tiles, least)
+    return np.ceil(down / rounds) * beside / places, np.minimum(rounds, down)
+
+
 class Stream(Law):
     name = "stream"
     columns = 3  # of a division: form, cluster, parts
@@ -160,24 +182,27 @@ class Stream(Law):
         for what, value, least, most in zip(("cluster", "part", "each part", "long by four", "short by four"), others, (.2, .5, .01, 0, 0), (6, 8, 1, 2, 2)):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
-    numbers |= {"memory": between(3.72, 3, 4.7), "cache": between(3, 3, 8), "read of c": between(2.2, .5, 9), "odd rows": between(1.03, .9, 2),
-                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.07, .9, 2), "walk's half rows": between(1.07, .9, 2),
-                "crowd quarter": between(1.06, 1, 2), "crowd half": between(1.13, 1, 3), "crowd one": between(1.72, 1, 4), "crowd two": between(3.24, 1.2, 6),
-                "crowd further": between(1.49, .3, 4), "start quarter": between(1.44, 1, 3), "start half": between(1.84, 1, 5), "start one": between(2.97, 1, 8),
-                "start two": between(4.57, 1.2, 9), "start further": between(1.46, .2, 4), "paired": between(1.36, 1, 2), "single": between(1.16, .7, 2), "single copied": between(1.03, .7, 2), "four": between(1.84, 1, 3),
-                "doubled": between(0.155, .1, 1), "part of row": between(0.563, .01, 3), "walk's part of row": between(.95, .01, 3),
-                "lanes start": between(1.32, .3, 3), "lanes second": between(.122, .001, 2), "lanes third": between(.144, .001, 2),
-                "lanes half": between(.399, .05, 1), "lanes adding": between(.351, .001, 2), "lanes filling": between(.546, .001, 4),
-                "lanes to fill": between(2.73, .3, 40), "lanes tile": between(.00194, .0001, .02), "lanes step": between(.000555, .0001, .01),
-                "lanes cache": between(5.67, 1, 9), "lanes memory": between(2.55, 1, 4), "lanes half rows": between(2.78, .8, 3),
-                "lanes odd rows": between(4, .8, 4.5), "lanes read of c": between(.8, .5, 30),
-                "kept start": between(1.63, .8, 3), "kept half": between(.527, .05, 3), "kept quarter": between(.471, .001, 2),
-                "kept column": between(.491, .001, 2), "kept adding": between(.367, .001, 2), "kept filling": between(2.18, .001, 6),
-                "kept to fill": between(12.4, .3, 40), "kept tile": between(8.5e-5, 1e-5, .005), "kept two": between(.00152, 1e-5, .02),
-                "kept exact": between(.245, .001, 3), "kept exact tile": between(.000406, 1e-6, .02), "kept exact odd": between(.532, .001, 3),
-                "kept cache": between(3.32, .8, 9), "kept memory": between(2.85, .8, 4.7), "kept half rows": between(1.31, .9, 3),
-                "kept odd rows": between(1.91, .9, 4), "kept far half rows": between(1.06, .9, 3), "kept far odd rows": between(1.54, .9, 5),
-                "kept read of cache": between(5.7, .8, 30), "kept read of memory": between(1.81, .8, 4.7)}
+    for feed, *sequences in CROWDS:
+        for what, sequence, most in zip(("crowd", "start"), sequences, (5, 8)):
+            for share, value in zip(SHARES, sequence):
+                numbers[f"{what} {feed} {share}"] = between(value, .3, most)
+    numbers |= {"memory": between(3.56, 3, 4.7), "cache": between(3.04, 3, 8), "read of c": between(2.803, .5, 9), "odd rows": between(1.04, .9, 2),
+                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.064, .9, 2), "walk's half rows": between(1.052, .9, 2),
+                "paired": between(1.35, 1, 2), "single": between(1.185, .7, 2), "single copied": between(1.018, .7, 2), "four": between(1.838, 1, 3),
+                "doubled": between(0.1406, .1, 1), "part of row": between(0.7299, .01, 3), "walk's part of row": between(0.2683, .01, 3),
+                "lanes start": between(1.362, .3, 3), "lanes second": between(0.1504, .001, 2), "lanes third": between(0.134, .001, 2),
+                "lanes half": between(0.3661, .05, 1), "lanes adding": between(0.3307, .001, 2), "lanes filling": between(0.3413, .001, 4),
+                "lanes to fill": between(6.609, .3, 40), "lanes tile": between(0.001946, .0001, .02), "lanes step": between(0.0007395, .0001, .01),
+                "lanes cache": between(6.852, 1, 9), "lanes memory": between(2.572, 1, 4), "lanes half rows": between(1.624, .8, 3),
+                "lanes odd rows": between(4.5, .8, 4.5), "lanes read of c": between(0.6755, .5, 30),
+                "kept start": between(1.707, .8, 3), "kept deep": between(0.8787, .05, 3), "kept quarter": between(0.3131, .001, 2),
+                "kept column": between(0.4619, .001, 2), "kept exact": between(0.1613, .001, 3), "kept adding": between(0.4259, .001, 2),
+                "kept odd": between(0.472, .001, 2), "kept filling": between(1.12, .001, 6), "kept to fill": between(3.15, .3, 40),
+                "kept round": between(1.159, .1, 4), "kept round deep": between(0.3657, .001, 2), "kept round odd": between(0.6922, .001, 3),
+                "kept round adding": between(0.0829, .001, 2), "kept crowd": between(0.05166, .001, 2), "kept crowd deep": between(0.03092, .001, 2),
+                "kept crowd adding": between(0.3889, .001, 2), "kept cache": between(4.826, .8, 12), "kept memory": between(3.522, .8, 4.7),
+                "kept half rows": between(1.579, .9, 4), "kept odd rows": between(1.334, .9, 5), "kept far half rows": between(1.196, .9, 4),
+                "kept read of cache": between(6.864, .8, 60), "kept read of memory": between(1.623, .8, 4.7)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -196,24 +221,28 @@ class Stream(Law):
                 out[at] = g["lanes start"] + wait + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves), move)
                 continue
             if feed == "kept":
-                exact, far = (q.k == 3) | (q.k == 4), q.bytes > BYTES_OF_L2
-                rows = [by_rows(q, 1, g[f"kept {where}half rows"], g[f"kept {where}odd rows"]) for where in ("", "far ")]
-                move = (stored * np.where(far, rows[1], rows[0]) / moved_at(q.bytes, g["kept cache"], g["kept memory"])
-                        + q.read_of_c / moved_at(q.bytes, g["kept read of cache"], g["kept read of memory"])
-                        + (q.bytes - stored - q.read_of_c) / (1e6 * g["kept cache"]))
-                wait = (g["kept half"] * (halves - 1) + g["kept quarter"] * (np.ceil(q.k / 8) % 2 == 0) + g["kept column"] * (q.n == 1)
-                        + g["kept adding"] * (q.read_of_c > 0) + g["kept filling"] * filled(stored, g["kept to fill"])
-                        + exact * (g["kept exact"] + g["kept exact odd"] * q.rows))
-                multiply = tiles * (np.where(halves > 1, g["kept two"], g["kept tile"]) + exact * g["kept exact tile"])
-                out[at] = g["kept start"] + wait + longer(multiply, move)
+                walks, rounds = walks_of_kept(q)
+                adds, odd_rows, deep = q.read_of_c > 0, q.rows, halves - 1
+                far = q.bytes - q.read_of_c > BYTES_OF_L2
+                rows = [by_rows(q, 1, g["kept half rows"], g["kept odd rows"]), by_rows(q, 1, g["kept far half rows"], 1)]
+                move = (stored * np.where(far, rows[1] / g["kept memory"], rows[0] / g["kept cache"])
+                        + q.read_of_c / np.where(far, g["kept read of memory"], g["kept read of cache"])
+                        + (q.bytes - stored - q.read_of_c) / g["kept cache"]) / 1e6
+                wait = (g["kept deep"] * deep + g["kept quarter"] * (np.ceil(q.k / 8) % 2 == 0) + g["kept column"] * (q.n == 1)
+                        + g["kept exact"] * ((q.k == 3) | (q.k == 4)) + g["kept adding"] * adds + g["kept odd"] * odd_rows
+                        + g["kept filling"] * filled(stored, g["kept to fill"]))
+                of_round = (g["kept round"] + g["kept round deep"] * deep + g["kept round odd"] * odd_rows + g["kept round adding"] * adds
+                            + np.minimum(1, walks) * (g["kept crowd"] + g["kept crowd deep"] * deep + g["kept crowd adding"] * adds))
+                out[at] = g["kept start"] + wait + longer((np.ceil(walks) * rounds - 1) * of_round, move)
                 continue
             who = "" if shares else "walk's "
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
 
             def of_ring(ring, by_four):
                 def crowding(what):
-                    first = np.interp(busy, [0, .25, .5, 1, 2], [1] + [g[f"{what} {x}"] for x in ("quarter", "half", "one", "two")])
-                    return first + np.maximum(busy - 2, 0) * g[f"{what} further"]
+                    quarter, half, one, above, two, further = (g[f"{what} {ring.split()[0]} {x}"] for x in SHARES)
+                    alone = np.interp(busy, [0, .25, .5, 1], [1, quarter, half, one])
+                    return np.where(busy <= 1, alone, np.interp(busy, [1, 2], [above, two]) + np.maximum(busy - 2, 0) * further)
 
                 busy = tiles * cluster * parts / np.array([places_of(FORMS[i], c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
                 if shares:
@@ -269,14 +298,14 @@ class Stream(Law):
 class Narrow(Law):
     name = "narrow"
     columns = 2  # cluster, parts
-    numbers = {"start": between(5.13, 3, 12), "later": between(1.76, .2, 6), "chunk": between(1.33, .4, 3), "among all": between(0.141, .01, 1.5),
-               "threads": between(1.67, 1, 3), "threads start": between(0.488, .01, 5), "cluster": between(3.67, .2, 6), "part": between(2.99, .5, 8),
-               "each part": between(0.625, .02, 2), "read of c": between(2.69, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(3.86, 2, 12),
-               "stored": between(4.59, .5, 6), "odd rows": between(5, .9, 5), "half rows": between(3.24, .9, 5), "brief row": between(7.92e-05, .01e-3, .4e-3),
+    numbers = {"start": between(5.035, 3, 12), "later": between(2.765, .2, 6), "chunk": between(1.272, .4, 3), "among all": between(0.1797, .01, 1.5),
+               "threads": between(1.673, 1, 3), "threads start": between(0.6972, .01, 5), "cluster": between(3.773, .2, 6), "part": between(4.487, .5, 8),
+               "each part": between(0.2305, .02, 2), "read of c": between(1.787, .1, 5), "memory": between(4.566, 3, 4.6), "cache": between(3.065, 2, 12),
+               "stored": between(6, .5, 6), "odd rows": between(3.212, .9, 5), "half rows": between(3.714, .9, 5), "brief row": between(8.134e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.63, 2, 9), "kept odd start": between(1.19, 0.01, 6), "kept tile": between(1.05, .1, 5), "kept half": between(0.26, .01, 2),
-               "kept odd tile": between(3.3, .1, 10), "kept odd half": between(0.293, .01, 3), "kept read of c": between(0.627, .01, 5),
-               "kept half rows": between(1.08, .9, 2), "kept first": between(0.494, .01, 3), "kept deep": between(0.378, .001, 3), "kept cache": between(4.36, 2, 12), "kept memory": between(4.6, 2, 4.6)}
+               "kept start": between(3.606, 2, 9), "kept odd start": between(1.562, 0.01, 6), "kept tile": between(1.267, .1, 5), "kept half": between(0.1994, .01, 2),
+               "kept odd tile": between(3.222, .1, 10), "kept odd half": between(0.2359, .01, 3), "kept read of c": between(0.6612, .01, 5), "kept odd read of c": between(1.977, .01, 9),
+               "kept half rows": between(1.094, .9, 2), "kept first": between(0.5468, .01, 3), "kept deep": between(0.3003, .001, 3), "kept cache": between(3.339, 2, 12), "kept memory": between(4.6, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)
@@ -294,7 +323,8 @@ class Narrow(Law):
         halves = np.where(p.k <= 16, 1, np.where(p.k <= 32, 2, 4))
         anywhere = p.n % 4 != 0
         whole = (g["kept tile"] + halves * g["kept half"]) * np.where(p.n % 8 != 0, g["kept half rows"], 1)
-        of_tile = np.where(anywhere, g["kept odd tile"] + halves * g["kept odd half"], whole) + p.adds * g["kept read of c"]
+        of_tile = np.where(anywhere, g["kept odd tile"] + halves * g["kept odd half"], whole)
+        of_tile = of_tile + p.adds * np.where(anywhere, g["kept odd read of c"], g["kept read of c"])
         compute = (of_block - 1) * of_tile + g["kept first"] * np.minimum(1, along * columns / PLACES)
         return g["kept start"] + g["kept deep"] * (halves - 1) + anywhere * g["kept odd start"] + longer(compute, p.bytes / moved_at(p.bytes, g["kept cache"], g["kept memory"]))
 
@@ -339,9 +369,9 @@ class Split(Law):
     def __init__(self, name, numbers):
         self.name = name
         names = ("start", "brief start", "line", "brief line", "pass", "across", "odd pass", "chunk", "tail", "alone", "left", "cluster",
-                 "stored", "odd rows", "half rows", "adds", "exact start", "exact")
-        least = (3, 3, .00001, .00001, 1, .7, .9, .3, .01, .6, .05, .01, 1, .9, .8, .5, .1, .01)
-        most = (20, 20, .01, .01, 12, 4, 4, 6, 8, 1.6, .95, 8, 6, 6, 4, 3, 60, 100)
+                 "stored", "odd rows", "half rows", "adds", "adds to odd rows", "read of c", "exact start", "exact")
+        least = (3, 3, .00001, .00001, 1, .7, .9, .3, .01, .6, .05, .01, 1, .9, .8, .5, .5, .01, .1, .01)
+        most = (20, 20, .01, .01, 12, 4, 4, 6, 8, 1.6, .95, 8, 6, 6, 4, 3, 6, 12, 60, 100)
         self.numbers = {one: between(*all) for one, *all in zip(names, numbers, least, most)}
 
     def seconds(self, g, p, how, lie):
@@ -358,9 +388,9 @@ class Split(Law):
         chunk = g["chunk"] * (g["alone"] + (1 - g["alone"]) * np.minimum(1, tiles * cluster / PLACES))
         multiply = rounds * (np.ceil(chunks / cluster) * chunk + g["tail"]) + np.where(cluster > 1, g["cluster"], 0)
         adds = np.where(p.adds > 0, g["adds"], 1)
-        store = p.of_c / (1e6 * g["stored"]) * by_rows(p, adds, np.maximum(g["half rows"], adds), g["odd rows"])
+        store = p.of_c / (1e6 * g["stored"]) * by_rows(p, adds, np.maximum(g["half rows"], adds), np.where(p.adds > 0, g["adds to odd rows"], g["odd rows"]))
         exact = np.where(p.k <= 4, g["exact start"] + g["exact"] * 1e-6 * p.m * p.n, 0)
-        return p.count * (np.where(brief, g["brief start"], g["start"]) + before + longer(multiply, store) + exact)
+        return p.count * (np.where(brief, g["brief start"], g["start"]) + before + longer(multiply, store) + rounds * np.where(p.adds > 0, g["read of c"], 0) + exact)
 
     def takes(self, p):
         if self.name != "split-inside":
@@ -504,9 +534,9 @@ class Dots(Law):
 
 
 LAWS = (Short(), Stream(), Dots(), Narrow(),
-        Split("split-inside", (11.0, 11.0, .00007, .00007, 7., .9, 1.1, 1.85, .5, .95, .5, 3., 4., 3., 1.5, 1.5, 1, 1)),
-        Split("split", (7.08, 6.98, 0.001, 0.0004, 3.2, 1.189, 1.176, 1.013, 1.913, 1.089, 0.95, 0.01, 6, 4.08, 2.99, 2.6, 37.8, 17.8)),
-        Split("split-mma", (6.01, 5.21, 0.000333, 0.000341, 3.35, 1.3, 1.14, 2.75, 2.75, 0.899, 0.817, 0.1, 3.27, 3.46, 1, 3, 36, 17.6)))
+        Split("split-inside", (11.0, 11.0, .00007, .00007, 7., .9, 1.1, 1.85, .5, .95, .5, 3., 4., 3., 1.5, 1.5, 3., .01, 1, 1)),
+        Split("split", (6.324, 6.495, 0.0004503, 0.0003483, 3.042, 1.09, 1.152, 1.022, 1.893, 1.21, 0.95, 0.01, 6, 4.294, 2.605, 1.968, 2.769, 2.488, 37.8, 17.8)),
+        Split("split-mma", (5.309, 5.157, 0.0003006, 0.0002043, 3.658, 1.003, 1.185, 2.686, 3.038, 0.9589, 0.9495, 0.1, 5.323, 4.994, 1.025, 1.98, 2.249, 3.168, 36, 17.6)))
 
 
 def divided(law, p, g=None, lie=None):
@@ -609,14 +639,25 @@ def bench():
     return Products(*columns[:6]), np.array(columns[6]), np.array(columns[7]), np.array(columns[8])
 
 
+def pairs(times):
+    words = times.split()
+    return [(tuple(map(int, form.split("/"))), float(us)) for form, us in zip(words[::2], words[1::2])]
+
+
 class Forms:
     """Times of all forms of stream that are worth choosing, each of a product."""
     def __init__(self):
-        rows = []
-        for number, (of, *product, times) in enumerate(json.loads(FORMS_OF_STREAM.read_text())["products"]):
-            words = times.split()
-            for form, us in zip(words[::2], words[1::2]):
-                rows.append((number, of, *product, *map(int, form.split("/")), float(us)))
+        products = {}  # by product: its list, and times by form
+        def note(of, product, times):
+            products.setdefault(tuple(product), (of, {}))[1].update(times)
+
+        for of, *product, times in json.loads(FORMS_OF_STREAM.read_text())["products"]:
+            note(of, product, {form: us for form, us in pairs(times) if form[0] != KEPT})
+        for *product, times, _ in json.loads(UNEVEN.read_text())["products"]:
+            note("uneven", product, pairs(times))
+        for of, *product, us in json.loads(KEPT_BY_STREAM.read_text())["products"]:
+            note(of, product, {(KEPT, 1, 1, 0): us})
+        rows = [(number, of, *product, *form, us) for number, (product, (of, times)) in enumerate(products.items()) for form, us in times.items()]
         number, of, *product, form, cluster, parts, forced, us = map(np.array, zip(*rows))
         self.number, self.of, self.us = number, of, us
         self.p, self.how, self.forced = Products(*product), np.stack([form, cluster, parts], 1).astype(float), forced == 1
@@ -629,6 +670,8 @@ class Forms:
         lie = Blind(self.p)
         predicted, own, lost = law.seconds(g, self.p, self.how, lie), np.flatnonzero(~self.forced), {}
         for one in np.split(own, np.flatnonzero(np.diff(self.number[own])) + 1):
+            if len(one) == 1:
+                continue
             taken = one[np.argmin(predicted[one])]
             lost.setdefault(self.of[taken], []).append(np.log(self.us[taken] / self.least[taken]))
         return {of: (np.expm1(np.mean(all_)), np.mean(np.array(all_) > np.log(1.05))) for of, all_ in lost.items()}
@@ -652,6 +695,7 @@ class Measured:
         self.judges = np.concatenate([np.zeros(len(classes), bool), [one.startswith(("random", "serving")) for one in sets[at]]]).astype(bool)
         self.weight = np.where(self.judges, 0, np.where(self.alone, 2, np.sqrt(np.minimum(self.count, 16))))
         self.lie = Seen(self.p)
+        self.add_uneven(law)
         if law.name == "stream":
             self.add_forms()
         if law.name == "dots":
@@ -665,6 +709,17 @@ class Measured:
         self.count, self.alone = (np.concatenate([one, np.ones(len(us), one.dtype)]) for one in (self.count, self.alone))
         self.judges, self.weight = np.concatenate([self.judges, judges]), np.concatenate([self.weight, weight])
         self.lie = Seen(self.p)
+
+    def add_uneven(self, law):
+        """Single times of products whose rows begin anywhere. Those of stream come with all its forms."""
+        rows = []
+        for *product, _, times in json.loads(UNEVEN.read_text())["products"]:
+            words = times.split()
+            rows += [(*product, float(us)) for name, us in zip(words[::2], words[1::2]) if name == law.name]
+        if rows:
+            *product, us = zip(*rows)
+            p = Products(*product)
+            self.add(p, divided(law, p)[0], np.array(us), np.zeros(len(us), bool), np.ones(len(us)))
 
     def add_divisions(self):
         """Single times of all divisions that are worth choosing: the slower one is beside the fastest kernel, the less it counts."""

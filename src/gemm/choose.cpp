@@ -143,14 +143,13 @@ struct split_law {
   double pass, across, uneven;               // how fast it reads and writes; how much longer of lines across k, of such that begin anywhere
   double chunk, tail, alone;                 // of a round's blocks; how much longer a chunk takes of few blocks
   double left, cluster;                      // of a round, if it is the last; of blocks that share a tile
-  double stored, anywhere, by_halves, adds;  // how fast C goes; how much longer by how its rows begin, and if it is read
+  double stored, anywhere, by_halves;        // how fast C goes; how much longer by how its rows begin
+  double adds, adds_anywhere, read_of_c;     // if it is read; of each round besides
   double again, again_of_output;             // where all lines have few nonzeros, so that everything is multiplied once more, exactly
 };
-constexpr split_law law_of_split = {7.08,  6.98, 0.001, 0.0004, 3.2e6, 1.189, 1.176, 1.013, 1.913,
-                                    1.089, 0.95, 0.01,  6e6,    4.08,  2.99,  2.6,   37.8,  17.8},
-                    law_of_split_inside = {11, 11, 7e-05, 7e-05, 7e6, 0.9, 1.1, 1.85, 0.5, 0.95, 0.5, 3, 4e6, 3, 1.5, 1.5, 0, 0},
-                    law_of_split_mma = {6.01,  5.21,  0.000333, 0.000341, 3.35e6, 1.3, 1.14, 2.75, 2.75,
-                                        0.899, 0.817, 0.1,      3.27e6,   3.46,   1,   3,    36,   17.6};
+constexpr split_law law_of_split = {6.324, 6.495, 0.0004503, 0.0003483, 3.042e6, 1.09, 1.152, 1.022, 1.893, 1.21, 0.95, 0.01, 6e6, 4.294, 2.605, 1.968, 2.769, 2.488, 37.8, 17.8},
+                    law_of_split_inside = {11, 11, 7e-05, 7e-05, 7e6, 0.9, 1.1, 1.85, 0.5, 0.95, 0.5, 3, 4e6, 3, 1.5, 1.5, 3, 0.01, 0, 0},
+                    law_of_split_mma = {5.309, 5.157, 0.0003006, 0.0002043, 3.658e6, 1.003, 1.185, 2.686, 3.038, 0.9589, 0.9495, 0.1, 5.323e6, 4.994, 1.025, 1.98, 2.249, 3.168, 36, 17.6};
 // The split pass reads operands and writes two halves of each element; of short lines its instructions take longer than that. Then the
 // product reads them, a chunk of K at a time, and C goes while the next tile is multiplied.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
@@ -174,14 +173,16 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
   const bool shared = work.chunks < std::ceil(k / split_chunk);
   const double multiply = rounds * (work.chunks * chunk + us.tail) + (shared ? us.cluster : 0);
   const row_start rows = rows_of_c(r.what.n());
-  const double adds = r.what.beta == 0 ? 1 : us.adds;
-  const double slower = by_rows(rows, adds, std::max(us.by_halves, adds), us.anywhere);
+  const bool reads_c = r.what.beta != 0;
+  const double adds = reads_c ? us.adds : 1;
+  const double slower = by_rows(rows, adds, std::max(us.by_halves, adds), reads_c ? us.adds_anywhere : us.anywhere);
   // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
   constexpr double fetched = 2.5e6;
   const double prepared = inside ? 0 : 4 * k * (m + n - a - b);
   const double move = std::max(bytes_of_c(r) * slower / us.stored, prepared / fetched) / of_132;
   const double again = r.k() <= sparse_nonzeros ? us.again + us.again_of_output * 1e-6 * m * n / of_132 : 0;
-  return 1e-6 * ((brief ? us.brief_start : us.start) + pass + longer(multiply, move) + again);
+  const double reading = reads_c ? rounds * us.read_of_c : 0;
+  return 1e-6 * ((brief ? us.brief_start : us.start) + pass + longer(multiply, move) + reading + again);
 }
 
 // The ladder ------------------------------------------------------------------------------------------------------------------------------

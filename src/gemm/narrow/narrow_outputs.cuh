@@ -179,6 +179,19 @@ struct narrow_outputs {
     return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride + (w.left + column) * p.of.short_stride;
   }
   AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of.end, sum, c); }
+  // A lane's outputs that are there, one by one. All of C is read before the first of it is written, so that the reads overlap.
+  AP_DEV static void store_singly(const params& p, float* c, const sums& value, auto there) {
+    const auto place = [&](int i) { return c + i / 2 % 2 * 8 * p.of.long_stride + (i / 4 * 8 + i % 2) * p.of.short_stride; };
+    float before[registers] = {};
+    if (p.of.end.beta != 0) {
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i)
+        if (there(i)) before[i] = *place(i);
+    }
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i)
+      if (there(i)) *place(i) = blend(p.of.end, value[i], &before[i]);
+  }
   // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
   AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first, int count, bool ordinary,
                               const sums& value) {
@@ -199,7 +212,7 @@ struct narrow_outputs {
     if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
-        pack<float, 2> out[fragments] = {};  // all of C is read before the first of it is written, so that the reads overlap
+        pack<float, 2> out[fragments] = {};  // C, of which all is read first here too
         if (p.of.end.beta != 0) {
           AP_UNROLL
           for (int f = 0; f < fragments; ++f) out[f] = load_pack<2>(c + 8 * f);
@@ -214,21 +227,14 @@ struct narrow_outputs {
       return {};
     }
     if (whole && ballot(unstored != 0) == 0 && !pairs) {
-      AP_UNROLL
-      for (int i = 0; i < registers; ++i) {
-        const int row = i / 2 % 2 * 8, column = i / 4 * 8 + i % 2;
-        if (i / 4 < count) store_one(p, c + row * p.of.long_stride + column * p.of.short_stride, value[i]);
-      }
+      store_singly(p, c, value, [&](int i) { return i / 4 < count; });
       return {};
     }
     const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
                        columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
-    AP_UNROLL
-    for (int i = 0; i < registers; ++i) {
-      const int row = i / 2 % 2 * 8, column = i / 4 * 8 + i % 2;
-      if (i / 4 < count && row < rows_left && column < columns_left && (unstored >> i & 1u) == 0)
-        store_one(p, c + row * p.of.long_stride + column * p.of.short_stride, value[i]);
-    }
+    store_singly(p, c, value, [&](int i) {
+      return i / 4 < count && i / 2 % 2 * 8 < rows_left && i / 4 * 8 + i % 2 < columns_left && (unstored >> i & 1u) == 0;
+    });
     return {all.again << 4 * first, all.exact << 4 * first};
   }
 

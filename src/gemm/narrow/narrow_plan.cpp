@@ -75,9 +75,9 @@ kept_bands bands_of(std::int64_t along_long, std::int64_t columns, std::int64_t 
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
 // block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
 // operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
-constexpr double start = 5.13, later_round = 1.76, of_chunk = 1.33, of_chunk_among_all = 0.141, by_threads = 1.67, threads_start = 0.488,
-                 of_cluster = 3.67, of_part = 2.99, each_part = 0.625, reads_of_c = 2.69, of_memory = 4.6e6, of_cache = 3.86e6,
-                 stored = 4.59e6, stored_anywhere = stored / 5, stored_by_halves = stored / 3.24, brief_row = 7.92e-05;
+constexpr double start = 5.035, later_round = 2.765, of_chunk = 1.272, of_chunk_among_all = 0.1797, by_threads = 1.673, threads_start = 0.6972,
+                 of_cluster = 3.773, of_part = 4.487, each_part = 0.2305, reads_of_c = 1.787, of_memory = 4.566e6, of_cache = 3.065e6,
+                 stored = 6e6, stored_anywhere = stored / 3.212, stored_by_halves = stored / 3.714, brief_row = 8.134e-05;
 // Of lines with up to four products nothing is certain, so each output is computed again, by the warps of its tile one after the other.
 constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0936, again_of_few = 0.8;
 
@@ -90,15 +90,16 @@ struct shape {
 // Where the short operand is kept. A tile takes `tile`, and `half` for every 16 k; the first one of a block, `first` more than the start,
 // which takes `deep` longer for all k behind the first 16. Where rows of C begin anywhere, threads store them.
 double us_of_kept(const device_limits& device, const shape& s) {
-  constexpr double kept_start = 3.63, deep = 0.378, anywhere_start = 1.19, tile = 1.05, half = 0.26, tile_anywhere = 3.3,
-                   half_anywhere = 0.293, read_of_c = 0.627, by_halves = 1.08, first = 0.494, kept_cache = 4.36e6, kept_memory = 4.6e6;
+  constexpr double kept_start = 3.606, deep = 0.3003, anywhere_start = 1.562, tile = 1.267, half = 0.1994, tile_anywhere = 3.222,
+                   half_anywhere = 0.2359, read_of_c = 0.6612, read_of_c_anywhere = 1.977, by_halves = 1.094, first = 0.5468, kept_cache = 3.339e6, kept_memory = 4.6e6;
   const double multiprocessors = multiprocessors_of(device), of_132 = multiprocessors / 132;
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.k <= 16 ? 1 : s.k <= 32 ? 2 : 4;
   const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
   const bool anywhere = s.n % 4 != 0;
   const double of_tile = anywhere ? tile_anywhere + halves * half_anywhere : (tile + halves * half) * (s.n % 8 != 0 ? by_halves : 1);
+  const double adding = !s.reads_c ? 0 : anywhere ? read_of_c_anywhere : read_of_c;
   const double slower = 2048. / rates_of(device).tensor_fp16;
-  const double computing = ((of_block - 1) * (of_tile + (s.reads_c ? read_of_c : 0)) + first * blocks) * slower;
+  const double computing = ((of_block - 1) * (of_tile + adding) + first * blocks) * slower;
   return kept_start + deep * (halves - 1) + (anywhere ? anywhere_start : 0) +
          longer(computing, s.bytes / (moved_at(s.bytes, kept_cache, kept_memory) * of_132));
 }

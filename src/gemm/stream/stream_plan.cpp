@@ -68,12 +68,6 @@ bool avoids_brief_rows(const stream_policy& how, const both_operands& o, std::in
   return has_brief && k > most_brief_rows / (members * ceil_div<std::int64_t>(o.long_one.lines, how.tile.m));
 }
 
-// Tiles of a walk: as many as leave a warp for every place on the device, but no more than it takes to forget what a walk's start costs.
-int rounds_of(const tiled_plan& plan, const stream_policy& how, int multiprocessors) {
-  constexpr std::int64_t enough = 8;
-  return static_cast<int>(std::clamp<std::int64_t>(plan.tiles / (std::int64_t{multiprocessors} * how.blocks * kept_warps), 1, enough));
-}
-
 }  // namespace
 
 const std::vector<stream_instance>& stream_instances(target where) { return instances_of<stream_instance>(where); }
@@ -124,7 +118,8 @@ stream_plan plan_stream(const context& where, const problem& p, const batch& of,
                         bool turned, const stream_division& how, int rounds) {
   stream_plan plan{in_tiles(p, of, after, turned, with.how.tile), &with, how};
   if (with.how.by == stream_loader::kept) {
-    plan.rounds = rounds > 0 ? rounds : rounds_of(plan, with.how, multiprocessors_of(where.limits()));
+    const std::int64_t places = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks * kept_warps;
+    plan.rounds = rounds > 0 ? rounds : kept_rounds(plan.along_long, plan.along_short * of.count, places);
     static_cast<tiled_plan&>(plan) = in_tiles(p, of, after, turned, {plan.rounds * with.how.tile.m, with.how.tile.n});
     plan.grid.x = static_cast<unsigned>(ceil_div<std::int64_t>(plan.tiles, kept_warps));
     plan.k_of_part = p.k();

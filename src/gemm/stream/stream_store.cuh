@@ -82,25 +82,22 @@ template <stream_policy P> struct staged_rows {
     const int step_here = at_once * (along_short ? apart : 1);
     float* to = c + inner * (along_short ? p.short_stride : p.long_stride) + outer * (along_short ? p.long_stride : p.short_stride);
     const float* from = &at[0][0] + (along_short ? outer * apart + inner : inner * apart + outer);
-    constexpr int group = 8;
-    AP_ROLLED
-    for (int first = outer; first < end; first += group * at_once, to += group * step, from += group * step_here) {
-      float before[group] = {};
-      if (reads_c) {
-        AP_UNROLL
-        for (int n = 0; n < group; ++n)
-          if (first + n * at_once < end) before[n] = to[n * step];
-      }
+    constexpr int steps = rows * columns / warp_size;
+    float before[steps] = {};  // all of C is read before the first of it is written, so that the reads overlap
+    if (reads_c) {
       AP_UNROLL
-      for (int n = 0; n < group; ++n) {
-        const int here = first + n * at_once;
-        if (here >= end) break;
-        const std::int64_t i = row + (along_short ? here : inner), j = column + (along_short ? inner : here);
-        if constexpr (P.finishes)
-          to[n * step] = finished(p.end, from[n * step_here], i, j, member, to + n * step);
-        else
-          to[n * step] = blend(p.end, from[n * step_here], &before[n]);
-      }
+      for (int n = 0; n < steps; ++n)
+        if (outer + n * at_once < end) before[n] = to[n * step];
+    }
+    AP_UNROLL
+    for (int n = 0; n < steps; ++n) {
+      const int here = outer + n * at_once;
+      if (here >= end) break;
+      const std::int64_t i = row + (along_short ? here : inner), j = column + (along_short ? inner : here);
+      if constexpr (P.finishes)
+        to[n * step] = finished(p.end, from[n * step_here], i, j, member, to + n * step);
+      else
+        to[n * step] = blend(p.end, from[n * step_here], &before[n]);
     }
   }
 };
