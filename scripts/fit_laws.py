@@ -9,7 +9,7 @@ Without --fit it judges the numbers below, which are those of the program; with 
   * random products by `antiphase tune`, of which bench/results/experiments/20261125-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
   * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json, 20261125-stream-kept.json),
-  * all policies and forms, of products whose rows begin anywhere (20261125-uneven-products.json),
+  * all policies and forms, of products whose rows begin anywhere and of batches (20261125-all-policies.json),
   * products by `dots` with all divisions of their sums (20261125-dots-divisions.json), by lanes also before there was a kernel for operands
     across k (20261125-dots-lanes.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
@@ -40,7 +40,7 @@ DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.js
 PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
 KEPT_BY_STREAM = ROOT / "bench/results/experiments/20261125-stream-kept.json"  # the same for one form, whose walks are others since
-UNEVEN = ROOT / "bench/results/experiments/20261125-uneven-products.json"
+ALL_POLICIES = ROOT / "bench/results/experiments/20261125-all-policies.json"
 PLACES = 132  # multiprocessors
 KEPT, KEPT_WARPS, MOST_ROUNDS = 9, 4, 16  # its number; of a block; of a walk
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
@@ -130,28 +130,26 @@ class Law:
 # stream -----------------------------------------------------------------------------------------------------------------------------------
 # Tile, blocks of a multiprocessor, slabs, whether blocks share tiles, feed; of those that a ring feeds, the numbers of stream_times: by the
 # copy engine, and by warps that copy.
-FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.34, 1.12, 1.17, 2.13, 0.0549), (0.01, 2.89, 0.89, 1.03, 2.18, 0.0759, 0.358, 0.0379)),
-         ((32, 16), 1, 8, True, "ring", (0.01, 3.08, 1.15, 1.3, 2.04, 0.117), (0.026, 3.46, 1.13, 1.27, 2.2, 0.128, 0.105, 0.0418)),
-         ((32, 32), 1, 4, True, "ring", (0.0118, 3.09, 0.923, 1.35, 2.15, 0.125), (0.0396, 3.17, 0.992, 1.46, 2.32, 0.14, 0.0923, 0.0644)),
-         ((64, 64), 1, 2, True, "ring", (0.105, 4.58, 1.37, 1.14, 2.67, 0.176), (0.181, 5.39, 1.45, 0.768, 2.7, 0.185, 0.106, 0.0805)),
-         ((32, 32), 4, 1, True, "ring", None, (1.47, 1.4, 0.479, 1.26, 1.89, 0.218, 0.0784, 0.0756)),
-         ((128, 16), 2, 1, False, "ring", (1.4, 0.543, 0.642), (1.99, 0.683, 0.688, 0, 0, 0, 0.318, 0.0339)),
-         ((64, 32), 2, 1, False, "ring", (1.15, 0.491, 0.575), (1.37, 0.697, 0.599, 0, 0, 0, 0.223, 0.0358)),
-         ((64, 64), 2, 1, False, "ring", (1.5, 0.667, 1), (2.18, 0.828, 0.935, 0, 0, 0, 0.135, 0.143)),
+FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.35, 1.12, 1.17, 2.13, 0.0546), (0.01, 2.88, 0.894, 1.02, 2.19, 0.076, 0.357, 0.0328)),
+         ((32, 16), 1, 8, True, "ring", (0.01, 3.07, 1.15, 1.31, 2.04, 0.117), (0.022, 3.47, 1.13, 1.27, 2.2, 0.128, 0.106, 0.0391)),
+         ((32, 32), 1, 4, True, "ring", (0.0104, 3.09, 0.925, 1.35, 2.15, 0.125), (0.0302, 3.17, 0.993, 1.46, 2.33, 0.14, 0.0939, 0.0634)),
+         ((64, 64), 1, 2, True, "ring", (0.11, 4.55, 1.37, 1.16, 2.69, 0.176), (0.152, 5.42, 1.45, 0.752, 2.71, 0.184, 0.107, 0.0798)),
+         ((32, 32), 4, 1, True, "ring", None, (1.44, 1.42, 0.481, 1.26, 1.9, 0.219, 0.0797, 0.0752)),
+         ((128, 16), 2, 1, False, "ring", (1.09, 0.864, 0.649), (1.65, 0.952, 0.756, 0, 0, 0, 0.297, 0.0283)),
+         ((64, 32), 2, 1, False, "ring", (0.864, 0.78, 0.584), (1.04, 0.972, 0.655, 0, 0, 0, 0.203, 0.0302)),
+         ((64, 64), 2, 1, False, "ring", (1.12, 1.02, 1.01), (1.83, 1.12, 1.04, 0, 0, 0, 0.13, 0.12)),
          ((64, 8), 4, 1, False, "lanes"),
          ((16, 32), 4, 1, False, "kept"),
-         ((32, 32), 4, 1, False, "ring", (0.681, 0.662, 0.551), (0.966, 0.841, 0.577, 0, 0, 0, 0.215, 0.238)),
-         ((32, 32), 2, 4, True, "ring", (0.422, 2.37, 1.01, 1.59, 2.56, 0.137), (0.895, 2.44, 1.15, 1.67, 2.26, 0.196, 0.207, 0.128)),
-         ((32, 16), 2, 4, True, "ring", (0.28, 2.33, 0.679, 1.42, 2.29, 0.194), (0.496, 2.49, 0.694, 1.29, 2.2, 0.189, 0.279, 0.104)))
+         ((32, 32), 4, 1, False, "ring", (0.692, 0.857, 0.465), (1.15, 0.777, 0.536, 0, 0, 0, 0.221, 0.222)),
+         ((32, 32), 2, 4, True, "ring", (0.466, 2.31, 1.01, 1.6, 2.57, 0.136), (0.898, 2.43, 1.15, 1.68, 2.27, 0.196, 0.207, 0.127)),
+         ((32, 16), 2, 4, True, "ring", (0.3, 2.31, 0.681, 1.43, 2.31, 0.193), (0.491, 2.49, 0.696, 1.29, 2.21, 0.188, 0.28, 0.101)))
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
 
-# How many times as long as the first block alone all blocks take for their steps and to start, those that walk over tiles, by whom they are
-# fed and by the share of all places that they have: up to a quarter, half, all of them; as soon as some have two tiles; at two each; each
-# further one.
-SHARES = ("quarter", "half", "one", "above", "two", "further")
-CROWDS = (("engine", (0.995, 1.07, 1.56, 2.14, 3.04, 1.43), (1.62, 2.01, 2.71, 3.91, 3.96, 1.32)),
-          ("copiers", (1.11, 1.2, 1.64, 2.31, 3.31, 1.47), (1.25, 1.7, 2.39, 3.18, 3.79, 1.45)))
+# Of blocks that walk over tiles, by whom they are fed, for their steps and to start: how much longer each takes the more of all places are
+# taken; how many times as long where two, and where four, are on a multiprocessor; how much of that each tile behind the first one takes.
+AMONG = ("load", "two", "four", "further")
+CROWDS = (("engine", (0.0518, 1.36, 1.78, 0.953), (1.2, 0.997, 0.971, 0.385)), ("copiers", (0.0828, 1.31, 1.65, 0.925), (0.772, 1.14, 1.4, 0.533)))
 
 
 def tiles_of(tile, p):
@@ -183,26 +181,26 @@ class Stream(Law):
             if value:
                 numbers[f"{what} {ring}"] = between(value, least, most)
     for feed, *sequences in CROWDS:
-        for what, sequence, most in zip(("crowd", "start"), sequences, (5, 8)):
-            for share, value in zip(SHARES, sequence):
-                numbers[f"{what} {feed} {share}"] = between(value, .3, most)
-    numbers |= {"memory": between(3.56, 3, 4.7), "cache": between(3.04, 3, 8), "read of c": between(2.803, .5, 9), "odd rows": between(1.04, .9, 2),
-                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.064, .9, 2), "walk's half rows": between(1.052, .9, 2),
-                "paired": between(1.35, 1, 2), "single": between(1.185, .7, 2), "single copied": between(1.018, .7, 2), "four": between(1.838, 1, 3),
-                "doubled": between(0.1406, .1, 1), "part of row": between(0.7299, .01, 3), "walk's part of row": between(0.2683, .01, 3),
-                "lanes start": between(1.362, .3, 3), "lanes second": between(0.1504, .001, 2), "lanes third": between(0.134, .001, 2),
-                "lanes half": between(0.3661, .05, 1), "lanes adding": between(0.3307, .001, 2), "lanes filling": between(0.3413, .001, 4),
-                "lanes to fill": between(6.609, .3, 40), "lanes tile": between(0.001946, .0001, .02), "lanes step": between(0.0007395, .0001, .01),
-                "lanes cache": between(6.852, 1, 9), "lanes memory": between(2.572, 1, 4), "lanes half rows": between(1.624, .8, 3),
-                "lanes odd rows": between(4.5, .8, 4.5), "lanes read of c": between(0.6755, .5, 30),
-                "kept start": between(1.707, .8, 3), "kept deep": between(0.8787, .05, 3), "kept quarter": between(0.3131, .001, 2),
-                "kept column": between(0.4619, .001, 2), "kept exact": between(0.1613, .001, 3), "kept adding": between(0.4259, .001, 2),
-                "kept odd": between(0.472, .001, 2), "kept filling": between(1.12, .001, 6), "kept to fill": between(3.15, .3, 40),
-                "kept round": between(1.159, .1, 4), "kept round deep": between(0.3657, .001, 2), "kept round odd": between(0.6922, .001, 3),
-                "kept round adding": between(0.0829, .001, 2), "kept crowd": between(0.05166, .001, 2), "kept crowd deep": between(0.03092, .001, 2),
-                "kept crowd adding": between(0.3889, .001, 2), "kept cache": between(4.826, .8, 12), "kept memory": between(3.522, .8, 4.7),
-                "kept half rows": between(1.579, .9, 4), "kept odd rows": between(1.334, .9, 5), "kept far half rows": between(1.196, .9, 4),
-                "kept read of cache": between(6.864, .8, 60), "kept read of memory": between(1.623, .8, 4.7)}
+        for what, sequence in zip(("crowd", "start"), sequences):
+            for part, value, least, most in zip(AMONG, sequence, (.001, .7, .7, .1), (2, 5, 8, 3)):
+                numbers[f"{what} {feed} {part}"] = between(value, least, most)
+    numbers |= {"memory": between(3.589, 3, 4.7), "cache": between(3.857, 3, 8), "read of c": between(2.81, .5, 9), "odd rows": between(1.04, .9, 2),
+                "half rows": between(1.03, .9, 2), "walk's odd rows": between(1.051, .9, 2), "walk's half rows": between(1.041, .9, 2),
+                "paired": between(1.352, 1, 2), "single": between(1.108, .7, 2), "single copied": between(1.023, .7, 2), "four": between(1.828, 1, 3),
+                "doubled": between(0.1393, .1, 1), "part of row": between(0.7332, .01, 3), "walk's part of row": between(0.2697, .01, 3),
+                "lanes start": between(1.362, .3, 3), "lanes second": between(0.1531, .001, 2), "lanes third": between(0.1328, .001, 2),
+                "lanes half": between(0.3663, .05, 1), "lanes adding": between(0.3398, .001, 2), "lanes filling": between(0.2756, .001, 4),
+                "lanes to fill": between(9.617, .3, 40), "lanes tile": between(0.001995, .0001, .02), "lanes step": between(0.0007382, .0001, .01),
+                "lanes cache": between(7.13, 1, 9), "lanes memory": between(2.551, 1, 4), "lanes half rows": between(1.193, .8, 3),
+                "lanes odd rows": between(4.5, .8, 4.5), "lanes read of c": between(0.6606, .5, 30),
+                "kept start": between(1.708, .8, 3), "kept deep": between(0.8891, .05, 3), "kept quarter": between(0.3192, .001, 2),
+                "kept column": between(0.4579, .001, 2), "kept exact": between(0.1604, .001, 3), "kept adding": between(0.4208, .001, 2),
+                "kept odd": between(0.4677, .001, 2), "kept filling": between(1.197, .001, 6), "kept to fill": between(3.311, .3, 40),
+                "kept wave": between(1.105, .001, 3), "kept round": between(1.11, .1, 4), "kept round deep": between(0.3698, .001, 2), "kept round odd": between(0.6901, .001, 3),
+                "kept round adding": between(0.09441, .001, 2), "kept crowd": between(0.0466, .001, 2), "kept crowd deep": between(0.02987, .001, 2),
+                "kept crowd adding": between(0.3924, .001, 2), "kept cache": between(5.403, .8, 12), "kept memory": between(3.601, .8, 4.7),
+                "kept half rows": between(1.682, .9, 4), "kept odd rows": between(1.424, .9, 5), "kept far half rows": between(1.208, .9, 4),
+                "kept read of cache": between(6.697, .8, 60), "kept read of memory": between(1.635, .8, 4.7)}
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -227,22 +225,29 @@ class Stream(Law):
                 rows = [by_rows(q, 1, g["kept half rows"], g["kept odd rows"]), by_rows(q, 1, g["kept far half rows"], 1)]
                 move = (stored * np.where(far, rows[1] / g["kept memory"], rows[0] / g["kept cache"])
                         + q.read_of_c / np.where(far, g["kept read of memory"], g["kept read of cache"])
-                        + (q.bytes - stored - q.read_of_c) / g["kept cache"]) / 1e6
+                        + (q.bytes - stored - q.read_of_c) / np.where(far, g["kept memory"], g["kept cache"])) / 1e6
                 wait = (g["kept deep"] * deep + g["kept quarter"] * (np.ceil(q.k / 8) % 2 == 0) + g["kept column"] * (q.n == 1)
                         + g["kept exact"] * ((q.k == 3) | (q.k == 4)) + g["kept adding"] * adds + g["kept odd"] * odd_rows
                         + g["kept filling"] * filled(stored, g["kept to fill"]))
                 of_round = (g["kept round"] + g["kept round deep"] * deep + g["kept round odd"] * odd_rows + g["kept round adding"] * adds
                             + np.minimum(1, walks) * (g["kept crowd"] + g["kept crowd deep"] * deep + g["kept crowd adding"] * adds))
-                out[at] = g["kept start"] + wait + longer((np.ceil(walks) * rounds - 1) * of_round, move)
+                out[at] = g["kept start"] + wait + longer((np.ceil(walks) * rounds - 1) * of_round + (np.ceil(walks) - 1) * g["kept wave"], move)
                 continue
             who = "" if shares else "walk's "
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
 
             def of_ring(ring, by_four):
                 def crowding(what):
-                    quarter, half, one, above, two, further = (g[f"{what} {ring.split()[0]} {x}"] for x in SHARES)
-                    alone = np.interp(busy, [0, .25, .5, 1], [1, quarter, half, one])
-                    return np.where(busy <= 1, alone, np.interp(busy, [1, 2], [above, two]) + np.maximum(busy - 2, 0) * further)
+                    load, two, four, further = (g[f"{what} {ring.split()[0]} {x}"] for x in AMONG)
+
+                    def beside(share):  # the fullest multiprocessor is waited for
+                        others = np.maximum(np.ceil(share * resident - 1e-9), 1) - 1
+                        return (1 + load * share) * (1 + ((two if resident == 2 else four) - 1) * others / (resident - 1))
+
+                    whole = np.floor(busy + 1e-9)
+                    left = np.maximum(busy - whole, 0)
+                    later = beside(1) * (1 + further * (whole - 1)) + np.where(left > 1e-9, further * beside(left), 0)
+                    return np.where(whole < 1, beside(busy), later)
 
                 busy = tiles * cluster * parts / np.array([places_of(FORMS[i], c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
                 if shares:
@@ -298,14 +303,14 @@ class Stream(Law):
 class Narrow(Law):
     name = "narrow"
     columns = 2  # cluster, parts
-    numbers = {"start": between(5.035, 3, 12), "later": between(2.765, .2, 6), "chunk": between(1.272, .4, 3), "among all": between(0.1797, .01, 1.5),
-               "threads": between(1.673, 1, 3), "threads start": between(0.6972, .01, 5), "cluster": between(3.773, .2, 6), "part": between(4.487, .5, 8),
-               "each part": between(0.2305, .02, 2), "read of c": between(1.787, .1, 5), "memory": between(4.566, 3, 4.6), "cache": between(3.065, 2, 12),
-               "stored": between(6, .5, 6), "odd rows": between(3.212, .9, 5), "half rows": between(3.714, .9, 5), "brief row": between(8.134e-05, .01e-3, .4e-3),
+    numbers = {"start": between(4.837, 3, 12), "later": between(2.338, .2, 6), "chunk": between(1.292, .4, 3), "among all": between(0.1678, .01, 1.5),
+               "threads": between(1.619, 1, 3), "threads start": between(0.6489, .01, 5), "cluster": between(4.508, .2, 6), "part": between(2.952, .5, 8),
+               "each part": between(0.6217, .02, 2), "read of c": between(1.002, .1, 5), "memory": between(4.072, 3, 4.6), "cache": between(2.745, 2, 12),
+               "stored": between(7.005, .5, 9), "odd rows": between(5, .9, 5), "half rows": between(3.172, .9, 5), "brief row": between(6.627e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.606, 2, 9), "kept odd start": between(1.562, 0.01, 6), "kept tile": between(1.267, .1, 5), "kept half": between(0.1994, .01, 2),
-               "kept odd tile": between(3.222, .1, 10), "kept odd half": between(0.2359, .01, 3), "kept read of c": between(0.6612, .01, 5), "kept odd read of c": between(1.977, .01, 9),
-               "kept half rows": between(1.094, .9, 2), "kept first": between(0.5468, .01, 3), "kept deep": between(0.3003, .001, 3), "kept cache": between(3.339, 2, 12), "kept memory": between(4.6, 2, 4.6)}
+               "kept start": between(3.629, 2, 9), "kept odd start": between(1.492, 0.01, 6), "kept tile": between(1.2, .1, 5), "kept half": between(0.2074, .01, 2),
+               "kept odd tile": between(3.012, .1, 10), "kept odd half": between(0.2733, .01, 3), "kept read of c": between(0.4793, .01, 5), "kept odd read of c": between(2.069, .01, 9),
+               "kept half rows": between(1.091, .9, 2), "kept first": between(0.3929, .01, 3), "kept deep": between(0.3484, .001, 3), "kept cache": between(3.782, 2, 12), "kept memory": between(4.06, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)
@@ -369,9 +374,9 @@ class Split(Law):
     def __init__(self, name, numbers):
         self.name = name
         names = ("start", "brief start", "line", "brief line", "pass", "across", "odd pass", "chunk", "tail", "alone", "left", "cluster",
-                 "stored", "odd rows", "half rows", "adds", "adds to odd rows", "read of c", "exact start", "exact")
-        least = (3, 3, .00001, .00001, 1, .7, .9, .3, .01, .6, .05, .01, 1, .9, .8, .5, .5, .01, .1, .01)
-        most = (20, 20, .01, .01, 12, 4, 4, 6, 8, 1.6, .95, 8, 6, 6, 4, 3, 6, 12, 60, 100)
+                 "stored", "odd rows", "half rows", "adds", "adds to odd rows", "read of c", "edges", "exact start", "exact")
+        least = (3, 3, .00001, .00001, 1, .7, .9, .3, .01, .6, .05, .01, 1, .9, .8, .5, .5, .01, .5, .1, .01)
+        most = (20, 20, .01, .01, 12, 4, 4, 6, 8, 1.6, .95, 8, 12, 6, 4, 3, 6, 12, 8, 60, 100)
         self.numbers = {one: between(*all) for one, *all in zip(names, numbers, least, most)}
 
     def seconds(self, g, p, how, lie):
@@ -388,7 +393,10 @@ class Split(Law):
         chunk = g["chunk"] * (g["alone"] + (1 - g["alone"]) * np.minimum(1, tiles * cluster / PLACES))
         multiply = rounds * (np.ceil(chunks / cluster) * chunk + g["tail"]) + np.where(cluster > 1, g["cluster"], 0)
         adds = np.where(p.adds > 0, g["adds"], 1)
-        store = p.of_c / (1e6 * g["stored"]) * by_rows(p, adds, np.maximum(g["half rows"], adds), np.where(p.adds > 0, g["adds to odd rows"], g["odd rows"]))
+        # Rows that begin anywhere are stored in sectors where the tile is whole, and one by one at C's edges.
+        whole = np.floor(p.m / 128) * np.floor(p.n / 128) * 128 ** 2 / (p.m * p.n)
+        odd_rows = np.where(p.adds > 0, g["adds to odd rows"], g["odd rows"]) * (whole + (1 - whole) * g["edges"])
+        store = p.of_c / (1e6 * g["stored"]) * by_rows(p, adds, np.maximum(g["half rows"], adds), odd_rows)
         exact = np.where(p.k <= 4, g["exact start"] + g["exact"] * 1e-6 * p.m * p.n, 0)
         return p.count * (np.where(brief, g["brief start"], g["start"]) + before + longer(multiply, store) + rounds * np.where(p.adds > 0, g["read of c"], 0) + exact)
 
@@ -405,9 +413,9 @@ class Split(Law):
 # short and dots ---------------------------------------------------------------------------------------------------------------------------
 class Short(Law):
     name, columns = "short", 0
-    numbers = {"start": between(1.129, .5, 5), "exact": between(0.138, .01, 5), "adding": between(.187, .01, 2), "filling": between(3.6, .1, 9),
-               "to fill": between(5.83, .5, 30), "of cache": between(2.88, .3, 9), "of memory": between(2.63, .3, 4.6),
-               "read of cache": between(8.06, .3, 30), "read of memory": between(2.2, .3, 4.6)}
+    numbers = {"start": between(1.096, .5, 5), "exact": between(0.1166, .01, 5), "adding": between(0.1749, .01, 2), "filling": between(3.805, .1, 9),
+               "to fill": between(6.05, .5, 30), "of cache": between(2.905, .3, 9), "of memory": between(2.644, .3, 4.6),
+               "read of cache": between(8.103, .3, 30), "read of memory": between(2.139, .3, 4.6)}
 
     def seconds(self, g, p, how, lie):
         stored, operands = 4 * p.count * p.m * p.n, 4 * p.count * p.k * (p.m + p.n)
@@ -490,7 +498,7 @@ class Dots(Law):
         slower = (1 + of["long across"] * lie.long_across + of["short across"] * np.where(p.short > 1, lie.short_across, 0)
                   + of["long odd"] * lie.long_odd + of["short odd"] * lie.short_odd)
         compute = crowd * (of["block"] + steps * of["step"] * slower + (math.log2(slots) - 2) * of["slot"])
-        from_memory = np.where(p.bytes > BYTES_OF_L2, 1 + .8 * (4 / slots) ** 3 * (1 - lie.long_across), 1)  # in pieces of 64 bytes for each line
+        from_memory = np.where(p.bytes > BYTES_OF_L2, 1 + 1.4 * (4 / slots) ** 3 * (1 - lie.long_across), 1)  # in pieces of 64 bytes for each line
         move = p.bytes * from_memory * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, of["cache"], of["memory"]) * np.minimum(1, .4 + .6 * all_))
         return of["start"] + {1: 0, 2: of["two"], 4: of["four"], 8: of["eight"]}[cluster] + longer(compute, move)
 
@@ -534,9 +542,9 @@ class Dots(Law):
 
 
 LAWS = (Short(), Stream(), Dots(), Narrow(),
-        Split("split-inside", (11.0, 11.0, .00007, .00007, 7., .9, 1.1, 1.85, .5, .95, .5, 3., 4., 3., 1.5, 1.5, 3., .01, 1, 1)),
-        Split("split", (6.324, 6.495, 0.0004503, 0.0003483, 3.042, 1.09, 1.152, 1.022, 1.893, 1.21, 0.95, 0.01, 6, 4.294, 2.605, 1.968, 2.769, 2.488, 37.8, 17.8)),
-        Split("split-mma", (5.309, 5.157, 0.0003006, 0.0002043, 3.658, 1.003, 1.185, 2.686, 3.038, 0.9589, 0.9495, 0.1, 5.323, 4.994, 1.025, 1.98, 2.249, 3.168, 36, 17.6)))
+        Split("split-inside", (11.0, 11.0, .00007, .00007, 7., .9, 1.1, 1.85, .5, .95, .5, 3., 4., 3., 1.5, 1.5, 3., .01, 1, 1, 1)),
+        Split("split", (6.663, 6.661, 0.0007921, 0.0002775, 2.873, 1.146, 1.106, 1.016, 2.374, 1.041, 0.95, 0.01, 7.251, 3.507, 3.338, 3, 2.886, 1.735, 3.384, 37.8, 17.8)),
+        Split("split-mma", (5.748, 5.362, 0.0003287, 0.0001746, 3.259, 1.063, 1.107, 2.555, 3.366, 0.9387, 0.906, 0.1, 6.419, 4.029, 2.495, 2.05, 1.476, 3.287, 4.948, 36, 17.6)))
 
 
 def divided(law, p, g=None, lie=None):
@@ -653,8 +661,8 @@ class Forms:
 
         for of, *product, times in json.loads(FORMS_OF_STREAM.read_text())["products"]:
             note(of, product, {form: us for form, us in pairs(times) if form[0] != KEPT})
-        for *product, times, _ in json.loads(UNEVEN.read_text())["products"]:
-            note("uneven", product, pairs(times))
+        for *product, times, _ in json.loads(ALL_POLICIES.read_text())["products"]:
+            note("all", product, pairs(times))
         for of, *product, us in json.loads(KEPT_BY_STREAM.read_text())["products"]:
             note(of, product, {(KEPT, 1, 1, 0): us})
         rows = [(number, of, *product, *form, us) for number, (product, (of, times)) in enumerate(products.items()) for form, us in times.items()]
@@ -695,7 +703,7 @@ class Measured:
         self.judges = np.concatenate([np.zeros(len(classes), bool), [one.startswith(("random", "serving")) for one in sets[at]]]).astype(bool)
         self.weight = np.where(self.judges, 0, np.where(self.alone, 2, np.sqrt(np.minimum(self.count, 16))))
         self.lie = Seen(self.p)
-        self.add_uneven(law)
+        self.add_all_policies(law)
         if law.name == "stream":
             self.add_forms()
         if law.name == "dots":
@@ -710,10 +718,10 @@ class Measured:
         self.judges, self.weight = np.concatenate([self.judges, judges]), np.concatenate([self.weight, weight])
         self.lie = Seen(self.p)
 
-    def add_uneven(self, law):
-        """Single times of products whose rows begin anywhere. Those of stream come with all its forms."""
+    def add_all_policies(self, law):
+        """Single times of every policy that might have been taken. Those of stream come with all its forms."""
         rows = []
-        for *product, _, times in json.loads(UNEVEN.read_text())["products"]:
+        for *product, _, times in json.loads(ALL_POLICIES.read_text())["products"]:
             words = times.split()
             rows += [(*product, float(us)) for name, us in zip(words[::2], words[1::2]) if name == law.name]
         if rows:

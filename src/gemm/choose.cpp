@@ -61,8 +61,8 @@ judged_plan plan_short_product(const candidate&, const request& r) {
 // Microseconds on an H200 (scripts/fit_laws.py). Of three or four products, some have to be made once more. The first megabytes of C that
 // are stored take longer than all others, until there are enough blocks to hide each other's waits; reading C is nearly free beside that.
 double cost_of_short(const candidate&, const request& r) {
-  constexpr double start = 1.129, again = 0.138, adding = 0.187, filling = 3.6, to_fill = 5.83e6, of_cache = 2.88e6, of_memory = 2.63e6,
-                   read_of_cache = 8.06e6, read_of_memory = 2.2e6;
+  constexpr double start = 1.096, again = 0.1166, adding = 0.1749, filling = 3.805, to_fill = 6.05e6, of_cache = 2.905e6,
+                   of_memory = 2.644e6, read_of_cache = 8.103e6, read_of_memory = 2.139e6;
   const double stored = extent(r.of.count) * bytes_stored(r), operands = extent(r.of.count) * bytes_of_operands(r);
   const double read = r.what.beta == 0 ? 0 : stored, there = stored + operands;
   const double move =
@@ -140,16 +140,20 @@ bool narrow(const candidate&, const request& r) { return r.rows_to_split && spli
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py).
 struct split_law {
   double start, brief_start, line, brief_line;  // brief: where the pass has short lines, for which it has a kernel
-  double pass, across, uneven;               // how fast it reads and writes; how much longer of lines across k, of such that begin anywhere
-  double chunk, tail, alone;                 // of a round's blocks; how much longer a chunk takes of few blocks
-  double left, cluster;                      // of a round, if it is the last; of blocks that share a tile
-  double stored, anywhere, by_halves;        // how fast C goes; how much longer by how its rows begin
-  double adds, adds_anywhere, read_of_c;     // if it is read; of each round besides
-  double again, again_of_output;             // where all lines have few nonzeros, so that everything is multiplied once more, exactly
+  double pass, across, uneven;            // how fast it reads and writes; how much longer of lines across k, of such that begin anywhere
+  double chunk, tail, alone;              // of a round's blocks; how much longer a chunk takes of few blocks
+  double left, cluster;                   // of a round, if it is the last; of blocks that share a tile
+  double stored, anywhere, by_halves;     // how fast C goes; how much longer by how its rows begin
+  double adds, adds_anywhere, read_of_c;  // if it is read; of each round besides
+  double edges;                           // of rows that begin anywhere, where tiles are not whole: stored one by one
+  double again, again_of_output;          // where all lines have few nonzeros, so that everything is multiplied once more, exactly
 };
-constexpr split_law law_of_split = {6.324, 6.495, 0.0004503, 0.0003483, 3.042e6, 1.09, 1.152, 1.022, 1.893, 1.21, 0.95, 0.01, 6e6, 4.294, 2.605, 1.968, 2.769, 2.488, 37.8, 17.8},
-                    law_of_split_inside = {11, 11, 7e-05, 7e-05, 7e6, 0.9, 1.1, 1.85, 0.5, 0.95, 0.5, 3, 4e6, 3, 1.5, 1.5, 3, 0.01, 0, 0},
-                    law_of_split_mma = {5.309, 5.157, 0.0003006, 0.0002043, 3.658e6, 1.003, 1.185, 2.686, 3.038, 0.9589, 0.9495, 0.1, 5.323e6, 4.994, 1.025, 1.98, 2.249, 3.168, 36, 17.6};
+constexpr split_law law_of_split = {6.663, 6.661,   0.0007921, 0.0002775, 2.873e6, 1.146, 1.106, 1.016, 2.374, 1.041, 0.95,
+                                    0.01,  7.251e6, 3.507,     3.338,     3,       2.886, 1.735, 3.384, 37.8,  17.8},
+                    law_of_split_inside = {11, 11,  7e-05, 7e-05, 7e6, 0.9, 1.1,  1.85, 0.5, 0.95, 0.5,
+                                           3,  4e6, 3,     1.5,   1.5, 3,   0.01, 1,    0,   0},
+                    law_of_split_mma = {5.748, 5.362,   0.0003287, 0.0001746, 3.259e6, 1.063, 1.107, 2.555, 3.366, 0.9387, 0.906,
+                                        0.1,   6.419e6, 4.029,     2.495,     2.05,    1.476, 3.287, 4.948, 36,    17.6};
 // The split pass reads operands and writes two halves of each element; of short lines its instructions take longer than that. Then the
 // product reads them, a chunk of K at a time, and C goes while the next tile is multiplied.
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
@@ -175,7 +179,9 @@ template <multiplier By> double cost_of_split(const candidate&, const request& r
   const row_start rows = rows_of_c(r.what.n());
   const bool reads_c = r.what.beta != 0;
   const double adds = reads_c ? us.adds : 1;
-  const double slower = by_rows(rows, adds, std::max(us.by_halves, adds), reads_c ? us.adds_anywhere : us.anywhere);
+  const double whole = std::floor(m / split_tile) * std::floor(n / split_tile) * split_tile * split_tile / (m * n);
+  const double anywhere = (reads_c ? us.adds_anywhere : us.anywhere) * (whole + (1 - whole) * us.edges);
+  const double slower = by_rows(rows, adds, std::max(us.by_halves, adds), anywhere);
   // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
   constexpr double fetched = 2.5e6;
   const double prepared = inside ? 0 : 4 * k * (m + n - a - b);

@@ -51,7 +51,7 @@ double microseconds(const law& l, const dots_division& how, double blocks, doubl
   const double compute = crowd * (l.block + steps * l.step * slower + doublings * l.slots);
   const double bandwidth = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
   // Along k, a line's threads read 16 bytes each at a time. Pieces of 64 bytes are short for memory.
-  const double quarter = 4. / how.slots, by_pieces = bytes > bytes_of_l2 ? 1 + 0.8 * quarter * quarter * quarter * (1 - across_k) : 1;
+  const double quarter = 4. / how.slots, by_pieces = bytes > bytes_of_l2 ? 1 + 1.4 * quarter * quarter * quarter * (1 - across_k) : 1;
   return l.start + l.cluster[cluster] + longer(compute, bytes * by_pieces * (1 + l.uneven_bytes * lies.long_uneven) / bandwidth);
 }
 

@@ -518,8 +518,8 @@ template <output_layout L> struct split_epilogue {
     }
   }
   // Recomputes the uncertain outputs of a tile and those in sparse lines, which store() never touches. All computing threads call.
-  template <int Stages> AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t list,
-                                                     recompute_storage<Stages>& memory) {
+  template <int Stages>
+  AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t list, recompute_storage<Stages>& memory) {
     const std::uint32_t all = p.uncertain.count[list];
     std::uint32_t uncertain = all % uncertain_count::sparse_thread;
     if (all == 0) return;

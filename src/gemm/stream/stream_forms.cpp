@@ -13,24 +13,24 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr stream_times small_blocks = {1.47, 1.4, 0.479, 1.26, 1.89, 0.218, 0.0784, 0.0756};
+constexpr stream_times small_blocks = {1.44, 1.42, 0.481, 1.26, 1.9, 0.219, 0.0797, 0.0752};
 constexpr stream_form by_ring(extent2 tile, int resident, int slabs, bool shares, const stream_times& engine, const stream_times& copiers) {
   return {.tile = tile, .resident = resident, .slabs = slabs, .shares = shares, .engine = engine, .copiers = copiers};
 }
 constexpr stream_form forms[] = {
-    by_ring({32, 8}, 1, 8, true, {0.01, 2.34, 1.12, 1.17, 2.13, 0.0549}, {0.01, 2.89, 0.89, 1.03, 2.18, 0.0759, 0.358, 0.0379}),
-    by_ring({32, 16}, 1, 8, true, {0.01, 3.08, 1.15, 1.3, 2.04, 0.117}, {0.026, 3.46, 1.13, 1.27, 2.2, 0.128, 0.105, 0.0418}),
-    by_ring({32, 32}, 1, 4, true, {0.0118, 3.09, 0.923, 1.35, 2.15, 0.125}, {0.0396, 3.17, 0.992, 1.46, 2.32, 0.14, 0.0923, 0.0644}),
-    by_ring({64, 64}, 1, 2, true, {0.105, 4.58, 1.37, 1.14, 2.67, 0.176}, {0.181, 5.39, 1.45, 0.768, 2.7, 0.185, 0.106, 0.0805}),
+    by_ring({32, 8}, 1, 8, true, {0.01, 2.35, 1.12, 1.17, 2.13, 0.0546}, {0.01, 2.88, 0.894, 1.02, 2.19, 0.076, 0.357, 0.0328}),
+    by_ring({32, 16}, 1, 8, true, {0.01, 3.07, 1.15, 1.31, 2.04, 0.117}, {0.022, 3.47, 1.13, 1.27, 2.2, 0.128, 0.106, 0.0391}),
+    by_ring({32, 32}, 1, 4, true, {0.0104, 3.09, 0.925, 1.35, 2.15, 0.125}, {0.0302, 3.17, 0.993, 1.46, 2.33, 0.14, 0.0939, 0.0634}),
+    by_ring({64, 64}, 1, 2, true, {0.11, 4.55, 1.37, 1.16, 2.69, 0.176}, {0.152, 5.42, 1.45, 0.752, 2.71, 0.184, 0.107, 0.0798}),
     by_ring({32, 32}, 4, 1, true, small_blocks, small_blocks),  // the engine has none
-    by_ring({128, 16}, 2, 1, false, {1.4, 0.543, 0.642}, {1.99, 0.683, 0.688, 0, 0, 0, 0.318, 0.0339}),
-    by_ring({64, 32}, 2, 1, false, {1.15, 0.491, 0.575}, {1.37, 0.697, 0.599, 0, 0, 0, 0.223, 0.0358}),
-    by_ring({64, 64}, 2, 1, false, {1.5, 0.667, 1}, {2.18, 0.828, 0.935, 0, 0, 0, 0.135, 0.143}),
+    by_ring({128, 16}, 2, 1, false, {1.09, 0.864, 0.649}, {1.65, 0.952, 0.756, 0, 0, 0, 0.297, 0.0283}),
+    by_ring({64, 32}, 2, 1, false, {0.864, 0.78, 0.584}, {1.04, 0.972, 0.655, 0, 0, 0, 0.203, 0.0302}),
+    by_ring({64, 64}, 2, 1, false, {1.12, 1.02, 1.01}, {1.83, 1.12, 1.04, 0, 0, 0, 0.13, 0.12}),
     {.tile = {64, 8}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::lanes},
     {.tile = {16, 32}, .resident = 4, .slabs = 1, .shares = false, .feed = stream_feed::kept},
-    by_ring({32, 32}, 4, 1, false, {0.681, 0.662, 0.551}, {0.966, 0.841, 0.577, 0, 0, 0, 0.215, 0.238}),
-    by_ring({32, 32}, 2, 4, true, {0.422, 2.37, 1.01, 1.59, 2.56, 0.137}, {0.895, 2.44, 1.15, 1.67, 2.26, 0.196, 0.207, 0.128}),
-    by_ring({32, 16}, 2, 4, true, {0.28, 2.33, 0.679, 1.42, 2.29, 0.194}, {0.496, 2.49, 0.694, 1.29, 2.2, 0.189, 0.279, 0.104}),
+    by_ring({32, 32}, 4, 1, false, {0.692, 0.857, 0.465}, {1.15, 0.777, 0.536, 0, 0, 0, 0.221, 0.222}),
+    by_ring({32, 32}, 2, 4, true, {0.466, 2.31, 1.01, 1.6, 2.57, 0.136}, {0.898, 2.43, 1.15, 1.68, 2.27, 0.196, 0.207, 0.127}),
+    by_ring({32, 16}, 2, 4, true, {0.3, 2.31, 0.681, 1.43, 2.31, 0.193}, {0.491, 2.49, 0.696, 1.29, 2.21, 0.188, 0.28, 0.101}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -58,8 +58,9 @@ double halves_of(const shape& s) { return up(s.k / (stream_step / 2)); }
 // wait for is hidden: what all blocks take adds up, and what a warp waits for at its start, for its values of k and to store, is there
 // once.
 double seconds_of_lanes(const stream_form& f, const shape& s) {
-  constexpr double start = 1.362, second = 0.1504, third = 0.134, of_half = 0.3661, adding = 0.3307, filling = 0.3413, to_fill = 6.609e6,
-                   of_tile = 0.001946, of_step = 0.0007395, of_cache = 6.852e6, of_memory = 2.572e6, half = 1.624, anywhere = 4.5, of_c = 0.6755e6;
+  constexpr double start = 1.362, second = 0.1531, third = 0.1328, of_half = 0.3663, adding = 0.3398, filling = 0.2756, to_fill = 9.617e6,
+                   of_tile = 0.001995, of_step = 0.0007382, of_cache = 7.13e6, of_memory = 2.551e6, half = 1.193, anywhere = 4.5,
+                   of_c = 0.6606e6;
   const double halves = halves_of(s);
   const double move = (s.stored * by_rows(s.rows, 1, half, anywhere) + s.operands) / of_cache + s.read_of_c / of_c;
   const double wait = (s.k > 8 ? second : 0) + (s.k > 16 ? third : 0) + of_half * std::max(halves - 2, 0.) +
@@ -71,12 +72,12 @@ double seconds_of_lanes(const stream_form& f, const shape& s) {
 }
 // Walks over tiles, of which each waits for the one before. Where there are several walks to a place, they come one after the other.
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 1.707, second_half = 0.8787, quarter = 0.3131, column = 0.4619, exact = 0.1613, adding = 0.4259,
-                   odd_rows = 0.472, filling = 1.12, to_fill = 3.15e6;
-  constexpr double of_round = 1.159, of_half = 0.3657, of_odd_rows = 0.6922, of_adding = 0.0829;  // of a walk alone
-  constexpr double crowd = 0.05166, crowd_of_half = 0.03092, crowd_adding = 0.3889;                 // more of one among others
-  constexpr double of_cache = 4.826e6, of_memory = 3.522e6, half = 1.579, anywhere = 1.334, far_half = 1.196, read_of_cache = 6.864e6,
-                   read_of_memory = 1.623e6;
+  constexpr double start = 1.708, second_half = 0.8891, quarter = 0.3192, column = 0.4579, exact = 0.1604, adding = 0.4208,
+                   odd_rows = 0.4677, filling = 1.197, to_fill = 3.311e6;
+  constexpr double of_wave = 1.105, of_round = 1.11, of_half = 0.3698, of_odd_rows = 0.6901, of_adding = 0.09441;  // of a walk alone
+  constexpr double crowd = 0.0466, crowd_of_half = 0.02987, crowd_adding = 0.3924;  // more of one among others
+  constexpr double of_cache = 5.403e6, of_memory = 3.601e6, half = 1.682, anywhere = 1.424, far_half = 1.208, read_of_cache = 6.697e6,
+                   read_of_memory = 1.635e6;
   const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
   const std::int64_t down_c = whole(s.m / f.tile.m), beside = whole(s.n / f.tile.n) * whole(s.batch),
                      places = std::int64_t{s.multiprocessors} * (s.k > stream_step / 2 ? 3 : 4) * kept_warps,
@@ -85,45 +86,48 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
   const double deep = halves_of(s) - 1, adds = s.read_of_c > 0 ? 1 : 0, odd = s.rows == row_start::anywhere ? 1 : 0;
   const bool far = s.stored + s.operands > bytes_of_l2;
   const double move = s.stored * (far ? by_rows(s.rows, 1, far_half, 1) / of_memory : by_rows(s.rows, 1, half, anywhere) / of_cache) +
-                      s.read_of_c / (far ? read_of_memory : read_of_cache) + s.operands / of_cache;
+                      s.read_of_c / (far ? read_of_memory : read_of_cache) + s.operands / (far ? of_memory : of_cache);
   const double eights = up(s.k / 8);
   const double wait = second_half * deep + (down(eights / 2) * 2 == eights ? quarter : 0) + (s.one_column ? column : 0) +
                       (s.few_products ? exact : 0) + adding * adds + odd_rows * odd + filling * filled(s.stored, to_fill);
   const double round = of_round + of_half * deep + of_odd_rows * odd + of_adding * adds +
                        std::min(1., walks) * (crowd + crowd_of_half * deep + crowd_adding * adds) * s.slower;
-  return 1e-6 * (start + wait + longer((up(walks) * static_cast<double>(rounds) - 1) * round, move / s.of_132));
+  const double waves = up(walks), compute = (waves * static_cast<double>(rounds) - 1) * round + (waves - 1) * of_wave;
+  return 1e-6 * (start + wait + longer(compute, move / s.of_132));
 }
-// How many times as long as the first block alone the blocks take that walk over the tiles, by their number as a share of all places:
-// blocks that have a multiprocessor to themselves do not wait for each other, and what one waits for hides behind another's work. As soon
-// as some walk over two tiles (`above` one), those are waited for.
+// Of blocks that walk over the tiles: how much longer each takes the more of all places are taken, how many times as long where two, and
+// where four, are on a multiprocessor, and how much of that each tile behind the first one takes.
 struct crowd {
-  double quarter, half, one, above, two, further;
-  double operator()(double all) const {
-    const auto between = [](double from, double to, double share) { return from + (to - from) * share; };
-    if (all <= 0.25) return between(1, quarter, all / 0.25);
-    if (all <= 0.5) return between(quarter, half, (all - 0.25) / 0.25);
-    if (all <= 1) return between(half, one, (all - 0.5) / 0.5);
-    return all <= 2 ? between(above, two, all - 1) : two + further * (all - 2);
+  double load, two, four, further;
+  // How many times as long as one block alone, by their number as a share of all places. The fullest multiprocessor is waited for.
+  double operator()(double all, int resident) const {
+    const auto beside = [&](double share) {
+      const double others = std::max(up(share * resident - 1e-9), 1.) - 1;
+      return (1 + load * share) * (1 + ((resident == 2 ? two : four) - 1) * others / (resident - 1));
+    };
+    const double whole = down(all + 1e-9), left = all - whole;
+    if (whole < 1) return beside(all);
+    return beside(1) * (1 + further * (whole - 1)) + (left > 1e-9 ? further * beside(left) : 0);
   }
 };
 struct crowds {
   crowd walking, starting;
 };
-constexpr crowds by_engine = {{0.995, 1.07, 1.56, 2.14, 3.04, 1.43}, {1.62, 2.01, 2.71, 3.91, 3.96, 1.32}},
-                 by_copiers = {{1.11, 1.2, 1.64, 2.31, 3.31, 1.47}, {1.25, 1.7, 2.39, 3.18, 3.79, 1.45}};
+constexpr crowds by_engine = {{0.0518, 1.36, 1.78, 0.953}, {1.2, 0.997, 0.971, 0.385}},
+                 by_copiers = {{0.0828, 1.31, 1.65, 0.925}, {0.772, 1.14, 1.4, 0.533}};
 // By a ring; us: of who feeds it. by_four: how many times longer than by 16 bytes a step takes. single: the same of the start of a tile
 // that has but one, behind which nothing hides.
 double us_of_ring(const stream_form& f, const stream_times& us, const crowds& among, const shape& s, const stream_division& d,
                   double by_four, double single) {
-  constexpr double of_memory = 3.56e6, of_cache = 3.04e6, anywhere = 1.04, half = 1.03, walk_anywhere = 1.064, walk_half = 1.052,
-                   doubled = 0.1406, paired = 1.35, four = 1.838;
+  constexpr double of_memory = 3.589e6, of_cache = 3.857e6, anywhere = 1.04, half = 1.03, walk_anywhere = 1.051, walk_half = 1.041,
+                   doubled = 0.1393, paired = 1.352, four = 1.828;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
   // Of several blocks of a multiprocessor that share tiles, each takes longer. It is the fullest multiprocessor that is waited for.
   const double others = f.resident == 1 ? 0 : std::min<double>(up(all * f.resident), f.resident) - 1;
   const double beside = others > 0 ? 1 + ((f.resident == 2 ? paired : four) - 1) * others / (f.resident - 1) : 1;
-  const double rounds = f.shares ? beside * (all <= 1 ? 1 : up(all)) : among.walking(all);
+  const double rounds = f.shares ? beside * (all <= 1 ? 1 : up(all)) : among.walking(all, f.resident);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
-  const double starts = f.shares ? rounds : among.starting(all) * (steps == 1 ? single : 1);
+  const double starts = f.shares ? rounds : among.starting(all, f.resident) * (steps == 1 ? single : 1);
   const double move = s.bytes / (moved_at(s.bytes, of_cache, of_memory) * s.of_132);
   const double rows = by_rows(s.rows, 1, f.shares ? half : walk_half, f.shares ? anywhere : walk_anywhere);
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
@@ -136,10 +140,10 @@ double us_of_ring(const stream_form& f, const stream_times& us, const crowds& am
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
-  constexpr double of_c = 2.803e6, part_of_row = 0.7299, walk_part_of_row = 0.2683;
+  constexpr double of_c = 2.81e6, part_of_row = 0.7332, walk_part_of_row = 0.2697;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
-  constexpr double single = 1.185, single_copied = 1.018;
+  constexpr double single = 1.108, single_copied = 1.023;
   double us = 0;
   if (copied < 1) us += (1 - copied) * us_of_ring(f, f.engine, by_engine, s, d, 1, single);
   if (copied > 0) {

@@ -34,8 +34,8 @@ struct stream_form {
 };
 // Rows of 16 bytes, in all tiles, that the copy engine is left to bring: they take it 0.1 ns each, as measured, however many blocks ask.
 constexpr std::int64_t most_brief_rows = std::int64_t{1} << 15;
-// Over how many tiles a walk of the form `kept` goes, of tiles_down in a column of C and of so many columns, those of all members: as many as
-// let all walks together end the soonest. They begin in waves, one walk for every place on the device.
+// Over how many tiles a walk of the form `kept` goes, of tiles_down in a column of C and of so many columns, those of all members: as many
+// as let all walks together end the soonest. They begin in waves, one walk for every place on the device.
 int kept_rounds(std::int64_t tiles_down, std::int64_t columns, std::int64_t places);
 std::span<const stream_form> stream_forms();
 
