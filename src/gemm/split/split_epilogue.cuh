@@ -466,15 +466,13 @@ template <output_layout L> struct split_epilogue {
     return uncertain > listed && p.what.after.beta == 0;
   }
   // Lists the outputs of a tile that are not certified by their magnitudes either, up to uncertain_limit, and returns how many there are.
-  // `uncertain`: how many there were before.
   // Every part of K bounds magnitudes from below. So a few steps are tried first, with even gaps between them, then those in the middle of
-  // the gaps, and so on, until all outputs are certified, or so many that the others are computed faster. Where an eighth of K certifies
-  // less than half of them, the rest of K would hardly certify more: all that failed are listed then.
+  // the gaps, and so on, until all outputs are certified, or so many that the others are computed faster. It is not given up before: one
+  // value of k may hold nearly all of a magnitude, and multiplying again takes ten times as long as all of the look.
   template <int Stages> AP_DEV static std::uint32_t list_by_magnitudes(const product_problem& p, const ended_problem& mine, int top,
-                                                                       int left, std::uint32_t uncertain, std::uint16_t* outputs,
-                                                                       recompute_storage<Stages>& memory, int thread) {
+                                                                       int left, std::uint16_t* outputs, recompute_storage<Stages>& memory,
+                                                                       int thread) {
     constexpr int tried_first = 4;     // steps
-    constexpr int enough = 8;          // an eighth of K tells whether the rest is worth its time
     constexpr std::uint32_t few = 16;  // outputs
     tile_magnitudes<ended_problem, Stages> sizes(mine, top, left, p.split_a, p.split_b, memory, thread);
     split_line rows[warp_part::of_a];
@@ -504,8 +502,7 @@ template <output_layout L> struct split_epilogue {
       named_barrier_sync(barrier, computing_threads);
       const std::uint32_t all = memory.listed;
       named_barrier_sync(barrier, computing_threads);
-      const bool in_vain = all > uncertain / 2 && (now.first == 0 ? now.apart : now.first) <= enough;
-      if (all > few && next > 0 && !in_vain) continue;
+      if (all > few && next > 0) continue;
       AP_ROLLED
       for (int n = 0; n < warp_part::outputs; ++n) {
         if (!failed.has(n)) continue;
@@ -528,7 +525,7 @@ template <output_layout L> struct split_epilogue {
     ended_problem mine = p.what;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
     std::uint16_t* const outputs = p.uncertain.output + list * uncertain_limit;
-    if (are_provisional(p, uncertain)) uncertain = list_by_magnitudes(p, mine, top, left, uncertain, outputs, memory, thread);
+    if (are_provisional(p, uncertain)) uncertain = list_by_magnitudes(p, mine, top, left, outputs, memory, thread);
     if (uncertain > uncertain_limit)
       recompute_tile(mine, top, left, memory, thread,
                      [&](std::int64_t row, std::int64_t column) { return !is_sparse_output(p.split_a.line[row], p.split_b.line[column]); });
