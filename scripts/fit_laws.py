@@ -309,7 +309,7 @@ class Narrow(Law):
                "stored": between(7.005, .5, 9), "odd rows": between(5, .9, 5), "half rows": between(3.172, .9, 5), "brief row": between(6.627e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
                "kept start": between(3.629, 2, 9), "kept odd start": between(1.492, 0.01, 6), "kept tile": between(1.2, .1, 5), "kept half": between(0.2074, .01, 2),
-               "kept odd tile": between(3.012, .1, 10), "kept odd half": between(0.2733, .01, 3), "kept read of c": between(0.4793, .01, 5), "kept odd read of c": between(2.069, .01, 9),
+               "kept odd tile": between(3.012, .1, 10), "kept odd half": between(0.2733, .01, 3), "kept read of c": between(0.4793, .01, 5), "kept odd read of c": between(1.04, .01, 9),
                "kept half rows": between(1.091, .9, 2), "kept first": between(0.3929, .01, 3), "kept deep": between(0.3484, .001, 3), "kept cache": between(3.782, 2, 12), "kept memory": between(4.06, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
@@ -329,8 +329,9 @@ class Narrow(Law):
         anywhere = p.n % 4 != 0
         whole = (g["kept tile"] + halves * g["kept half"]) * np.where(p.n % 8 != 0, g["kept half rows"], 1)
         of_tile = np.where(anywhere, g["kept odd tile"] + halves * g["kept odd half"], whole)
-        of_tile = of_tile + p.adds * np.where(anywhere, g["kept odd read of c"], g["kept read of c"])
-        compute = (of_block - 1) * of_tile + g["kept first"] * np.minimum(1, along * columns / PLACES)
+        # The engine brings C while the tile before is multiplied; threads read it when the sums are there, of the first tile too.
+        of_tile, read = of_tile + p.adds * np.where(anywhere, 0, g["kept read of c"]), p.adds * anywhere * g["kept odd read of c"]
+        compute = (of_block - 1) * of_tile + of_block * read + g["kept first"] * np.minimum(1, along * columns / PLACES)
         return g["kept start"] + g["kept deep"] * (halves - 1) + anywhere * g["kept odd start"] + longer(compute, p.bytes / moved_at(p.bytes, g["kept cache"], g["kept memory"]))
 
     def of_others(self, g, p, how, lie):

@@ -80,13 +80,9 @@ double cublas_seconds(const device_limits& device, const gemms::problem& p, cons
 
 double gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of, double seconds) {
   constexpr double least_saved = 1.6e-6;
-  constexpr double unaligned_c = 1.1e12;  // bytes per second of one that is added, as measured
   if (gemms::cublas_law_of(device) == nullptr) return cublas_seconds(device, p, of) / seconds;
-  double ours = seconds;
-  if (p.beta != 0 && is_unaligned(p.c))
-    ours = std::max(ours, as_double(of.count) * as_double(p.m()) * as_double(p.n()) * 2 * sizeof(float) / unaligned_c);
-  const double theirs = cublas_seconds(device, p, of), gain = theirs / ours / doubt(p, of);
-  return theirs - ours < least_saved ? std::min(gain, 1.) : gain;
+  const double theirs = cublas_seconds(device, p, of), gain = theirs / seconds / doubt(p, of);
+  return theirs - seconds < least_saved ? std::min(gain, 1.) : gain;
 }
 
 }  // namespace antiphase

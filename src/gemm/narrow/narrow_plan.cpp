@@ -92,16 +92,17 @@ struct shape {
 // which takes `deep` longer for all k behind the first 16. Where rows of C begin anywhere, threads store them.
 double us_of_kept(const device_limits& device, const shape& s) {
   constexpr double kept_start = 3.629, deep = 0.3484, anywhere_start = 1.492, tile = 1.2, half = 0.2074, tile_anywhere = 3.012,
-                   half_anywhere = 0.2733, read_of_c = 0.4793, read_of_c_anywhere = 2.069, by_halves = 1.091, first = 0.3929,
+                   half_anywhere = 0.2733, read_of_c = 0.4793, read_of_c_anywhere = 1.04, by_halves = 1.091, first = 0.3929,
                    kept_cache = 3.782e6, kept_memory = 4.06e6;
   const double multiprocessors = multiprocessors_of(device), of_132 = multiprocessors / 132;
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.k <= 16 ? 1 : s.k <= 32 ? 2 : 4;
   const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
   const bool anywhere = s.n % 4 != 0;
   const double of_tile = anywhere ? tile_anywhere + halves * half_anywhere : (tile + halves * half) * (s.n % 8 != 0 ? by_halves : 1);
-  const double adding = !s.reads_c ? 0 : anywhere ? read_of_c_anywhere : read_of_c;
+  // The engine brings C while the tile before is multiplied; threads read it when the sums are there, of the first tile too.
+  const double adding = s.reads_c && !anywhere ? read_of_c : 0, reading = s.reads_c && anywhere ? read_of_c_anywhere : 0;
   const double slower = 2048. / rates_of(device).tensor_fp16;
-  const double computing = ((of_block - 1) * (of_tile + adding) + first * blocks) * slower;
+  const double computing = ((of_block - 1) * (of_tile + adding) + of_block * reading + first * blocks) * slower;
   return kept_start + deep * (halves - 1) + (anywhere ? anywhere_start : 0) +
          longer(computing, s.bytes / (moved_at(s.bytes, kept_cache, kept_memory) * of_132));
 }
