@@ -467,8 +467,7 @@ template <output_layout L> struct split_epilogue {
   }
   // Lists the outputs of a tile that are not certified by their magnitudes either, up to uncertain_limit, and returns how many there are.
   // Every part of K bounds magnitudes from below. So a few steps are tried first, with even gaps between them, then those in the middle of
-  // the gaps, and so on, until all outputs are certified, or so many that the others are computed faster. It is not given up before: one
-  // value of k may hold nearly all of a magnitude, and multiplying again takes ten times as long as all of the look.
+  // the gaps, and so on, until all outputs are certified, or so many that the others are computed faster.
   template <int Stages> AP_DEV static std::uint32_t list_by_magnitudes(const product_problem& p, const ended_problem& mine, int top,
                                                                        int left, std::uint16_t* outputs, recompute_storage<Stages>& memory,
                                                                        int thread) {
@@ -515,8 +514,9 @@ template <output_layout L> struct split_epilogue {
     }
   }
   // Recomputes the uncertain outputs of a tile and those in sparse lines, which store() never touches. All computing threads call.
-  template <int Stages>
-  AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t list, recompute_storage<Stages>& memory) {
+  // `by_magnitude`: whether a look at magnitudes is worth its time, which it is not behind a tile where it hardly helped.
+  template <int Stages> AP_DEV static void recompute(const product_problem& p, int top, int left, std::int64_t list,
+                                                     recompute_storage<Stages>& memory, bool& by_magnitude) {
     const std::uint32_t all = p.uncertain.count[list];
     std::uint32_t uncertain = all % uncertain_count::sparse_thread;
     if (all == 0) return;
@@ -525,8 +525,17 @@ template <output_layout L> struct split_epilogue {
     ended_problem mine = p.what;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
     std::uint16_t* const outputs = p.uncertain.output + list * uncertain_limit;
-    if (are_provisional(p, uncertain)) uncertain = list_by_magnitudes(p, mine, top, left, outputs, memory, thread);
-    if (uncertain > uncertain_limit)
+    bool listed = uncertain <= uncertain_limit;
+    if (are_provisional(p, uncertain)) {
+      listed = by_magnitude;
+      if (by_magnitude) {
+        const std::uint32_t before = uncertain;
+        uncertain = list_by_magnitudes(p, mine, top, left, outputs, memory, thread);
+        listed = uncertain <= uncertain_limit;
+        by_magnitude = uncertain <= before / 2;
+      }
+    }
+    if (!listed)
       recompute_tile(mine, top, left, memory, thread,
                      [&](std::int64_t row, std::int64_t column) { return !is_sparse_output(p.split_a.line[row], p.split_b.line[column]); });
     else if (uncertain > 0)

@@ -422,8 +422,9 @@ template <product_policy P, class Steps = split_inside_steps<P>> struct split_in
         }
       }
       named_barrier_sync(epilogue::barrier, epilogue::computing_threads);
+      bool by_magnitude = true;
       if (s.uncertain.any != 0)
-        epilogue::recompute(with_own_facts(p, s), s.lines.top, s.lines.left + first_column(), block_index().x, s.tail);
+        epilogue::recompute(with_own_facts(p, s), s.lines.top, s.lines.left + first_column(), block_index().x, s.tail, by_magnitude);
     }
   }
 };

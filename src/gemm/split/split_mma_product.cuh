@@ -129,9 +129,10 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
   AP_DEV static void recompute(const params& p, storage& s) {
     block_barrier();
     if (s.uncertain.any == 0) return;
+    bool by_magnitude = true;
     for (int i = first_tile(p); i < p.end; i += tile_step()) {
       const tile_position here = tiles_of(p).at(i);
-      epilogue::recompute(p, static_cast<int>(here.row) * split_tile, static_cast<int>(here.column) * split_tile, i, s.tail);
+      epilogue::recompute(p, static_cast<int>(here.row) * split_tile, static_cast<int>(here.column) * split_tile, i, s.tail, by_magnitude);
     }
   }
 

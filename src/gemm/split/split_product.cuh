@@ -154,10 +154,11 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   AP_DEV static void recompute(const params& p, storage& s, int first_column) {
     named_barrier_sync(epilogue::barrier, epilogue::computing_threads);
     if (s.uncertain.any == 0) return;
+    bool by_magnitude = true;
     for (std::int64_t i = first_tile(p); i < p.end; i += tile_step()) {
       const tile_position here = tiles_of(p).at(i);
       epilogue::recompute(p, static_cast<int>(here.row) * split_tile, static_cast<int>(here.column) * split_tile + first_column,
-                          list_of(p, i), s.tail);
+                          list_of(p, i), s.tail, by_magnitude);
     }
   }
 

@@ -2,6 +2,7 @@
 // Streaming products: every compiled kernel, every way to divide K, every way that operands and results lie.
 #include "src/gemm/stream/stream_plan.hpp"
 
+#include <antiphase/core/tile.hpp>
 #include <antiphase/executor/published.hpp>
 #include <string>
 
@@ -326,6 +327,30 @@ TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
         EXPECT_LE(most, gemms::most_stream_workspace(m, n, k, 9));
       }
   EXPECT_GT(divided, 10);
+}
+
+// 352 x 32 tiles of 16 x 32, as 5620 x 1007 has, are 5.3 for each of 2112 places: walks over five would leave 160 that begin when all
+// others have ended.
+TEST(stream_walks, end_together) {
+  EXPECT_EQ(gemms::kept_rounds(352, 32, 2112), 6);
+  for (const std::int64_t down : {1, 2, 45, 352, 1000, 65'536})
+    for (const std::int64_t columns : {1, 3, 32, 4096})
+      for (const std::int64_t places : {1, 1584, 2112}) {
+        const std::int64_t rounds = gemms::kept_rounds(down, columns, places);
+        SCOPED_TRACE(testing::Message() << down << " x " << columns << " tiles, " << places << " places: " << rounds);
+        ASSERT_GE(rounds, 1);
+        // Shorter walks that need no more waves would end sooner, and so would longer ones if a wave less outweighed their length.
+        const auto waves = [&](std::int64_t r) { return ceil_div(ceil_div(down, r) * columns, places); };
+        for (std::int64_t r = 1; r <= 16; ++r) {
+          if (r < rounds) {
+            EXPECT_GT(waves(r), waves(rounds)) << r;
+          }
+          EXPECT_GE(waves(r) * (r + 1), waves(rounds) * (rounds + 1)) << r;
+        }
+        if (down * columns <= places) {
+          EXPECT_EQ(rounds, 1);
+        }
+      }
 }
 
 }  // namespace
