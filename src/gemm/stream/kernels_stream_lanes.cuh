@@ -11,10 +11,10 @@ inline namespace AP_TARGET {
 std::vector<stream_instance> stream_lanes_kernels() {
   using enum stream_loader;
   return {stream_instance_of<stream_policy{{64, 8}, {4, 1}, 1, 2, 4, false, lanes}>("gemm.stream-lanes-64x8"),
-          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, 4, false, kept}>("gemm.stream-kept-16"),
-          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, 3, false, kept}>("gemm.stream-kept-32"),
-          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, 4, false, kept, true}>("gemm.stream-kept-finish-16"),
-          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, 3, false, kept, true}>("gemm.stream-kept-finish-32")};
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, kept_blocks(1), false, kept}>("gemm.stream-kept-16"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, kept_blocks(2), false, kept}>("gemm.stream-kept-32"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, kept_blocks(1), false, kept, true}>("gemm.stream-kept-finish-16"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, kept_blocks(2), false, kept, true}>("gemm.stream-kept-finish-32")};
 }
 
 }  // namespace AP_TARGET

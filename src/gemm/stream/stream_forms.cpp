@@ -79,10 +79,10 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
   constexpr double of_cache = 5.403e6, of_memory = 3.601e6, half = 1.682, anywhere = 1.424, far_half = 1.208, read_of_cache = 6.697e6,
                    read_of_memory = 1.635e6;
   const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
-  const std::int64_t down_c = whole(s.m / f.tile.m), beside = whole(s.n / f.tile.n) * whole(s.batch),
-                     places = std::int64_t{s.multiprocessors} * (s.k > stream_step / 2 ? 3 : 4) * kept_warps,
-                     rounds = std::min<std::int64_t>(kept_rounds(down_c, beside, places), down_c);
-  const double walks = static_cast<double>(ceil_div(down_c, rounds) * beside) / static_cast<double>(places);
+  const std::int64_t tiles_down = whole(s.m / f.tile.m), columns = whole(s.n / f.tile.n) * whole(s.batch),
+                     places = std::int64_t{s.multiprocessors} * kept_blocks(static_cast<int>(halves_of(s))) * kept_warps,
+                     rounds = std::min<std::int64_t>(kept_rounds(tiles_down, columns, places), tiles_down);
+  const double walks = static_cast<double>(ceil_div(tiles_down, rounds) * columns) / static_cast<double>(places);
   const double deep = halves_of(s) - 1, adds = s.read_of_c > 0 ? 1 : 0, odd = s.rows == row_start::anywhere ? 1 : 0;
   const bool far = s.stored + s.operands > bytes_of_l2;
   const double move = s.stored * (far ? by_rows(s.rows, 1, far_half, 1) / of_memory : by_rows(s.rows, 1, half, anywhere) / of_cache) +

@@ -45,6 +45,7 @@ struct stream_policy {
 constexpr int stream_step = 32;  // k of a slab
 constexpr int kept_warps = 4;    // of a block; each has tiles of its own
 constexpr int most_kept_k(const stream_policy& p) { return 16 * p.stages; }
+constexpr int kept_blocks(int stages) { return stages == 1 ? 4 : 3; }  // of a multiprocessor
 constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
   return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
