@@ -237,25 +237,21 @@ class Stream(Law):
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)
 
             def of_ring(ring, by_four):
+                def times_beside(share, two, four):  # the fullest multiprocessor is waited for
+                    others = np.clip(np.ceil(share * resident), 1, resident) - 1
+                    return 1 + ((two if resident == 2 else four) - 1) * others / max(resident - 1, 1)
+
                 def crowding(what):
                     load, two, four, further = (g[f"{what} {ring.split()[0]} {x}"] for x in AMONG)
-
-                    def beside(share):  # the fullest multiprocessor is waited for
-                        others = np.maximum(np.ceil(share * resident - 1e-9), 1) - 1
-                        return (1 + load * share) * (1 + ((two if resident == 2 else four) - 1) * others / (resident - 1))
-
-                    whole = np.floor(busy + 1e-9)
-                    left = np.maximum(busy - whole, 0)
-                    later = beside(1) * (1 + further * (whole - 1)) + np.where(left > 1e-9, further * beside(left), 0)
+                    beside = lambda share: (1 + load * share) * times_beside(share, two, four)
+                    whole = np.floor(busy)
+                    left = busy - whole
+                    later = beside(1) * (1 + further * (whole - 1)) + np.where(left > 0, further * beside(left), 0)
                     return np.where(whole < 1, beside(busy), later)
 
                 busy = tiles * cluster * parts / np.array([places_of(FORMS[i], c) for c in (1, 2, 4, 8)])[np.log2(cluster).astype(int)]
                 if shares:
-                    rounds = np.where(busy <= 1, 1, np.ceil(busy))
-                    if resident > 1:
-                        beside = np.minimum(np.ceil(busy * resident), resident) - 1  # blocks of the fullest multiprocessor
-                        rounds = rounds * (1 + (g["paired" if resident == 2 else "four"] - 1) * beside / (resident - 1))
-                    starts = rounds
+                    starts = rounds = np.where(busy <= 1, 1, np.ceil(busy)) * times_beside(busy, g["paired"], g["four"])
                 else:
                     starts, rounds = crowding("start"), crowding("crowd")
                 move = q.bytes / moved_at(q.bytes, g["cache"], g["memory"])
@@ -648,9 +644,14 @@ def bench():
     return Products(*columns[:6]), np.array(columns[6]), np.array(columns[7]), np.array(columns[8])
 
 
-def pairs(times):
-    words = times.split()
-    return [(tuple(map(int, form.split("/"))), float(us)) for form, us in zip(words[::2], words[1::2])]
+def timed(words):
+    """What stands in such files as `name time name time`."""
+    words = words.split()
+    return zip(words[::2], map(float, words[1::2]))
+
+
+def forms_timed(words):
+    return {tuple(map(int, form.split("/"))): us for form, us in timed(words)}
 
 
 class Forms:
@@ -661,9 +662,9 @@ class Forms:
             products.setdefault(tuple(product), (of, {}))[1].update(times)
 
         for of, *product, times in json.loads(FORMS_OF_STREAM.read_text())["products"]:
-            note(of, product, {form: us for form, us in pairs(times) if form[0] != KEPT})
+            note(of, product, {form: us for form, us in forms_timed(times).items() if form[0] != KEPT})
         for *product, times, _ in json.loads(ALL_POLICIES.read_text())["products"]:
-            note("all", product, pairs(times))
+            note("all", product, forms_timed(times))
         for of, *product, us in json.loads(KEPT_BY_STREAM.read_text())["products"]:
             note(of, product, {(KEPT, 1, 1, 0): us})
         rows = [(number, of, *product, *form, us) for number, (product, (of, times)) in enumerate(products.items()) for form, us in times.items()]
@@ -723,8 +724,7 @@ class Measured:
         """Single times of every policy that might have been taken. Those of stream come with all its forms."""
         rows = []
         for *product, _, times in json.loads(ALL_POLICIES.read_text())["products"]:
-            words = times.split()
-            rows += [(*product, float(us)) for name, us in zip(words[::2], words[1::2]) if name == law.name]
+            rows += [(*product, us) for name, us in timed(times) if name == law.name]
         if rows:
             *product, us = zip(*rows)
             p = Products(*product)
@@ -734,8 +734,7 @@ class Measured:
         """Single times of all divisions that are worth choosing: the slower one is beside the fastest kernel, the less it counts."""
         def add(of, product, least, times, kernel):
             m, n = product[:2]
-            words = times.split()
-            for way, us in zip(words[::2], map(float, words[1::2])):
+            for way, us in timed(times):
                 first, slots, *cluster = map(int, way.strip("lb").split("/"))  # the square, or rows of a thread
                 law = len(DOTS) + first - 1 if way[0] != "b" else next(
                     i for i, (few, lines, _) in enumerate(DOTS) if lines == first and few // 2 < min(m, n) <= few)

@@ -212,7 +212,7 @@ struct narrow_outputs {
     if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
-        pack<float, 2> out[fragments] = {};  // C, of which all is read first here too
+        pack<float, 2> out[fragments] = {};  // what is in C, read before the first is written, as in store_singly()
         if (p.of.end.beta != 0) {
           AP_UNROLL
           for (int f = 0; f < fragments; ++f) out[f] = load_pack<2>(c + 8 * f);

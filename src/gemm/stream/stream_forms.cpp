@@ -95,39 +95,40 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
   const double waves = up(walks), compute = (waves * static_cast<double>(rounds) - 1) * round + (waves - 1) * of_wave;
   return 1e-6 * (start + wait + longer(compute, move / s.of_132));
 }
+// How many times as long as one block alone those take that have a share of all places: the fullest multiprocessor is waited for. two,
+// four: the same where it has all that a form with two, or four, lets it have.
+double times_beside(double share, int resident, double two, double four) {
+  if (resident == 1) return 1;
+  const double others = std::clamp<double>(up(share * resident), 1, resident) - 1;
+  return 1 + ((resident == 2 ? two : four) - 1) * others / (resident - 1);
+}
 // Of blocks that walk over the tiles: how much longer each takes the more of all places are taken, how many times as long where two, and
 // where four, are on a multiprocessor, and how much of that each tile behind the first one takes.
 struct crowd {
   double load, two, four, further;
-  // How many times as long as one block alone, by their number as a share of all places. The fullest multiprocessor is waited for.
   double operator()(double all, int resident) const {
-    const auto beside = [&](double share) {
-      const double others = std::max(up(share * resident - 1e-9), 1.) - 1;
-      return (1 + load * share) * (1 + ((resident == 2 ? two : four) - 1) * others / (resident - 1));
-    };
-    const double whole = down(all + 1e-9), left = all - whole;
+    const auto beside = [&](double share) { return (1 + load * share) * times_beside(share, resident, two, four); };
+    const double whole = down(all), left = all - whole;
     if (whole < 1) return beside(all);
-    return beside(1) * (1 + further * (whole - 1)) + (left > 1e-9 ? further * beside(left) : 0);
+    return beside(1) * (1 + further * (whole - 1)) + (left > 0 ? further * beside(left) : 0);
   }
 };
-struct crowds {
+// By who feeds them. single: how many times longer the start of a tile takes that has but one step, behind which nothing hides.
+struct walk_times {
   crowd walking, starting;
+  double single;
 };
-constexpr crowds by_engine = {{0.0518, 1.36, 1.78, 0.953}, {1.2, 0.997, 0.971, 0.385}},
-                 by_copiers = {{0.0828, 1.31, 1.65, 0.925}, {0.772, 1.14, 1.4, 0.533}};
-// By a ring; us: of who feeds it. by_four: how many times longer than by 16 bytes a step takes. single: the same of the start of a tile
-// that has but one, behind which nothing hides.
-double us_of_ring(const stream_form& f, const stream_times& us, const crowds& among, const shape& s, const stream_division& d,
-                  double by_four, double single) {
+constexpr walk_times by_engine = {{0.0518, 1.36, 1.78, 0.953}, {1.2, 0.997, 0.971, 0.385}, 1.108},
+                     by_copiers = {{0.0828, 1.31, 1.65, 0.925}, {0.772, 1.14, 1.4, 0.533}, 1.023};
+// By a ring; us, walk: of who feeds it. by_four: how many times longer than by 16 bytes a step takes.
+double us_of_ring(const stream_form& f, const stream_times& us, const walk_times& walk, const shape& s, const stream_division& d,
+                  double by_four) {
   constexpr double of_memory = 3.589e6, of_cache = 3.857e6, anywhere = 1.04, half = 1.03, walk_anywhere = 1.051, walk_half = 1.041,
                    doubled = 0.1393, paired = 1.352, four = 1.828;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
-  // Of several blocks of a multiprocessor that share tiles, each takes longer. It is the fullest multiprocessor that is waited for.
-  const double others = f.resident == 1 ? 0 : std::min<double>(up(all * f.resident), f.resident) - 1;
-  const double beside = others > 0 ? 1 + ((f.resident == 2 ? paired : four) - 1) * others / (f.resident - 1) : 1;
-  const double rounds = f.shares ? beside * (all <= 1 ? 1 : up(all)) : among.walking(all, f.resident);
+  const double rounds = f.shares ? times_beside(all, f.resident, paired, four) * (all <= 1 ? 1 : up(all)) : walk.walking(all, f.resident);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
-  const double starts = f.shares ? rounds : among.starting(all, f.resident) * (steps == 1 ? single : 1);
+  const double starts = f.shares ? rounds : walk.starting(all, f.resident) * (steps == 1 ? walk.single : 1);
   const double move = s.bytes / (moved_at(s.bytes, of_cache, of_memory) * s.of_132);
   const double rows = by_rows(s.rows, 1, f.shares ? half : walk_half, f.shares ? anywhere : walk_anywhere);
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * doubled);
@@ -143,12 +144,11 @@ double seconds_of(const stream_form& f, const shape& s, const stream_division& d
   constexpr double of_c = 2.81e6, part_of_row = 0.7332, walk_part_of_row = 0.2697;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
-  constexpr double single = 1.108, single_copied = 1.023;
   double us = 0;
-  if (copied < 1) us += (1 - copied) * us_of_ring(f, f.engine, by_engine, s, d, 1, single);
+  if (copied < 1) us += (1 - copied) * us_of_ring(f, f.engine, by_engine, s, d, 1);
   if (copied > 0) {
     const double by_four = (f.copiers.long_by_four * s.lies.long_uneven + f.copiers.short_by_four * s.lies.short_uneven) / copied;
-    us += copied * us_of_ring(f, f.copiers, by_copiers, s, d, 1 + by_four, single_copied);
+    us += copied * us_of_ring(f, f.copiers, by_copiers, s, d, 1 + by_four);
   }
   us += s.read_of_c / (of_c * s.of_132);  // a tile's C is read when its sums are there, so nothing hides that
   // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine asks for in pieces.
