@@ -444,6 +444,9 @@ DOTS_BY_LANES = ((1, False, (.7531, .3048, .0071, .0962, .0618, .1457, .0614, .1
 FASTER, PLAIN, ACROSS = 0, 1, 2  # kernels by lanes; the first is whichever is predicted to be faster
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block", "far sectors")
+# For a vector: the numbers of law_of_vector, along k and across. They come from an H100, of which there are no lists here, so they are not fitted.
+DOTS_FOR_VECTOR = ((.7542, .6264, .1525, .6425, .0631, 4.008, 4.073, .915, 0), (0, 1.3915, .2617, 1.3975, .1492, 4.742, 3.914, .489, 1.219))
+VECTOR, WAYS_OF_VECTOR = len(DOTS) + len(SQUARES), (32, 64, 128, 256)
 
 
 class Dots(Law):
@@ -496,11 +499,31 @@ class Dots(Law):
                   + of["long odd"] * lie.long_odd + of["short odd"] * lie.short_odd)
         compute = crowd * (of["block"] + steps * of["step"] * slower + (math.log2(slots) - 2) * of["slot"])
         from_memory = np.where(p.bytes > BYTES_OF_L2, 1 + 1.4 * (4 / slots) ** 3 * (1 - lie.long_across), 1)  # in pieces of 64 bytes for each line
-        move = p.bytes * from_memory * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, of["cache"], of["memory"]) * np.minimum(1, .4 + .6 * all_))
+        lost = np.clip((p.bytes - 2.4e7) / (BYTES_OF_L2 - 2.4e7), 0, 1) if DOTS[i][0] == 1 else 0  # by a cache that has to keep much
+        cache = 1 / ((1 - lost) / of["cache"] + lost / of["memory"])
+        move = p.bytes * from_memory * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, cache, of["memory"]) * np.minimum(1, .4 + .6 * all_))
         return of["start"] + {1: 0, 2: of["two"], 4: of["four"], 8: of["eight"]}[cluster] + longer(compute, move)
+
+    @staticmethod
+    def for_vector(across, slots, p):
+        start, block, group, block_of_many, group_of_many, cache, memory, uneven, scattered = DOTS_FOR_VECTOR[across]
+        own = np.where((slots > 32) & (np.ceil(p.long * p.count / (256 * 2 // slots * 4)) >= 66), 2, 1) if across else 1
+        lines = 256 * own // slots * (4 if across else 2)
+        crowd, groups = np.ceil(p.long / lines) * p.count / PLACES, np.ceil(p.k / (4 * (slots // own)))
+        groups = groups * (1 + uneven * odd(p.long if across else p.k)) * (1 + scattered * (4 / lines) ** 2)
+        compute = block + group * groups + crowd * (block_of_many + group_of_many * groups)
+        short_pieces = np.where(p.bytes > BYTES_OF_L2, .3 * (8 / lines) ** 1.6, 0) if across else 0
+        moved = p.bytes * (1 + short_pieces) * (1 + (.6 if across else .15) * odd(p.long if across else p.k))
+        return start + longer(compute, moved / (moved_at(p.bytes, cache, memory) * np.minimum(1, .4 + .6 * crowd)))
 
     def seconds(self, g, p, how, lie):
         out = np.empty(len(p))
+        for slots in WAYS_OF_VECTOR:
+            at = np.flatnonzero((how[:, 0] == VECTOR) & (how[:, 1] == slots))
+            some = p.some(at)
+            across = np.where(some.long > 1, lie.long_across[at], 0)
+            missed = np.where((slots == 64) & (some.bytes > 2.4e7) & (some.bytes <= BYTES_OF_L2), 1.1, 1)  # of a matrix that the cache holds in part
+            out[at] = missed * ((1 - across) * self.for_vector(False, slots, some) + across * self.for_vector(True, slots, some))
         for number, square in enumerate(SQUARES):
             for lanes in WAYS_OF_LANES:
                 at = np.flatnonzero((how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes))
@@ -518,6 +541,8 @@ class Dots(Law):
         for number in range(len(SQUARES)):
             for lanes in WAYS_OF_LANES:
                 yield self.lanes_may(p) & ((lanes == 4) | (lanes <= p.k)), ((len(DOTS) + number) * one, lanes * one, one, 0 * one)
+        for slots in WAYS_OF_VECTOR:
+            yield (p.short == 1) & ((slots == 32) | (2 * slots < p.k)) & ((slots < 256) | (p.bytes <= BYTES_OF_L2)), (VECTOR * one, slots * one, one, 0 * one)
         elements = p.long * p.k * p.count
         piece, most = np.where(elements > 2e6, 16, np.where(elements > 5e5, 8, 1)), np.where(p.short > 4, 64, np.where(p.short > 2, 128, 256))
         for i, (few, rows, _) in enumerate(DOTS):

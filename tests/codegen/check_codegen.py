@@ -60,6 +60,8 @@ class Kernel:
         """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a multiprocessor resident; the
         others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them. Kernels with
         code for a part of their tile (strict) have a multiprocessor to themselves."""
+        if "dots_vector" in self.name:  # three blocks of 256 threads along k, two across
+            return 80 if "false" in self.name else 128
         if "short_product" in self.name or "dots_product" in self.name:  # four blocks of 128 threads, two of 256
             return 128
         if "dots_by_lanes" in self.name:  # five blocks of 128 threads; for operands across k one of 1024

@@ -49,7 +49,10 @@ double microseconds(const law& l, const dots_division& how, double blocks, doubl
   const double slower =
       1 + l.long_across * across_k + l.short_across * short_across + l.long_uneven * lies.long_uneven + l.short_uneven * lies.short_uneven;
   const double compute = crowd * (l.block + steps * l.step * slower + doublings * l.slots);
-  const double bandwidth = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
+  // Where much has to be kept, the cache loses some of it. That was seen with a single line, of which there is nothing else to wait for.
+  const double lost = l.few == 1 ? std::clamp((bytes - 2.4e7) / (bytes_of_l2 - 2.4e7), 0., 1.) : 0;
+  const double of_cache = 1 / ((1 - lost) / l.bytes_of_cache + lost / l.bytes_of_memory);
+  const double bandwidth = moved_at(bytes, of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
   // Along k, a line's threads read 16 bytes each at a time. Pieces of 64 bytes are short for memory.
   const double quarter = 4. / how.slots, by_pieces = bytes > bytes_of_l2 ? 1 + 1.4 * quarter * quarter * quarter * (1 - across_k) : 1;
   return l.start + l.cluster[cluster] + longer(compute, bytes * by_pieces * (1 + l.uneven_bytes * lies.long_uneven) / bandwidth);
@@ -129,14 +132,60 @@ struct by_lanes_either_way {
   }
 };
 
+// For a vector. Microseconds, fitted to 228 times of 57 products on an H100 (bench/results/experiments/20261125-dots-vector.json), off by 7
+// % in the median; the rates of memory are those of an H200, whose copies are 1.4 times as fast. A block and a group of a thread's k take
+// long once, and where multiprocessors have several blocks.
+struct law_of_vector {
+  double start, block, group, block_of_many, group_of_many;
+  double bytes_of_cache, bytes_of_memory;  // megabytes per microsecond
+  double uneven, scattered;                // how many times longer a group takes of uneven operands, and of four lines side by side
+};
+constexpr law_of_vector along_vector{0.7542, 0.6264, 0.1525, 0.6425, 0.0631, 4.008, 4.073, 0.915, 0},
+    across_vector{0, 1.3915, 0.2617, 1.3975, 0.1492, 4.742, 3.914, 0.489, 1.219};
+
+constexpr std::int64_t lines_of_vector(int slots_of_thread, int slots, bool across) {
+  return std::int64_t{dots_vector_threads} * slots_of_thread / slots * dots_vector_rows(across);
+}
+// Of threads that read lines of a matrix across k: how many slots each has. With two, pieces of memory are twice as long, and blocks half
+// as many.
+int own_slots(std::int64_t lines, int slots, double of_132) {
+  const double blocks = static_cast<double>(ceil_div(lines, lines_of_vector(2, slots, true)));
+  return slots > dots_vector_least_slots && blocks >= 66 * of_132 ? 2 : 1;
+}
+double microseconds(const law_of_vector& l, bool across, std::int64_t lines, std::int64_t k, std::int64_t count, int slots, double bytes,
+                    bool uneven, double of_132) {
+  const int own = across ? own_slots(lines * count, slots, of_132) : 1;
+  const std::int64_t of_block = lines_of_vector(own, slots, across);
+  const double crowd = static_cast<double>(ceil_div(lines, of_block) * count) / (132 * of_132);
+  const double groups = static_cast<double>(ceil_div<std::int64_t>(k, std::int64_t{dots_step} * (slots / own)));
+  const double four_lines = 4. / static_cast<double>(of_block);
+  const double longer_group = groups * (1 + (uneven ? l.uneven : 0)) * (1 + l.scattered * four_lines * four_lines);
+  const double compute = l.block + l.group * longer_group + crowd * (l.block_of_many + l.group_of_many * longer_group);
+  const double short_pieces = across && bytes > bytes_of_l2 ? 0.3 * std::pow(8. / static_cast<double>(of_block), 1.6) : 0;
+  const double rate = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., 0.4 + 0.6 * crowd);
+  const double of_uneven = !uneven ? 0 : across ? 0.6 : 0.15;  // they are read by 4 bytes, of which fewer are in flight
+  return l.start + longer(compute, bytes * (1 + short_pieces) * (1 + of_uneven) / rate);
+}
+// In the mean over layouts: a matrix of several lines and several k lies along k or across.
+double microseconds_of_vector(const problem& p, std::int64_t count, int slots, double bytes, double of_132) {
+  const std::int64_t lines = std::max(p.m(), p.n());
+  // Of a matrix that the cache holds in part, 64 slots find less there than more or fewer of them: 2040 x 3916 takes 13.9 us, and 8.2
+  // with 32.
+  const double missed = slots == 64 && bytes > 2.4e7 && bytes <= bytes_of_l2 ? 1.1 : 1;
+  const double along = missed * microseconds(along_vector, false, lines, p.k(), count, slots, bytes, is_uneven(p.k()), of_132);
+  if (lines == 1) return along;
+  return (along + missed * microseconds(across_vector, true, lines, p.k(), count, slots, bytes, is_uneven(lines), of_132)) / 2;
+}
+
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
 std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elements > 5e5 ? 8 : 1; }
 
 bool takes_across(const context& where, const problem& p, const batch& of, const dots_division& how, bool turned) {
-  if (!how.by_lanes()) return false;
   const auto lies_across = [](const line_operand& o) { return !o.along_k && o.lines > 1; };
-  const double of_132 = multiprocessors_of(where.limits()) / 132.;
   const both_operands o = operands_of(p, of, turned);
+  if (how.vector) return lies_across(o.long_one);
+  if (!how.by_lanes()) return false;
+  const double of_132 = multiprocessors_of(where.limits()) / 132.;
   return by_lanes_either_way(how.square, how.slots, p, of.count, of_132).takes_across({lies_across(o.long_one), lies_across(o.short_one)});
 }
 
@@ -165,6 +214,12 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
       const double seconds = 1e-6 * us.microseconds(long_divides, short_divides);
       if (seconds < best.seconds) best = {divided_by_lanes(lanes, square), seconds};
     }
+  // With many slots, blocks for lines across k have few lines, and memory is read in pieces that are too short for it.
+  const int most_slots = finishes || few > 1 ? 0 : bytes > bytes_of_l2 ? dots_vector_most_slots / 2 : dots_vector_most_slots;
+  for (int slots = dots_vector_least_slots; slots <= most_slots && (slots == dots_vector_least_slots || 2 * slots < p.k()); slots *= 2) {
+    const double seconds = 1e-6 * microseconds_of_vector(p, of.count, slots, bytes, of_132);
+    if (seconds < best.seconds) best = {divided_for_vector(slots), seconds};
+  }
   const mean_layout lies = mean_layout_of(p.m(), p.n(), p.k());
   const double short_across = few_of(p) > 1 ? across_k : 0;
   for (const law& l : laws) {
@@ -189,10 +244,11 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
                                    std::optional<bool> by_across) {
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
-  if (!after.is_plain() && !how.by_lanes()) plan.how.rows = dots_finishing_rows;
+  if (!after.is_plain() && !how.by_lanes() && !how.vector) plan.how.rows = dots_finishing_rows;
   const auto find = [&](bool across) {
     for (const dots_instance& i : dots_instances(where.kind())) {
-      if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across)
+      if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.vector != how.vector ||
+          i.across != across)
         continue;
       if (shortage_of(where.limits(), i.code) != shortage::none) continue;
       if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
@@ -202,7 +258,9 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
   // Where the large block does not fit the device, the other kernel may.
   const bool across = by_across ? *by_across : takes_across(where, p, of, how, plan.turned);
   if (!find(across) && !(across && !by_across && find(false))) return std::nullopt;
-  if (!how.by_lanes()) plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
+  if (!how.by_lanes() && !how.vector) plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
+  if (how.vector && plan.with->across)
+    plan.own_slots = own_slots(std::max(p.m(), p.n()) * of.count, how.slots, multiprocessors_of(where.limits()) / 132.);
   plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);
   if (how.by_lanes()) plan.grid.y = static_cast<unsigned>(ceil_div<std::int64_t>(few, how.square));
@@ -225,7 +283,8 @@ launch_counts run(const context& where, const dots_plan& plan, stream on) {
                                .k_of_block = ceil_div<std::int64_t>(of_thread, plan.how.cluster) * dots_step * plan.how.slots,
                                .slot_bits = std::countr_zero(static_cast<unsigned>(plan.how.slots)),
                                .tiles = static_cast<std::uint32_t>(plan.tiles),
-                               .end = plan.turned ? transposed(end) : end};
+                               .end = plan.turned ? transposed(end) : end,
+                               .own_bits = std::countr_zero(static_cast<unsigned>(plan.own_slots))};
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);

@@ -20,10 +20,13 @@ struct dots_plan {
   const dots_instance* with = nullptr;
   bool turned = false;  // B is the long operand
   dots_division how;
+  int own_slots = 1;       // of a thread, for a vector: bits do not depend on it
   std::int64_t tiles = 0;  // of a member
   extent3 grid = {};
 
-  int lines() const { return how.lines(with->code.threads); }  // of the long operand, of a block
+  int lines() const {  // of the long operand, of a block
+    return how.vector ? dots_vector_threads * own_slots / how.slots * dots_vector_rows(with->across) : how.lines(with->code.threads);
+  }
 };
 
 const std::vector<dots_instance>& dots_instances(target where);

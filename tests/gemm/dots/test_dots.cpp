@@ -19,23 +19,26 @@ using gemms::dots_plan;
 constexpr dots_division of_blocks[] = {{4, 1}, {8, 2}, {16, 1, 4}, {32, 4}, {4, 8, 1}, {64, 2}, {256, 1, 4}, {256, 4}, {128, 1, 1}};
 constexpr dots_division by_lanes[] = {gemms::divided_by_lanes(4, 1), gemms::divided_by_lanes(16, 1), gemms::divided_by_lanes(128, 1),
                                       gemms::divided_by_lanes(8, 2), gemms::divided_by_lanes(64, 2)};
+constexpr dots_division of_vectors[] = {gemms::divided_for_vector(32), gemms::divided_for_vector(64), gemms::divided_for_vector(256)};
 // Those that a product can have whose shorter side is so long.
 std::vector<dots_division> divisions_for(std::int64_t few) {
   std::vector<dots_division> all(std::begin(by_lanes), std::end(by_lanes));
   if (few <= gemms::dots_lines) all.insert(all.end(), std::begin(of_blocks), std::end(of_blocks));
+  if (few == 1) all.insert(all.end(), std::begin(of_vectors), std::end(of_vectors));
   return all;
 }
 // With as many lines to a thread as there are kernels for.
 dots_division fitting(dots_division how, std::int64_t few) {
   const int lines = static_cast<int>(few);
-  if (!how.by_lanes()) how.rows = std::clamp(how.rows, gemms::dots_least_rows(lines), gemms::dots_most_rows(lines));
+  if (!how.by_lanes() && !how.vector) how.rows = std::clamp(how.rows, gemms::dots_least_rows(lines), gemms::dots_most_rows(lines));
   return how;
 }
 // Whether by the kernel for operands across k: what there is to try.
 std::vector<bool> kernels_of(const dots_division& how) {
-  return how.by_lanes() && how.slots >= gemms::dots_least_across ? std::vector{false, true} : std::vector{false};
+  return how.vector || (how.by_lanes() && how.slots >= gemms::dots_least_across) ? std::vector{false, true} : std::vector{false};
 }
 std::string told(const dots_division& how) {
+  if (how.vector) return fmt::format("{} slots for a vector", how.slots);
   return how.by_lanes() ? fmt::format("{} lanes for {} x {}", how.slots, how.square, how.square)
                         : fmt::format("{} slots, cluster of {}", how.slots, how.cluster);
 }
@@ -150,6 +153,18 @@ TEST_P(gemm_dots, lines_of_few_nonzeros_are_exact) {
       EXPECT_TRUE(same(divided(where, one, how),
                        made(19, 1, [&](auto i, auto) { return static_cast<float>(std::ldexp(rest(3), static_cast<int>(i % 9))); })));
     }
+    // Such lines times a vector without zeros, which lie along k and across; in `one` it is the vector that has few.
+    product lines = product_of(p.a, made(k, 1, [](auto, auto) { return 2.f; }));
+    product vector = one;
+    for (const major by : {major::row, major::column})
+      for (const dots_division& how : of_vectors) {
+        SCOPED_TRACE(testing::Message() << "K = " << k << ", " << told(how));
+        lines.place_a = placed(by, lines.a), vector.place_a = placed(by, vector.a);
+        EXPECT_TRUE(same(divided(where, lines, how),
+                         made(m, 1, [&](auto i, auto) { return i == 7 ? infinity : static_cast<float>(2 * rest(i)); })));
+        EXPECT_TRUE(same(divided(where, vector, how),
+                         made(19, 1, [&](auto i, auto) { return static_cast<float>(std::ldexp(rest(3), static_cast<int>(i % 9))); })));
+      }
   }
 }
 TEST_P(gemm_dots, infinities_and_nan_follow_ieee) {
@@ -187,7 +202,7 @@ TEST_P(gemm_dots, members_and_epilogues) {
     for (const bool pointers : {false, true})
       for (const bool finishes : {false, true})
         for (const auto& [how, across] : with_kernels(divisions_for(std::min(m, n)))) {
-          if (how.square > 1 && finishes) continue;
+          if ((how.square > 1 || how.vector) && finishes) continue;
           SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", " << told(how) << (finishes ? ", finished" : "")
                                           << (pointers ? ", by pointers" : ""));
           matrix a(where, of_a, placed(major::row, of_a)), b(where, of_b, placed(major::row, of_b)),
