@@ -130,5 +130,29 @@ TEST(gemm_gain, decides_rightly_on_what_was_measured) {
   EXPECT_LT(off / products, 0.2);
 }
 
+// The same on an H100, of which there is no tuning: our own predictions are those for an H200. In doubt a product is passed on.
+TEST(gemm_gain, decides_rightly_on_an_h100) {
+  device_limits limits = an_h200();
+  limits.name = "NVIDIA H100 80GB HBM3";
+  const context where(make_cpu_executor({.limits = limits}));
+  std::ifstream stream(std::filesystem::path(ANTIPHASE_RESULTS) / "experiments" / "20261125-h100-lists.json");
+  const json all = json::parse(stream);
+  int products = 0, taken = 0, slower = 0, faster = 0, missed = 0;
+  for (const json& r : all.at("products")) {
+    const asked q{r[1], r[2], r[3], r[6], r[5].get<float>(), r[4]};
+    if (std::cbrt(static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * static_cast<double>(q.count)) < 256)
+      continue;
+    const double ratio = r[12].get<double>() / r[11].get<double>();
+    const bool takes = gain(where, q) > enough;
+    ++products;
+    taken += takes, slower += takes && ratio < 1;
+    faster += ratio > 1.3, missed += !takes && ratio > 1.3;
+  }
+  std::printf("%d products: %d taken, %d of them slower; of %d much faster ones %d passed on\n", products, taken, slower, faster, missed);
+  EXPECT_GT(taken, products / 2);
+  EXPECT_LE(slower, 0.01 * taken);
+  EXPECT_LE(missed, 0.27 * faster);
+}
+
 }  // namespace
 }  // namespace antiphase::gemm_test

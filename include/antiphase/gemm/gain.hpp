@@ -12,12 +12,13 @@ namespace antiphase {
 // means something. It flatters cuBLAS where shapes are small or narrow.
 double multiply_adds_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of = {});
 
-// Seconds that cuBLAS takes for it in FP32. On devices where that was measured (an NVIDIA H200) by a law fitted to the times; on others it
-// is multiply_adds_seconds(). M, N, K and the count are positive.
+// Seconds that cuBLAS takes for it in FP32. On devices where that was measured (NVIDIA H200 and H100 SXM) by a law fitted to the times; on
+// others it is multiply_adds_seconds(). M, N, K and the count are positive.
 double cublas_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of = {});
 
 // How many times faster than cuBLAS the product may be expected to be, if `seconds` are predicted for it here (gemm_choice::predicted). On
-// devices on which cuBLAS was measured it is less than the ratio where predictions were seen to fail, and at most 1 where less than 1.5
+// devices on which cuBLAS was measured it is less than the ratio where predictions were seen to fail or memory is slower than an H200's,
+// for which they are, and at most 1 where less than 1.5
 // microseconds are saved.
 double gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of, double seconds);
 
