@@ -45,6 +45,7 @@ PLACES = 132  # multiprocessors
 KEPT, KEPT_WARPS, MOST_ROUNDS = 9, 4, 16  # its number; of a block; of a walk
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
 BYTES_OF_L2 = 4e7
+BYTES_KEPT = 2.4e7  # of one line's long operand, that it still has when they are read again
 INF = np.inf
 
 
@@ -499,7 +500,7 @@ class Dots(Law):
                   + of["long odd"] * lie.long_odd + of["short odd"] * lie.short_odd)
         compute = crowd * (of["block"] + steps * of["step"] * slower + (math.log2(slots) - 2) * of["slot"])
         from_memory = np.where(p.bytes > BYTES_OF_L2, 1 + 1.4 * (4 / slots) ** 3 * (1 - lie.long_across), 1)  # in pieces of 64 bytes for each line
-        lost = np.clip((p.bytes - 2.4e7) / (BYTES_OF_L2 - 2.4e7), 0, 1) if DOTS[i][0] == 1 else 0  # by a cache that has to keep much
+        lost = np.clip((p.bytes - BYTES_KEPT) / (BYTES_OF_L2 - BYTES_KEPT), 0, 1) if DOTS[i][0] == 1 else 0  # by a cache that has to keep much
         cache = 1 / ((1 - lost) / of["cache"] + lost / of["memory"])
         move = p.bytes * from_memory * (1 + of["odd bytes"] * lie.long_odd) / (moved_at(p.bytes, cache, of["memory"]) * np.minimum(1, .4 + .6 * all_))
         return of["start"] + {1: 0, 2: of["two"], 4: of["four"], 8: of["eight"]}[cluster] + longer(compute, move)
@@ -522,7 +523,7 @@ class Dots(Law):
             at = np.flatnonzero((how[:, 0] == VECTOR) & (how[:, 1] == slots))
             some = p.some(at)
             across = np.where(some.long > 1, lie.long_across[at], 0)
-            missed = np.where((slots == 64) & (some.bytes > 2.4e7) & (some.bytes <= BYTES_OF_L2), 1.1, 1)  # of a matrix that the cache holds in part
+            missed = np.where((slots == 64) & (some.bytes > BYTES_KEPT) & (some.bytes <= BYTES_OF_L2), 1.1, 1)  # of a matrix that the cache holds in part
             out[at] = missed * ((1 - across) * self.for_vector(False, slots, some) + across * self.for_vector(True, slots, some))
         for number, square in enumerate(SQUARES):
             for lanes in WAYS_OF_LANES:

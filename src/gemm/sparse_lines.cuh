@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines with so few nonzeros that their outputs have to be exact.
 #pragma once
+#include <antiphase/device/lanes.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
 #include "src/gemm/exact_sum.cuh"
@@ -35,6 +36,16 @@ AP_DEV void find_nonzeros(const float* line, std::int64_t k_stride, std::int64_t
   }
   for (; count < 4; ++count)
     if (lane_index() == 0) to.k[count] = -1;
+}
+// Whether a line has three or four nonzeros. All lanes of a warp ask.
+AP_DEV bool is_sparse_line(const float* line, std::int64_t k_stride, std::int64_t k_end) {
+  int count = 0;
+  AP_ROLLED
+  for (std::int64_t first = 0; first < k_end && count < dense_line; first += warp_size) {
+    const std::int64_t k = first + lane_index();
+    count += bit_count(ballot(k < k_end && line[k * k_stride] != 0));
+  }
+  return is_sparse_count(count);
 }
 // Line i of one operand times line j of the other, of which one has nothing but these nonzeros. one, other: the member's operands.
 AP_DEV double exact_output(const line_operand& of_one, const float* one, std::int64_t i, const line_operand& of_other, const float* other,

@@ -63,7 +63,7 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
 void inner_products_by(const context& where, const gemms::dots_instance& with) {
   using enum storage_order;
   const auto multiply = [&](const product& p, gemms::dots_division how) {
-    if (!with.by_lanes() && !with.vector) how.rows = with.rows;
+    if (with.by_blocks()) how.rows = with.rows;
     on_device d(where, p);
     const doubling twice(where, p);
     auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how, with.across);
@@ -72,7 +72,7 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
     where.runs_on().synchronize(nullptr);
     require_kept(where, with.code.name, with.finishes ? doubling::expected(p) : p, d.c.to_host());
   };
-  if (with.vector) {
+  if (with.for_vector()) {
     multiply({70, 1, 292, 1, 0, rows, columns}, gemms::divided_for_vector(32));
     multiply({1, 36, 1100, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_for_vector(64));
     multiply(with_odd_lines({21, 1, 139, 1, 0, columns, neither, 1}), gemms::divided_for_vector(256));

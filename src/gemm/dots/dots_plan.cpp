@@ -37,7 +37,8 @@ constexpr law laws[] = {
     {8, 1, 0.667, 1.896, 0.451, 0.085, {0, 1.003, 1.042, 1.024}, 1.671, 1.071, 1.077, 1, 0.095, 0.383, 0.141, 0.159, 0.042},
     {8, 2, 0.894, 1.909, 0.604, 0.071, {0, 1.245, 1.352, 1.213}, 1.845, 1, 1.571, 1.693, 0.131, 0.149, 0.181, 0.16, 0.012},
 };
-constexpr double across_k = 0.5;  // of all layouts
+constexpr double bytes_kept = 2.4e7;  // of one line's long operand, that the L2 cache still has when they are read again
+constexpr double across_k = 0.5;      // of all layouts
 // short_across: the share of layouts in which the short operand lies so. of_132: multiprocessors, in those of an H200.
 double microseconds(const law& l, const dots_division& how, double blocks, double steps, double bytes, const mean_layout& lies,
                     double short_across, double of_132) {
@@ -50,7 +51,7 @@ double microseconds(const law& l, const dots_division& how, double blocks, doubl
       1 + l.long_across * across_k + l.short_across * short_across + l.long_uneven * lies.long_uneven + l.short_uneven * lies.short_uneven;
   const double compute = crowd * (l.block + steps * l.step * slower + doublings * l.slots);
   // Where much has to be kept, the cache loses some of it. That was seen with a single line, of which there is nothing else to wait for.
-  const double lost = l.few == 1 ? std::clamp((bytes - 2.4e7) / (bytes_of_l2 - 2.4e7), 0., 1.) : 0;
+  const double lost = l.few == 1 ? std::clamp((bytes - bytes_kept) / (bytes_of_l2 - bytes_kept), 0., 1.) : 0;
   const double of_cache = 1 / ((1 - lost) / l.bytes_of_cache + lost / l.bytes_of_memory);
   const double bandwidth = moved_at(bytes, of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., alone + (1 - alone) * all);
   // Along k, a line's threads read 16 bytes each at a time. Pieces of 64 bytes are short for memory.
@@ -143,19 +144,16 @@ struct law_of_vector {
 constexpr law_of_vector along_vector{0.7542, 0.6264, 0.1525, 0.6425, 0.0631, 4.008, 4.073, 0.915, 0},
     across_vector{0, 1.3915, 0.2617, 1.3975, 0.1492, 4.742, 3.914, 0.489, 1.219};
 
-constexpr std::int64_t lines_of_vector(int slots_of_thread, int slots, bool across) {
-  return std::int64_t{dots_vector_threads} * slots_of_thread / slots * dots_vector_rows(across);
-}
 // Of threads that read lines of a matrix across k: how many slots each has. With two, pieces of memory are twice as long, and blocks half
 // as many.
 int own_slots(std::int64_t lines, int slots, double of_132) {
-  const double blocks = static_cast<double>(ceil_div(lines, lines_of_vector(2, slots, true)));
-  return slots > dots_vector_least_slots && blocks >= 66 * of_132 ? 2 : 1;
+  const double blocks = static_cast<double>(ceil_div<std::int64_t>(lines, dots_vector_lines(true, slots, dots_vector_most_own)));
+  return slots > dots_vector_least_slots && blocks >= 66 * of_132 ? dots_vector_most_own : 1;
 }
 double microseconds(const law_of_vector& l, bool across, std::int64_t lines, std::int64_t k, std::int64_t count, int slots, double bytes,
                     bool uneven, double of_132) {
   const int own = across ? own_slots(lines * count, slots, of_132) : 1;
-  const std::int64_t of_block = lines_of_vector(own, slots, across);
+  const std::int64_t of_block = dots_vector_lines(across, slots, own);
   const double crowd = static_cast<double>(ceil_div(lines, of_block) * count) / (132 * of_132);
   const double groups = static_cast<double>(ceil_div<std::int64_t>(k, std::int64_t{dots_step} * (slots / own)));
   const double four_lines = 4. / static_cast<double>(of_block);
@@ -171,10 +169,10 @@ double microseconds_of_vector(const problem& p, std::int64_t count, int slots, d
   const std::int64_t lines = std::max(p.m(), p.n());
   // Of a matrix that the cache holds in part, 64 slots find less there than more or fewer of them: 2040 x 3916 takes 13.9 us, and 8.2
   // with 32.
-  const double missed = slots == 64 && bytes > 2.4e7 && bytes <= bytes_of_l2 ? 1.1 : 1;
-  const double along = missed * microseconds(along_vector, false, lines, p.k(), count, slots, bytes, is_uneven(p.k()), of_132);
-  if (lines == 1) return along;
-  return (along + missed * microseconds(across_vector, true, lines, p.k(), count, slots, bytes, is_uneven(lines), of_132)) / 2;
+  const double missed = slots == 64 && bytes > bytes_kept && bytes <= bytes_of_l2 ? 1.1 : 1;
+  const double along = microseconds(along_vector, false, lines, p.k(), count, slots, bytes, is_uneven(p.k()), of_132);
+  if (lines == 1) return missed * along;
+  return missed * (along + microseconds(across_vector, true, lines, p.k(), count, slots, bytes, is_uneven(lines), of_132)) / 2;
 }
 
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
@@ -183,7 +181,7 @@ std::int64_t shortest_piece(double elements) { return elements > 2e6 ? 16 : elem
 bool takes_across(const context& where, const problem& p, const batch& of, const dots_division& how, bool turned) {
   const auto lies_across = [](const line_operand& o) { return !o.along_k && o.lines > 1; };
   const both_operands o = operands_of(p, of, turned);
-  if (how.vector) return lies_across(o.long_one);
+  if (how.for_vector()) return lies_across(o.long_one);
   if (!how.by_lanes()) return false;
   const double of_132 = multiprocessors_of(where.limits()) / 132.;
   return by_lanes_either_way(how.square, how.slots, p, of.count, of_132).takes_across({lies_across(o.long_one), lies_across(o.short_one)});
@@ -244,11 +242,10 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
                                    std::optional<bool> by_across) {
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
-  if (!after.is_plain() && !how.by_lanes() && !how.vector) plan.how.rows = dots_finishing_rows;
+  if (!after.is_plain() && how.by_blocks()) plan.how.rows = dots_finishing_rows;
   const auto find = [&](bool across) {
     for (const dots_instance& i : dots_instances(where.kind())) {
-      if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.vector != how.vector ||
-          i.across != across)
+      if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across)
         continue;
       if (shortage_of(where.limits(), i.code) != shortage::none) continue;
       if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
@@ -258,8 +255,8 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
   // Where the large block does not fit the device, the other kernel may.
   const bool across = by_across ? *by_across : takes_across(where, p, of, how, plan.turned);
   if (!find(across) && !(across && !by_across && find(false))) return std::nullopt;
-  if (!how.by_lanes() && !how.vector) plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
-  if (how.vector && plan.with->across)
+  if (how.by_blocks()) plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
+  if (how.for_vector() && plan.with->across)
     plan.own_slots = own_slots(std::max(p.m(), p.n()) * of.count, how.slots, multiprocessors_of(where.limits()) / 132.);
   plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);

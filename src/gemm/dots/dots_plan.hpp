@@ -25,7 +25,7 @@ struct dots_plan {
   extent3 grid = {};
 
   int lines() const {  // of the long operand, of a block
-    return how.vector ? dots_vector_threads * own_slots / how.slots * dots_vector_rows(with->across) : how.lines(with->code.threads);
+    return how.for_vector() ? dots_vector_lines(with->across, how.slots, own_slots) : how.lines(with->code.threads);
   }
 };
 

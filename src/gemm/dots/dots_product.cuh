@@ -10,6 +10,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <type_traits>
+#include "src/gemm/dots/dots_load.cuh"
 #include "src/gemm/dots/dots_outputs.cuh"
 
 namespace antiphase::gemms {
@@ -92,19 +93,6 @@ template <int Short, int Rows, bool Finishes> struct dots_product : dots_outputs
   };
 
   // load ------------------------------------------------------------------------------------------------------------------------
-  // Loads without branches, so that all of them are in flight at once. Wide: packs, of operands whose rows begin at multiples of 16 bytes
-  // and are multiples of packs long. 4 values of k of a line: `left` of them, zeros behind. Wide: all or none.
-  template <bool Wide> AP_DEV static void load_along_k(float (&to)[step], const line_operand& o, const float* from, int left) {
-    if constexpr (Wide) {
-      pack<float, step> all{};
-      if (left > 0) all = load_pack<step>(from);
-      AP_UNROLL
-      for (int e = 0; e < step; ++e) to[e] = all.element[e];
-    } else {
-      AP_UNROLL
-      for (int e = 0; e < step; ++e) to[e] = e < left ? from[e * o.k_stride] : 0;
-    }
-  }
   AP_DEV static int below(std::int64_t left, int most) { return left >= most ? most : left > 0 ? static_cast<int>(left) : 0; }
   // x[i][e]: line i of the thread at k + e.
   template <bool Wide, bool AlongK>
@@ -116,7 +104,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product : dots_outputs
     if constexpr (AlongK) {
       AP_UNROLL
       for (int i = 0; i < rows; ++i)
-        load_along_k<Wide>(x[i], o, from + i * t.apart * o.line_stride, line + i * t.apart < o.lines ? k_left : 0);
+        load_neighbours<Wide>(x[i], from + i * t.apart * o.line_stride, o.k_stride, line + i * t.apart < o.lines ? k_left : 0);
     } else {
       const int lines_left = below(o.lines - line, rows);
       AP_UNROLL
@@ -169,7 +157,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product : dots_outputs
     const int k_left = below(w.k_end - k, step);
     AP_UNROLL
     for (int j = 0; j < Short; ++j)
-      load_along_k<Wide>(y[j], o, w.of.of_short + j * o.line_stride + k * o.k_stride, j < o.lines ? k_left : 0);
+      load_neighbours<Wide>(y[j], w.of.of_short + j * o.line_stride + k * o.k_stride, o.k_stride, j < o.lines ? k_left : 0);
   }
   AP_DEV static void multiply(const float (&x)[rows][step], const float (&y)[Short][step], sums& sum) {
     AP_UNROLL
@@ -265,9 +253,6 @@ template <int Short, int Rows, bool Finishes> struct dots_product : dots_outputs
       }
     }
     block_barrier();  // sums take its place
-  }
-  AP_DEV static bool is_wide(const line_operand& o, const float* data, std::int64_t row) {
-    return o.width == 4 && row % step == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
   }
   AP_DEV static void compute(const params& p, storage& s, const work& w, const seat& t, sums& sum) {
     const bool along_k = p.of_long.along_k, wide = is_wide(p.of_long, w.of.of_long, along_k ? p.k : p.of_long.lines);

@@ -25,10 +25,11 @@ constexpr int dots_lanes_threads = 128, dots_lanes_step = 8, dots_lanes_most_k =
 constexpr int dots_least_across = 16;
 constexpr int dots_threads_of_lanes(bool across) { return across ? 8 * dots_lanes_threads : dots_lanes_threads; }
 constexpr double dots_lanes_most_work = 4e6;
-// Of a matrix times a vector (dots_vector.cuh): threads of a block, slots of a line; lines of a thread, along k and across, and slots of
-// it.
+// Of a matrix times a vector (dots_vector.cuh): threads of a block, slots of a line, of which a thread has `own`; lines of a thread, along
+// k and across, and of a block.
 constexpr int dots_vector_threads = 256, dots_vector_least_slots = 32, dots_vector_most_slots = 256, dots_vector_most_own = 2;
 constexpr int dots_vector_rows(bool across) { return across ? 4 : 2; }
+constexpr int dots_vector_lines(bool across, int slots, int own) { return dots_vector_threads / (slots / own) * dots_vector_rows(across); }
 
 // How a sum over k is divided. Of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th; blocks of a
 // cluster have consecutive shares of k. The order of additions follows from that and the kernel alone, however operands lie: as many lanes
@@ -36,13 +37,14 @@ constexpr int dots_vector_rows(bool across) { return across ? 4 : 2; }
 // Rows: lines of the long operand that a thread has, for which there are kernels from dots_least_rows to dots_most_rows.
 // By lanes: a square of 1 or 2 x 2 outputs belongs to `slots` threads, which take every slots-th value of k; lanes of a warp add up their
 // sums in pairs, and warps one after another. There is neither a cluster nor rows then.
-// Vector: of a single line of the short operand, warps of 32 slots add up in pairs, and warps one after another. Nor is there a cluster,
-// and how many lines a thread has does not matter for the sums.
+// For a vector: of a single line of the short operand, warps of 32 slots add up in pairs, and warps one after another. Nor is there a
+// cluster, and how many lines a thread has does not matter for the sums, so that there are neither rows nor a square.
 struct dots_division {
   int slots = dots_least_slots, cluster = 1, rows = 2, square = 0;
-  bool vector = false;
   constexpr bool operator==(const dots_division&) const = default;
   constexpr bool by_lanes() const { return square > 0; }
+  constexpr bool by_blocks() const { return rows > 0; }
+  constexpr bool for_vector() const { return !by_lanes() && !by_blocks(); }
   constexpr int lines(int threads) const { return threads / slots * (by_lanes() ? square : rows); }  // of the long operand, of a block
   constexpr int k_at_once() const { return slots * (by_lanes() ? dots_lanes_step / square : dots_step); }
 };
@@ -60,17 +62,18 @@ struct dots_problem {
 };
 
 constexpr dots_division divided_by_lanes(int lanes, int square) { return {lanes, 1, 0, square}; }
-constexpr dots_division divided_for_vector(int slots) { return {slots, 1, 0, 0, true}; }
+constexpr dots_division divided_for_vector(int slots) { return {slots, 1, 0, 0}; }
 
 struct dots_instance {
   int lines;         // of the short operand, at most; by lanes: as many as there are
   int rows, square;  // of a division
   bool finishes;     // knows epilogues
   bool across;       // by lanes, or for a vector: for operands across k
-  bool vector;
   kernel code;
 
   constexpr bool by_lanes() const { return square > 0; }
+  constexpr bool by_blocks() const { return rows > 0; }
+  constexpr bool for_vector() const { return !by_lanes() && !by_blocks(); }
 };
 
 }  // namespace antiphase::gemms

@@ -6,9 +6,9 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
-#include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <type_traits>
+#include "src/gemm/dots/dots_load.cuh"
 #include "src/gemm/dots/dots_outputs.cuh"
 
 namespace antiphase::gemms {
@@ -17,10 +17,12 @@ inline namespace AP_TARGET {
 // plan --------------------------------------------------------------------------------------------------------------------------
 //   load 8 x 16 bytes, multiply ... | add up the lanes of a warp | add up the warps of a line | store
 // Memory is busy if enough loads are in flight, and if no multiprocessor waits for others to end. So a thread asks for eight packs at a
-// time before it uses the first, and blocks are small and many: what a block does besides is short, for it comes once for a few lines. A
-// line belongs to `slots` threads, of which each has every slots-th group of four k, in order. The 32 slots of a warp add up in pairs,
-// warps one after another. That order is the same in both kernels, and so are the bits:
-// along k, a thread has two lines, and its neighbours have neighbouring k.
+// time before it uses the first, and blocks are small and many: what a block does besides is short, for it comes once for a few lines.
+//
+// A line belongs to `slots` threads, of which each has every slots-th group of four k, in order. The 32 slots of a warp add up in pairs,
+// warps one after another. That order is the same in both kernels, and so are the bits.
+//
+// Along k, a thread has two lines, and its neighbours have neighbouring k.
 // Across k, it has four lines side by side, and its neighbours have more of them, so that pieces of memory are long enough. It may have
 // several slots of them then, by turns. Sums meet in shared memory, a slot's behind the other.
 //
@@ -81,19 +83,6 @@ template <bool Across> struct dots_vector : dots_outputs<false> {
   AP_DEV static bool has_nonzero(std::uint32_t bits) { return bits << 1 != 0; }  // the sign aside
 
   // load, multiply --------------------------------------------------------------------------------------------------------------
-  // Elements from `from` on, of which `left` are there; zeros behind. Wide: in packs, all or none.
-  template <bool Wide, int Count>
-  AP_DEV static void load_side_by_side(float (&to)[Count], const float* from, std::int64_t apart, int left) {
-    if constexpr (Wide) {
-      pack<float, Count> all{};
-      if (left > 0) all = load_pack<Count>(in_global_memory(from));
-      AP_UNROLL
-      for (int e = 0; e < Count; ++e) to[e] = all.element[e];
-    } else {
-      AP_UNROLL
-      for (int e = 0; e < Count; ++e) to[e] = e < left ? *in_global_memory(from + e * apart) : 0;
-    }
-  }
   // Where a thread reads its lines of the long operand: along k a pointer for each, across k one for all. Lines behind the end are the last
   // one along k; across k they are not read.
   struct lines_here {
@@ -116,9 +105,9 @@ template <bool Across> struct dots_vector : dots_outputs<false> {
       AP_UNROLL
       for (int n = 0; n < Outer; ++n) {
         if constexpr (Across)
-          load_side_by_side<Wide>(x[n], at[0] + (k + n) * k_stride, line_stride, n < left ? there : 0);
+          load_neighbours<Wide>(x[n], in_global_memory(at[0] + (k + n) * k_stride), line_stride, n < left ? there : 0);
         else
-          load_side_by_side<Wide>(x[n], at[n] + k * k_stride, k_stride, left);
+          load_neighbours<Wide>(x[n], in_global_memory(at[n] + k * k_stride), k_stride, left);
       }
     }
   };
@@ -150,7 +139,7 @@ template <bool Across> struct dots_vector : dots_outputs<false> {
       AP_UNROLL
       for (int n = 0; n < at_once; ++n) {  // of the vector, which the caches have, one by one: registers are for what takes long
         float y[step];
-        load_side_by_side<WideShort>(y, of_short + n * apart * short_stride, short_stride, left_of(n));
+        load_neighbours<WideShort>(y, in_global_memory(of_short + n * apart * short_stride), short_stride, left_of(n));
         multiply(x[n], y, 0, sum);
       }
       of_long.go_on(at_once * apart);
@@ -170,7 +159,7 @@ template <bool Across> struct dots_vector : dots_outputs<false> {
     float y[2][step];
     const auto load = [&](int to) {
       of_long.template load<Wide>(x[to], 0, of_group(left));
-      load_side_by_side<WideShort>(y[to], of_short, short_stride, of_group(left));
+      load_neighbours<WideShort>(y[to], in_global_memory(of_short), short_stride, of_group(left));
       of_long.go_on(apart);
       of_short += apart * short_stride;
       left -= apart;
@@ -195,9 +184,6 @@ template <bool Across> struct dots_vector : dots_outputs<false> {
       return compute_by_turns<Own, Wide, WideShort>(p, of_long, of_short, left);
     else
       return compute_at_once<Wide, WideShort>(p, of_long, of_short, left);
-  }
-  AP_DEV static bool is_wide(const line_operand& o, const float* data, std::int64_t row) {
-    return o.width == step && row % step == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
   }
   template <int Own> AP_DEV static sums<Own> compute(const params& p, const member_data& of, std::int64_t line, const seat& t) {
     const bool wide = p.of_long.along_k != Across && is_wide(p.of_long, of.of_long, Across ? p.of_long.lines : p.k);
@@ -293,25 +279,15 @@ template <bool Across> struct dots_vector : dots_outputs<false> {
   }
 
   // store -----------------------------------------------------------------------------------------------------------------------
-  // Whether a line has three or four nonzeros. All lanes of a warp ask.
-  AP_DEV static bool is_sparse(const float* line, std::int64_t k_stride, std::int64_t k_end) {
-    int count = 0;
-    AP_ROLLED
-    for (std::int64_t first = 0; first < k_end && count < dense_line; first += warp_size) {
-      const std::int64_t k = first + lane_index();
-      count += bit_count(ballot(k < k_end && line[k * k_stride] != 0));
-    }
-    return is_sparse_count(count);
-  }
-  // Those of a warp's outputs of which too few slots have seen a nonzero. ask: this lane's is one of them.
+  // Those of a warp's outputs of which too few threads have seen a nonzero. ask: this lane's is one of them.
   AP_DEV static void store_uncertain(const params& p, line_nonzeros& found, const member_data& of, bool ask, std::int64_t line,
                                      double sum) {
-    const bool short_is_sparse = is_sparse(of.of_short, p.of_short.k_stride, p.k);
+    const bool short_is_sparse = is_sparse_line(of.of_short, p.of_short.k_stride, p.k);
     bool sparse = ask && short_is_sparse, by_long = false;
     AP_ROLLED
     for (unsigned asked = ballot(ask); asked != 0; asked &= asked - 1) {
       const int lane = bit_count((asked & (0u - asked)) - 1);
-      const bool is = is_sparse(of.of_long + shuffle(line, lane) * p.of_long.line_stride, p.of_long.k_stride, p.k);
+      const bool is = is_sparse_line(of.of_long + shuffle(line, lane) * p.of_long.line_stride, p.of_long.k_stride, p.k);
       if (lane_index() == lane) sparse = sparse || is, by_long = is;
     }
     if (ask && !sparse) stores::store_at(p, of.member, line, 0, sum);

@@ -11,14 +11,13 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <int Short, int Rows, bool Finishes> dots_instance dots_instance_of(const char* name) {
-  return {Short, Rows, 0, Finishes, false, false, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
+  return {Short, Rows, 0, Finishes, false, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
 }
 template <int Square, bool Finishes, bool Across> dots_instance dots_by_lanes_of(const char* name) {
-  return {std::numeric_limits<int>::max(), 0, Square, Finishes, Across, false, kernel_of<dots_by_lanes<Square, Finishes, Across>>(name)};
+  return {std::numeric_limits<int>::max(), 0, Square, Finishes, Across, kernel_of<dots_by_lanes<Square, Finishes, Across>>(name)};
 }
-
 template <bool Across> dots_instance dots_vector_of(const char* name) {
-  return {1, 0, 0, false, Across, true, kernel_of<dots_vector<Across>>(name)};
+  return {1, 0, 0, false, Across, kernel_of<dots_vector<Across>>(name)};
 }
 
 std::vector<dots_instance> dots_kernels() {

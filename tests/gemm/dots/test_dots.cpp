@@ -30,15 +30,15 @@ std::vector<dots_division> divisions_for(std::int64_t few) {
 // With as many lines to a thread as there are kernels for.
 dots_division fitting(dots_division how, std::int64_t few) {
   const int lines = static_cast<int>(few);
-  if (!how.by_lanes() && !how.vector) how.rows = std::clamp(how.rows, gemms::dots_least_rows(lines), gemms::dots_most_rows(lines));
+  if (how.by_blocks()) how.rows = std::clamp(how.rows, gemms::dots_least_rows(lines), gemms::dots_most_rows(lines));
   return how;
 }
 // Whether by the kernel for operands across k: what there is to try.
 std::vector<bool> kernels_of(const dots_division& how) {
-  return how.vector || (how.by_lanes() && how.slots >= gemms::dots_least_across) ? std::vector{false, true} : std::vector{false};
+  return how.for_vector() || (how.by_lanes() && how.slots >= gemms::dots_least_across) ? std::vector{false, true} : std::vector{false};
 }
 std::string told(const dots_division& how) {
-  if (how.vector) return fmt::format("{} slots for a vector", how.slots);
+  if (how.for_vector()) return fmt::format("{} slots for a vector", how.slots);
   return how.by_lanes() ? fmt::format("{} lanes for {} x {}", how.slots, how.square, how.square)
                         : fmt::format("{} slots, cluster of {}", how.slots, how.cluster);
 }
@@ -52,13 +52,19 @@ std::vector<std::pair<dots_division, bool>> with_kernels(const std::vector<dots_
 
 class gemm_dots : public on_device {
  protected:
-  // By the kernel that is planned. Where lanes have two kernels, the other one gives the same bits.
+  // By the kernel that is planned. Where there are two kernels, the other one gives the same bits, and so do threads that have another
+  // number of a vector's slots.
   dense divided(const context& where, const product& p, const dots_division& how) const {
-    const auto by = [&](std::optional<bool> across) {
+    const auto by = [&](std::optional<bool> across, int own_slots = 0) {
       matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-      const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
-                                         fitting(how, std::min(p.a.rows, p.b.columns)), across);
+      auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
+                                   fitting(how, std::min(p.a.rows, p.b.columns)), across);
       EXPECT_TRUE(plan.has_value());
+      if (own_slots > 0) {
+        plan->own_slots = own_slots;
+        plan->tiles = ceil_div<std::int64_t>(std::max(p.a.rows, p.b.columns), plan->lines());
+        plan->grid.x = static_cast<unsigned>(plan->tiles);
+      }
       EXPECT_EQ(plan->with->across, across.value_or(plan->with->across));
       gemms::run(where, *plan, nullptr);
       where.runs_on().synchronize(nullptr);
@@ -66,6 +72,9 @@ class gemm_dots : public on_device {
     };
     const dense planned = by(std::nullopt);
     for (const bool across : kernels_of(how)) EXPECT_TRUE(same_bits(by(across), planned)) << (across ? "across k" : "along k");
+    if (how.for_vector())
+      for (int own = 1; own <= gemms::dots_vector_most_own && gemms::dots_vector_least_slots * own <= how.slots; ++own)
+        EXPECT_TRUE(same_bits(by(true, own), planned)) << own << " slots of a thread";
     return planned;
   }
   dense computed_dots(const product& p) const { return computed(any(), "dots", p); }
@@ -202,7 +211,7 @@ TEST_P(gemm_dots, members_and_epilogues) {
     for (const bool pointers : {false, true})
       for (const bool finishes : {false, true})
         for (const auto& [how, across] : with_kernels(divisions_for(std::min(m, n)))) {
-          if ((how.square > 1 || how.vector) && finishes) continue;
+          if ((how.square > 1 || how.for_vector()) && finishes) continue;
           SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", " << told(how) << (finishes ? ", finished" : "")
                                           << (pointers ? ", by pointers" : ""));
           matrix a(where, of_a, placed(major::row, of_a)), b(where, of_b, placed(major::row, of_b)),
