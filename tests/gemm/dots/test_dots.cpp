@@ -72,9 +72,11 @@ class gemm_dots : public on_device {
     };
     const dense planned = by(std::nullopt);
     for (const bool across : kernels_of(how)) EXPECT_TRUE(same_bits(by(across), planned)) << (across ? "across k" : "along k");
-    if (how.for_vector())
-      for (int own = 1; own <= gemms::dots_vector_most_own && gemms::dots_vector_least_slots * own <= how.slots; ++own)
+    if (how.for_vector()) {
+      for (int own = 1; own <= gemms::dots_vector_most_own && gemms::dots_vector_least_slots * own <= how.slots; ++own) {
         EXPECT_TRUE(same_bits(by(true, own), planned)) << own << " slots of a thread";
+      }
+    }
     return planned;
   }
   dense computed_dots(const product& p) const { return computed(any(), "dots", p); }
