@@ -19,15 +19,15 @@ template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from), "n"(Bytes), "r"(from_source)
                  : "memory");
 }
-template <int Bytes> AP_DEV void copy_async_or_zero(void* to, const void* from, bool there) {
+template <int Bytes> AP_DEV void copy_async_or_zero(shared_place to, const void* from, bool there) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   if constexpr (Bytes == 16)
-    asm volatile("{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, none;}" ::"r"(shared_address(to)),
-                 "l"(from), "r"(static_cast<unsigned>(there))
+    asm volatile("{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, none;}" ::"r"(to.at), "l"(from),
+                 "r"(static_cast<unsigned>(there))
                  : "memory");
   else
-    asm volatile("{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, none;}" ::"r"(shared_address(to)),
-                 "l"(from), "r"(static_cast<unsigned>(there)), "n"(Bytes)
+    asm volatile("{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, none;}" ::"r"(to.at), "l"(from),
+                 "r"(static_cast<unsigned>(there)), "n"(Bytes)
                  : "memory");
 }
 AP_DEV void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -38,8 +38,8 @@ template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from
   machine::copy_async(to, from, Bytes, from_source, where);
 }
 template <int Bytes>
-AP_DEV void copy_async_or_zero(void* to, const void* from, bool there, machine::place where = machine::place::current()) {
-  copy_async<Bytes>(to, there ? from : nullptr, there ? Bytes : 0, where);
+AP_DEV void copy_async_or_zero(shared_place to, const void* from, bool there, machine::place where = machine::place::current()) {
+  copy_async<Bytes>(to.pointer(), there ? from : nullptr, there ? Bytes : 0, where);
 }
 AP_DEV void copy_async_commit() { machine::copy_async_commit(); }
 template <int GroupsLeft> AP_DEV void copy_async_wait(machine::place where = machine::place::current()) {

@@ -54,6 +54,11 @@ AP_DEV void rematerialise([[maybe_unused]] int& x) {
   asm volatile("" : "+r"(x));
 #endif
 }
+AP_DEV void rematerialise([[maybe_unused]] std::int64_t& x) {
+#if AP_ON_GPU
+  asm volatile("" : "+l"(x));
+#endif
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase

@@ -12,6 +12,7 @@ inline namespace AP_TARGET {
 // use its sizeof. `fixed` storage is limited to 48 KiB and its address is a constant; `dynamic` storage may be as large as the device
 // allows, which the launch asks for. Starts uninitialised (on the CPU executor: poisoned).
 // shared_address: the 32-bit address within the shared memory of the block that copy engines and barriers use.
+// shared_place: a place there, for arithmetic by bytes: on a GPU 32 bits, while a pointer that may point to any memory takes 64.
 constexpr std::size_t fixed_shared_limit = 48 * 1024;
 
 #if AP_ON_GPU
@@ -37,6 +38,27 @@ AP_DEV std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(static_cast<const unsigned char*>(p) - machine::current->block->shared);
 }
 #endif
+
+struct shared_place {
+#if AP_ON_GPU
+  std::uint32_t at;
+  AP_DEV shared_place(void* p) : at(shared_address(p)) {}
+#else
+  std::uintptr_t at;
+  AP_DEV shared_place(void* p) : at(reinterpret_cast<std::uintptr_t>(p)) {}
+  AP_DEV void* pointer() const { return reinterpret_cast<void*>(at); }
+#endif
+  AP_DEV shared_place& operator+=(std::uint32_t bytes) {
+    at += bytes;
+    return *this;
+  }
+  AP_DEV friend shared_place operator+(shared_place p, std::uint32_t bytes) { return p += bytes; }
+  // With some bits of the address turned over, as a swizzle does.
+  AP_DEV friend shared_place operator^(shared_place p, std::uint32_t bits) {
+    p.at ^= bits;
+    return p;
+  }
+};
 
 }  // namespace AP_TARGET
 }  // namespace antiphase

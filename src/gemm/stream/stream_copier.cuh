@@ -3,7 +3,9 @@
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/copy_async.cuh>
+#include <antiphase/device/registers.cuh>
 #include <antiphase/device/warp.cuh>
+#include <bit>
 #include <cstdint>
 #include "src/gemm/stream/stream_panel.cuh"
 
@@ -34,44 +36,48 @@ template <int FewestLines> class panel_copier {
     const bool ends_whole = (o.along_k ? k : o.lines) % 4 == 0;
     wide_ = o.width == 4 && ends_whole && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
     short_rows_ = FewestLines < stream_step && !o.along_k && lines < stream_step;
-    const int floats = wide_ ? 4 : 1, lanes_of_row = (short_rows_ ? lines : stream_step) / floats;
-    row_ = lane_index() / lanes_of_row, column_ = lane_index() % lanes_of_row * floats;
+    const int float_bits = wide_ ? 2 : 0, lane_bits = (short_rows_ ? bits_of(FewestLines) : bits_of(stream_step)) - float_bits;
+    row_ = lane_index() >> lane_bits, column_ = (lane_index() & ((1 << lane_bits) - 1)) << float_bits;
     idle_ = row_ >= group;
     row_ += share.index * group;
     const std::int64_t apart = o.along_k ? o.line_stride : o.k_stride, beside = o.along_k ? o.k_stride : o.line_stride;
     from_ = data + first * o.line_stride + column_ * beside + row_ * apart;
-    const int rows_at_once = warp_size / lanes_of_row;
+    const int rows_at_once = warp_size >> lane_bits;
     to_next_rows_ = (rows_at_once < group ? rows_at_once : group) * apart;
-    past_others_ = (share.of - 1) * group * apart;
+    to_next_group_ = share.of * group * apart;
     to_next_block_ = stream_step * beside;
   }
   // The slab that begins at k: so many of its k belong to the tile's sums; the others become zero, as do lines behind the operand's end.
   AP_DEV void copy(float* panel, std::int64_t k, int k_left) const {
     if (idle_) return;
-    auto target = reinterpret_cast<std::uintptr_t>(panel + stream_panel<stream_step>::place(row_, column_));
+    if (wide_)
+      copy_panel<16>(panel, k, k_left);
+    else
+      copy_panel<4>(panel, k, k_left);
+  }
+
+ private:
+  static constexpr int group = 8, row_bytes = stream_step * 4;  // rows after which the swizzle repeats
+  static consteval int bits_of(int power) { return std::countr_zero(static_cast<unsigned>(power)); }
+
+  template <int Bytes> AP_DEV void copy_panel(float* panel, std::int64_t k, int k_left) const {
+    shared_place target = panel + stream_panel<stream_step>::place(row_, column_);
     const float* block = from_ + k * k_stride_;
     int columns_left = (along_k_ ? k_left : lines_left_) - column_;
     AP_ROLLED
     for (int b = 0; b < blocks_; ++b) {
       const float* at = block;
-      std::uintptr_t to = target;
+      shared_place to = target;
       int rows_left = columns_left > 0 ? (along_k_ ? lines_left_ : k_left) - row_ : 0;
       AP_ROLLED
       for (int g = share_.index; g < groups_; g += share_.of) {
-        if (wide_)
-          copy_group<16>(to, at, rows_left);
-        else
-          copy_group<4>(to, at, rows_left);
-        at += past_others_, to += share_.of * group * row_bytes, rows_left -= share_.of * group;
+        copy_group<Bytes>(to, at, rows_left);
+        at += to_next_group_, to += share_.of * group * row_bytes, rows_left -= share_.of * group;
       }
       block += to_next_block_, target += stream_step * row_bytes, columns_left -= stream_step;
     }
   }
-
- private:
-  static constexpr int group = 8, row_bytes = stream_step * 4;  // rows after which the swizzle repeats
-
-  template <int Bytes> AP_DEV void copy_group(std::uintptr_t to, const float*& at, int rows_left) const {
+  template <int Bytes> AP_DEV void copy_group(shared_place to, const float* at, int rows_left) const {
     constexpr auto rows_at_once = [](int floats_of_row) {
       const int all = warp_size * (Bytes / 4) / floats_of_row;
       return all < group ? all : group;
@@ -81,17 +87,20 @@ template <int FewestLines> class panel_copier {
     }
     copy_rows<Bytes, rows_at_once(stream_step)>(to, at, rows_left);
   }
-  template <int Bytes, int AtOnce> AP_DEV void copy_rows(std::uintptr_t to, const float*& at, int rows_left) const {
+  template <int Bytes, int AtOnce> AP_DEV void copy_rows(shared_place to, const float* at, int rows_left) const {
     AP_UNROLL
-    for (int n = 0; n < group; n += AtOnce, at += to_next_rows_)
-      copy_async_or_zero<Bytes>(reinterpret_cast<void*>((to ^ n * 16u) + static_cast<unsigned>(n * row_bytes)), at, n < rows_left);
+    for (int n = 0; n < group; n += AtOnce) {
+      std::int64_t step = to_next_rows_;
+      rematerialise(step);  // else the compiler finds each row from the one before, and waits for it
+      copy_async_or_zero<Bytes>((to ^ n * 16u) + static_cast<std::uint32_t>(n * row_bytes), at + step * (n / AtOnce), n < rows_left);
+    }
   }
 
   bool along_k_, wide_, short_rows_, idle_;
   int lines_left_, blocks_, groups_, row_, column_;
   copying_share share_;
-  const float* from_;                                                   // of this lane, at k = 0
-  std::int64_t k_stride_, to_next_rows_, past_others_, to_next_block_;  // floats
+  const float* from_;                                                     // of this lane, at k = 0
+  std::int64_t k_stride_, to_next_rows_, to_next_group_, to_next_block_;  // floats
 };
 
 }  // namespace AP_TARGET
