@@ -41,9 +41,11 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     alignas(1024) float hi[steps][narrow_tile.n * narrow_step], lo[steps][narrow_tile.n * narrow_step];
   };
   static constexpr int of_step = narrow_tile.n * narrow_step * static_cast<int>(sizeof(float));
-  // A warpgroup's outputs on their way, or what they are added to: 64 rows of 32 floats, twice.
-  struct outputs {
+  // A warpgroup's outputs on their way, or what they are added to: 64 rows of 32 floats, twice. Or, if the engine stores none, each warp's
+  // own.
+  union outputs {
     alignas(1024) float half[2][64 * narrow_step];
+    rows_to_store<narrow_step, false> rows[4];
   };
   using ring_of_slots = channel<mbarrier, stages, antiphase::threads(1), warps(computing_warps)>;
   using ring_of_columns = channel<mbarrier, columns_held, warps(preparing_warps), warps(computing_warps)>;
@@ -273,39 +275,6 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     else
       stage<neighbours::along_long>(p, to, t, adds, value);
   }
-  // A warp's outputs by its lanes, neighbours by neighbours, wherever rows of C begin: 16 rows of 64 outputs, or 64 of 16.
-  AP_DEV static void store_by_rows(const params& p, outputs& through, const work& w, const seat& t, sums& value) {
-    stage(p, through, t, false, value);
-    warp_sync();
-    constexpr int at_once = 4, steps_of_warp = 16 * narrow_tile.n / warp_size;
-    const bool along_short = p.in_c == neighbours::along_short, adds = p.of.end.beta != 0;
-    const int lane = lane_index(), top = t.top % 64;
-    const int rows_left = as_many(p.of.of_long.lines - w.top - t.top), columns_left = as_many(p.of.of_short.lines - w.left);
-    // Step n is about row n / 2 and one half of the columns, or about two columns.
-    const std::int64_t even = along_short ? p.of.long_stride : 4 * p.of.short_stride,
-                       odd = along_short ? narrow_step : 2 * p.of.short_stride;
-    float* c = output_at(p, w, t.top, 0) + (along_short ? lane : lane % 16 + lane / 16 * p.of.short_stride);
-    AP_ROLLED
-    for (int first = 0; first < steps_of_warp; first += at_once, c += at_once / 2 * even) {
-      bool there[at_once];
-      float before[at_once];
-      AP_UNROLL
-      for (int n = 0; n < at_once; ++n) {
-        const int row = along_short ? (first + n) / 2 : lane % 16,
-                  column = along_short ? n % 2 * narrow_step + lane : 2 * (first + n) + lane / 16;
-        there[n] = row < rows_left && column < columns_left;
-        before[n] = adds && there[n] ? c[n / 2 * even + n % 2 * odd] : 0;
-      }
-      AP_UNROLL
-      for (int n = 0; n < at_once; ++n) {
-        const int line = along_short ? top + (first + n) / 2 : 2 * (first + n) + lane / 16,
-                  at = along_short ? lane : top % narrow_step + lane % 16;
-        const float sum = through.half[along_short ? n % 2 : top / narrow_step][narrow_place::along_k(line, at)];
-        if (there[n]) c[n / 2 * even + n % 2 * odd] = adds ? multiply_add(p.of.end.beta, before[n], sum) : sum;
-      }
-    }
-    warp_sync();
-  }
   AP_DEV static void store_by_engine(const params& p, storage& s, const way_out& out, cursor<2> turn, const work& w, const seat& t,
                                      sums& value) {
     outputs& boxes = s.out[out.group][turn.index];
@@ -444,7 +413,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       if (pending) break;
       if (p.engine_stores && p.of.end.beta != 0) s.added[now.out.group].wait(now.out.turn, full);
       if (ordinary && !p.engine_stores && p.in_c != neighbours::none)
-        store_by_rows(p, s.out[now.out.group][now.out.turn.index], w, t, value);
+        store_by_rows(p, s.out[now.out.group][now.out.turn.index].rows[t.top % 64 / 16], w, t, 0, fragments, value);
       else
         store_each(p, s.lines[now.column.index], w, t, rows, ordinary, value);
       goes_on = now.go_on(p, s);

@@ -13,6 +13,7 @@
 #include "src/gemm/exact_sum.cuh"
 #include "src/gemm/narrow/narrow_operand.cuh"
 #include "src/gemm/narrow/narrow_product.hpp"
+#include "src/gemm/rows_to_store.cuh"
 #include "src/gemm/sparse_lines.cuh"
 
 namespace antiphase::gemms {
@@ -191,6 +192,40 @@ struct narrow_outputs {
     AP_UNROLL
     for (int i = 0; i < registers; ++i)
       if (there(i)) *place(i) = blend(p.of.end, value[i], &before[i]);
+  }
+  // Fragments from `first` on, of which there are so many, none of whose outputs needs a look: through shared memory, wherever rows of C
+  // begin.
+  template <class Rows>
+  AP_DEV static void store_by_rows(const params& p, Rows& through, const work& w, const seat& t, int first, int count, const sums& value) {
+    static_assert(Rows::columns % 8 == 0 && Rows::rows % 8 == 0);
+    constexpr int of_some = Rows::columns / 8;  // fragments
+    AP_UNROLL
+    for (int some = 0; some < fragments; some += of_some) {
+      if (some >= count) break;
+      const std::int64_t column = w.left + 8 * (first + some);
+      const int there = 8 * (count - some), in_c = as_many(p.of.of_short.lines - column), columns_left = in_c < there ? in_c : there;
+      AP_UNROLL
+      for (int top = 0; top < 16; top += Rows::rows) {
+        AP_UNROLL
+        for (int f = 0; f < of_some; ++f) {
+          AP_UNROLL
+          for (int low = 0; low < Rows::rows; low += 8) {
+            const int i = 4 * (some + f) + 2 * ((top + low) / 8);
+            store_pack<2>(&through.at[t.g + low][8 * f + 2 * t.q], pack<float, 2>{{value[i], value[i + 1]}});
+          }
+        }
+        warp_sync();
+        const std::int64_t row = w.top + t.top + top;
+        through.store(p.of, output_at(p, w, t.top + top, 8 * (first + some)), row, column, as_many(p.of.of_long.lines - row), columns_left,
+                      w.batch);
+        warp_sync();
+      }
+    }
+  }
+  // Whether pairs of neighbours, as lanes have them, fill sectors of 32 bytes of C.
+  AP_DEV static bool pairs_fill_sectors(const params& p, const work& w) {
+    return p.of.packs != stream_packs::none && is_whole(p, w) &&
+           (reinterpret_cast<std::uintptr_t>(output_at(p, w, 0, 0)) | static_cast<std::uintptr_t>(4 * p.of.long_stride)) % 32 == 0;
   }
   // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
   AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first, int count, bool ordinary,

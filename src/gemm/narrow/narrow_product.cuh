@@ -62,6 +62,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     };
     RingOf<std::conditional_t<by_engine, ring_of_engine, ring_of_threads>, threads / warp_size> ring;
     narrow_lines lines[tiles_in_sight];
+    rows_to_store<narrow_step, false, by_engine ? 16 : 8> rows[computing_warps];  // as much as there is room for
   };
   using slot_cursor = cursor<stages>;
   using tile_cursor = cursor<tiles_in_sight>;
@@ -456,9 +457,13 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
         }
         hide_outside(p, w, t, sum);
         ordinary = all_plain(p, sum) && ordinary;
-        if (!shares && !ordinary) rows.note(s.lines[noted.index], t);
-        const verdict rest = store(p, *lines, w, t, first, count, ordinary, sum);
-        if (!ordinary) store_rest(p, *lines, w, t, rest);
+        if (ordinary && !pairs_fill_sectors(p, w)) {
+          store_by_rows(p, s.rows[t.top / 16], w, t, first, count, sum);
+        } else {
+          if (!shares && !ordinary) rows.note(s.lines[noted.index], t);
+          const verdict rest = store(p, *lines, w, t, first, count, ordinary, sum);
+          if (!ordinary) store_rest(p, *lines, w, t, rest);
+        }
         ++noted;
       });
       if (shares && cluster_extent() > 1) {

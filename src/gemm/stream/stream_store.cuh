@@ -5,6 +5,7 @@
 #include <cstdint>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/finished.cuh"
+#include "src/gemm/rows_to_store.cuh"
 #include "src/gemm/stream/stream_product.hpp"
 
 namespace antiphase::gemms {
@@ -45,14 +46,9 @@ struct cell_place {
   int row, column;
 };
 
-// Sixteen lines of the long operand times a warp's lines of the short one, on their way from registers to C through shared memory, so that
-// neighbouring lanes store neighbours wherever rows of C begin.
-template <stream_policy P> struct staged_rows {
-  using params = stream_problem;
+// A warp's outputs on their way to C.
+template <stream_policy P> struct staged_rows : rows_to_store<P.tile.n / P.warps.n, P.finishes> {
   using sums = stream_sums<P>;
-  static constexpr int rows = 16, columns = sums::columns, apart = columns + 8;  // so that lanes write to banks of their own
-  static_assert(columns <= warp_size);
-  alignas(16) float at[rows][apart];
 
   // The warp's i-th sixteen lines. g, q: lane / 4, lane % 4.
   AP_DEV void put(const sums& sum, int i, int g, int q) {
@@ -64,40 +60,8 @@ template <stream_policy P> struct staged_rows {
         pack<float, sums::wide> next;
         AP_UNROLL
         for (int j = 0; j < sums::wide; ++j) next.element[j] = static_cast<float>(v.value[e][j]);
-        store_pack<sums::wide>(&at[2 * g + e][8 * sums::two * n + sums::wide * q], next);
+        store_pack<sums::wide>(&this->at[2 * g + e][8 * sums::two * n + sums::wide * q], next);
       }
-    }
-  }
-  // To C, of which there are so many rows (lines of the long operand) and columns from `c` on.
-  AP_DEV void store(const params& p, float* c, std::int64_t row, std::int64_t column, int rows_left, int columns_left,
-                    std::int64_t member) const {
-    const bool reads_c = !P.finishes && p.end.beta != 0;
-    // Neighbouring lanes take neighbours along whichever line of C is the closer one.
-    const bool along_short = p.short_stride == 1 || p.long_stride != 1;
-    const int lanes = along_short ? columns : rows, others = along_short ? rows : columns, at_once = warp_size / lanes;
-    const int inner = lane_index() % lanes, outer = lane_index() / lanes, inner_left = along_short ? columns_left : rows_left,
-              outer_left = along_short ? rows_left : columns_left, end = outer_left < others ? outer_left : others;
-    if (inner >= inner_left) return;
-    const std::int64_t step = at_once * (along_short ? p.long_stride : p.short_stride);
-    const int step_here = at_once * (along_short ? apart : 1);
-    float* to = c + inner * (along_short ? p.short_stride : p.long_stride) + outer * (along_short ? p.long_stride : p.short_stride);
-    const float* from = &at[0][0] + (along_short ? outer * apart + inner : inner * apart + outer);
-    constexpr int steps = rows * columns / warp_size;
-    float before[steps] = {};  // all of C is read before the first of it is written, so that the reads overlap
-    if (reads_c) {
-      AP_UNROLL
-      for (int n = 0; n < steps; ++n)
-        if (outer + n * at_once < end) before[n] = to[n * step];
-    }
-    AP_UNROLL
-    for (int n = 0; n < steps; ++n) {
-      const int here = outer + n * at_once;
-      if (here >= end) break;
-      const std::int64_t i = row + (along_short ? here : inner), j = column + (along_short ? inner : here);
-      if constexpr (P.finishes)
-        to[n * step] = finished(p.end, from[n * step_here], i, j, member, to + n * step);
-      else
-        to[n * step] = blend(p.end, from[n * step_here], &before[n]);
     }
   }
 };
