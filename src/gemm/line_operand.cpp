@@ -14,9 +14,13 @@ line_operand lines_of(const matrix_view<const float>& v, const float* const* mem
   o.along_k = along_k || (!along_lines && std::abs(v.column_stride) <= std::abs(v.row_stride));
   const std::int64_t apart = o.along_k ? v.row_stride : v.column_stride;
   const bool one_row = (o.along_k ? v.rows : v.columns) <= 1;
-  const bool begins = member != nullptr || (reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && batch_stride % 4 == 0);
-  const bool aligned = begins && (one_row || apart % 4 == 0);
-  o.width = (along_k || along_lines) && aligned ? 4 : 1;
+  const auto begin_at = [&](int floats) {  // multiples of so many
+    const bool first =
+        member != nullptr ||
+        (reinterpret_cast<std::uintptr_t>(v.data) / sizeof(float) % static_cast<unsigned>(floats) == 0 && batch_stride % floats == 0);
+    return first && (one_row || apart % floats == 0);
+  };
+  o.width = !along_k && !along_lines ? 1 : begin_at(4) ? 4 : begin_at(2) ? 2 : 1;
   return o;
 }
 

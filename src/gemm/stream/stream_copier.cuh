@@ -18,8 +18,8 @@ struct copying_share {
 };
 
 // Brings panels (stream_panel) of one operand: 32 k of a tile's lines, slab after slab. A panel holds rows of 32 floats: of one line, or
-// of 32 lines at one k. A lane copies 4 or 16 bytes of a row, and neighbouring lanes the rest of it and of the rows that follow. What does
-// not change from slab to slab is found out once for a tile: a copying warp has nobody to hide behind, so its instructions are time.
+// of 32 lines at one k. A lane copies 4, 8 or 16 bytes of a row, and neighbouring lanes the rest of it and of the rows that follow. What
+// does not change from slab to slab is found out once for a tile: a copying warp has nobody to hide behind, so its instructions are time.
 // FewestLines: of any panel of the kernel; rows across k are no longer than its tile is wide.
 template <int FewestLines> class panel_copier {
  public:
@@ -32,11 +32,16 @@ template <int FewestLines> class panel_copier {
         groups_((o.along_k ? lines : stream_step) / group),
         share_(share),
         k_stride_(o.k_stride) {
-    // An end of the operand in the middle of 16 bytes would ask for a part of them.
-    const bool ends_whole = (o.along_k ? k : o.lines) % 4 == 0;
-    wide_ = o.width == 4 && ends_whole && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+    // An end of the operand in the middle of a copy would ask for a part of it.
+    const std::int64_t in_row = o.along_k ? k : o.lines;
+    const auto allow = [&](int floats) {
+      return o.width >= floats && in_row % floats == 0 &&
+             reinterpret_cast<std::uintptr_t>(data) % (4u * static_cast<unsigned>(floats)) == 0;
+    };
+    const int float_bits = allow(4) ? 2 : allow(2) ? 1 : 0;
+    bytes_ = 4 << float_bits;
     short_rows_ = FewestLines < stream_step && !o.along_k && lines < stream_step;
-    const int float_bits = wide_ ? 2 : 0, lane_bits = (short_rows_ ? bits_of(FewestLines) : bits_of(stream_step)) - float_bits;
+    const int lane_bits = (short_rows_ ? bits_of(FewestLines) : bits_of(stream_step)) - float_bits;
     row_ = lane_index() >> lane_bits, column_ = (lane_index() & ((1 << lane_bits) - 1)) << float_bits;
     idle_ = row_ >= group;
     row_ += share.index * group;
@@ -50,8 +55,10 @@ template <int FewestLines> class panel_copier {
   // The slab that begins at k: so many of its k belong to the tile's sums; the others become zero, as do lines behind the operand's end.
   AP_DEV void copy(float* panel, std::int64_t k, int k_left) const {
     if (idle_) return;
-    if (wide_)
+    if (bytes_ == 16)
       copy_panel<16>(panel, k, k_left);
+    else if (bytes_ == 8)
+      copy_panel<8>(panel, k, k_left);
     else
       copy_panel<4>(panel, k, k_left);
   }
@@ -96,8 +103,8 @@ template <int FewestLines> class panel_copier {
     }
   }
 
-  bool along_k_, wide_, short_rows_, idle_;
-  int lines_left_, blocks_, groups_, row_, column_;
+  bool along_k_, short_rows_, idle_;
+  int bytes_, lines_left_, blocks_, groups_, row_, column_;
   copying_share share_;
   const float* from_;                                                     // of this lane, at k = 0
   std::int64_t k_stride_, to_next_rows_, to_next_group_, to_next_block_;  // floats

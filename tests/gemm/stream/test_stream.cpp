@@ -44,6 +44,11 @@ void expect_kept(const dense& c, const product& p) {
   const judged j = judge(c, p, bound_of(gemm_sums::doubles, p.a.columns));
   EXPECT_LE(j.worst, 1) << "at C(" << j.row << ", " << j.column << ")";
 }
+// Rows that begin at multiples of so many floats and of no more, which are then copied at once.
+placing placed_at_multiples(major by, const dense& d, int floats) {
+  const std::int64_t in_row = by == major::row ? d.columns : d.rows, apart = (ceil_div<std::int64_t>(in_row, floats) | 1) * floats;
+  return placed(by, d, apart - in_row, floats % 4);
+}
 // Ways to divide K that leave no part empty, for a kernel.
 std::vector<stream_division> divisions(const stream_instance& with, std::int64_t k) {
   std::vector<stream_division> all{{with.how.slabs, 1, 1}};
@@ -104,9 +109,10 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
     for (const stream_instance& with : kernels()) {
       if (with.how.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.how.shares)) continue;
       for (const major by_a : {major::row, major::column})
-        for (const major by_b : {major::row, major::column}) {
-          p.place_a = placed_in_packets(by_a, p.a);
-          p.place_b = placed_in_packets(by_b, p.b);
+        for (const auto& [by_b, floats] :
+             {std::pair{major::row, 4}, {major::row, 2}, {major::column, 4}, {major::column, 2}, {major::column, 1}}) {
+          p.place_a = placed_at_multiples(by_a, p.a, floats);
+          p.place_b = placed_at_multiples(by_b, p.b, floats);
           if (!can(where, p, with, false)) continue;
           results.push_back(multiply(where, p, with, false, how));
           results.push_back(multiply(where, p, with, true, how));
