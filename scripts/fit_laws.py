@@ -131,19 +131,19 @@ class Law:
 # stream -----------------------------------------------------------------------------------------------------------------------------------
 # Tile, blocks of a multiprocessor, slabs, whether blocks share tiles, feed; of those that a ring feeds, the numbers of stream_times: by the
 # copy engine, and by warps that copy.
-FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.35, 1.12, 1.17, 2.13, 0.0546), (0.01, 2.88, 0.894, 1.02, 2.19, 0.076, 0.357, 0.0328)),
-         ((32, 16), 1, 8, True, "ring", (0.01, 3.07, 1.15, 1.31, 2.04, 0.117), (0.022, 3.47, 1.13, 1.27, 2.2, 0.128, 0.106, 0.0391)),
-         ((32, 32), 1, 4, True, "ring", (0.0104, 3.09, 0.925, 1.35, 2.15, 0.125), (0.0302, 3.17, 0.993, 1.46, 2.33, 0.14, 0.0939, 0.0634)),
-         ((64, 64), 1, 2, True, "ring", (0.11, 4.55, 1.37, 1.16, 2.69, 0.176), (0.152, 5.42, 1.45, 0.752, 2.71, 0.184, 0.107, 0.0798)),
-         ((32, 32), 4, 1, True, "ring", None, (1.44, 1.42, 0.481, 1.26, 1.9, 0.219, 0.0797, 0.0752)),
-         ((128, 16), 2, 1, False, "ring", (1.09, 0.864, 0.649), (1.65, 0.952, 0.756, 0, 0, 0, 0.297, 0.0283)),
-         ((64, 32), 2, 1, False, "ring", (0.864, 0.78, 0.584), (1.04, 0.972, 0.655, 0, 0, 0, 0.203, 0.0302)),
-         ((64, 64), 2, 1, False, "ring", (1.12, 1.02, 1.01), (1.83, 1.12, 1.04, 0, 0, 0, 0.13, 0.12)),
+FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.35, 1.12, 1.17, 2.13, 0.0546), (0.01, 2.79, 0.894, 1.02, 2.19, 0.076, 0.278, 0.0256)),
+         ((32, 16), 1, 8, True, "ring", (0.01, 3.07, 1.15, 1.31, 2.04, 0.117), (0.022, 3.37, 1.13, 1.27, 2.2, 0.128, 0.0827, 0.0305)),
+         ((32, 32), 1, 4, True, "ring", (0.0104, 3.09, 0.925, 1.35, 2.15, 0.125), (0.0302, 3.07, 0.993, 1.46, 2.33, 0.14, 0.0732, 0.0495)),
+         ((64, 64), 1, 2, True, "ring", (0.11, 4.55, 1.37, 1.16, 2.69, 0.176), (0.152, 5.26, 1.45, 0.752, 2.71, 0.184, 0.0835, 0.0622)),
+         ((32, 32), 4, 1, True, "ring", None, (1.44, 1.38, 0.481, 1.26, 1.9, 0.219, 0.0622, 0.0587)),
+         ((128, 16), 2, 1, False, "ring", (1.09, 0.864, 0.649), (1.65, 0.752, 0.756, 0, 0, 0, 0.232, 0.0221)),
+         ((64, 32), 2, 1, False, "ring", (0.864, 0.78, 0.584), (1.04, 0.768, 0.655, 0, 0, 0, 0.158, 0.0236)),
+         ((64, 64), 2, 1, False, "ring", (1.12, 1.02, 1.01), (1.83, 0.885, 1.04, 0, 0, 0, 0.101, 0.0936)),
          ((64, 8), 4, 1, False, "lanes"),
          ((16, 32), 4, 1, False, "kept"),
-         ((32, 32), 4, 1, False, "ring", (0.692, 0.857, 0.465), (1.15, 0.777, 0.536, 0, 0, 0, 0.221, 0.222)),
-         ((32, 32), 2, 4, True, "ring", (0.466, 2.31, 1.01, 1.6, 2.57, 0.136), (0.898, 2.43, 1.15, 1.68, 2.27, 0.196, 0.207, 0.127)),
-         ((32, 16), 2, 4, True, "ring", (0.3, 2.31, 0.681, 1.43, 2.31, 0.193), (0.491, 2.49, 0.696, 1.29, 2.21, 0.188, 0.28, 0.101)))
+         ((32, 32), 4, 1, False, "ring", (0.692, 0.857, 0.465), (1.15, 0.614, 0.536, 0, 0, 0, 0.172, 0.173)),
+         ((32, 32), 2, 4, True, "ring", (0.466, 2.31, 1.01, 1.6, 2.57, 0.136), (0.898, 2.36, 1.15, 1.68, 2.27, 0.196, 0.161, 0.0991)),
+         ((32, 16), 2, 4, True, "ring", (0.3, 2.31, 0.681, 1.43, 2.31, 0.193), (0.491, 2.42, 0.696, 1.29, 2.21, 0.188, 0.218, 0.0788)))
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
 
@@ -196,8 +196,8 @@ class Stream(Law):
                 "lanes odd rows": between(4.5, .8, 4.5), "lanes read of c": between(0.6606, .5, 30),
                 "kept start": between(1.708, .8, 3), "kept deep": between(0.8891, .05, 3), "kept quarter": between(0.3192, .001, 2),
                 "kept column": between(0.4579, .001, 2), "kept exact": between(0.1604, .001, 3), "kept adding": between(0.4208, .001, 2),
-                "kept odd": between(0.4677, .001, 2), "kept filling": between(1.197, .001, 6), "kept to fill": between(3.311, .3, 40),
-                "kept wave": between(1.105, .001, 3), "kept round": between(1.11, .1, 4), "kept round deep": between(0.3698, .001, 2), "kept round odd": between(0.6901, .001, 3),
+                "kept odd": between(0.381, .001, 2), "kept filling": between(1.197, .001, 6), "kept to fill": between(3.311, .3, 40),
+                "kept wave": between(1.105, .001, 3), "kept round": between(1.11, .1, 4), "kept round deep": between(0.3698, .001, 2), "kept round odd": between(0.555, .001, 3),
                 "kept round adding": between(0.09441, .001, 2), "kept crowd": between(0.0466, .001, 2), "kept crowd deep": between(0.02987, .001, 2),
                 "kept crowd adding": between(0.3924, .001, 2), "kept cache": between(5.403, .8, 12), "kept memory": between(3.601, .8, 4.7),
                 "kept half rows": between(1.682, .9, 4), "kept odd rows": between(1.424, .9, 5), "kept far half rows": between(1.208, .9, 4),
@@ -301,12 +301,12 @@ class Narrow(Law):
     name = "narrow"
     columns = 2  # cluster, parts
     numbers = {"start": between(4.837, 3, 12), "later": between(2.338, .2, 6), "chunk": between(1.292, .4, 3), "among all": between(0.1678, .01, 1.5),
-               "threads": between(1.619, 1, 3), "threads start": between(0.6489, .01, 5), "cluster": between(4.508, .2, 6), "part": between(2.952, .5, 8),
+               "threads": between(1.619, 1, 3), "threads start": between(0.215, .01, 5), "cluster": between(4.508, .2, 6), "part": between(2.952, .5, 8),
                "each part": between(0.6217, .02, 2), "read of c": between(1.002, .1, 5), "memory": between(4.072, 3, 4.6), "cache": between(2.745, 2, 12),
-               "stored": between(7.005, .5, 9), "odd rows": between(5, .9, 5), "half rows": between(3.172, .9, 5), "brief row": between(6.627e-05, .01e-3, .4e-3),
+               "stored": between(7.005, .5, 9), "odd rows": between(3.09, .9, 5), "half rows": between(3.172, .9, 5), "brief row": between(6.627e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.629, 2, 9), "kept odd start": between(1.492, 0.01, 6), "kept tile": between(1.2, .1, 5), "kept half": between(0.2074, .01, 2),
-               "kept odd tile": between(3.012, .1, 10), "kept odd half": between(0.2733, .01, 3), "kept read of c": between(0.4793, .01, 5), "kept odd read of c": between(1.04, .01, 9),
+               "kept start": between(3.629, 2, 9), "kept odd start": between(0.338, 0.01, 6), "kept tile": between(1.2, .1, 5), "kept half": between(0.2074, .01, 2),
+               "kept odd tile": between(1.55, .1, 10), "kept odd half": between(0.205, .01, 3), "kept read of c": between(0.4793, .01, 5), "kept odd read of c": between(1.04, .01, 9),
                "kept half rows": between(1.091, .9, 2), "kept first": between(0.3929, .01, 3), "kept deep": between(0.3484, .001, 3), "kept cache": between(3.782, 2, 12), "kept memory": between(4.06, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):

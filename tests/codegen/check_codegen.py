@@ -6,12 +6,14 @@
     check_codegen.py packets --objects FILE... --cuobjdump TOOL
     check_codegen.py product --objects FILE... --cuobjdump TOOL
     check_codegen.py memory --objects FILE... --cuobjdump TOOL
+    check_codegen.py rows --objects FILE... --cuobjdump TOOL
 
 resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
 report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
 (LDS.128, STG.128); no other kernel copies packets. product: the main loop of the split product is short, touches no local memory (hardly any, if it
 splits A itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. memory: kernels on Tensor Cores whose loops are
-full of registers keep nothing in local memory, or, of split operands, no more than recomputation may.
+full of registers keep nothing in local memory, or, of split operands, no more than recomputation may. rows: of operands whose rows begin anywhere,
+warps copy eight rows in few instructions; and outputs on their way through shared memory are read together before the first is stored, not one by one.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
@@ -192,6 +194,26 @@ def memory_faults(kernel):
         yield f"{kernel.memory} bytes of stack and local memory per thread, expected at most {most}"
 
 
+EIGHT_COPIES = 44  # instructions at most, from the first copy of four bytes to the eighth: places and addresses, a few each
+READ_AND_STORED = 3  # outputs at most, one after the other: what is seldom stored has no registers to wait in
+
+
+def row_faults(code):
+    """A store may go to shared memory as far as the compiler knows, so it does not move the next read before it."""
+    lines = re.findall(r"^\s+/\*[0-9a-f]+\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)
+    copies = [i for i, text in enumerate(lines) if re.search(r"\bLDGSTS\.E \[", text)]
+    for first, last in zip(copies[::8], copies[7::8]):
+        if last - first >= EIGHT_COPIES:
+            yield f"{last - first + 1} instructions for eight copies of 4 bytes, expected at most {EIGHT_COPIES}"
+    accesses = [found[1] for found in (re.search(r"\b(LDS|ST|STG|STS|LD|LDG)\b(?! RZ)", text) for text in lines) if found]
+    pairs = most = 0
+    for before, now in zip(accesses, accesses[1:]):
+        pairs = pairs + 1 if before == "LDS" and now in ("ST", "STG") else pairs if before in ("ST", "STG") and now == "LDS" else 0
+        most = max(most, pairs)
+    if most > READ_AND_STORED:
+        yield f"{most} outputs are read from shared memory and stored one after the other, expected at most {READ_AND_STORED}"
+
+
 def report(checked, wanted):
     faults = 0
     for kernel, found in checked:
@@ -206,7 +228,7 @@ def report(checked, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", choices=("resources", "packets", "product", "memory"))
+    parser.add_argument("check", choices=("resources", "packets", "product", "memory", "rows"))
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
     parser.add_argument("--source")
@@ -234,6 +256,8 @@ def main():
         print("skipped: there is no nvdisasm for cuobjdump to read the compiled code with")
         return NOTHING_TO_CHECK
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
+    if options.check == "rows":
+        return report([(k, list(row_faults(text))) for k, text in code], lambda k: "stream_product" in k.name or "narrow_product" in k.name)
     if options.check == "product":
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
         for k, text in code:
