@@ -16,6 +16,8 @@ import torch_stand_in
 from antiphase import _arrays, _dlpack, _products
 
 A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
+# Of products that take working memory: split is ahead by a fifth there, also with 272 columns.
+ROWS, COLUMNS, DEPTH = 258, 130, 256
 
 
 class Products(support.Case):
@@ -457,16 +459,16 @@ class Cupy(support.Case):
         return cupy_stand_in.ndarray(array, 1)
 
     def test_products(self):
-        a, b = A(150, 600), A(140, 600, seed=2).T  # a product that takes working memory
+        a, b = A(ROWS, DEPTH), A(COLUMNS, DEPTH, seed=2).T
         found = antiphase.matmul(self.on_1(a), self.on_1(b))
         self.assertIs(type(found), cupy_stand_in.ndarray)
         self.assertEqual((found.device.id, cupy_stand_in.Device.current), (1, 0))
         self.assert_product(numpy, antiphase, found.array, a, b)
         self.assertEqual([device for device, _ in cupy_stand_in.allocated], [1])
-        out = self.on_1(numpy.zeros((150, 140), "float32"))
+        out = self.on_1(numpy.zeros((ROWS, COLUMNS), "float32"))
         self.assertIs(antiphase.matmul(self.on_1(a), self.on_1(b), out=out), out)
         numpy.testing.assert_array_equal(out.array, found.array)
-        repeated = numpy.broadcast_to(numpy.float32(3), (150, 600))
+        repeated = numpy.broadcast_to(numpy.float32(3), (ROWS, DEPTH))
         numpy.testing.assert_allclose(antiphase.matmul(self.on_1(repeated), self.on_1(b)).array, repeated @ b, rtol=1e-5, atol=1e-4)
         self.refused(TypeError, ["cupy_stand_in.ndarray", "numpy.ndarray"], lambda: antiphase.matmul(self.on_1(a), b))
         self.refused(ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b)))
@@ -516,9 +518,9 @@ class TorchOnGpus(support.Case):
         vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, grad=True, compiling=False, modes=0, results=0, workspaces=[], guarded=0)
         self.now = torch_stand_in.now
 
-    def product(self, m=150, n=140, device=0, seed=1):
+    def product(self, m=ROWS, n=COLUMNS, device=0, seed=1):
         """The workspace that a product has had."""
-        a, b = A(m, 600, seed=seed), A(600, n, seed=2)  # of which all take working memory
+        a, b = A(m, DEPTH, seed=seed), A(DEPTH, n, seed=2)
         found = antiphase.matmul(torch_stand_in.tensor(a, device), torch_stand_in.tensor(b, device))
         self.assertIs(type(found), torch_stand_in.Tensor)
         self.assertEqual(found.get_device(), device)
@@ -564,7 +566,7 @@ class TorchOnGpus(support.Case):
         self.assertEqual([device for device, _ in self.now.workspaces[-3:]], [1] * 3)
         with unittest.mock.patch.object(_products, "_MOST_KEPT_BYTES", kept[1] - 1):
             self.product()
-        a, b = A(150, 600), A(600, 140, seed=2)
+        a, b = A(ROWS, DEPTH), A(DEPTH, COLUMNS, seed=2)
         kind = _arrays.kind_of(torch_stand_in.tensor(a), "a")
         _products.quick_product(kind, torch_stand_in.tensor(a), torch_stand_in.tensor(b), keep=False)
         self.assertEqual(len(self.now.workspaces), count + 6)
@@ -603,11 +605,11 @@ class TorchOnGpusAgain(TorchOnGpus):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def pair(self, m=150, n=140, device=0):
-        return torch_stand_in.tensor(A(m, 600), device), torch_stand_in.tensor(A(600, n, seed=2), device)
+    def pair(self, m=ROWS, n=COLUMNS, device=0):
+        return torch_stand_in.tensor(A(m, DEPTH), device), torch_stand_in.tensor(A(DEPTH, n, seed=2), device)
 
     def test_tensors_are_compared_by_one_call(self):
-        for m, n in ((150, 140), (33, 70)):
+        for m, n in ((ROWS, COLUMNS), (33, 70)):
             for _ in range(2):  # plans, and remembers
                 self.product(m, n)
             before = self.now.guarded
@@ -616,7 +618,7 @@ class TorchOnGpusAgain(TorchOnGpus):
                     self.product(m, n)
             self.assertEqual(self.now.guarded, before + 3)
         with unittest.mock.patch.object(_products, "quick_product", None):  # shapes that take turns
-            for m, n in 3 * ((150, 140), (33, 70)):
+            for m, n in 3 * ((ROWS, COLUMNS), (33, 70)):
                 self.product(m, n)
 
     def test_what_is_not_alike(self):
@@ -626,10 +628,10 @@ class TorchOnGpusAgain(TorchOnGpus):
             antiphase.matmul(a, b)
         kind = _arrays.kind_of(a, "a")
         self.assertIsNotNone(again(a, b))
-        wide = torch_stand_in.Tensor(torch_stand_in.aligned((150, 640))[:, :600])
+        wide = torch_stand_in.Tensor(torch_stand_in.aligned((ROWS, DEPTH + 40))[:, :DEPTH])
         other, wanted = self.pair(device=1)[0], torch_stand_in.Tensor(a.array)
         wanted.requires_grad = True
-        for x, y in ((wide, b), (other, b), (wanted, b), (a, self.pair(n=141)[1])):
+        for x, y in ((wide, b), (other, b), (wanted, b), (a, self.pair(n=COLUMNS + 1)[1])):
             self.assertIsNone(again(x, y))
         for change in ({"compiling": True}, {"modes": 1}):
             with unittest.mock.patch.multiple(self.now, **change):
@@ -650,7 +652,7 @@ class TorchOnGpusAgain(TorchOnGpus):
 
     def test_few_tensors_of_the_same_shapes_are_remembered(self):
         for padding in range(12):
-            a = torch_stand_in.Tensor(torch_stand_in.aligned((150, 600 + 4 * padding))[:, :600])
+            a = torch_stand_in.Tensor(torch_stand_in.aligned((ROWS, DEPTH + 4 * padding))[:, :DEPTH])
             for _ in range(3):
                 antiphase.matmul(a, self.pair()[1])
         (known,) = _arrays.kind_of(a, "a").quick.known.values()

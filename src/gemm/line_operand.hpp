@@ -13,8 +13,8 @@ struct line_operand {
   const float* const* member;
   std::int64_t lines, line_stride, k_stride, batch_stride;
   bool along_k;  // elements lie side by side, or are closer together, along k; else along lines
-  std::int32_t
-      width;  // floats of a copy: 1, or 2 or 4 if elements lie side by side, and rows begin at multiples of as many if the matrix does
+  // Floats of a copy: 1, or 2 or 4 if elements lie side by side, and rows begin at multiples of as many if the matrix does.
+  std::int32_t width;
 
   AP_FN const float* of_member(std::int64_t n) const { return member != nullptr ? member[n] : data + n * batch_stride; }
 };

@@ -41,7 +41,7 @@ template <int FewestLines> class panel_copier {
     const int float_bits = allow(4) ? 2 : allow(2) ? 1 : 0;
     bytes_ = 4 << float_bits;
     short_rows_ = FewestLines < stream_step && !o.along_k && lines < stream_step;
-    const int lane_bits = (short_rows_ ? bits_of(FewestLines) : bits_of(stream_step)) - float_bits;
+    const int lane_bits = (short_rows_ ? bits_of_short_row : bits_of_row) - float_bits;
     row_ = lane_index() >> lane_bits, column_ = (lane_index() & ((1 << lane_bits) - 1)) << float_bits;
     idle_ = row_ >= group;
     row_ += share.index * group;
@@ -65,7 +65,8 @@ template <int FewestLines> class panel_copier {
 
  private:
   static constexpr int group = 8, row_bytes = stream_step * 4;  // rows after which the swizzle repeats
-  static consteval int bits_of(int power) { return std::countr_zero(static_cast<unsigned>(power)); }
+  static constexpr int bits_of_row = std::countr_zero(static_cast<unsigned>(stream_step)),
+                       bits_of_short_row = std::countr_zero(static_cast<unsigned>(FewestLines));
 
   template <int Bytes> AP_DEV void copy_panel(float* panel, std::int64_t k, int k_left) const {
     shared_place target = panel + stream_panel<stream_step>::place(row_, column_);

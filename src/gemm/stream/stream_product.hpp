@@ -14,7 +14,7 @@ namespace antiphase::gemms {
 
 // Who brings the operands to shared memory:
 //   engine    the copy engine (TMA, sm_90), in boxes; operands at multiples of 16 bytes
-//   copiers   warps of their own, by asynchronous copies (cp.async, sm_80) of 16 bytes or of 4
+//   copiers   warps of their own, by asynchronous copies (cp.async, sm_80) of 16, 8 or 4 bytes
 //   lanes     nobody: each lane reads its elements into registers, 4 bytes at a time. The least latency, whichever way operands lie
 //   kept      the same, all of K at once: a warp keeps its lines of the short operand while it walks along the long one
 enum class stream_loader : unsigned char { engine, copiers, lanes, kept };

@@ -60,7 +60,7 @@ TEST_P(gemm_narrow, every_kernel_divides_k_in_every_way) {
   for (const auto& [m, n, k] : {std::array{133, 67, 70}, {128, 64, 100}, {36, 20, 330}, {1, 5, 7}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column}) {
-        product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 3 == 0 ? 0.75f : 0);
+        product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 3 == 0 ? -0.75f : 0);
         p.place_a = placed_in_packets(by_a, p.a);
         p.place_b = placed_in_packets(by_b, p.b);
         if (seed % 5 < 3) p.place_c = placed_in_packets(seed % 5 == 0 ? major::column : major::row, p.c);
@@ -85,7 +85,7 @@ TEST_P(gemm_narrow, layouts_alignments_and_gaps) {
       for (const major by_b : {major::row, major::column})
         for (const major by_c : {major::row, major::column}) {
           seed += 2;
-          product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
+          product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? -0.75f : 0);
           p.place_a = placed(by_a, p.a, seed % 3, static_cast<int>(seed % 4));
           p.place_b = placed(by_b, p.b, seed % 5, static_cast<int>(seed / 4 % 4));
           p.place_c = placed(by_c, p.c, seed % 2, static_cast<int>(seed / 2 % 4));

@@ -68,7 +68,7 @@ TEST_P(gemm_stream, every_kernel_divides_k_in_every_way) {
          {std::array{33, 9, 45}, {131, 67, 291}, {34, 24, 1040}, {70, 5, 2}, {67, 39, 29}, {37, 70, 16}, {1, 1, 7}}) {
       if (sanitized && k > 300) continue;
       const product p = [&, m = m, n = n, k = k] {
-        product made = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 3 == 0 ? 0.75f : 0);
+        product made = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 3 == 0 ? -0.75f : 0);
         made.place_a = placed_in_packets(seed % 2 ? major::row : major::column, made.a);
         made.place_b = placed_in_packets(seed / 2 % 2 ? major::row : major::column, made.b);
         if (seed % 5 < 3) made.place_c = placed_in_packets(seed % 5 == 0 ? major::column : major::row, made.c);
@@ -162,7 +162,7 @@ TEST_P(gemm_stream, kept_operands_for_every_k) {
     if (with.how.by != gemms::stream_loader::kept) continue;
     for (std::int64_t k = 1; k <= gemms::most_kept_k(with.how); k += sanitized ? 5 : 1)
       for (const major by_c : {major::row, major::column}) {
-        product p = product_of(reals(45, k, seed, 9), reals(k, 71, seed + 1, 5), -1.5f, seed % 3 == 0 ? 0.75f : 0);
+        product p = product_of(reals(45, k, seed, 9), reals(k, 71, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
         ++seed;
         p.place_a = placed_in_packets(seed % 2 ? major::row : major::column, p.a);
         p.place_b = seed / 2 % 2 ? placed_in_packets(major::row, p.b) : placed(major::column, p.b, seed % 3, static_cast<int>(seed % 4));
