@@ -20,7 +20,14 @@ from . import _cublas, _library
 
 def _is_missing(library):
     """Of a name without a folder, the loader knows where it lies."""
-    return os.path.dirname(library) != "" and not os.path.exists(library)
+    return os.path.dirname(library) != "" and not os.path.isfile(library)
+
+
+def _interpreter():
+    """This one, with the options that it was started with."""
+    words = getattr(sys, "orig_argv", [])[1:]  # from Python 3.10 on
+    options = words[:words.index("-m")] if "-m" in words else []
+    return [sys.executable, *options]
 
 
 def info():
@@ -45,19 +52,26 @@ _VALUES = {"--least": "ANTIPHASE_LEAST", "--precision": "ANTIPHASE_PRECISION", "
 def run(words):
     settings = {}
     while words and words[0].startswith("--"):
-        option, _, value = words.pop(0).partition("=")
+        option, given, value = words.pop(0).partition("=")
         if option == "--":
             break
+        if option == "--help":
+            print(__doc__.strip())
+            return
         if option in _FLAGS:
+            if given:
+                usage(f"antiphase run: {option}={value}: expected no value")
             settings[_FLAGS[option]] = "1"
         elif option in _VALUES:
-            if not value and not words:
+            if not given and words:
+                value = words.pop(0)
+            if not value:
                 usage(f"antiphase run: {option} has no value")
-            settings[_VALUES[option]] = value or words.pop(0)
+            settings[_VALUES[option]] = value
         else:
             usage(f"antiphase run: there is no option {option}")
     least, precision = settings.get("ANTIPHASE_LEAST", "0"), settings.get("ANTIPHASE_PRECISION", "fp32")
-    if not least.isdigit():
+    if not (least.isascii() and least.isdigit()):
         usage(f"antiphase run: --least {least}: expected a number from 0 on")
     if precision not in ("fp32", "strict"):
         usage(f"antiphase run: --precision {precision}: expected fp32 or strict")
@@ -69,12 +83,15 @@ def run(words):
         sys.exit(f"antiphase run: there is no {words[0]}: expected a Python script, or -m and a module")
     library = _cublas.place()
     if _is_missing(library):
-        sys.exit(f"antiphase run: {library} is missing")
+        sys.exit(f"antiphase run: {library} is {'a folder: expected the library' if os.path.isdir(library) else 'missing'}")
+    if " " in library or ":" in library:
+        sys.exit(f"antiphase run: {library} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: expected a path "
+                 "without them; ANTIPHASE_CUBLAS_LIBRARY may name a link")
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
     os.environ.update(settings)
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, *words])
+    os.execv(sys.executable, [*_interpreter(), *words])
 
 
 def main():

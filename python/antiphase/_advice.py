@@ -1,8 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """When double buffering pays, and with what: the library's model, asked from Python."""
+import operator
 import os
 
 from . import _library
+
+
+def _plain(value):
+    """A number of an array library's, for JSON."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"antiphase: advise is asked with {value!r}: expected numbers and texts") from None
+
+
+def _profile(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"antiphase: {path} cannot be read ({error}): expected what `antiphase info --measure` wrote") from None
 
 
 def advise(about, **question):
@@ -24,9 +45,12 @@ def advise(about, **question):
     device = question.pop("device", None)
     if about == "kernel":
         question = {"kernel": ",".join(f"{member}={value}" for member, value in question.items())}
-    if device is not None and os.fspath(device).endswith(".json"):
-        with open(device, encoding="utf-8") as file:
-            question["profile"] = file.read()
-    elif device is not None:
-        question["device"] = device
-    return json.loads(_library.advice(json.dumps({"about": about, **question})))
+    if device is not None:
+        if not isinstance(device, (str, os.PathLike)):
+            raise TypeError(f"antiphase: device is {device!r}: expected the name of a profile, or the path of a file")
+        device = os.fsdecode(device)
+        if device.endswith(".json"):
+            question["profile"] = _profile(device)
+        else:
+            question["device"] = device
+    return json.loads(_library.advice(json.dumps({"about": about, **question}, default=_plain)))

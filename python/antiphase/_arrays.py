@@ -281,6 +281,16 @@ class Capsules(Kind):
 
     def _read(self, x):
         """The view, and whether it may be written."""
+        try:
+            return self._read_protocol(x)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+            if str(error).startswith("antiphase: "):
+                raise
+            # Of an object that does not keep to the protocol it offers, or whose library refuses.
+            raise TypeError(f"antiphase: a {_type_name(x)} cannot be read ({error}): expected an array that DLPack or "
+                            "__cuda_array_interface__ describes") from None
+
+    def _read_protocol(self, x):
         if hasattr(x, "__dlpack__"):
             capsule, (kind, number) = _dlpack.capsule_of(x)
             if kind in (_dlpack.CPU, _dlpack.CUDA_HOST):
@@ -350,10 +360,13 @@ class Jax(Capsules):
         if isinstance(x, jax.core.Tracer):
             raise TypeError("antiphase: an array is traced, by jax.jit, grad or vmap: expected one with values; call antiphase outside, "
                             "or jnp.matmul with precision='highest' under `python -m antiphase run`")
+        if x.is_deleted():
+            raise ValueError("antiphase: an array has been deleted, or donated: expected one with values")
         if len(x.devices()) != 1:
             raise ValueError(f"antiphase: an array lies on {len(x.devices())} devices: expected one; move it with jax.device_put")
         x.block_until_ready()
-        return super()._read(x)
+        view, writable = super()._read(x)
+        return view._replace(dtype=x.dtype.name), writable
 
     def require_writable(self, x):
         raise TypeError("antiphase: out is a JAX array, which cannot be written: leave it out")

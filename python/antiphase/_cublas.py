@@ -8,7 +8,9 @@ import threading
 from . import _library
 
 _loaded = None
-_taken = False
+_taken = False  # whether calls are rerouted
+_asked = False  # by enable()
+_within = 0  # how many statements of enabled() are under way
 _change = threading.RLock()
 
 
@@ -34,6 +36,22 @@ def _function(name, *types, result=ctypes.c_int):
     return function
 
 
+def _reroute():
+    global _taken
+    changed = _function("antiphase_cublas_enable")()
+    if changed < 0:
+        raise MemoryError("antiphase: there was no memory to reroute calls of cuBLAS: none has been")
+    _taken = True
+    return changed
+
+
+def _take_back():
+    global _taken
+    changed = _function("antiphase_cublas_disable")() if _taken else 0
+    _taken = False
+    return changed
+
+
 def enable():
     """From now on FP32 products of this process's cuBLAS calls, those of torch, CuPy and others, are computed by antiphase where that is
     faster. Serves the libraries that are loaded; call it again after others have been imported.
@@ -41,35 +59,36 @@ def enable():
     Returns how many places that call cuBLAS have been changed. docs/cublas.md says which calls are taken, and which settings there are.
     Raises RuntimeError if that cannot be done in a process that runs.
     """
-    global _taken
+    global _asked
     with _change:
-        changed = _function("antiphase_cublas_enable")()
-        if changed < 0:
-            raise MemoryError("antiphase: there was no memory to reroute calls of cuBLAS: none has been")
-        _taken = True
+        changed = _reroute()
+        _asked = True
         return changed
 
 
 def disable():
     """Takes enable() back: cuBLAS computes everything again. Returns how many places have been changed; 0 without enable()."""
-    global _taken
+    global _asked
     with _change:
-        changed = _function("antiphase_cublas_disable")() if _taken else 0
-        _taken = False
-        return changed
+        _asked = False
+        return _take_back()
 
 
 @contextlib.contextmanager
 def enabled():
-    """`with antiphase.enabled():` is enable() for the statements in it, in all threads. It may be nested, also in enable()."""
+    """`with antiphase.enabled():` is enable() for the statements in it, in all threads. It may be nested, also in enable(), and several
+    threads may be within: the last one to leave takes it back."""
+    global _within
     with _change:
-        before = _taken
-        enable()
+        _reroute()
+        _within += 1
     try:
         yield
     finally:
-        if not before:
-            disable()
+        with _change:
+            _within -= 1
+            if _within == 0 and not _asked:
+                _take_back()
 
 
 def report():

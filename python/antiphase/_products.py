@@ -127,7 +127,7 @@ _change = threading.Lock()
 
 def _planned(kind, a, b, c, precision, biased=False):
     """The plan for views; `c` is the view of out, or none."""
-    if precision is not None and type(precision) is not str:  # which may have no hash
+    if precision is not None and not isinstance(precision, str):  # which may have no hash
         _refuse_precision(precision)
     key = (kind, a[1:5], b[1:5], precision, biased, c and c[1:5])
     plan = _plans.get(key)
@@ -397,8 +397,11 @@ def _queue(kind, args, plan, stream, like):
 def explained(kind, a, b, precision):
     va, vb = kind.view(a), kind.view(b)
     plan = _planned(kind, va, vb, None, precision)
-    if plan.copied:
-        return explained(kind, *(kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied)), precision)
+    if plan.copied:  # as if they had been
+        step = _FLOAT_BYTES if kind.strides_count_bytes else 1
+        va, vb = (v._replace(pointer=1 << 41, strides=tuple(step * s for s in _dlpack.dense_strides(v.shape))) if copied else v
+                  for v, copied in zip((va, vb), plan.copied))
+        plan = _planned(kind, va, vb, None, precision)
     if not plan.calls:
         return f"nothing to compute: the product has shape {plan.shape}\n"
     args = _from_buffer_copy(plan.calls[0][0])

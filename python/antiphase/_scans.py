@@ -2,6 +2,7 @@
 """Scans of arrays: running sums, products, minima and maxima along an axis."""
 import ctypes
 import math
+import operator
 import struct
 import sys
 
@@ -29,47 +30,56 @@ def _packed(value, dtype):
     """A number as memory of the host, of a type."""
     try:
         if dtype == "bfloat16":  # to the nearest, ties to even
-            bits = struct.unpack("I", struct.pack("f", value))[0]
+            bits = struct.unpack("=I", struct.pack("=f", value))[0]
             rounded = bits if math.isnan(value) else bits + 0x7FFF + (bits >> 16 & 1)
-            return struct.pack("H", (rounded >> 16) & 0xFFFF)
-        return struct.pack(_PACKED[dtype], value)
+            if rounded & 0x7F800000 == 0x7F800000 and math.isfinite(value):
+                raise OverflowError
+            return struct.pack("=H", (rounded >> 16) & 0xFFFF)
+        return struct.pack("=" + _PACKED[dtype], value)  # with native sizes a number that is too large would become infinite
     except (struct.error, OverflowError, TypeError):
         raise ValueError(f"antiphase: initial is {value!r}: expected a number that {dtype} holds") from None
 
 
 def _order_in_memory(view, strides):
     """The axes from the outermost to the innermost if the array is densely packed in that order; else nothing."""
-    axes = sorted(range(len(view.shape)), key=lambda i: (-strides[i] if view.shape[i] > 1 else 0, i))
-    # Axes of one element may stand anywhere: their places in the order do not matter.
+    long = [i for i, extent in enumerate(view.shape) if extent > 1]
+    outermost_first = sorted(long, key=lambda i: -strides[i])
     step = 1
-    for i in reversed([i for i in axes if view.shape[i] > 1]):
+    for i in reversed(outermost_first):
         if strides[i] != step:
             return None
         step *= view.shape[i]
+    # Axes of one element may stand anywhere: they stay where they are, so that rows in order are in order.
+    axes = list(range(len(view.shape)))
+    for at, i in zip(long, outermost_first):
+        axes[at] = i
     return axes
 
 
 def _name(dtype):
     """The name of a type, however a library's user says it."""
-    if dtype is None or dtype in _TYPES:
+    if dtype is None or isinstance(dtype, str) and dtype in _TYPES:
         return dtype
-    if isinstance(dtype, str):  # numpy's shorter names
+    numpy = sys.modules.get("numpy")
+    if isinstance(dtype, str) or numpy is not None and isinstance(dtype, type) and issubclass(dtype, numpy.generic):  # its shorter names
         try:
-            return sys.modules["numpy"].dtype(dtype).name
-        except (KeyError, TypeError):
-            return dtype
+            return numpy.dtype(dtype).name
+        except (AttributeError, TypeError):
+            return str(dtype)
     if isinstance(dtype, type):
         made = getattr(dtype, "dtype", None)  # jax.numpy.float32
         return made.name if hasattr(made, "name") else {float: "float64", int: "int64"}.get(dtype, dtype.__name__)
-    return getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+    name = getattr(dtype, "name", None)
+    return name if isinstance(name, str) else str(dtype).rpartition(".")[2]
 
 
 def _axis_of(axis, shape, name):
     if not shape:
         raise ValueError(f"antiphase: {name} of an array of shape (): expected at least one axis")
-    if not isinstance(axis, int) and not hasattr(axis, "__index__"):
-        raise TypeError(f"antiphase: axis is {axis!r}: expected an integer")
-    axis = axis.__index__()
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"antiphase: axis is {axis!r}: expected an integer") from None
     if not -len(shape) <= axis < len(shape):
         raise ValueError(f"antiphase: axis is {axis}, the array has shape {tuple(shape)}: expected {-len(shape)} to {len(shape) - 1}")
     return axis % len(shape)
@@ -79,7 +89,7 @@ class _Scan:
     """One scan, as it is asked for."""
 
     def __init__(self, name, op="sum", reverse=False, exclusive=False, by_key=None, heads=None, initial=None):
-        if op not in _OPERATIONS:
+        if not isinstance(op, str) or op not in _OPERATIONS:
             raise ValueError(f"antiphase: op is {op!r}: expected 'sum', 'product', 'min' or 'max'")
         if by_key is not None and heads is not None:
             raise ValueError("antiphase: by_key and heads are both given: expected one of them")
@@ -112,7 +122,7 @@ class _Scan:
         if out is not None:
             self._judge_out(kind, kind.view(out), view, to)
         lines_of_rows = math.prod(view.shape) > view.shape[axis] and view.shape[axis] > 0
-        if to != of and not (self.op == "sum" and _wider(of, to) and not lines_of_rows):
+        if to != of and not (self.op == "sum" and _wider(of, to) and not lines_of_rows and self.segments is None):
             x, of = kind.astype(x, to), to
             view = kind.view(x)
         keys = self._keys(kind, view)
@@ -121,20 +131,24 @@ class _Scan:
             x = kind.dense(x)
             view, order = kind.view(x), list(range(len(view.shape)))
         _arrays.require_aligned(view.pointer, _arrays.ITEM_BYTES[of], "x")
-        result, place = out, None
+        place = made = None
         if out is not None:
             place = kind.view(out)
             strides = _arrays.elements(kind, place, "out")
             if _order_in_memory(place, strides) != order or place.pointer % _arrays.ITEM_BYTES[to]:
-                result = None  # it is made elsewhere, then copied
-        if result is None:
-            shape = [view.shape[i] for i in order]
-            result = kind.permuted(made := kind.empty(x, tuple(shape), to), [order.index(i) for i in range(len(order))])
+                place = None  # it is made elsewhere, then copied
+        if place is None:
+            made = kind.empty(x, tuple(view.shape[i] for i in order), to)
             place = kind.view(made)
         self._call(kind, view, place, keys, order, axis, of, to)
-        if out is not None and result is not out:
-            kind.assign(out, result)
-        return result if out is None else out
+        if made is None:
+            return out
+        # Not before: some libraries copy what they permute.
+        result = kind.permuted(made, [order.index(i) for i in range(len(order))])
+        if out is None:
+            return result
+        kind.assign(out, result)
+        return out
 
     def _judge_out(self, kind, place, view, to):
         if tuple(place.shape) != tuple(view.shape):
@@ -159,7 +173,7 @@ class _Scan:
             raise TypeError(f"antiphase: heads is {of}: expected bool, or integers of 8 bits")
         if of == "bool":
             of = "uint8"
-        if of not in _TYPES:
+        if of not in _TYPES or of in ("float16", "bfloat16"):
             raise TypeError(f"antiphase: by_key is {of}: expected integers, float32, float64 or bool")
         owner = self.segments
         if _arrays.elements(kind, keys, self.segments_name) != (1,) and keys.shape[0] > 1:

@@ -45,6 +45,12 @@ class Jax(support.Case):
         x = A(3, 4, 5)
         for axis in range(-1, 3):
             numpy.testing.assert_allclose(antiphase.cumulative_sum(jnp.asarray(x), axis=axis), numpy.cumsum(x, axis), rtol=2e-6, atol=2e-5)
+        # With axes of one element anywhere; and in another order, which JAX permutes by a copy.
+        for shape in ((1, 6), (6, 1), (2, 1, 3), (4, 1, 2), (1, 1, 5), (1,)):
+            y = A(*shape)
+            for axis in range(len(shape)):
+                numpy.testing.assert_allclose(antiphase.cumsum(jnp.asarray(y), axis), numpy.cumsum(y, axis), rtol=2e-6, atol=2e-5)
+                numpy.testing.assert_array_equal(antiphase.scan(jnp.asarray(y.T), op="max", axis=-1 - axis), numpy.maximum.accumulate(y.T, -1 - axis))
         integers = jnp.asarray(numpy.arange(24, dtype="int16").reshape(4, 6))
         found = antiphase.cumulative_sum(integers, axis=1, include_initial=True)
         self.assertEqual(found.dtype, "int32")  # as jnp.cumulative_sum, where jax_enable_x64 is off
@@ -56,8 +62,14 @@ class Jax(support.Case):
         self.assertEqual((first.dtype, float(first)), (jnp.bfloat16, 1.5))
 
     def test_what_makes_no_sense(self):
-        a = jnp.asarray(A(3, 3))
+        a, gone = jnp.asarray(A(3, 3)), jnp.asarray(A(3, 3))
+        gone.delete()
         for error, words, call in (
+                (ValueError, ["has been deleted"], lambda: antiphase.matmul(gone, a)),
+                (TypeError, ["PRNGKeyArray", "cannot be read"], lambda: antiphase.matmul(jax.random.key(0), a)),
+                (TypeError, ["cannot be read"], lambda: antiphase.scan(jnp.zeros(4, "int4"))),
+                (TypeError, ["scan of float8_e4m3fn"], lambda: antiphase.scan(jnp.zeros(4, "float8_e4m3fn"))),
+                (ValueError, ["initial is 3.4e+38", "bfloat16"], lambda: antiphase.scan(jnp.ones(3, "bfloat16"), exclusive=True, initial=3.4e38)),
                 (TypeError, ["traced", "jax.jit"], lambda: jax.jit(antiphase.matmul)(a, a)),
                 (TypeError, ["traced", "grad"], lambda: jax.grad(lambda x: antiphase.matmul(x, x).sum())(a)),
                 (TypeError, ["traced", "vmap"], lambda: jax.vmap(antiphase.scan)(a)),

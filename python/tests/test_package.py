@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 import support
 
@@ -107,6 +108,17 @@ class Library(Scratch):
         for question, said in (({"m": 1}, "'n' is missing"), ({"m": 1, "n": 1, "k": 1, "device": "B17"}, "no machine profile 'B17'")):
             with self.assertRaisesRegex(ValueError, said):
                 antiphase.advise("gemm", **question)
+        # Numbers of array libraries, and what cannot be asked.
+        import numpy
+        numbers = {"m": numpy.int64(4096), "n": numpy.uint16(4096), "k": numpy.int32(4096)}
+        self.assertEqual(antiphase.advise("gemm", **numbers, device=pathlib.Path("H200")), product)
+        (self.folder / "bytes.json").write_bytes(b"\xff")
+        for error, device, said in ((TypeError, 5, "device is 5"), (ValueError, "no.json", "no.json cannot be read"),
+                                    (ValueError, self.folder / "bytes.json", "bytes.json cannot be read")):
+            with self.assertRaisesRegex(error, "antiphase: .*" + said):
+                antiphase.advise("gemm", m=1, n=1, k=1, device=device)
+        with self.assertRaisesRegex(TypeError, "antiphase: advise is asked with {1}"):
+            antiphase.advise("gemm", m={1}, n=1, k=1)
 
     def test_import_brings_no_array_library(self):
         loaded = python("-X", "importtime", "-c", "import antiphase")
@@ -129,7 +141,7 @@ class Enabling(Scratch):
         super().setUp()
         from antiphase import _cublas
         self.module = _cublas
-        _cublas._loaded, _cublas._taken = None, False
+        _cublas._loaded, _cublas._taken, _cublas._asked = None, False, False
         self.addCleanup(os.environ.pop, "ANTIPHASE_CUBLAS_LIBRARY", None)
 
     def use(self, *flags):
@@ -168,6 +180,28 @@ class Enabling(Scratch):
         with antiphase.enabled():
             pass
         self.expect(7, 1)
+        antiphase.disable()
+        with antiphase.enabled():
+            antiphase.enable()  # which stays
+        self.expect(10, 1)
+
+    def test_within_blocks_of_several_threads(self):
+        import antiphase
+        self.use()
+        inside, leaves = threading.Event(), threading.Event()
+
+        def other():
+            with antiphase.enabled():
+                inside.set()
+                leaves.wait()
+        thread = threading.Thread(target=other)
+        thread.start()
+        inside.wait()
+        with antiphase.enabled():
+            leaves.set()
+            thread.join()
+            self.expect(2, 1)  # the one that came first has left
+        self.expect(3, 0)
 
     def test_failures(self):
         import antiphase
@@ -212,12 +246,25 @@ class Program(Scratch):
         for words, said in (((), "no program is named"), (("-m",), "no program is named"), (("--fast", script), "no option --fast"),
                             (("--least", "many", script), "--least many"), (("--precision", "double", script), "--precision double"),
                             (("nowhere.py",), "there is no nowhere.py"), (("--least",), "--least has no value"),
-                            (("--json", "a.json", script), "--json is for --profile")):
+                            (("--json", "a.json", script), "--json is for --profile"), (("--report=0", script), "--report=0: expected no value"),
+                            (("--least=", script), "--least has no value"), (("--least=\u00b2", script), "--least \u00b2")):
             with self.subTest(words):
                 first = python("-m", "antiphase", "run", *words, code=1).splitlines()[0]
                 self.assertIn(said, first)
         self.assertIn("/nowhere is missing", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY="/nowhere"))
+        self.assertIn(f"{self.folder} is a folder", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=str(self.folder)))
+        (self.folder / "of mine").mkdir()
+        apart = self.built("of mine/libstand.so", STAND_IN)
+        self.assertIn("cannot be preloaded", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=apart))
         self.assertIn("expected info or run", python("-m", "antiphase", code=1))
+
+    def test_help_and_the_interpreters_options(self):
+        self.assertIn("python -m antiphase run", python("-m", "antiphase", "run", "--help"))
+        script = self.folder / "flags.py"
+        script.write_text("import sys\nprint(sys.flags.optimize, sys.flags.utf8_mode)\n")
+        if sys.version_info >= (3, 10):
+            stand_in = self.built("libstand.so", STAND_IN)
+            self.assertEqual(python("-O", "-X", "utf8", "-m", "antiphase", "run", script, ANTIPHASE_CUBLAS_LIBRARY=stand_in).strip(), "1 1")
 
     def test_info(self):
         said = python("-m", "antiphase", "info")

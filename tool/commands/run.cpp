@@ -38,13 +38,19 @@ struct request {
   bool report = false, profile = false;
 };
 
+// The loader takes spaces and colons for the ends of names.
+std::string preloadable(std::string file) {
+  if (file.find_first_of(" :") != std::string::npos)
+    throw error(fmt::format("{} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: expected a path without them", file));
+  return file;
+}
 // In the installed package, or in the folder of a build.
 std::string interposer() {
   const fs::path folder = fs::canonical("/proc/self/exe").parent_path();
   const fs::path places[] = {folder / ".." / ANTIPHASE_LIBRARIES / "libantiphase_cublas.so",
                              folder / "src" / "cublas" / "libantiphase_cublas.so"};
   for (const fs::path& file : places)
-    if (fs::exists(file)) return fs::canonical(file);
+    if (fs::exists(file)) return preloadable(fs::canonical(file));
   throw error(fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
 }
 
