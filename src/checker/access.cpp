@@ -517,8 +517,9 @@ std::string model::missing_edge(const accessor& w, const cell* write, const read
     const bool mine = c.thread == t.index && other == t.block;
     switch (c.kind) {
       case actor_kind::copies:
-        return mine ? "copy_async_wait that leaves fewer groups in flight"
-                    : "copy_async_wait by the thread that copies, and a barrier after it";
+        return mine ? "copy_async_wait that leaves fewer groups in flight (in CUDA: __pipeline_wait_prior, cp.async.wait_group)"
+                    : "copy_async_wait by the thread that copies, and a barrier after it (in CUDA: __pipeline_wait_prior, "
+                      "cp.async.wait_group)";
       case actor_kind::loads: return "a wait for the end of the mbarrier's phase that counts the copy";
       case actor_kind::stores_reading: return mine ? "bulk_wait_read" : "bulk_wait_read by the thread that stores, and a barrier after it";
       case actor_kind::stores_writing: return mine ? "bulk_wait" : "bulk_wait by the thread that stores, and an order after it";
@@ -555,16 +556,24 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
     }
     return "shared memory of another block, or of none";
   }
-  const void* start = memory_.allocation_of(reinterpret_cast<const void*>(memory_.lowest() + offset));
-  if (start == nullptr) return "global memory that nobody allocated";
-  if (start == variables_ && variable_name != nullptr) {
-    const void* image =
-        reinterpret_cast<const void*>(variables_low_ + (memory_.lowest() + offset - reinterpret_cast<std::uintptr_t>(start)));
-    return "the device's variable " + variable_name(image);
+  const std::uintptr_t address = memory_.lowest() + offset;
+  const auto bytes_between = [](std::uintptr_t from, const void* to) { return reinterpret_cast<std::uintptr_t>(to) - from; };
+  const void* const start = memory_.allocation_of(reinterpret_cast<const void*>(address));
+  const void* const next = memory_.allocation_behind(reinterpret_cast<const void*>(address));
+  if (start == nullptr && next == nullptr) return "global memory that nobody allocated";
+  const std::size_t from = start != nullptr ? address - reinterpret_cast<std::uintptr_t>(start) : 0,
+                    bytes = start != nullptr ? memory_.allocated(start) : 0;
+  if (start != nullptr && from < bytes) {
+    if (start != variables_ || variable_name == nullptr) return fmt::format("global memory, byte {} of {} allocated", from, bytes);
+    return "the device's variable " + variable_name(reinterpret_cast<const void*>(variables_low_ + from));
   }
-  const std::size_t from = memory_.lowest() + offset - reinterpret_cast<std::uintptr_t>(start), bytes = memory_.allocated(start);
-  if (from < bytes) return fmt::format("global memory, byte {} of {} allocated", from, bytes);
-  return fmt::format("global memory, {} bytes behind the end of {} allocated", from - bytes, bytes);
+  // Of nobody's memory: what is meant is the allocation that is closer.
+  const auto named = [&](const void* a) {
+    return a == variables_ ? std::string("the device's variables") : fmt::format("{} allocated", memory_.allocated(a));
+  };
+  if (next != nullptr && (start == nullptr || bytes_between(address, next) < from - bytes))
+    return fmt::format("global memory, {} bytes before the {}", bytes_between(address, next), named(next));
+  return fmt::format("global memory, {} bytes behind the end of {}", from - bytes, named(start));
 }
 
 void model::report(const accessor& w, finding_kind kind, std::size_t offset, const cell* earlier_write, const reader* earlier_reader,

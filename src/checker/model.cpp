@@ -201,7 +201,7 @@ void model::end_thread(thread_model& t) {
   const auto in_flight = [](const own_actor& a) { return a.number != 0 && a.last_used > std::max(a.waited, a.tracked); };
   if (in_flight(t.copies))
     left_behind(t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
-                "copy_async_wait for its group before the end");
+                "copy_async_wait for its group before the end (in CUDA: __pipeline_wait_prior, cp.async.wait_group)");
   if (in_flight(t.stores_read))
     left_behind(t.block, t.index, t.stores_read.last_place, "bulk store that had not read its source when its thread ended",
                 "bulk_commit and bulk_wait before the end of the thread that issued it");

@@ -60,6 +60,21 @@ std::string symbol_at(const void* address) {
   return {};
 }
 
+std::string function_at(const void* address) {
+  const std::lock_guard lock(one_at_a_time);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  Dwfl_Module* const module = the_session() != nullptr ? dwfl_addrmodule(the_session(), at) : nullptr;
+  const char* const name = module != nullptr ? dwfl_module_addrname(module, at) : nullptr;
+  if (name == nullptr) return {};
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
+  std::string text = failed == 0 ? whole.get() : name;
+  // Up to its parameters, and behind the type of its result, if it has one: kernels have void.
+  text = text.substr(0, text.find('('));
+  constexpr std::string_view result = "void ";
+  return text.starts_with(result) ? text.substr(result.size()) : text;
+}
+
 std::vector<code_place> lines_of(const void* return_address) {
   const std::lock_guard lock(one_at_a_time);
   Dwfl* const d = the_session();

@@ -10,6 +10,7 @@ namespace antiphase::checker_detail {
 
 // The variable of the program that lies there, without the scopes that it is in; empty: not known.
 std::string symbol_at(const void* address);
+std::string function_at(const void* address);  // its name without parameters; empty: nobody knows
 
 // Where the code before a return address comes from: the innermost inlined function first. Empty if the program has no debug information.
 std::vector<code_place> lines_of(const void* return_address);

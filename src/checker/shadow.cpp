@@ -93,6 +93,13 @@ const void* shadow::allocation_of(const void* address) const {
   return at == allocations_.begin() ? nullptr : base_ + std::prev(at)->first;
 }
 
+const void* shadow::allocation_behind(const void* address) const {
+  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(address) - base_);
+  const auto at =
+      std::upper_bound(allocations_.begin(), allocations_.end(), offset, [](std::size_t x, const auto& a) { return x < a.first; });
+  return at == allocations_.end() ? nullptr : base_ + at->first;
+}
+
 namespace {
 
 bool same(const reader& a, const reader& b) { return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place; }

@@ -83,8 +83,8 @@ timeline timeline_of(std::string_view text) {
                          .agent = static_cast<std::int32_t>(within(n(7), some, "warp"))});
     }
     return t;
-  } catch (const json::exception& e) {
-    throw bad_request(fmt::format("this is no timeline: {}", e.what()));
+  } catch (const json::exception&) {
+    throw bad_request("this is no timeline: expected JSON that `antiphase trace` has written");
   }
 }
 

@@ -81,6 +81,8 @@ class Report(ToolTest):
             self.refused(4 if name == "c.json" else 3, [said], "report", "--output", "r.html", name)
             self.assertFalse((self.folder / "r.html").exists())
         self.refused(3, ["'none.json' cannot be read"], "report", "--output", "r.html", "none.json")
+        self.refused(2, ["'a.json' is the same file as the input"], "report", "--output", "a.json", "a.json")
+        self.assertEqual(json.loads((self.folder / "a.json").read_text()), [])
 
     def test_names_are_text(self):
         file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())

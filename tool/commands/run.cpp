@@ -41,7 +41,8 @@ struct request {
 // The loader takes spaces and colons for the ends of names.
 std::string preloadable(std::string file) {
   if (file.find_first_of(" :") != std::string::npos)
-    throw error(fmt::format("{} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: expected a path without them", file));
+    throw error(
+        fmt::format("{} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: expected a path without them", file));
   return file;
 }
 // In the installed package, or in the folder of a build.
@@ -89,7 +90,8 @@ void add_run(arguments program) {
         return value == "fp32" || value == "strict" ? "" : fmt::format("'{}': expected fp32 or strict", value);
       })
       .type_name("NAME");
-  command.add_flag("--report", r->report, "Say at the end how many products were computed, even if it is none");
+  command.add_flag("--report", r->report,
+                   "Say at the end how many products were computed, even if it is none, of a program that has called cuBLAS");
   command.add_flag("--profile", r->profile, "Compute none: list them, with their times, which would be computed, and why not the others");
   command.add_option("--json", r->json, "Write the list to a file too; %p in its name is the number of the process")
       .check(not_empty())

@@ -188,6 +188,11 @@ option& option::values(int least, int most) {
   return *this;
 }
 
+option& option::repeated() {
+  option_->trigger_on_parse();
+  return *this;
+}
+
 option& option::shows_default() {
   option_->capture_default_str();
   return *this;

@@ -31,6 +31,7 @@ class option {
   option& several();                           // values separated by commas
   option& values(int least, int most);         // each a word of its own; without any the value becomes empty
   static constexpr int any = 1 << 29;          // of `most`: however many, in CLI11's number for that
+  option& repeated();                          // may be given several times; what takes values is called with each
   option& shows_default();                     // the value before parsing, in the help
   option& type_name(const std::string& name);  // what stands for the value in the help
   option& check(value_check wrong);

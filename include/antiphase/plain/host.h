@@ -164,7 +164,7 @@ const char* error_text(cudaError_t e);
 // cudaLaunchKernel and its like take the addresses of the arguments; a kernel's type says what they are.
 template <class... P, std::size_t... I>
 cudaError_t launch_by_addresses(void (*entry)(P...), config c, void** a, place where, std::index_sequence<I...>) {
-  call<P...>{"kernel", c, where, entry}(*static_cast<std::decay_t<P>*>(a[I])...);
+  call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where, entry}(*static_cast<std::decay_t<P>*>(a[I])...);
   return last_error(false);
 }
 }  // namespace antiphase::plain

@@ -155,10 +155,13 @@ bool is_for_linker(const std::string& option) { return option.starts_with("-l") 
 
 compiled::compiled(const plain_program& p) {
   if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
-  for (const std::string& s : p.sources)
-    if (std::error_code ignored; !fs::is_regular_file(s, ignored)) throw bad_source(fmt::format("there is no file '{}'", s));
-  if (std::error_code ignored; !p.driver.empty() && !fs::is_regular_file(p.driver, ignored))
-    throw bad_source(fmt::format("there is no file '{}', which --kernels names", p.driver));
+  const auto require_file = [](const std::string& name, std::string_view whose) {
+    std::error_code ignored;
+    if (fs::is_directory(name, ignored)) throw bad_source(fmt::format("'{}'{} is a directory: expected a source", name, whose));
+    if (!fs::is_regular_file(name, ignored)) throw bad_source(fmt::format("there is no file '{}'{}", name, whose));
+  };
+  for (const std::string& s : p.sources) require_file(s, "");
+  if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
   const fs::path include = headers_of(p);
   const char* named = std::getenv("CXX");
   const std::string compiler = !p.compiler.empty() ? p.compiler : named != nullptr && *named != '\0' ? named : "g++";

@@ -435,6 +435,14 @@ class pass {
       external |= is(type, "extern");
       type = is(type, "__align__") || is(type, "alignas") ? take_alignment(type) : type + 1;
     }
+    if (is(type, "struct") || is(type, "union") || is(type, "class") || is(type, "enum")) {
+      index open = type + 1;
+      while (open < t_.size() && !is(open, "{") && !is(open, ";") && !is(open, "[")) ++open;
+      if (is(open, "{")) {
+        refuse(at, "a type that is defined within a __shared__ variable", "its name, and the definition before");
+        return at;
+      }
+    }
     const index name = declared_name(type);
     if (name == none || (name == type && before.empty())) {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");

@@ -221,13 +221,13 @@ std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t mos
   return some;
 }
 
-void watch_for_empty_loops();
+void watch_for_signals();
 
 // From the first time on that something depends on the schedule.
 void begin_schedule() {
   if (std::exchange(now.begun, true)) return;
   if (now.m->schedule_begins) now.m->schedule_begins();
-  watch_for_empty_loops();  // timers are not passed on to the process of a run
+  watch_for_signals();  // timers are not passed on to the process of a run
 }
 
 // Results, and what kernels do that waits for others, are not judged from here on.
@@ -434,6 +434,14 @@ void grid_barrier(place where) {
 }
 
 // launches ----------------------------------------------------------------------------------------------------------------------------
+
+// Of a kernel that is launched by its address. The name stays.
+const char* name_of(const void* entry) {
+  static std::map<const void*, std::string> known;
+  const auto [at, fresh] = known.try_emplace(entry);
+  if (fresh) at->second = checker_detail::function_at(entry);
+  return at->second.empty() ? "kernel" : at->second.c_str();
+}
 
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params) {
@@ -773,7 +781,21 @@ void look_for_empty_loop(int, siginfo_t*, void* context) {
   m.set_current(nullptr);
   end_run(std::make_exception_ptr(checker_detail::stopped("an empty loop")));
 }
-void watch_for_empty_loops() {
+// An integer that is divided by zero ends a program of the host, and goes on with a value that nobody knows on a GPU.
+void look_at_division(int, siginfo_t*, void* context) {
+  if (now.m == nullptr || now.m->current() == nullptr) {  // of the host: it ends as it would
+    std::signal(SIGFPE, SIG_DFL);
+    return;
+  }
+  const auto at = static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  model& m = *now.m;
+  m.note_here(finding_kind::wrong_result, m.number_of_code(reinterpret_cast<const void*>(at + 1)),
+              "an integer division without a result (by zero, or of the lowest number by -1)", "",
+              "a look at the divisor: what a GPU gives here is not defined");
+  m.set_current(nullptr);
+  end_run(std::make_exception_ptr(checker_detail::stopped("a division by zero")));
+}
+void watch_for_signals() {
   static std::vector<unsigned char> stack(std::size_t{1} << 20);
   stack_t own{};
   own.ss_sp = stack.data();
@@ -783,11 +805,13 @@ void watch_for_empty_loops() {
   action.sa_sigaction = look_for_empty_loop;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   sigaction(SIGVTALRM, &action, nullptr);
+  action.sa_sigaction = look_at_division;
+  sigaction(SIGFPE, &action, nullptr);
   const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 500'000}, .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
   setitimer(ITIMER_VIRTUAL, &often, nullptr);
 }
 #else
-void watch_for_empty_loops() {}
+void watch_for_signals() {}
 #endif
 
 // What the program's own checks of its results throw.
@@ -859,6 +883,7 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
+  if (now.launches == 0) m.say("the program has launched no kernel: nothing has been checked");
   report_leaks();
 }
 

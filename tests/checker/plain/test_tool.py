@@ -147,8 +147,48 @@ int main() {
         self.source("#pragma once\nvoid run(int);\n", "inc/run.h")
         one = self.source('#include "run.h"\n' + KERNEL + "void run(int n) { int* x; cudaMalloc(&x, 128); k<<<1, 32>>>(x, n); cudaDeviceSynchronize(); cudaFree(x); }\n")
         two = self.source('#include <run.h>\nint main() { run(N); }\n', "main.cpp")
-        done = self.check(one, two, "-I", "inc", "-DN=4", *QUICK)
+        done = self.check(one, two, "-I", "inc", "-I", ".", "-DN=M", "-D", "M=4", "-lm", "-lpthread", *QUICK)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_what_is_read_is_not_overwritten(self):
+        name = self.source(KERNEL + "int main() {}\n")
+        driver = self.source("int main() {}\n", "driver.cpp")
+        for options, said in ((("--sarif", name), "same file as the input"), (("--trace", name, "--kernels", driver), "same file as the input"),
+                              (("--kernels", driver, "--sarif", driver), "same file as the input"),
+                              (("--trace", "a.json", "--sarif", "./a.json"), "expected a file for each")):
+            with self.subTest(options):
+                done = self.check(name, *options, *QUICK)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(said, done.stderr)
+        self.assertIn("__global__", (self.folder / name).read_text())
+        self.assertFalse((self.folder / "a.json").exists())
+
+    def test_memory_between_allocations(self):
+        start = "__global__ void k(float* a, const float* b, int at) { a[0] = b[at]; }\nint main() {\n  float *a, *b;\n"
+        for at, said in ((-1, "global memory, 4 bytes before the 128 allocated"), (32, "global memory, 0 bytes behind the end of 128 allocated")):
+            done = self.check(self.source(f"{start}  cudaMalloc(&a, 4), cudaMalloc(&b, 128), cudaMemset(b, 0, 128);\n  k<<<1, 1>>>(a, b, {at});\n"
+                                          "  cudaDeviceSynchronize(), cudaFree(a), cudaFree(b);\n}\n"), *QUICK)
+            self.assertEqual(done.returncode, 5)
+            self.assertIn(said, done.stdout)
+
+    def test_a_division_by_zero(self):
+        start = "__global__ void k(int* x, int by) {\n  x[threadIdx.x] = 100 / (by + (threadIdx.x != 3));\n}\nint main() {\n  int* x;\n"
+        done = self.check(self.source(start + "  cudaMalloc(&x, 128), k<<<1, 32>>>(x, 0), cudaFree(x);\n}\n"), *QUICK)
+        self.assertEqual(done.returncode, 5)
+        for said in ("wrong result: kernel k", "an integer division without a result", "block 0, thread 3", "at my.cu:2"):
+            self.assertIn(said, done.stdout)
+        done = self.check(self.source(start + "  cudaMalloc(&x, 128), k<<<1, 32>>>(x, 1), cudaFree(x);\n  volatile int zero = 0;\n  return 7 / zero;\n}\n"), *QUICK)
+        self.assertIn("the program's host code ended it (Floating point exception)", done.stdout)
+
+    def test_a_kernel_that_is_launched_by_its_address(self):
+        source = self.source("template <class T> __global__ void named(T* x) { *x = threadIdx.x; }\nint main() {\n  int* x;\n  cudaMalloc(&x, 4);\n"
+                             "  void* all[] = {&x};\n  cudaLaunchKernel(named<int>, dim3(1), dim3(32), all);\n  cudaDeviceSynchronize(), cudaFree(x);\n}\n")
+        self.assertIn("race: kernel named<int>,", self.check(source, *QUICK).stdout)
+
+    def test_a_program_without_launches(self):
+        done = self.check(self.source("int main() {}\n"), *QUICK)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("note: the program has launched no kernel: nothing has been checked", done.stdout)
 
     def test_a_faulty_source(self):
         done = self.check(self.source("int main() {\n  return nothing;\n}\n"))
@@ -157,6 +197,9 @@ int main() {
         self.assertIn("return nothing;", done.stderr)
         done = self.check("none.cu")
         self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cu'\n"))
+        (self.folder / "folder.cu").mkdir()
+        done = self.check("folder.cu")
+        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: 'folder.cu' is a directory: expected a source\n"))
         done = self.check(self.source("int f();\n"))
         self.assertEqual(done.returncode, 3)
         self.assertIn("no main()", done.stderr)
@@ -166,6 +209,12 @@ int main() {
         self.assertEqual(done.returncode, 3)
         self.assertIn("my.cu:2: inline PTX 'tcgen05.fence::before_thread_sync' is not supported here: use ", done.stderr)
         self.assertIn("my.cu:4: texture is not supported here: use a pointer", done.stderr)
+        for defined in ("struct { short a; } t", "struct T { short a; } t", "union { short a; int b; } t[32]"):
+            done = self.check(self.source("__global__ void k() {\n  __shared__ " + defined + ";\n}\nint main() {}\n"))
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("my.cu:2: a type that is defined within a __shared__ variable is not supported here: use its name", done.stderr)
+        named = "struct T { short a; };\n__global__ void k() { __shared__ struct T t[2]; t[0].a = 1; }\nint main() { k<<<1, 1>>>(); cudaDeviceSynchronize(); }\n"
+        self.assertEqual(self.check(self.source(named), *QUICK).returncode, 0)
         done = self.check(self.source("#include <cublas_v2.h>\nint main() {}\n"))
         self.assertEqual(done.returncode, 3)
         self.assertIn("my.cu:1", done.stderr)

@@ -73,7 +73,8 @@ void add_check(arguments program) {
     command
         .add_option(
             letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
-            "For the compiler of a program, as g++ takes it")
+            "For the compiler of a program, as g++ takes it; as often as it is needed")
+        .repeated()
         .type_name("...");
   command.takes_rest(r->arguments);
   command

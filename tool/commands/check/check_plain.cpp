@@ -7,11 +7,13 @@
 #include <antiphase/plain_cuda.hpp>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
+#include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/console.hpp"
@@ -49,6 +51,18 @@ plain_program program_of(const check_request& r) {
   return p;
 }
 
+// Nothing that is read, and nothing that is written beside it, is overwritten.
+void require_outputs_of_their_own(const check_request& r, const plain_program& p) {
+  for (const std::string& output : {r.sarif, r.trace}) {
+    if (output.empty()) continue;
+    for (const std::string& s : p.sources) refuse_same_file(output, s);
+    if (!p.driver.empty()) refuse_same_file(output, p.driver);
+  }
+  const auto place = [](const std::string& file) { return std::filesystem::weakly_canonical(std::filesystem::absolute(file)); };
+  if (!r.sarif.empty() && !r.trace.empty() && place(r.sarif) == place(r.trace))
+    throw bad_request(fmt::format("--sarif and --trace both write to {}: expected a file for each", output_name(r.sarif)));
+}
+
 // What a replay needs again, beside the schedule, which is put behind it.
 std::string command_of(const check_request& r, const plain_program& p) {
   std::string command = "antiphase check";
@@ -63,6 +77,7 @@ std::string command_of(const check_request& r, const plain_program& p) {
 
 void run_check_plain(const check_request& r) {
   const plain_program program = program_of(r);
+  require_outputs_of_their_own(r, program);
   refuse_mixed_results(r.common, r.sarif);
   refuse_mixed_results(r.common, r.trace);
   finding_trace trace(r);

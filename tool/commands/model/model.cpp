@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/machine.hpp>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -37,6 +38,8 @@ struct request {
 };
 
 json read_json(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
+    throw bad_input(fmt::format("'{}' is a directory: expected a result file of bench, ladder or tune", path));
   std::ifstream file(path);
   json content = json::parse(file, nullptr, false);
   if (!file.is_open()) throw bad_input(fmt::format("'{}' cannot be read: expected a result file of bench, ladder or tune", path));

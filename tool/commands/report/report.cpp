@@ -16,6 +16,7 @@
 #include "tool/commands/record.hpp"
 #include "tool/commands/report/page.hpp"
 #include "tool/commands/report/shipped_results.hpp"
+#include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/program/command.hpp"
@@ -121,6 +122,7 @@ std::vector<timeline> overlap_of(const context& where) {
 }
 
 void run(const request& r) {
+  for (const std::string& path : r.files) refuse_same_file(r.output, path);
   output_file out{r.output};
   std::vector<named_result> results;
   std::string first = "From";
