@@ -74,7 +74,8 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
                    .what = kind == access_kind::read ? "read by the host" : "write by the host"};
   p = followed(p);
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - memory_.lowest();
-  constexpr const char* missing = "cudaDeviceSynchronize() between the launch and this: the kernel may still run";
+  constexpr const char* missing =
+      "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, between the launch or copy and this: it may still be under way";
   memory_.visit(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {
     if (c.state == cell_state::nobodys || c.state == cell_state::freed)
       return report(w, finding_kind::outside_memory, at, nullptr, nullptr,

@@ -83,6 +83,11 @@ class Check(ToolTest):
         result = json.loads(self.run_tool("check", "scan/double-buffer", "--exhaustive", "2", "--json").stdout)["kernels"][0]
         self.assertEqual((result["schedules"], result["complete"]), (2, False))
 
+    def test_options_of_programs(self):
+        for options in (("--blocks", "3"), ("-DN=1",), ("--lines",), ("--sarif", "a.sarif")):
+            self.refused(2, ["are for programs in plain CUDA"], "check", "scan/items", *options)
+        self.refused(2, ["--list lists the library's kernels"], "check", "sum.cu", "--list")
+
     def test_unknown_kernel(self):
         for name in ("gem", "gemm/async-9", "gemm/", "", "async-2"):
             self.refused(2, [f"'{name}'", "xpected all, gemm, scan, gemm/naive", "scan/items"], "check", name)
@@ -94,7 +99,7 @@ class Check(ToolTest):
         for option, value, words in (("--schedules", "0", "integer from 1"), ("--schedules", "two", "'two'"), ("--seed", "-1", "'-1'"),
                                      ("--order", "fast", "random, forward"), ("--order", "forwad", "did you mean forward"), ("--landing", "erly", "did you mean early"), ("--landing", "soon", "early, late or mixed"),
                                      ("--resident", "0", "integer from 1"), ("--workers", "1.5", "'1.5'"), ("--exhaustive", "0", "'0'"),
-                                     ("--script", "1:0", "script, character 3")):
+                                     ("--script", "1:0", "script, character 3"), ("--seconds", "0", "integer of at least 1"), ("--seconds", "nan", "'nan'")):
             self.refused(2, [words], "check", "scan/items", option, value)
         self.refused(2, ["--seed needs a value"], "check", "--seed")
         self.refused(2, ["'--schedule'", "did you mean --schedules"], "check", "--schedule", "3")

@@ -81,7 +81,9 @@ void add_check(arguments program) {
       .add_option("--blocks", r->blocks,
                   "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run")
       .type_name("all|N");
-  command.add_option("--seconds", r->seconds, "A program's run that takes longer is stopped, and not judged (default: 60)").type_name("S");
+  command.add_option("--seconds", r->seconds, "A program's run that takes longer is stopped, and not judged (default: 60)")
+      .check(integer_from(1))
+      .type_name("S");
   command
       .add_option("--kernels", r->driver,
                   "A source with a main that launches the kernels of the others, whose own main and host functions for Python are left out")
@@ -99,9 +101,14 @@ void add_check(arguments program) {
   command.footer(examples);
   command.runs([r] {
     if (r->dialect) return show_dialect(*r);
-    if (!r->kernels.empty() && is_source(r->kernels.front())) return run_check_plain(*r);
-    if (!r->sarif.empty() || !r->driver.empty() || r->lines)
-      throw bad_request("--sarif, --lines and --kernels are for programs in plain CUDA: expected a .cu file before them");
+    if (!r->kernels.empty() && is_source(r->kernels.front())) {
+      if (r->list) throw bad_request("--list lists the library's kernels: expected no source beside it");
+      return run_check_plain(*r);
+    }
+    if (!r->sarif.empty() || !r->driver.empty() || r->lines || !r->blocks.empty() || !r->compiler_options.empty())
+      throw bad_request(
+          "--sarif, --lines, --kernels, --blocks and options of the compiler are for programs in plain CUDA: expected a .cu file before "
+          "them");
     run_check(*r);
   });
 }

@@ -251,7 +251,9 @@ void add_scan(arguments program) {
   command.add_option("--accumulate", r->accumulate, "Add up in this type: f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
       .check(not_empty())
       .type_name("TYPE");
-  command.add_option("--policy", r->policy, "A step of the ladder, items-thread or items-warp (default auto: by shape, type and device)")
+  command
+      .add_option("--policy", r->policy,
+                  "A step of the ladder, columns, items-thread or items-warp (default auto: by shape, type and device)")
       .type_name("NAME");
   command.add_flag("--explain", r->explain, "Do not scan: say which kernel would, and why");
   add_place_options(command, r->place, reference::offered_as_loops);
