@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <antiphase/checker.hpp>
+#include <antiphase/executor/forwarding_executor.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/plain_cuda.hpp>
 #include <antiphase/scan.hpp>
@@ -44,29 +45,10 @@ double least(int runs, int who, const std::function<void()>& what) {
 }
 
 // Runs kernels that were compiled to be checked, on memory that nobody follows.
-class unwatched final : public executor {
+class unwatched final : public forwarding_executor {
  public:
-  explicit unwatched(std::shared_ptr<const executor> on) : on_(std::move(on)) {}
+  using forwarding_executor::forwarding_executor;
   target kind() const override { return target::checked; }
-  const device_limits& limits() const override { return on_->limits(); }
-  void* allocate(std::size_t bytes) const override { return on_->allocate(bytes); }
-  void deallocate(void* memory) const noexcept override { on_->deallocate(memory); }
-  void copy_in(void* to, const void* from, std::size_t bytes, stream s) const override { on_->copy_in(to, from, bytes, s); }
-  void copy_out(void* to, const void* from, std::size_t bytes, stream s) const override { on_->copy_out(to, from, bytes, s); }
-  void copy(void* to, const void* from, std::size_t bytes, stream s) const override { on_->copy(to, from, bytes, s); }
-  std::unique_lock<std::recursive_mutex> hold(stream s) const override { return on_->hold(s); }
-  std::span<std::byte> scratch(std::size_t bytes, stream s) const override { return on_->scratch(bytes, s); }
-  void forget_scratch(stream s) const override { on_->forget_scratch(s); }
-  launch_counts launch(const kernel& k, extent3 grid, const void* params, stream s) const override {
-    return on_->launch(k, grid, params, s);
-  }
-  kernel_usage usage(const kernel& k) const override { return on_->usage(k); }
-  void synchronize(stream s) const override { on_->synchronize(s); }
-  tensor_map encode(const tensor_layout& tensor) const override { return on_->encode(tensor); }
-  double milliseconds(const std::function<void(stream)>& queue, stream s) const override { return on_->milliseconds(queue, s); }
-
- private:
-  std::shared_ptr<const executor> on_;
 };
 
 std::vector<float> numbers(std::int64_t count) {

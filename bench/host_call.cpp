@@ -2,14 +2,12 @@
 // What a call of gemm() takes the host beside the launch: the same products again and again, on an executor that launches nothing.
 #include <benchmark/benchmark.h>
 
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/forwarding_executor.hpp>
 #include <antiphase/gemm.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <span>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -17,18 +15,9 @@ namespace {
 using namespace antiphase;
 
 // The CPU executor, but for launches.
-class launches_nothing final : public executor {
+class launches_nothing final : public forwarding_executor {
  public:
-  target kind() const override { return on_->kind(); }
-  const device_limits& limits() const override { return on_->limits(); }
-  void* allocate(std::size_t bytes) const override { return on_->allocate(bytes); }
-  void deallocate(void* memory) const noexcept override { on_->deallocate(memory); }
-  void copy_in(void* to, const void* from, std::size_t bytes, stream s) const override { on_->copy_in(to, from, bytes, s); }
-  void copy_out(void* to, const void* from, std::size_t bytes, stream s) const override { on_->copy_out(to, from, bytes, s); }
-  void copy(void* to, const void* from, std::size_t bytes, stream s) const override { on_->copy(to, from, bytes, s); }
-  std::unique_lock<std::recursive_mutex> hold(stream s) const override { return on_->hold(s); }
-  std::span<std::byte> scratch(std::size_t bytes, stream s) const override { return on_->scratch(bytes, s); }
-  void forget_scratch(stream s) const override { on_->forget_scratch(s); }
+  launches_nothing() : forwarding_executor(make_cpu_executor()) {}
   void* borrow(std::size_t bytes, stream) const override {
     if (lent_.size() < bytes) lent_.resize(bytes);
     return lent_.data();
@@ -40,14 +29,8 @@ class launches_nothing final : public executor {
     benchmark::DoNotOptimize(params);
     return {};
   }
-  kernel_usage usage(const kernel& k) const override { return on_->usage(k); }
-  void synchronize(stream s) const override { on_->synchronize(s); }
-  tensor_map encode(const tensor_layout& tensor) const override { return on_->encode(tensor); }
-  double milliseconds(const std::function<void(stream)>& queue, stream s) const override { return on_->milliseconds(queue, s); }
 
  private:
-  context cpu_ = context::on("cpu");
-  const executor* on_ = &cpu_.runs_on();
   mutable std::vector<std::byte> lent_;
 };
 

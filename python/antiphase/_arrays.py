@@ -281,18 +281,8 @@ class Capsules(Kind):
 
     def _read(self, x):
         """The view, and whether it may be written."""
-        try:
-            return self._read_protocol(x)
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
-            if str(error).startswith("antiphase: "):
-                raise
-            # Of an object that does not keep to the protocol it offers, or whose library refuses.
-            raise TypeError(f"antiphase: a {_type_name(x)} cannot be read ({error}): expected an array that DLPack or "
-                            "__cuda_array_interface__ describes") from None
-
-    def _read_protocol(self, x):
         if hasattr(x, "__dlpack__"):
-            capsule, (kind, number) = _dlpack.capsule_of(x)
+            capsule, (kind, number) = _offered(x, _dlpack.capsule_of)
             if kind in (_dlpack.CPU, _dlpack.CUDA_HOST):
                 device = _library.CPU
             elif kind in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
@@ -301,19 +291,16 @@ class Capsules(Kind):
                 raise TypeError(f"antiphase: a {_type_name(x)} is on DLPack device {kind}: expected memory of the host or of a CUDA device")
             pointer, shape, strides, dtype, writable = _dlpack.read(capsule)
             return View(pointer, shape, strides, dtype, device, capsule), writable
-        about = x.__cuda_array_interface__
-        dtype, size = _type_of(about["typestr"])
-        strides = about.get("strides")
+        pointer, read_only, shape, strides, (dtype, size), stream = _offered(x, _interface_of)
         if strides is None:
-            strides = _dlpack.dense_strides(about["shape"])
+            strides = _dlpack.dense_strides(shape)
         elif any(step % size for step in strides):
             raise ValueError(f"antiphase: an array of {dtype} has strides of {strides} bytes: expected multiples of {size}; copy it first")
         else:
             strides = tuple(step // size for step in strides)
-        pointer, read_only = about["data"]
-        if about.get("stream"):  # what the array waits for; 1 and 2 are the default streams
-            _library.check(_library.synchronize_stream(_library.CURRENT_DEVICE, about["stream"]))
-        return View(pointer or 0, tuple(about["shape"]), strides, dtype, _library.CURRENT_DEVICE), not read_only
+        if stream:  # what the array waits for; 1 and 2 are the default streams
+            _library.check(_library.synchronize_stream(_library.CURRENT_DEVICE, stream))
+        return View(pointer or 0, shape, strides, dtype, _library.CURRENT_DEVICE), not read_only
 
     def dtype_name(self, dtype):
         return dtype
@@ -399,6 +386,23 @@ class Jax(Capsules):
     def widest(self, signed):
         bits = 64 if sys.modules["jax"].config.jax_enable_x64 else 32
         return f"int{bits}" if signed else f"uint{bits}"
+
+
+def _offered(x, read):
+    """What an object says of itself, which may not keep to the protocol that it offers."""
+    try:
+        return read(x)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"antiphase: a {_type_name(x)} cannot be read ({error}): expected an array that DLPack or __cuda_array_interface__ "
+                        "describes") from None
+
+
+def _interface_of(x):
+    """__cuda_array_interface__: pointer, whether it is read-only, shape, strides in bytes or none, type with its size, stream."""
+    about = x.__cuda_array_interface__
+    pointer, read_only = about["data"]
+    strides = about.get("strides")
+    return (pointer, read_only, tuple(about["shape"]), strides and tuple(map(int, strides)), _type_of(about["typestr"]), about.get("stream"))
 
 
 def _type_of(typestr):

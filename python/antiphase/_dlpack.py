@@ -44,12 +44,12 @@ def dense_strides(shape):
 
 def capsule_of(x):
     """The capsule that x gives for work on CUDA's default stream, and where its memory is: a DLPack device."""
-    device = tuple(map(int, x.__dlpack_device__()))
-    order = {"stream": _LEGACY_DEFAULT_STREAM} if device[0] in (CUDA, CUDA_MANAGED) else {}
+    kind, number = map(int, x.__dlpack_device__())
+    order = {"stream": _LEGACY_DEFAULT_STREAM} if kind in (CUDA, CUDA_MANAGED) else {}
     try:
-        return x.__dlpack__(max_version=(1, 0), **order), device
+        return x.__dlpack__(max_version=(1, 0), **order), (kind, number)
     except TypeError:  # from before versions
-        return x.__dlpack__(**order), device
+        return x.__dlpack__(**order), (kind, number)
 
 
 def read(capsule):

@@ -5,6 +5,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/out_of_memory.hpp>
+#include <antiphase/executor/forwarding_executor.hpp>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -30,32 +31,14 @@ allocator current_allocator() {
   return in_use().now;
 }
 
-class lent_executor final : public executor {
+class lent_executor final : public forwarding_executor {
  public:
-  lent_executor(std::shared_ptr<const executor> of, int device) : of_(std::move(of)), device_(device) {}
+  lent_executor(std::shared_ptr<const executor> of, int device) : forwarding_executor(std::move(of)), device_(device) {}
 
-  target kind() const override { return of_->kind(); }
-  const device_limits& limits() const override { return of_->limits(); }
-  bool shares_memory_with(const executor& other) const override { return of_->shares_memory_with(other); }
-  void* allocate(std::size_t bytes) const override { return of_->allocate(bytes); }
-  void deallocate(void* memory) const noexcept override { of_->deallocate(memory); }
-  void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override { of_->copy_in(device, host, bytes, on); }
-  void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override { of_->copy_out(host, device, bytes, on); }
-  void copy(void* to, const void* from, std::size_t bytes, stream on) const override { of_->copy(to, from, bytes, on); }
-  std::unique_lock<std::recursive_mutex> hold(stream on) const override { return of_->hold(on); }
-  std::span<std::byte> scratch(std::size_t bytes, stream on) const override { return of_->scratch(bytes, on); }
-  void forget_scratch(stream on) const override { of_->forget_scratch(on); }
-  launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
-    return of_->launch(k, grid, params, on);
-  }
-  kernel_usage usage(const kernel& k) const override { return of_->usage(k); }
-  void synchronize(stream on) const override { of_->synchronize(on); }
-  tensor_map encode(const tensor_layout& tensor) const override { return of_->encode(tensor); }
-  double milliseconds(const std::function<void(stream)>& queue, stream on) const override { return of_->milliseconds(queue, on); }
-
+  bool shares_memory_with(const executor& other) const override { return to().shares_memory_with(other); }
   void* borrow(std::size_t bytes, stream on) const override {
     const allocator from = current_allocator();
-    if (from.allocate == nullptr) return of_->borrow(bytes, on);
+    if (from.allocate == nullptr) return forwarding_executor::borrow(bytes, on);
     void* const memory = from.allocate(from.user, bytes, device_, on);
     if (memory == nullptr) throw out_of_memory(fmt::format("the allocator has no {} bytes for device {}", bytes, device_));
     try {
@@ -74,7 +57,7 @@ class lent_executor final : public executor {
     if (const loan back = taken_off(memory); back.from.deallocate != nullptr)
       back.from.deallocate(back.from.user, memory, back.bytes, device_, on);
     else
-      of_->give_back(memory, on);
+      forwarding_executor::give_back(memory, on);
   }
 
  private:
@@ -92,7 +75,6 @@ class lent_executor final : public executor {
     return back;
   }
 
-  std::shared_ptr<const executor> of_;
   int device_;
   mutable std::mutex change_;
   mutable std::unordered_map<void*, loan> lent_;

@@ -558,8 +558,7 @@ std::string model::describe_memory(const accessor& w, std::size_t offset) const 
   }
   const std::uintptr_t address = memory_.lowest() + offset;
   const auto bytes_between = [](std::uintptr_t from, const void* to) { return reinterpret_cast<std::uintptr_t>(to) - from; };
-  const void* const start = memory_.allocation_of(reinterpret_cast<const void*>(address));
-  const void* const next = memory_.allocation_behind(reinterpret_cast<const void*>(address));
+  const auto [start, next] = memory_.allocations_beside(reinterpret_cast<const void*>(address));
   if (start == nullptr && next == nullptr) return "global memory that nobody allocated";
   const std::size_t from = start != nullptr ? address - reinterpret_cast<std::uintptr_t>(start) : 0,
                     bytes = start != nullptr ? memory_.allocated(start) : 0;

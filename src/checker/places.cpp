@@ -40,6 +40,12 @@ Dwfl* the_session() {
 }
 std::mutex one_at_a_time;  // libdw is not for several
 
+std::string demangled(const char* name) {
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
+  return failed == 0 ? whole.get() : name;
+}
+
 }  // namespace
 
 std::string symbol_at(const void* address) {
@@ -52,9 +58,7 @@ std::string symbol_at(const void* address) {
     GElf_Addr start = 0;
     const char* const name = dwfl_module_getsym_info(module, i, &symbol, &start, nullptr, nullptr, nullptr);
     if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || wanted - start >= symbol.st_size) continue;
-    int failed = 0;
-    const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
-    const std::string text = failed == 0 ? whole.get() : name;
+    const std::string text = demangled(name);
     return text.substr(text.rfind(':') + 1);
   }
   return {};
@@ -66,9 +70,7 @@ std::string function_at(const void* address) {
   Dwfl_Module* const module = the_session() != nullptr ? dwfl_addrmodule(the_session(), at) : nullptr;
   const char* const name = module != nullptr ? dwfl_module_addrname(module, at) : nullptr;
   if (name == nullptr) return {};
-  int failed = 0;
-  const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
-  std::string text = failed == 0 ? whole.get() : name;
+  std::string text = demangled(name);
   // Up to its parameters, and behind the type of its result, if it has one: kernels have void.
   text = text.substr(0, text.find('('));
   constexpr std::string_view result = "void ";

@@ -87,17 +87,11 @@ std::size_t shadow::allocated(const void* memory) const {
   return at != allocations_.end() && at->first == offset ? at->second : 0;
 }
 
-const void* shadow::allocation_of(const void* address) const {
-  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(address) - base_);
-  auto at = std::upper_bound(allocations_.begin(), allocations_.end(), offset, [](std::size_t x, const auto& a) { return x < a.first; });
-  return at == allocations_.begin() ? nullptr : base_ + std::prev(at)->first;
-}
-
-const void* shadow::allocation_behind(const void* address) const {
+shadow::neighbours shadow::allocations_beside(const void* address) const {
   const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(address) - base_);
   const auto at =
       std::upper_bound(allocations_.begin(), allocations_.end(), offset, [](std::size_t x, const auto& a) { return x < a.first; });
-  return at == allocations_.end() ? nullptr : base_ + at->first;
+  return {at == allocations_.begin() ? nullptr : base_ + std::prev(at)->first, at == allocations_.end() ? nullptr : base_ + at->first};
 }
 
 namespace {

@@ -85,9 +85,12 @@ class shadow {
   unsigned char* shared() { return base_; }
   void* allocate(std::size_t bytes);
   void free(void* memory);
-  std::size_t allocated(const void* memory) const;           // bytes of the allocation that starts there
-  const void* allocation_of(const void* address) const;      // the last that starts at or before it; null: none
-  const void* allocation_behind(const void* address) const;  // the first that starts behind it; null: none
+  std::size_t allocated(const void* memory) const;  // bytes of the allocation that starts there
+  // Of the allocations, the last that starts at or before an address, and the first that starts behind it; null: none.
+  struct neighbours {
+    const void *before, *behind;
+  };
+  neighbours allocations_beside(const void* address) const;
 
   std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }
   std::size_t size() const { return shared_bytes + global_bytes; }

@@ -29,7 +29,7 @@ constexpr std::size_t log_at(std::size_t params_bytes) {
 }  // namespace
 
 recording_executor::recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options, mode how)
-    : on_(on),
+    : forwarding_executor(on),
       twins_(twins),
       options_(options),
       capacity_(spans_of_step * options.steps + spans_besides),
@@ -40,7 +40,7 @@ recording_executor::recording_executor(const executor& on, const std::vector<twi
 launch_counts recording_executor::launch(const kernel& k, extent3 grid, const void* params, stream s) const {
   const auto found = std::ranges::find(twins_, std::string_view(k.name), [](const twin& t) { return std::string_view(t.of); });
   launched_.push_back(k.name);
-  if (recorded_ != nullptr || found == twins_.end() || grid.count() == 0) return on_.launch(k, grid, params, s);
+  if (recorded_ != nullptr || found == twins_.end() || grid.count() == 0) return forwarding_executor::launch(k, grid, params, s);
   blocks_ = grid.count();
   if (options_.block >= blocks_)
     throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0", options_.block, blocks_));
@@ -53,18 +53,18 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   recorded_ = &*found;
   const kernel& what = how_ == mode::timed_as_is ? k : code;
   const void* with = how_ == mode::timed_as_is ? params : all.data();
-  if (how_ == mode::record) return on_.launch(what, grid, with, s);
+  if (how_ == mode::record) return forwarding_executor::launch(what, grid, with, s);
   launch_counts done;
-  milliseconds_ = on_.milliseconds([&](stream queue) { done = on_.launch(what, grid, with, queue); }, s);
+  milliseconds_ = forwarding_executor::milliseconds([&](stream queue) { done = forwarding_executor::launch(what, grid, with, queue); }, s);
   return done;
 }
 
 std::optional<timeline> recording_executor::take(timeline t) const {
   if (recorded_ == nullptr) return std::nullopt;
   const twin& by = *recorded_;
-  t.device = on_.limits().name;
-  t.runs_on = on_.kind();
-  t.unit = on_.kind() == target::cuda ? "cycles" : "ticks";
+  t.device = to().limits().name;
+  t.runs_on = to().kind();
+  t.unit = to().kind() == target::cuda ? "cycles" : "ticks";
   t.stages = by.stages;
   t.warps = by.code.threads / 32;
   t.block = options_.block;

@@ -16,12 +16,12 @@ using testing::HasSubstr;
 using enum gemm_operand;
 
 // Names of kernels, as they are launched.
-class listening : public test::passes_on {
+class listening : public forwarding_executor {
  public:
-  using passes_on::passes_on;
+  using forwarding_executor::forwarding_executor;
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     heard.emplace_back(k.name);
-    return passes_on::launch(k, grid, params, on);
+    return forwarding_executor::launch(k, grid, params, on);
   }
   bool shares_memory_with(const executor&) const override { return true; }
   mutable std::vector<std::string> heard;

@@ -14,19 +14,19 @@ namespace {
 
 // The CPU executor under a device's limits, with what has been launched, in words. Or it only writes that down.
 enum class launches { run, are_written_down };
-class noted : public test::passes_on {
+class noted : public forwarding_executor {
  public:
   explicit noted(const device_limits& limits, launches how = launches::run)
-      : passes_on(make_cpu_executor({.workers = 1, .limits = limits})), how_(how) {}
-  const device_limits& limits() const override { return ++asked_for_limits, passes_on::limits(); }
+      : forwarding_executor(make_cpu_executor({.workers = 1, .limits = limits})), how_(how) {}
+  const device_limits& limits() const override { return ++asked_for_limits, forwarding_executor::limits(); }
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     launched.push_back(fmt::format("{} {} x {} x {} by {}", k.name, grid.x, grid.y, grid.z, k.cluster));
-    return how_ == launches::run ? passes_on::launch(k, grid, params, on) : launch_counts{};
+    return how_ == launches::run ? forwarding_executor::launch(k, grid, params, on) : launch_counts{};
   }
   void* borrow(std::size_t bytes, stream on) const override {
     launched.push_back(fmt::format("borrow {}", bytes));
     if (while_borrowing) while_borrowing();
-    return passes_on::borrow(bytes, on);
+    return forwarding_executor::borrow(bytes, on);
   }
   mutable std::vector<std::string> launched;
   mutable int asked_for_limits = 0;

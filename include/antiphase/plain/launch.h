@@ -48,8 +48,9 @@ struct config {
   bool together = false;  // a cooperative launch
   config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr) : grid(g), block(b), shared(s), stream(on) {}
 };
+// Of a kernel that is launched by its address.
+const char* name_of(const void* entry);
 // `entry` is the kernel's address, where it has one.
-const char* name_of(const void* entry);  // of a kernel; for launches by address
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params);
 

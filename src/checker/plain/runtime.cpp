@@ -763,23 +763,30 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   return !of_program && machine_allows(address, bytes, kind);
 }
 
+#if defined(__x86_64__)
+std::uintptr_t interrupted_at(const void* context) {
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+}
+// The run ends with a finding at the instruction where the kernel has been interrupted.
+[[noreturn]] void end_at(std::uintptr_t at, finding_kind kind, const char* action, const char* missing, const char* why) {
+  model& m = *now.m;
+  m.note_here(kind, m.number_of_code(reinterpret_cast<const void*>(at + 1)), action, "", missing);
+  m.set_current(nullptr);
+  end_run(std::make_exception_ptr(checker_detail::stopped(why)));
+}
 // A loop around an ordinary read, which the compiler has taken out of it: a jump to itself. Nobody else gets on, and nothing is called that
 // could say so, so a clock has to look. Nothing is held there, so that a handler may do what it likes.
-#if defined(__x86_64__)
 void look_for_empty_loop(int, siginfo_t*, void* context) {
-  const auto at = static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  const std::uintptr_t at = interrupted_at(context);
   Dl_info info{};
   if (now.m == nullptr || now.m->current() == nullptr || dladdr(reinterpret_cast<void*>(at), &info) == 0 ||
       reinterpret_cast<std::uintptr_t>(info.dli_fbase) != checker_detail::code_base)
     return;
   constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
   if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
-  model& m = *now.m;
-  m.note_here(finding_kind::deadlock, m.number_of_code(reinterpret_cast<const void*>(at + 1)),
-              "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing says that others change it",
-              "", "volatile, or an atomic operation, for what the loop waits for");
-  m.set_current(nullptr);
-  end_run(std::make_exception_ptr(checker_detail::stopped("an empty loop")));
+  end_at(at, finding_kind::deadlock,
+         "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing says that others change it",
+         "volatile, or an atomic operation, for what the loop waits for", "an empty loop");
 }
 // An integer that is divided by zero ends a program of the host, and goes on with a value that nobody knows on a GPU.
 void look_at_division(int, siginfo_t*, void* context) {
@@ -787,13 +794,9 @@ void look_at_division(int, siginfo_t*, void* context) {
     std::signal(SIGFPE, SIG_DFL);
     return;
   }
-  const auto at = static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-  model& m = *now.m;
-  m.note_here(finding_kind::wrong_result, m.number_of_code(reinterpret_cast<const void*>(at + 1)),
-              "an integer division without a result (by zero, or of the lowest number by -1)", "",
-              "a look at the divisor: what a GPU gives here is not defined");
-  m.set_current(nullptr);
-  end_run(std::make_exception_ptr(checker_detail::stopped("a division by zero")));
+  end_at(interrupted_at(context), finding_kind::wrong_result,
+         "an integer division without a result (by zero, or of the lowest number by -1)",
+         "a look at the divisor: what a GPU gives here is not defined", "a division by zero");
 }
 void watch_for_signals() {
   static std::vector<unsigned char> stack(std::size_t{1} << 20);
@@ -883,7 +886,7 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
-  if (now.launches == 0) m.say("the program has launched no kernel: nothing has been checked");
+  if (now.launches == 0) m.say("the program has launched no kernel: none has been checked");
   report_leaks();
 }
 

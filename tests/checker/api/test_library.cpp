@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <antiphase/checker.hpp>
+#include <antiphase/executor/forwarding_executor.hpp>
 #include <mutex>
 #include <ostream>
 #include <set>
@@ -22,36 +23,19 @@ using launched = std::pair<std::string, void (*)(const void*)>;
 launched identity(const kernel& k) { return {k.name, k.body}; }
 
 // Does what another executor does, and keeps in mind what it launches.
-class recording_executor final : public executor {
+class recording_executor final : public forwarding_executor {
  public:
-  recording_executor(const executor& of, std::set<launched>& all, std::mutex& guard) : of_(of), all_(all), guard_(guard) {}
+  recording_executor(const executor& of, std::set<launched>& all, std::mutex& guard) : forwarding_executor(of), all_(all), guard_(guard) {}
 
-  target kind() const override { return of_.kind(); }
-  const device_limits& limits() const override { return of_.limits(); }
-  void* allocate(std::size_t bytes) const override { return of_.allocate(bytes); }
-  void deallocate(void* memory) const noexcept override { of_.deallocate(memory); }
-  void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override { of_.copy_in(device, host, bytes, on); }
-  void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override { of_.copy_out(host, device, bytes, on); }
-  void copy(void* to, const void* from, std::size_t bytes, stream on) const override { of_.copy(to, from, bytes, on); }
-  std::unique_lock<std::recursive_mutex> hold(stream on) const override { return of_.hold(on); }
-  std::span<std::byte> scratch(std::size_t bytes, stream on) const override { return of_.scratch(bytes, on); }
-  void forget_scratch(stream on) const override { of_.forget_scratch(on); }
-  void* borrow(std::size_t bytes, stream on) const override { return of_.borrow(bytes, on); }
-  void give_back(void* memory, stream on) const noexcept override { of_.give_back(memory, on); }
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     {
       const std::lock_guard lock(guard_);
       all_.insert(identity(k));
     }
-    return of_.launch(k, grid, params, on);
+    return forwarding_executor::launch(k, grid, params, on);
   }
-  kernel_usage usage(const kernel& k) const override { return of_.usage(k); }
-  void synchronize(stream on) const override { of_.synchronize(on); }
-  tensor_map encode(const tensor_layout& tensor) const override { return of_.encode(tensor); }
-  double milliseconds(const std::function<void(stream)>& queue, stream on) const override { return of_.milliseconds(queue, on); }
 
  private:
-  const executor& of_;
   std::set<launched>& all_;
   std::mutex& guard_;
 };

@@ -188,7 +188,7 @@ int main() {
     def test_a_program_without_launches(self):
         done = self.check(self.source("int main() {}\n"), *QUICK)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("note: the program has launched no kernel: nothing has been checked", done.stdout)
+        self.assertIn("note: the program has launched no kernel: none has been checked", done.stdout)
 
     def test_a_faulty_source(self):
         done = self.check(self.source("int main() {\n  return nothing;\n}\n"))
