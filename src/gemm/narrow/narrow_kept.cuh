@@ -147,7 +147,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     narrow_lines& lines = s.lines[to.index];
     if (half == 1) note(lines, narrow_tile.m + line, watch);
     named_barrier_sync(preparing_barrier, preparing_threads);
-    if (half == 0) note(lines, narrow_tile.m + line, watch, lines.least[narrow_tile.m + line], lines.nonzeros[narrow_tile.m + line]);
+    if (half == 0) add_to_note(lines, narrow_tile.m + line, watch);
     s.prepared.commit(to, full, by_warp{});
   }
   // The first tiles are asked for before the first column is prepared.
@@ -187,6 +187,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       mine.read(x, s.slots[at.index].a, n % 2 * 16);
       if (n % 2 == 1 || n + 1 == halves) s.ring.release(at++, by_warp{});
       rows.see(x);
+      rows.count(x);
       part[n].split(x);
       wgmma_fence();
       const matrix_descriptor here = further(hi, n / 2 * of_step + n % 2 * 2 * bytes_of_8_k);

@@ -25,20 +25,29 @@ struct narrow_place {
 // A lane's elements of 16 k of the long operand, in the order of the registers of two wgmma: rows g and g + 8 of its warp's 16, and
 // k = q, q + 4 of 8.
 using narrow_values = float[8];
-template <bool AlongK> struct narrow_reader {
+template <bool AlongK> struct narrow_reader;
+// Along k: ldmatrix brings pieces of four k as it would eight numbers of f16. A lane brings the address of one row's piece.
+template <> struct narrow_reader<true> {
   int start;  // floats from the beginning of the tile
-  AP_DEV explicit narrow_reader(int first) {
-    const int line = first + lane_index() / 4, q = lane_index() % 4;
-    start = AlongK ? narrow_place::along_k(line, q) : narrow_place::across_k(line, q);
+  AP_DEV explicit narrow_reader(int first) : start(narrow_place::along_k(first + lane_index() % 16, lane_index() / 16 * 4)) {}
+  AP_DEV void read(narrow_values& x, const float* tile, int k) const {
+    AP_UNROLL
+    for (int c = 0; c < 2; ++c) {
+      std::uint32_t eight_k[4];
+      ldmatrix(eight_k, tile + (start ^ (k + 8 * c)));  // pieces of four k: bits 2 to 4, which hold line % 8 so far
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) x[4 * c + i] = bit_cast<float>(eight_k[i]);
+    }
   }
+};
+template <> struct narrow_reader<false> {
+  int start;
+  AP_DEV explicit narrow_reader(int first) : start(narrow_place::across_k(first + lane_index() / 4, lane_index() % 4)) {}
   AP_DEV void read(narrow_values& x, const float* tile, int k) const {
     AP_UNROLL
     for (int i = 0; i < 8; ++i) {
       const int row = i % 2 * 8, at = k + i / 4 * 8 + i / 2 % 2 * 4;
-      if constexpr (AlongK)
-        x[i] = tile[(start ^ at) + row * narrow_step];  // pieces of four k: bits 2 to 4, which hold line % 8 so far
-      else
-        x[i] = tile[(start ^ (row | (i / 2 % 2 * 16))) + at * narrow_step];
+      x[i] = tile[(start ^ (row | (i / 2 % 2 * 16))) + at * narrow_step];
     }
   }
 };

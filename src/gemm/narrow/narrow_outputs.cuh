@@ -58,10 +58,14 @@ struct narrow_outputs {
       least = now < least ? now : least;
     }
   };
-  // With what others have seen of it.
-  AP_DEV static void note(narrow_lines& lines, int line, const line_watch& watch, std::uint32_t least = no_least, int nonzeros = 0) {
-    lines.least[line] = watch.least < least ? watch.least : least;
-    lines.nonzeros[line] = watch.nonzeros + nonzeros;
+  AP_DEV static void note(narrow_lines& lines, int line, const line_watch& watch) {
+    lines.least[line] = watch.least;
+    lines.nonzeros[line] = watch.nonzeros;
+  }
+  // To what another thread has noted of it.
+  AP_DEV static void add_to_note(narrow_lines& lines, int line, const line_watch& watch) {
+    lines.least[line] = watch.least < lines.least[line] ? watch.least : lines.least[line];
+    lines.nonzeros[line] += watch.nonzeros;
   }
   // Where a computing thread stands: its warp's first row of the tile, its number among the computing threads.
   struct seat {
@@ -80,6 +84,9 @@ struct narrow_outputs {
     AP_DEV void see(const narrow_values& x) {
       AP_UNROLL
       for (int i = 0; i < 8; ++i) row[i % 2].see(x[i]);
+    }
+    // Counts nonzeros until there are enough of them, which is mostly known at once.
+    AP_DEV void count(const narrow_values& x) {
       if (!counts) return;
       bool zero = false;
       AP_UNROLL

@@ -23,9 +23,9 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-// A kernel with warp specialisation. Warpgroups 1 and 2 compute, 64 x 64 outputs each. Of warpgroup 0, one thread loads and two warps
+// A kernel with warp specialisation. Warpgroups 1 and 2 compute, 64 x 64 outputs each. Of warpgroup 0, one thread loads and three warps
 // prepare the short operand:
-//   slot:  load | prepare (2 warps) | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
+//   slot:  load | prepare (3 warps) | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
 // An element is the sum of two TF32 numbers, hi and lo, but for its last bits: hi hi + (lo hi + hi lo). Of the long operand a computing
 // warp makes both in registers, 16 k at a time, in two fragments by turns: hi is rounded, lo is the exact rest. Of the short operand
 // Tensor Cores make hi themselves, since they ignore the low 13 bits of what they find in shared memory; the preparing warps write lo
@@ -43,7 +43,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   static_assert(valid(P));
   static constexpr bool by_engine = P.by == stream_loader::engine, turns = !by_engine || !P.short_along_k;
   static constexpr int threads = 3 * warpgroup_size, computing_threads = 2 * warpgroup_size;
-  static constexpr int preparing_warps = 2, copying_warps = 4, copying_threads = copying_warps * warp_size, stages = P.stages();
+  static constexpr int preparing_warps = 3, preparing_threads = preparing_warps * warp_size, copying_warps = 4,
+                       copying_threads = copying_warps * warp_size, stages = P.stages();
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr residency blocks = residency::in_order;
   static constexpr bool overlaps_previous = true;
@@ -68,7 +69,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   using tile_cursor = cursor<tiles_in_sight>;
 
  private:
-  static constexpr int computing_barrier = 1, copying_barrier = 2, turn_barrier = 3;  // named
+  static constexpr int computing_barrier = 1, preparing_barrier = 2, turn_barrier = 3;  // named
 
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t share) {
     const std::uint32_t row = tile / p.of.tiles_along_short.by(), column = tile % p.of.tiles_along_short.by();
@@ -117,71 +118,88 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
   // prepare -----------------------------------------------------------------------------------------------------------------------
-  // What a preparing thread has of the short operand: a line of each stage, or, where there are twice as many threads as lines, half of it.
-  static constexpr int prepared_at_once = by_engine ? narrow_step : narrow_step / 2;
-  AP_DEV static int prepared_line() { return by_engine ? thread_index() : thread_index() % narrow_tile.n; }
-  AP_DEV static int prepared_from() { return by_engine ? 0 : thread_index() / narrow_tile.n * prepared_at_once; }  // k of a stage
+  // What a thread prepares of each stage: pieces of four k of a line, from `first` on.
+  struct share_of_line {
+    int line, first;
+  };
   struct short_reader {
     bool along_k = P.short_along_k;
     int start = 0, shift[4] = {};  // threads: of the line's first element; of rows across k
     short_reader() = default;
-    AP_DEV short_reader(const line_operand& o, const float* data) : along_k(o.along_k) {
+    AP_DEV short_reader(const line_operand& o, const float* data, const share_of_line& mine) : along_k(o.along_k) {
       const row_shifts shifts(o, data);
-      const int line = prepared_line();
-      start = shifted_panel<narrow_tile.n>::place(along_k, line, prepared_from()) + (along_k ? shifts.of(line) : 0);
+      start = shifted_panel<narrow_tile.n>::place(along_k, mine.line, 4 * mine.first) + (along_k ? shifts.of(mine.line) : 0);
       AP_UNROLL
       for (int k = 0; k < 4; ++k) shift[k] = along_k ? 0 : shifts.of(k);
     }
     // Element k of the thread's.
-    AP_DEV float read(const slot& s, int k) const {
-      if constexpr (by_engine) return s.b[narrow_place::across_k(prepared_line(), k)];
+    AP_DEV float read(const slot& s, const share_of_line& mine, int k) const {
+      if constexpr (by_engine) return s.b[narrow_place::across_k(mine.line, 4 * mine.first + k)];
       return s.b[start + shift[k % 4] + shifted_panel<narrow_tile.n>::place(along_k, 0, k)];
     }
   };
-  AP_DEV static void prepare(slot& s, line_watch& watch, const short_reader& from = {}) {
-    constexpr int pieces = prepared_at_once / 4;
-    const int line = prepared_line(), first = prepared_from();
+  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, line_watch& watch, const short_reader& from = {}) {
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
-    pack<float, 4> x[pieces];  // all reads come before the first write, which they would have to wait for
+    pack<float, 4> x[Pieces];  // all reads come before the first write, which they would have to wait for
     AP_UNROLL
-    for (int n = 0; n < pieces; ++n) {
+    for (int n = 0; n < Pieces; ++n) {
       if constexpr (turns) {
         AP_UNROLL
-        for (int i = 0; i < 4; ++i) x[n].element[i] = from.read(s, 4 * n + i);
+        for (int i = 0; i < 4; ++i) x[n].element[i] = from.read(s, mine, 4 * n + i);
       } else {
-        x[n] = load_pack<4>(s.b + narrow_place::along_k(line, 4 * n));
+        x[n] = load_pack<4>(s.b + narrow_place::along_k(mine.line, 4 * (mine.first + n)));
       }
     }
-    if (counts) {
-      AP_UNROLL
-      for (const pack<float, 4>& four : x) {
-        AP_UNROLL
-        for (const float value : four.element) watch.nonzeros += value != 0;
-      }
-    }
-    if constexpr (!by_engine) named_barrier_sync(copying_barrier, copying_threads);  // before hi takes the place of what was read
+    if constexpr (!by_engine) named_barrier_sync(preparing_barrier, copying_threads);  // before hi takes the place of what was read
     AP_UNROLL
-    for (int n = 0; n < pieces; ++n) {
-      if constexpr (turns) store_pack<4>(s.hi() + narrow_place::along_k(line, first + 4 * n), x[n]);
+    for (int n = 0; n < Pieces; ++n) {
+      const int at = narrow_place::along_k(mine.line, 4 * (mine.first + n));
+      if constexpr (turns) store_pack<4>(s.hi() + at, x[n]);
       AP_UNROLL
       for (float& value : x[n].element) {
         watch.see(value);
         value -= tf32_cut(value);
       }
-      store_pack<4>(s.lo + narrow_place::along_k(line, first + 4 * n), x[n]);
+      store_pack<4>(s.lo + at, x[n]);
     }
-    fence_async();
+    if (!counts) return;
+    // Rare, so it takes as few instructions as it can.
+    AP_ROLLED
+    for (int n = 0; n < Pieces; ++n) {
+      const pack<float, 4> four = load_pack<4>(s.hi() + narrow_place::along_k(mine.line, 4 * (mine.first + n)));
+      AP_UNROLL
+      for (const float value : four.element) watch.nonzeros += value != 0;
+    }
   }
+  // Two warps take the first pieces of each line, the third one the other pieces of all lines.
   AP_DEV static void prepare_all(const params& p, storage& s) requires by_engine {
+    constexpr int first_pieces = 5, last_pieces = narrow_step / 4 - first_pieces;
+    const bool last = thread_index() >= narrow_tile.n;
+    const int line = thread_index() % narrow_tile.n, other = line + warp_size;
     slot_cursor at;
     tile_cursor tile;
     walk(p).each(p, [&](std::uint32_t, const work& w) {
-      line_watch watch(w.left + thread_index() < p.of.of_short.lines);
+      line_watch watch(w.left + line < p.of.of_short.lines), watch_of_other(w.left + other < p.of.of_short.lines);
+      narrow_lines& lines = s.lines[tile.index];
       const int steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
+        slot& here = s.slots[at.index];
         s.ring.wait(at, arrived);
-        prepare(s.slots[at.index], watch);
-        if (step + 1 == steps) note(s.lines[tile.index], narrow_tile.m + prepared_line(), watch);
+        if (last) {
+          prepare<last_pieces>(here, {line, first_pieces}, watch);
+          prepare<last_pieces>(here, {other, first_pieces}, watch_of_other);
+        } else {
+          prepare<first_pieces>(here, {line, 0}, watch);
+        }
+        fence_async();
+        if (step + 1 == steps) {
+          if (last) {
+            note(lines, narrow_tile.m + line, watch);
+            note(lines, narrow_tile.m + other, watch_of_other);
+          }
+          named_barrier_sync(preparing_barrier, preparing_threads);
+          if (!last) add_to_note(lines, narrow_tile.m + line, watch);
+        }
         s.ring.commit(at, prepared, by_warp{});
       }
       ++tile;
@@ -195,7 +213,9 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       panel_copy<narrow_tile.n, copying_threads> of_short;
     };
     const walk mine(p);
+    constexpr int pieces = narrow_step / 8;  // of each of the two threads that a line has
     const bool second_half = thread_index() >= narrow_tile.n;
+    const share_of_line my_share{thread_index() % narrow_tile.n, second_half ? pieces : 0};
     slot_cursor loads, at;
     tile_cursor tile;
     std::uint32_t next = mine.first;  // tile to copy from
@@ -223,18 +243,19 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     AP_ROLLED
     for (int i = 0; i < ahead; ++i) copy();
     mine.each(p, [&](std::uint32_t, const work& w) {
-      line_watch watch(w.left + prepared_line() < p.of.of_short.lines);
-      const short_reader mine_of_short(p.of.of_short, first_of(p.of.of_short, w));
+      line_watch watch(w.left + my_share.line < p.of.of_short.lines);
+      const short_reader of_short(p.of.of_short, first_of(p.of.of_short, w), my_share);
       narrow_lines& lines = s.lines[tile.index];
-      const int line = narrow_tile.m + prepared_line(), steps = w.steps();
+      const int line = narrow_tile.m + my_share.line, steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
         copy_async_wait<ahead - 1>();
-        named_barrier_sync(copying_barrier, copying_threads);
-        prepare(s.slots[at.index], watch, mine_of_short);
+        named_barrier_sync(preparing_barrier, copying_threads);
+        prepare<pieces>(s.slots[at.index], my_share, watch, of_short);
+        fence_async();
         if (step + 1 == steps) {
           if (second_half) note(lines, line, watch);
-          named_barrier_sync(copying_barrier, copying_threads);
-          if (!second_half) note(lines, line, watch, lines.least[line], lines.nonzeros[line]);
+          named_barrier_sync(preparing_barrier, copying_threads);
+          if (!second_half) add_to_note(lines, line, watch);
         }
         s.ring.commit(at, prepared, by_warp{});
         copy();  // behind that, since its slot may not be free yet
@@ -250,6 +271,15 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       return narrow_reader<P.long_along_k>(t.top);
     else
       return shifted_reader(t.top, p.of.of_long, first_of(p.of.of_long, w));
+  }
+  // Of a chunk. Rare, so it reads the elements once more, and takes as few instructions as it can: there are few of them near the others.
+  AP_DEV static void count(row_pair& rows, const slot& first, const slot& second, const auto& mine) {
+    AP_ROLLED
+    for (int n = 0; n < 4 && rows.counts; ++n) {
+      narrow_values x;
+      mine.read(x, n < 2 ? first.a : second.a, n % 2 * (narrow_step / 2));
+      rows.count(x);
+    }
   }
   // A chunk is four fragments. Each is split while the one before is multiplied; the first of the next chunk, before the main product of
   // this one is promoted.
@@ -273,19 +303,24 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     mine.read(x, s.slots[at.index].a, 0);
     split(part[0]);
     for (int left = chunks; left > 0;) {
+      at.index = uniform(at.index);  // so that places are worked out once for the warp, not by each lane
       const slot_cursor one = at++, two = at++;
       const slot &first = s.slots[one.index], &second = s.slots[two.index];
       mine.read(x, first.a, 16);
       multiply(part[0], first, 0, true);
       split(part[1]);
+      if (left < chunks) {
+        wgmma_wait<1>();
+        s.ring.release(before, by_warp{});
+      }
       s.ring.wait(two, prepared);
       mine.read(x, second.a, 0);
       multiply(part[1], first, 16, false);
+      if (rows.counts) count(rows, first, second, mine);
       split(part[2]);
       mine.read(x, second.a, 16);
       multiply(part[2], second, 0, false);
       wgmma_wait<1>();
-      if (left < chunks) s.ring.release(before, by_warp{});
       s.ring.release(one, by_warp{});
       split(part[3]);
       wgmma_fence();
@@ -415,18 +450,18 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     wait_for_previous_grid(p);
     start_next_grid();
     if (warp_index() < warpgroup_size / warp_size) {
-      release_registers<72>();
+      release_registers<88>();
       if constexpr (by_engine) {
         if (warp_index() < preparing_warps) {
           prepare_all(p, s);
-        } else if (thread_index() == preparing_warps * warp_size) {
+        } else if (lane_index() == 0) {
           load(p, s);
         }
       } else {
         copy_and_prepare(p, s);
       }
     } else {
-      request_registers<216>();
+      request_registers<208>();
       const seat t = seat::mine();
       const walk mine(p);
       const bool shares = blocks_of_tile(p) > 1;
