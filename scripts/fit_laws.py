@@ -302,14 +302,14 @@ class Stream(Law):
 class Narrow(Law):
     name = "narrow"
     columns = 2  # cluster, parts
-    numbers = {"start": between(4.837, 3, 12), "later": between(2.338, .2, 6), "chunk": between(1.292, .4, 3), "among all": between(0.1678, .01, 1.5),
-               "threads": between(1.619, 1, 3), "threads start": between(0.215, .01, 5), "cluster": between(4.508, .2, 6), "part": between(2.952, .5, 8),
-               "each part": between(0.6217, .02, 2), "read of c": between(1.002, .1, 5), "memory": between(4.072, 3, 4.6), "cache": between(2.745, 2, 12),
-               "stored": between(7.005, .5, 9), "odd rows": between(3.09, .9, 5), "half rows": between(3.172, .9, 5), "brief row": between(6.627e-05, .01e-3, .4e-3),
+    numbers = {"start": between(4.955, 3, 12), "later": between(1.68, .2, 6), "chunk": between(1.123, .4, 3), "among all": between(0.1971, .01, 1.5),
+               "threads": between(1.721, 1, 3), "threads start": between(0.3996, .01, 5), "cluster": between(4.958, .2, 6), "part": between(2.78, .5, 8),
+               "each part": between(0.6328, .02, 2), "read of c": between(0.7274, .1, 5), "memory": between(4.6, 3, 4.6), "cache": between(3.623, 2, 12),
+               "stored": between(9, .5, 9), "odd rows": between(3.56, .9, 5), "half rows": between(3.74, .9, 5), "brief row": between(7.169e-05, .01e-3, .4e-3),
                "exact start": between(29, 1, 60), "exact tile": between(157, 10, 400), "exact line": between(0.0936, 0.01, 1),
-               "kept start": between(3.629, 2, 9), "kept odd start": between(0.338, 0.01, 6), "kept tile": between(1.2, .1, 5), "kept half": between(0.2074, .01, 2),
-               "kept odd tile": between(1.55, .1, 10), "kept odd half": between(0.205, .01, 3), "kept read of c": between(0.4793, .01, 5), "kept odd read of c": between(1.04, .01, 9),
-               "kept half rows": between(1.091, .9, 2), "kept first": between(0.3929, .01, 3), "kept deep": between(0.3484, .001, 3), "kept cache": between(3.782, 2, 12), "kept memory": between(4.06, 2, 4.6)}
+               "kept start": between(3.58, 2, 9), "kept odd start": between(0.1084, 0.01, 6), "kept tile": between(1.183, .1, 5), "kept half": between(0.2202, .01, 2),
+               "kept odd tile": between(1.809, .1, 10), "kept odd half": between(0.2987, .01, 3), "kept read of c": between(0.5801, .01, 5), "kept odd read of c": between(0.5951, .01, 9),
+               "kept half rows": between(1.132, .9, 2), "kept first": between(0.5517, .01, 3), "kept deep": between(0.3771, .001, 3), "kept cache": between(4.508, 2, 12), "kept memory": between(4.6, 2, 4.6)}
 
     def seconds(self, g, p, how, lie):
         keeps = (how[:, 0] * how[:, 1] == 1) & (p.k > 4) & (p.k <= 64)

@@ -75,10 +75,9 @@ kept_bands bands_of(std::int64_t along_long, std::int64_t columns, std::int64_t 
 // Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
 // block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
 // operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
-constexpr double start = 4.837, later_round = 2.338, of_chunk = 1.292, of_chunk_among_all = 0.1678, by_threads = 1.619,
-                 threads_start = 0.215, of_cluster = 4.508, of_part = 2.952, each_part = 0.6217, reads_of_c = 1.002, of_memory = 4.072e6,
-                 of_cache = 2.745e6, stored = 7.005e6, stored_anywhere = stored / 3.09, stored_by_halves = stored / 3.172,
-                 brief_row = 6.627e-05;
+constexpr double start = 4.955, later_round = 1.68, of_chunk = 1.123, of_chunk_among_all = 0.1971, by_threads = 1.721,
+                 threads_start = 0.3996, of_cluster = 4.958, of_part = 2.78, each_part = 0.6328, reads_of_c = 0.7274, of_memory = 4.6e6,
+                 of_cache = 3.623e6, stored = 9e6, stored_anywhere = stored / 3.56, stored_by_halves = stored / 3.74, brief_row = 7.169e-05;
 // Of lines with up to four products nothing is certain, so each output is computed again, by the warps of its tile one after the other.
 constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0936, again_of_few = 0.8;
 
@@ -91,9 +90,9 @@ struct shape {
 // Where the short operand is kept. A tile takes `tile`, and `half` for every 16 k; the first one of a block, `first` more than the start,
 // which takes `deep` longer for all k behind the first 16. Where rows of C begin anywhere, threads store them.
 double us_of_kept(const device_limits& device, const shape& s) {
-  constexpr double kept_start = 3.629, deep = 0.3484, anywhere_start = 0.338, tile = 1.2, half = 0.2074, tile_anywhere = 1.55,
-                   half_anywhere = 0.205, read_of_c = 0.4793, read_of_c_anywhere = 1.04, by_halves = 1.091, first = 0.3929,
-                   kept_cache = 3.782e6, kept_memory = 4.06e6;
+  constexpr double kept_start = 3.58, deep = 0.3771, anywhere_start = 0.1084, tile = 1.183, half = 0.2202, tile_anywhere = 1.809,
+                   half_anywhere = 0.2987, read_of_c = 0.5801, read_of_c_anywhere = 0.5951, by_halves = 1.132, first = 0.5517,
+                   kept_cache = 4.508e6, kept_memory = 4.6e6;
   const double multiprocessors = multiprocessors_of(device), of_132 = multiprocessors / 132;
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.k <= 16 ? 1 : s.k <= 32 ? 2 : 4;
   const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
