@@ -6,7 +6,7 @@ cross-validation, and writes the factors of its tuning for them.
     fit_laws.py [--fit] [--take TUNE] [--tuning FILE] [--compare TOOL] [POLICY...]
 
 Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
-  * random products by `antiphase tune`, of which bench/results/experiments/20261125-tune-means.json keeps the geometric mean of each class
+  * random products by `antiphase tune`, of which bench/results/experiments/20261126-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
   * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json, 20261125-stream-kept.json),
   * all policies and forms, of products whose rows begin anywhere and of batches (20261125-all-policies.json),
@@ -37,7 +37,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-CLASSES = ROOT / "bench/results/experiments/20261125-tune-means.json"
+CLASSES = ROOT / "bench/results/experiments/20261126-tune-means.json"
 DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.json"
 PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
@@ -447,8 +447,8 @@ DOTS_BY_LANES = ((1, False, (.7531, .3048, .0071, .0962, .0618, .1457, .0614, .1
 FASTER, PLAIN, ACROSS = 0, 1, 2  # kernels by lanes; the first is whichever is predicted to be faster
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block", "far sectors")
-# For a vector: the numbers of law_of_vector, along k and across. They come from an H100, of which there are no lists here, so they are not fitted.
-DOTS_FOR_VECTOR = ((.7542, .6264, .1525, .6425, .0631, 4.008, 4.073, .915, 0), (0, 1.3915, .2617, 1.3975, .1492, 4.742, 3.914, .489, 1.219))
+# For a vector: the numbers of law_of_vector, along k and across, fitted to 20261126-dots-vector-h200.json alone.
+DOTS_FOR_VECTOR = ((1.107, .05, .1659, .7311, .0341, 4.476, 3.833, .667, .065), (0, 1.585, .1919, 1.325, .0946, 8.164, 3.878, .07, 1.904))
 VECTOR, WAYS_OF_VECTOR = len(DOTS) + len(SQUARES), (32, 64, 128, 256)
 
 

@@ -133,16 +133,16 @@ struct by_lanes_either_way {
   }
 };
 
-// For a vector. Microseconds, fitted to 228 times of 57 products on an H100 (bench/results/experiments/20261125-dots-vector.json), off by 7
-// % in the median; the rates of memory are those of an H200, whose copies are 1.4 times as fast. A block and a group of a thread's k take
-// long once, and where multiprocessors have several blocks.
+// For a vector. Microseconds, fitted to 228 times of 57 products on an H200 (bench/results/experiments/20261126-dots-vector-h200.json), off
+// by 6 % in the median along k, by 8 % across. A block and a group of a thread's k take long once, and where multiprocessors have several
+// blocks.
 struct law_of_vector {
   double start, block, group, block_of_many, group_of_many;
   double bytes_of_cache, bytes_of_memory;  // megabytes per microsecond
   double uneven, scattered;                // how many times longer a group takes of uneven operands, and of four lines side by side
 };
-constexpr law_of_vector along_vector{0.7542, 0.6264, 0.1525, 0.6425, 0.0631, 4.008, 4.073, 0.915, 0},
-    across_vector{0, 1.3915, 0.2617, 1.3975, 0.1492, 4.742, 3.914, 0.489, 1.219};
+constexpr law_of_vector along_vector{1.107, 0.05, 0.1659, 0.7311, 0.0341, 4.476, 3.833, 0.667, 0.065},
+    across_vector{0, 1.585, 0.1919, 1.325, 0.0946, 8.164, 3.878, 0.07, 1.904};
 
 // Of threads that read lines of a matrix across k: how many slots each has. With two, pieces of memory are twice as long, and blocks half
 // as many.
