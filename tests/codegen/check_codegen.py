@@ -5,13 +5,15 @@
     check_codegen.py resources (--objects FILE... --cuobjdump TOOL | --source FILE.cu --nvcc TOOL --include DIR...)
     check_codegen.py packets --objects FILE... --cuobjdump TOOL
     check_codegen.py product --objects FILE... --cuobjdump TOOL
+    check_codegen.py narrow --objects FILE... --cuobjdump TOOL
     check_codegen.py memory --objects FILE... --cuobjdump TOOL
     check_codegen.py rows --objects FILE... --cuobjdump TOOL
 
 resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
 report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
 (LDS.128, STG.128); no other kernel copies packets. product: the main loop of the split product is short, touches no local memory (hardly any, if it
-splits A itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. memory: kernels on Tensor Cores whose loops are
+splits A itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. narrow: the main
+loop of products of TF32 parts is short, works out places for the whole warp, reads a long operand along k by matrices, and touches no local memory. memory: kernels on Tensor Cores whose loops are
 full of registers keep nothing in local memory, or, of split operands, no more than recomputation may. rows: of operands whose rows begin anywhere,
 warps copy eight rows in few instructions; and outputs on their way through shared memory are read together before the first is stored, not one by one.
 
@@ -153,22 +155,57 @@ TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever 
 COUNTING_MEMORY = 32  # more, where warps that count have 40 registers and those that compute 224
 
 
-def product_faults(code):
+def main_loop(code, multiplies):
+    """Of a kernel on Tensor Cores: the shortest loop around its so many instructions of theirs; all of the code; what is wrong instead."""
     lines = re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)
     places = {address: i for i, (address, _) in enumerate(lines)}
-    multiplies = [i for i, (_, text) in enumerate(lines) if "HGMMA" in text]
-    if len(multiplies) != 12:
-        yield f"{len(multiplies)} Tensor Core instructions, expected the 12 of one chunk"
-        return
+    found = [i for i, (_, text) in enumerate(lines) if "HGMMA" in text]
+    if len(found) != multiplies:
+        return [], lines, f"{len(found)} Tensor Core instructions, expected the {multiplies} of one chunk"
     back = [(places[target.zfill(4)], i) for i, (_, text) in enumerate(lines) for target in re.findall(r"BRA 0x([0-9a-f]+)", text)
-            if i > multiplies[-1] and places.get(target.zfill(4), i) < multiplies[0]]
+            if i > found[-1] and places.get(target.zfill(4), i) < found[0]]
     first, last = min(back, key=lambda loop: loop[1] - loop[0])
-    loop = [text for _, text in lines[first:last + 1]]
+    return [text for _, text in lines[first:last + 1]], lines, None
+
+
+def of_opcode(loop, names):
+    return sum(re.search(rf"\b({names})\b", text) is not None for text in loop)
+
+
+NARROW_LOOP = 400  # instructions at most: 24 of the Tensor Cores, 128 + 48 to split and to look at elements, 64 additions, places, waits
+READ_ONE_BY_ONE = 75  # more, where the long operand lies across k, and again where threads copy: 32 reads instead of 8, and as many to count nonzeros
+TO_UNIFORM = 8  # registers at most that are made the whole warp's: each place in shared memory took two, for 24 instructions of Tensor Cores
+
+
+def narrow_faults(kernel, code):
+    along, by = re.search(r"narrow_policy\{(\w+), \w+, \(gemms::stream_loader\)(\d)", kernel.name).groups()
+    by_engine = by == "0"
+    by_matrices = along == "true" and by_engine
+    loop, _, fault = main_loop(code, 24)
+    if fault:
+        yield fault
+        return
+    most = NARROW_LOOP + (0 if by_matrices else READ_ONE_BY_ONE) + (0 if by_engine else READ_ONE_BY_ONE)
+    if len(loop) > most:
+        yield f"{len(loop)} instructions in the main loop, expected at most {most}"
+    if of_opcode(loop, "R2UR") > TO_UNIFORM:
+        yield f"{of_opcode(loop, 'R2UR')} registers become uniform in the main loop, expected at most {TO_UNIFORM}"
+    if by_matrices and of_opcode(loop, "LDS") > 0:
+        yield f"{of_opcode(loop, 'LDS')} reads from shared memory that are none of matrices, expected none"
+    if of_opcode(loop, "LDL|STL") > 0:
+        yield f"{of_opcode(loop, 'LDL|STL')} accesses to local memory in the main loop, expected none"
+
+
+def product_faults(code):
+    loop, lines, fault = main_loop(code, 12)
+    if fault:
+        yield fault
+        return
     inside = "split_inside_product" in code.split("\n", 1)[0]
     most = MAIN_LOOP + (SPLITTING if inside else 0)
     if len(loop) > most:
         yield f"{len(loop)} instructions in the main loop, expected at most {most}"
-    local = sum(re.search(r"\b(LDL|STL)\b", text) is not None for text in loop)
+    local = of_opcode(loop, "LDL|STL")
     if local > (SPILLED_SUMS if inside else 0):
         yield f"{local} accesses to local memory in the main loop, expected at most {SPILLED_SUMS if inside else 0}"
     waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
@@ -228,7 +265,7 @@ def report(checked, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", choices=("resources", "packets", "product", "memory", "rows"))
+    parser.add_argument("check", choices=("resources", "packets", "product", "narrow", "memory", "rows"))
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
     parser.add_argument("--source")
@@ -258,6 +295,9 @@ def main():
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
     if options.check == "rows":
         return report([(k, list(row_faults(text))) for k, text in code], lambda k: "stream_product" in k.name or "narrow_product" in k.name)
+    if options.check == "narrow":
+        own = [(k, text) for k, text in code if "narrow_product" in k.name]
+        return report([(k, list(narrow_faults(k, text))) for k, text in own], lambda k: True)
     if options.check == "product":
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
         for k, text in code:
