@@ -45,6 +45,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   static constexpr int threads = 3 * warpgroup_size, computing_threads = 2 * warpgroup_size;
   static constexpr int preparing_warps = 3, preparing_threads = preparing_warps * warp_size, copying_warps = 4,
                        copying_threads = copying_warps * warp_size, stages = P.stages();
+  // Whoever prepares an operand across k reads it element by element, which takes more registers.
+  static constexpr int preparing_registers = by_engine && turns ? 88 : 72, computing_registers = by_engine && turns ? 208 : 216;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr residency blocks = residency::in_order;
   static constexpr bool overlaps_previous = true;
@@ -450,7 +452,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     wait_for_previous_grid(p);
     start_next_grid();
     if (warp_index() < warpgroup_size / warp_size) {
-      release_registers<88>();
+      release_registers<preparing_registers>();
       if constexpr (by_engine) {
         if (warp_index() < preparing_warps) {
           prepare_all(p, s);
@@ -461,7 +463,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
         copy_and_prepare(p, s);
       }
     } else {
-      request_registers<208>();
+      request_registers<computing_registers>();
       const seat t = seat::mine();
       const walk mine(p);
       const bool shares = blocks_of_tile(p) > 1;
