@@ -32,7 +32,7 @@ template <narrow_policy P> twin narrow_twin(const char* of, const char* name) {
     t.roles = {{.name = "prepare", .first = 0, .count = preparing}, {.name = "load", .first = preparing, .loads = true}, computes};
   } else {  // who copies prepares, and commits both as one event
     // .first is written out: nvcc's host code would put .count in its place
-    t.roles = {{.name = "load and prepare", .first = 0, .count = kernel_type::copying_warps, .loads = true}, computes};
+    t.roles = {{.name = "load and prepare", .first = 0, .count = kernel_type::preparing_warps, .loads = true}, computes};
   }
   return t;
 }

@@ -16,6 +16,7 @@
 #include <antiphase/device/wgmma_tf32.cuh>
 #include "src/gemm/narrow/narrow_copy.cuh"
 #include "src/gemm/narrow/narrow_outputs.cuh"
+#include "src/gemm/narrow/narrow_prepare.cuh"
 #include "src/gemm/narrow/narrow_product.hpp"
 #include "src/gemm/plain_ring.hpp"
 
@@ -27,9 +28,9 @@ inline namespace AP_TARGET {
 // prepare the short operand:
 //   slot:  load | prepare (3 warps) | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
 // An element is the sum of two TF32 numbers, hi and lo, but for its last bits: hi hi + (lo hi + hi lo). Of the long operand a computing
-// warp makes both in registers, 16 k at a time, in two fragments by turns: hi is rounded, lo is the exact rest. Of the short operand
-// Tensor Cores make hi themselves, since they ignore the low 13 bits of what they find in shared memory; the preparing warps write lo
-// beside it, and, if the operand lies across k, hi too, for wgmma takes TF32 along k only.
+// warp makes both in registers, 16 k at a time: hi is rounded, lo is the exact rest. Of the short operand Tensor Cores make hi themselves,
+// since they ignore the low 13 bits of what they find in shared memory; the preparing warps write lo beside it (narrow_prepare.cuh), and,
+// if the operand lies across k, hi too, for wgmma takes TF32 along k only.
 // hi hi of every 64 k goes into a fresh accumulator and is then added to the sum in FP32 registers (promotion), because Tensor Cores
 // truncate; the mixed products are so small that they need no such care.
 //
@@ -41,12 +42,13 @@ inline namespace AP_TARGET {
 
 template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_product : narrow_outputs {
   static_assert(valid(P));
-  static constexpr bool by_engine = P.by == stream_loader::engine, turns = !by_engine || !P.short_along_k;
-  static constexpr int threads = 3 * warpgroup_size, computing_threads = 2 * warpgroup_size;
-  static constexpr int preparing_warps = 3, preparing_threads = preparing_warps * warp_size, copying_warps = 4,
-                       copying_threads = copying_warps * warp_size, stages = P.stages();
+  using preparation = narrow_preparation<P>;
+  static constexpr bool by_engine = preparation::by_engine;
+  static constexpr int threads = 3 * warpgroup_size, computing_threads = 2 * warpgroup_size, stages = P.stages();
+  static constexpr int preparing_warps = preparation::warps;
   // Whoever prepares an operand across k reads it element by element, which takes more registers.
-  static constexpr int preparing_registers = by_engine && turns ? 88 : 72, computing_registers = by_engine && turns ? 208 : 216;
+  static constexpr bool by_elements = by_engine && preparation::turns;
+  static constexpr int preparing_registers = by_elements ? 88 : 72, computing_registers = by_elements ? 208 : 216;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr residency blocks = residency::in_order;
   static constexpr bool overlaps_previous = true;
@@ -54,7 +56,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   // storage ---------------------------------------------------------------------------------------------------------------------
   using slot = narrow_slot<P>;
   using ring_of_engine = channel<mbarrier, stages, antiphase::threads(1), warps(preparing_warps), warps(computing_warps)>;
-  using ring_of_threads = channel<mbarrier, stages, warps(copying_warps), warps(computing_warps)>;
+  using ring_of_threads = channel<mbarrier, stages, warps(preparing_warps), warps(computing_warps)>;
   static constexpr int arrived = 0, prepared = by_engine ? 1 : 0;  // events; then free
   // Tiles whose lines are noted: the one that is stored, and those in the ring, of at least two slots each.
   static constexpr int tiles_in_sight = stages / 2 + 1;
@@ -71,7 +73,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   using tile_cursor = cursor<tiles_in_sight>;
 
  private:
-  static constexpr int computing_barrier = 1, preparing_barrier = 2, turn_barrier = 3;  // named
+  static constexpr int computing_barrier = 1, turn_barrier = 3;  // named
 
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t share) {
     const std::uint32_t row = tile / p.of.tiles_along_short.by(), column = tile % p.of.tiles_along_short.by();
@@ -120,59 +122,6 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
   // prepare -----------------------------------------------------------------------------------------------------------------------
-  // What a thread prepares of each stage: pieces of four k of a line, from `first` on.
-  struct share_of_line {
-    int line, first;
-  };
-  struct short_reader {
-    bool along_k = P.short_along_k;
-    int start = 0, shift[4] = {};  // threads: of the line's first element; of rows across k
-    short_reader() = default;
-    AP_DEV short_reader(const line_operand& o, const float* data, const share_of_line& mine) : along_k(o.along_k) {
-      const row_shifts shifts(o, data);
-      start = shifted_panel<narrow_tile.n>::place(along_k, mine.line, 4 * mine.first) + (along_k ? shifts.of(mine.line) : 0);
-      AP_UNROLL
-      for (int k = 0; k < 4; ++k) shift[k] = along_k ? 0 : shifts.of(k);
-    }
-    // Element k of the thread's.
-    AP_DEV float read(const slot& s, const share_of_line& mine, int k) const {
-      if constexpr (by_engine) return s.b[narrow_place::across_k(mine.line, 4 * mine.first + k)];
-      return s.b[start + shift[k % 4] + shifted_panel<narrow_tile.n>::place(along_k, 0, k)];
-    }
-  };
-  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, line_watch& watch, const short_reader& from = {}) {
-    const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
-    pack<float, 4> x[Pieces];  // all reads come before the first write, which they would have to wait for
-    AP_UNROLL
-    for (int n = 0; n < Pieces; ++n) {
-      if constexpr (turns) {
-        AP_UNROLL
-        for (int i = 0; i < 4; ++i) x[n].element[i] = from.read(s, mine, 4 * n + i);
-      } else {
-        x[n] = load_pack<4>(s.b + narrow_place::along_k(mine.line, 4 * (mine.first + n)));
-      }
-    }
-    if constexpr (!by_engine) named_barrier_sync(preparing_barrier, copying_threads);  // before hi takes the place of what was read
-    AP_UNROLL
-    for (int n = 0; n < Pieces; ++n) {
-      const int at = narrow_place::along_k(mine.line, 4 * (mine.first + n));
-      if constexpr (turns) store_pack<4>(s.hi() + at, x[n]);
-      AP_UNROLL
-      for (float& value : x[n].element) {
-        watch.see(value);
-        value -= tf32_cut(value);
-      }
-      store_pack<4>(s.lo + at, x[n]);
-    }
-    if (!counts) return;
-    // Rare, so it takes as few instructions as it can.
-    AP_ROLLED
-    for (int n = 0; n < Pieces; ++n) {
-      const pack<float, 4> four = load_pack<4>(s.hi() + narrow_place::along_k(mine.line, 4 * (mine.first + n)));
-      AP_UNROLL
-      for (const float value : four.element) watch.nonzeros += value != 0;
-    }
-  }
   // Two warps take the first pieces of each line, the third one the other pieces of all lines.
   AP_DEV static void prepare_all(const params& p, storage& s) requires by_engine {
     constexpr int first_pieces = 5, last_pieces = narrow_step / 4 - first_pieces;
@@ -188,10 +137,10 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
         slot& here = s.slots[at.index];
         s.ring.wait(at, arrived);
         if (last) {
-          prepare<last_pieces>(here, {line, first_pieces}, watch);
-          prepare<last_pieces>(here, {other, first_pieces}, watch_of_other);
+          preparation::template prepare<last_pieces>(here, {line, first_pieces}, watch);
+          preparation::template prepare<last_pieces>(here, {other, first_pieces}, watch_of_other);
         } else {
-          prepare<first_pieces>(here, {line, 0}, watch);
+          preparation::template prepare<first_pieces>(here, {line, 0}, watch);
         }
         fence_async();
         if (step + 1 == steps) {
@@ -199,7 +148,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
             note(lines, narrow_tile.m + line, watch);
             note(lines, narrow_tile.m + other, watch_of_other);
           }
-          named_barrier_sync(preparing_barrier, preparing_threads);
+          preparation::meet();
           if (!last) add_to_note(lines, narrow_tile.m + line, watch);
         }
         s.ring.commit(at, prepared, by_warp{});
@@ -211,13 +160,13 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   AP_DEV static void copy_and_prepare(const params& p, storage& s) requires(!by_engine) {
     constexpr int ahead = stages - 3;
     struct panels {
-      panel_copy<narrow_tile.m, copying_threads> of_long;
-      panel_copy<narrow_tile.n, copying_threads> of_short;
+      panel_copy<narrow_tile.m, preparation::threads> of_long;
+      panel_copy<narrow_tile.n, preparation::threads> of_short;
     };
     const walk mine(p);
     constexpr int pieces = narrow_step / 8;  // of each of the two threads that a line has
     const bool second_half = thread_index() >= narrow_tile.n;
-    const share_of_line my_share{thread_index() % narrow_tile.n, second_half ? pieces : 0};
+    const typename preparation::share_of_line my_share{thread_index() % narrow_tile.n, second_half ? pieces : 0};
     slot_cursor loads, at;
     tile_cursor tile;
     std::uint32_t next = mine.first;  // tile to copy from
@@ -246,17 +195,17 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     for (int i = 0; i < ahead; ++i) copy();
     mine.each(p, [&](std::uint32_t, const work& w) {
       line_watch watch(w.left + my_share.line < p.of.of_short.lines);
-      const short_reader of_short(p.of.of_short, first_of(p.of.of_short, w), my_share);
+      const typename preparation::reader of_short(p.of.of_short, first_of(p.of.of_short, w), my_share);
       narrow_lines& lines = s.lines[tile.index];
       const int line = narrow_tile.m + my_share.line, steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
         copy_async_wait<ahead - 1>();
-        named_barrier_sync(preparing_barrier, copying_threads);
-        prepare<pieces>(s.slots[at.index], my_share, watch, of_short);
+        preparation::meet();
+        preparation::template prepare<pieces>(s.slots[at.index], my_share, watch, of_short);
         fence_async();
         if (step + 1 == steps) {
           if (second_half) note(lines, line, watch);
-          named_barrier_sync(preparing_barrier, copying_threads);
+          preparation::meet();
           if (!second_half) add_to_note(lines, line, watch);
         }
         s.ring.commit(at, prepared, by_warp{});
