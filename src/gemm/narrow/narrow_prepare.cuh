@@ -6,7 +6,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/narrow/narrow_operand.cuh"
-#include "src/gemm/narrow/narrow_outputs.cuh"
+#include "src/gemm/sparse_lines.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -17,7 +17,6 @@ template <narrow_policy P> struct narrow_preparation {
   static constexpr bool by_engine = P.by == stream_loader::engine, turns = !by_engine || !P.short_along_k;
   static constexpr int warps = by_engine ? 3 : 4, threads = warps * warp_size;
   using slot = narrow_slot<P>;
-  using line_watch = narrow_outputs::line_watch;
 
   // All of them meet.
   AP_DEV static void meet() {
@@ -44,7 +43,8 @@ template <narrow_policy P> struct narrow_preparation {
       return s.b[start + shift[k % 4] + shifted_panel<narrow_tile.n>::place(along_k, 0, k)];
     }
   };
-  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, line_watch& watch, const reader& from = {}) {
+  // `watch`: what the thread finds out about the line (narrow_outputs::line_watch).
+  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, auto& watch, const reader& from = {}) {
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
     pack<float, 4> x[Pieces];  // all reads come before the first write, which they would have to wait for
     AP_UNROLL
