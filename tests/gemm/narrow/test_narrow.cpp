@@ -225,6 +225,24 @@ TEST_P(gemm_narrow, lines_are_looked_at_to_their_end) {
     AP_EXPECT_KEPT(narrowed(p, across ? 140 : 60), p);
   }
 }
+// Threads see parts of a stage's k, of a line of the short operand eight groups of four: what one of them has seen must not hide what
+// another has.
+TEST_P(gemm_narrow, lines_are_known_from_all_groups_of_a_stage) {
+  constexpr std::int64_t lines = 64, groups = gemms::narrow_step / 4;
+  for (const major by : {major::row, major::column}) {
+    product few = product_of(reals(150, 100, 1), dense{100, lines}), tiny = few;
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const std::int64_t first = line % groups, other = (first + 1 + line / groups) % groups;
+      for (std::int64_t n = 0; n < 3; ++n) few.b(4 * first + n, line) = 1.f + static_cast<float>(line + n) * 0x1p-20f;
+      for (std::int64_t n = 0; n < 4 && other != first; ++n) few.b(4 * other + n, line) = 3.f + static_cast<float>(line * n) * 0x1p-20f;
+      for (std::int64_t n = 0; n < 8; ++n) tiny.b((4 * first + n) % 32, line) = 0x1p-124f * (1.f + static_cast<float>(line + n) * 0x1p-20f);
+    }
+    for (float& x : tiny.a.value) x *= 0x1p100f;
+    few.place_b = placed_in_packets(by, few.b), tiny.place_b = placed_in_packets(by, tiny.b);
+    AP_EXPECT_KEPT(narrowed(few), few);
+    AP_EXPECT_KEPT(narrowed(tiny, 150 * lines), tiny);
+  }
+}
 TEST_P(gemm_narrow, identity_is_exact) {
   const product p = product_of(made(133, 133, [](auto i, auto j) { return i == j ? 1 : 0; }), reals(133, 50, 7, 60));
   EXPECT_TRUE(same_bits(narrowed(p), p.b));
