@@ -14,8 +14,9 @@ Without --fit it judges the numbers below, which are those of the program; with 
     across k (20261125-dots-lanes.json),
   * the products of bench/results, each by the policy that auto took then: maps and the suite for the fit, random ones and those of serving
     to judge it.
-The numbers for who copies (stream), threads that copy and rows of C that begin anywhere (narrow) are of later kernels than those files: they were
-scaled by the ratios of bench/results/experiments/20261126-uneven.json. A fit would undo that until such products have been timed anew.
+The numbers for who copies (stream) are of later kernels than those files: they were scaled by the ratios of
+bench/results/experiments/20261126-uneven.json. Those of narrow were fitted to the single times of the tune, which are not kept (9 MB). A fit from
+here would undo both until all forms have been timed anew.
 --take keeps the means of a file of `antiphase tune --json` in the place of those. --tuning writes the factors that they make for the laws of
 now, in the place of a tuning's factors: no new measurement, but the same one beside other predictions. --compare says whether the program
 antiphase predicts the same; test report.laws asks that. Needs NumPy; judging and fitting need SciPy too. Exit status: 0 fine, 1 they differ,
