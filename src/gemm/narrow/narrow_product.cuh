@@ -125,6 +125,7 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   // Two warps take the first pieces of each line, the third one the other pieces of all lines.
   AP_DEV static void prepare_all(const params& p, storage& s) requires by_engine {
     constexpr int first_pieces = 5, last_pieces = narrow_step / 4 - first_pieces;
+    static_assert(preparing_warps * warp_size == narrow_tile.n + warp_size && narrow_tile.n == 2 * warp_size);
     const bool last = thread_index() >= narrow_tile.n;
     const int line = thread_index() % narrow_tile.n, other = line + warp_size;
     slot_cursor at;
