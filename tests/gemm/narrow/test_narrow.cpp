@@ -235,7 +235,8 @@ TEST_P(gemm_narrow, lines_are_known_from_all_groups_of_a_stage) {
       const std::int64_t first = line % groups, other = (first + 1 + line / groups) % groups;
       for (std::int64_t n = 0; n < 3; ++n) few.b(4 * first + n, line) = 1.f + static_cast<float>(line + n) * 0x1p-20f;
       for (std::int64_t n = 0; n < 4 && other != first; ++n) few.b(4 * other + n, line) = 3.f + static_cast<float>(line * n) * 0x1p-20f;
-      for (std::int64_t n = 0; n < 8; ++n) tiny.b((4 * first + n) % 32, line) = 0x1p-124f * (1.f + static_cast<float>(line + n) * 0x1p-20f);
+      for (std::int64_t n = 0; n < 8; ++n)
+        tiny.b((4 * first + n) % gemms::narrow_step, line) = 0x1p-124f * (1.f + static_cast<float>(line + n) * 0x1p-20f);
     }
     for (float& x : tiny.a.value) x *= 0x1p100f;
     few.place_b = placed_in_packets(by, few.b), tiny.place_b = placed_in_packets(by, tiny.b);
