@@ -6,6 +6,7 @@
     check_codegen.py packets --objects FILE... --cuobjdump TOOL
     check_codegen.py product --objects FILE... --cuobjdump TOOL
     check_codegen.py narrow --objects FILE... --cuobjdump TOOL
+    check_codegen.py vector --objects FILE... --cuobjdump TOOL
     check_codegen.py memory --objects FILE... --cuobjdump TOOL
     check_codegen.py rows --objects FILE... --cuobjdump TOOL
 
@@ -13,7 +14,8 @@ resources: no stack frame, nothing spilled, and registers as expected. They are 
 report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
 (LDS.128, STG.128); no other kernel copies packets. product: the main loop of the split product is short, touches no local memory (hardly any, if it
 splits A itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. narrow: the main
-loop of products of TF32 parts is short, works out places for the whole warp, reads a long operand along k by matrices, and touches no local memory. memory: kernels on Tensor Cores whose loops are
+loop of products of TF32 parts is short, works out places for the whole warp, reads a long operand along k by matrices, and touches no local memory. vector: a matrix
+times a vector asks for all elements of a turn before it uses the first. memory: kernels on Tensor Cores whose loops are
 full of registers keep nothing in local memory, or, of split operands, no more than recomputation may. rows: of operands whose rows begin anywhere,
 warps copy eight rows in few instructions; and outputs on their way through shared memory are read together before the first is stored, not one by one.
 
@@ -64,8 +66,8 @@ class Kernel:
         """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a multiprocessor resident; the
         others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them. Kernels with
         code for a part of their tile (strict) have a multiprocessor to themselves."""
-        if "dots_vector" in self.name:  # three blocks of 256 threads along k, two across
-            return 80 if "false" in self.name else 128
+        if "dots_vector" in self.name:  # so many blocks of 256 threads along k, one of 512 across
+            return {"false, 1": 64, "false, 2": 80, "true, 4": 128}[re.search(r"dots_vector<(\w+, \d)", self.name)[1]]
         if "short_product" in self.name or "dots_product" in self.name:  # four blocks of 128 threads, two of 256
             return 128
         if "dots_by_lanes" in self.name:  # five blocks of 128 threads; for operands across k one of 1024
@@ -196,6 +198,36 @@ def narrow_faults(kernel, code):
         yield f"{of_opcode(loop, 'LDL|STL')} accesses to local memory in the main loop, expected none"
 
 
+LOADS_ACROSS = 60  # instructions at most, from the first load of two groups of k to the last
+
+
+def vector_faults(kernel, code):
+    """What a thread asks for at a time has to be asked for before it uses the first, or memory is idle: a matrix of 64 MB took 20.7 us instead of 17.1
+    where the last four of twelve loads came behind the first multiplications. Looked at are loops whose loads are all of 16 bytes."""
+    lines = [(int(address, 16), text) for address, text in re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)]
+    places = {address: i for i, (address, _) in enumerate(lines)}
+    across, rows = re.search(r"dots_vector<(\w+), (\d)", kernel.name).groups()
+    loops = []
+    for i, (address, text) in enumerate(lines):
+        target = re.search(r"BRA 0x([0-9a-f]+)", text)
+        if target and int(target[1], 16) < address:
+            loop = [text for _, text in lines[places[int(target[1], 16)]:i + 1]]
+            if of_opcode(loop, r"LDG\.E\.128") and not any(re.search(r"\bLDG\.E R", text) for text in loop):
+                loops.append(loop)
+    wanted, loads = (1, 10) if across == "true" else (4, 4 * int(rows) + 4)  # a loop for each number of slots; 4 groups, and the vector's
+    if len(loops) != wanted:
+        yield f"{len(loops)} loops that load 16 bytes at a time, expected {wanted}"
+    for loop in loops:
+        at = [i for i, text in enumerate(loop) if "LDG.E.128" in text]
+        first_use = next(i for i, text in enumerate(loop) if "F2F.F64.F32" in text and i > at[0])
+        if len(at) != loads:
+            yield f"{len(at)} loads of 16 bytes in a loop, expected {loads}"
+        elif across == "false" and at[-1] > first_use:
+            yield f"{sum(i > first_use for i in at)} of {loads} loads behind the first use of one"
+        elif across == "true" and at[-1] - at[0] > LOADS_ACROSS:
+            yield f"{at[-1] - at[0]} instructions from the first load to the last, expected at most {LOADS_ACROSS}"
+
+
 def product_faults(code):
     loop, lines, fault = main_loop(code, 12)
     if fault:
@@ -265,7 +297,7 @@ def report(checked, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", choices=("resources", "packets", "product", "narrow", "memory", "rows"))
+    parser.add_argument("check", choices=("resources", "packets", "product", "narrow", "vector", "memory", "rows"))
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
     parser.add_argument("--source")
@@ -295,6 +327,9 @@ def main():
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
     if options.check == "rows":
         return report([(k, list(row_faults(text))) for k, text in code], lambda k: "stream_product" in k.name or "narrow_product" in k.name)
+    if options.check == "vector":
+        own = [(k, text) for k, text in code if "dots_vector" in k.name]
+        return report([(k, list(vector_faults(k, text))) for k, text in own], lambda k: True)
     if options.check == "narrow":
         own = [(k, text) for k, text in code if "narrow_product" in k.name]
         return report([(k, list(narrow_faults(k, text))) for k, text in own], lambda k: True)

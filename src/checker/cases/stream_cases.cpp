@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace antiphase::checker_detail {
 namespace {
@@ -62,20 +63,22 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
 // vector.
 void inner_products_by(const context& where, const gemms::dots_instance& with) {
   using enum storage_order;
-  const auto multiply = [&](const product& p, gemms::dots_division how) {
+  const auto multiply = [&](const product& p, gemms::dots_division how, int threads = 0) {
     if (with.by_blocks()) how.rows = with.rows;
+    std::optional<gemms::vector_form> form;
+    if (with.for_vector()) form = {threads, with.lines_of_thread};
     on_device d(where, p);
     const doubling twice(where, p);
-    auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how, with.across);
+    auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how, with.across, form);
     plan->with = &with;
     gemms::run(where, *plan, nullptr);
     where.runs_on().synchronize(nullptr);
     require_kept(where, with.code.name, with.finishes ? doubling::expected(p) : p, d.c.to_host());
   };
   if (with.for_vector()) {
-    multiply({70, 1, 292, 1, 0, rows, columns}, gemms::divided_for_vector(32));
-    multiply({1, 36, 1100, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_for_vector(64));
-    multiply(with_odd_lines({21, 1, 139, 1, 0, columns, neither, 1}), gemms::divided_for_vector(256));
+    multiply({70, 1, 292, 1, 0, with.across ? columns : rows, columns}, gemms::divided_for_vector(32), 128);
+    multiply({1, 36, 1100, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_for_vector(64), gemms::dots_vector_threads(with.across));
+    multiply(with_odd_lines({21, 1, 139, 1, 0, columns, neither, 1}), gemms::divided_for_vector(256), 256);
     return;
   }
   if (with.across) {

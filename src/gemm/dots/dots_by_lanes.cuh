@@ -184,8 +184,10 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     bool by_pointers;
 
     AP_DEV work(const params& p, const seat& loads, const seat& adds)
-        : member(block_index().x / p.tiles),
-          first(std::int64_t{block_index().x % p.tiles} * (threads >> p.slot_bits) * Square),
+        : work(p, loads, adds, dots_place(p, block_index().x)) {}
+    AP_DEV work(const params& p, const seat& loads, const seat& adds, const dots_place& at)
+        : member(at.member),
+          first(std::int64_t{at.tile} * (threads >> p.slot_bits) * Square),
           j(std::int64_t{block_index().y} * Square),
           i(first + adds.line),
           lines(threads >> p.slot_bits),

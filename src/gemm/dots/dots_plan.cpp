@@ -133,46 +133,69 @@ struct by_lanes_either_way {
   }
 };
 
-// For a vector. Microseconds, fitted to 228 times of 57 products on an H200 (bench/results/experiments/20261126-dots-vector-h200.json), off
-// by 6 % in the median along k, by 8 % across. A block and a group of a thread's k take long once, and where multiprocessors have several
-// blocks.
+// For a vector. Microseconds, fitted to all forms of 130 matrices on an H200 (bench/results/experiments/20261126-vector-forms.json), off by
+// 5 % in the median along k, by 6 % across. A block takes `block` and `group` for each group of a thread's k, alone on a multiprocessor;
+// `crowd` says how many times longer among as many as there are places for, `further` and `tail` how much more with each wave of blocks
+// behind the first, and with the part of the last one that is empty.
 struct law_of_vector {
-  double start, block, group, block_of_many, group_of_many;
+  int lines_of_thread;
+  double start, block, group, crowd, further, tail;
   double bytes_of_cache, bytes_of_memory;  // megabytes per microsecond
-  double uneven, scattered;                // how many times longer a group takes of uneven operands, and of four lines side by side
+  double uneven, uneven_bytes;             // how many times longer a group takes of uneven operands, and all bytes
+  // Across k, the same of a block's lines that are no more than eight side by side, and how fast that fades with more.
+  double scattered, fades, pieces_of_cache, pieces_of_memory;
+  constexpr bool across() const { return lines_of_thread == dots_vector_most_rows(true); }
 };
-constexpr law_of_vector along_vector{1.107, 0.05, 0.1659, 0.7311, 0.0341, 4.476, 3.833, 0.667, 0.065},
-    across_vector{0, 1.585, 0.1919, 1.325, 0.0946, 8.164, 3.878, 0.07, 1.904};
-
-// Of threads that read lines of a matrix across k: how many slots each has. With two, pieces of memory are twice as long, and blocks half
-// as many.
-int own_slots(std::int64_t lines, int slots, double of_132) {
-  const double blocks = static_cast<double>(ceil_div<std::int64_t>(lines, dots_vector_lines(true, slots, dots_vector_most_own)));
-  return slots > dots_vector_least_slots && blocks >= 66 * of_132 ? dots_vector_most_own : 1;
+constexpr law_of_vector laws_of_vector[] = {
+    {1, 0.9127, 0.2784, 0.06097, 4.363, 0.7519, 0.2381, 20, 4.058, 0.8556, 0.1015, 0, 1, 0, 0},
+    {2, 1.027, 0.1915, 0.06268, 5.911, 0.819, 0.27, 20, 4.014, 0.581, 0.0506, 0, 1, 0, 0},
+    {4, 1.59, 0.04009, 0.01841, 17.49, 1.633, 0.6587, 6.694, 3.919, 0.9891, 0.05874, 0.9167, 1.393, 0.7179, 0.3624},
+};
+struct matrix_of_vectors {
+  std::int64_t lines, k, count;
+  double bytes;  // all that is moved
+};
+double microseconds(const law_of_vector& l, int slots, int threads, const matrix_of_vectors& v, double of_132) {
+  constexpr double all_kept = 2.4e7, none_kept = 5e7;  // bytes that the L2 cache still has when they are read again
+  const int of_block = threads / slots * l.lines_of_thread;
+  const bool uneven = is_uneven(l.across() ? v.lines : v.k);
+  const double blocks = static_cast<double>(ceil_div<std::int64_t>(v.lines, of_block) * v.count), eights = 8. / of_block,
+               groups = static_cast<double>(ceil_div<std::int64_t>(v.k, std::int64_t{dots_step} * slots));
+  const double group = l.group * (1 + (uneven ? l.uneven : 0)) * (1 + (l.scattered > 0 ? l.scattered * std::pow(eights, l.fades) : 0));
+  const double multiprocessors = 132 * of_132, of_one = dots_vector_places(l.lines_of_thread) * dots_vector_threads(l.across()) / threads,
+               waves = blocks / multiprocessors / of_one;
+  const double further = waves > 1 ? waves - 1 + l.tail * (std::ceil(waves) - waves) : 0;
+  const double compute = (l.block + group * groups) * (1 + l.crowd * std::min(1., std::ceil(blocks / multiprocessors) / of_one)) *
+                         (1 + l.further * further);
+  const double far = std::clamp((v.bytes - all_kept) / (none_kept - all_kept), 0., 1.);
+  const double move = (1 - far) / l.bytes_of_cache * (1 + l.pieces_of_cache * eights) +
+                      far / l.bytes_of_memory * (1 + l.pieces_of_memory * eights);
+  return l.start + longer(compute, 1e-6 / of_132 * v.bytes * (1 + (uneven ? l.uneven_bytes : 0)) * move);
 }
-double microseconds(const law_of_vector& l, bool across, std::int64_t lines, std::int64_t k, std::int64_t count, int slots, double bytes,
-                    bool uneven, double of_132) {
-  const int own = across ? own_slots(lines * count, slots, of_132) : 1;
-  const std::int64_t of_block = dots_vector_lines(across, slots, own);
-  const double crowd = static_cast<double>(ceil_div(lines, of_block) * count) / (132 * of_132);
-  const double groups = static_cast<double>(ceil_div<std::int64_t>(k, std::int64_t{dots_step} * (slots / own)));
-  const double four_lines = 4. / static_cast<double>(of_block);
-  const double longer_group = groups * (1 + (uneven ? l.uneven : 0)) * (1 + l.scattered * four_lines * four_lines);
-  const double compute = l.block + l.group * longer_group + crowd * (l.block_of_many + l.group_of_many * longer_group);
-  const double short_pieces = across && bytes > bytes_of_l2 ? 0.3 * std::pow(8. / static_cast<double>(of_block), 1.6) : 0;
-  const double rate = moved_at(bytes, l.bytes_of_cache, l.bytes_of_memory) * 1e6 * of_132 * std::min(1., 0.4 + 0.6 * crowd);
-  const double of_uneven = !uneven ? 0 : across ? 0.6 : 0.15;  // they are read by 4 bytes, of which fewer are in flight
-  return l.start + longer(compute, bytes * (1 + short_pieces) * (1 + of_uneven) / rate);
+// The form that is predicted to be the fastest, and how long it takes.
+struct vector_choice {
+  vector_form form;
+  double us;
+};
+vector_choice choose_form(bool across, int slots, const matrix_of_vectors& v, double of_132) {
+  vector_choice best{{}, std::numeric_limits<double>::infinity()};
+  for (const law_of_vector& l : laws_of_vector)
+    for (int threads = std::max(slots, dots_vector_least_threads); l.across() == across && threads <= dots_vector_threads(across);
+         threads *= 2) {
+      const double us = microseconds(l, slots, threads, v, of_132);
+      if (us < best.us) best = {{threads, l.lines_of_thread}, us};
+    }
+  return best;
+}
+matrix_of_vectors vectors_of(const problem& p, std::int64_t count) {
+  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
+  const std::int64_t lines = std::max(p.m(), p.n());
+  return {lines, p.k(), count, 4 * size(count) * (size(lines) * size(p.k()) + size(p.k()) + (p.beta == 0 ? 1 : 2) * size(lines))};
 }
 // In the mean over layouts: a matrix of several lines and several k lies along k or across.
-double microseconds_of_vector(const problem& p, std::int64_t count, int slots, double bytes, double of_132) {
-  const std::int64_t lines = std::max(p.m(), p.n());
-  // Of a matrix that the cache holds in part, 64 slots find less there than more or fewer of them: 2040 x 3916 takes 13.9 us, and 8.2
-  // with 32.
-  const double missed = slots == 64 && bytes > bytes_kept && bytes <= bytes_of_l2 ? 1.1 : 1;
-  const double along = microseconds(along_vector, false, lines, p.k(), count, slots, bytes, is_uneven(p.k()), of_132);
-  if (lines == 1) return missed * along;
-  return missed * (along + microseconds(across_vector, true, lines, p.k(), count, slots, bytes, is_uneven(lines), of_132)) / 2;
+double microseconds_of_vector(const matrix_of_vectors& v, int slots, double of_132) {
+  const double along = choose_form(false, slots, v, of_132).us;
+  return v.lines == 1 ? along : (along + choose_form(true, slots, v, of_132).us) / 2;
 }
 
 // What lies along lines is read in pieces of a block's lines: of larger operands they are to be as long as a memory transaction or two.
@@ -212,10 +235,10 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
       const double seconds = 1e-6 * us.microseconds(long_divides, short_divides);
       if (seconds < best.seconds) best = {divided_by_lanes(lanes, square), seconds};
     }
-  // With many slots, blocks for lines across k have few lines, and memory is read in pieces that are too short for it.
-  const int most_slots = finishes || few > 1 ? 0 : bytes > bytes_of_l2 ? dots_vector_most_slots / 2 : dots_vector_most_slots;
-  for (int slots = dots_vector_least_slots; slots <= most_slots && (slots == dots_vector_least_slots || 2 * slots < p.k()); slots *= 2) {
-    const double seconds = 1e-6 * microseconds_of_vector(p, of.count, slots, bytes, of_132);
+  const matrix_of_vectors vectors = vectors_of(p, of.count);
+  for (int slots = dots_vector_least_slots; !finishes && few == 1 && slots <= dots_vector_most_slots; slots *= 2) {
+    if (slots > dots_vector_least_slots && 2 * slots >= p.k()) break;
+    const double seconds = 1e-6 * microseconds_of_vector(vectors, slots, of_132);
     if (seconds < best.seconds) best = {divided_for_vector(slots), seconds};
   }
   const mean_layout lies = mean_layout_of(p.m(), p.n(), p.k());
@@ -239,13 +262,16 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
 }
 
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after, const dots_division& how,
-                                   std::optional<bool> by_across) {
+                                   std::optional<bool> by_across, std::optional<vector_form> form) {
   dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
   const std::int64_t few = std::min(p.m(), p.n());
+  const double of_132 = multiprocessors_of(where.limits()) / 132.;
   if (!after.is_plain() && how.by_blocks()) plan.how.rows = dots_finishing_rows;
   const auto find = [&](bool across) {
+    if (how.for_vector()) plan.form = form ? *form : choose_form(across, how.slots, vectors_of(p, of.count), of_132).form;
     for (const dots_instance& i : dots_instances(where.kind())) {
-      if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across)
+      if (i.finishes == after.is_plain() || i.lines < few || i.rows != plan.how.rows || i.square != how.square || i.across != across ||
+          i.lines_of_thread != plan.form.lines_of_thread)
         continue;
       if (shortage_of(where.limits(), i.code) != shortage::none) continue;
       if (plan.with == nullptr || i.lines < plan.with->lines) plan.with = &i;
@@ -256,8 +282,6 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
   const bool across = by_across ? *by_across : takes_across(where, p, of, how, plan.turned);
   if (!find(across) && !(across && !by_across && find(false))) return std::nullopt;
   if (how.by_blocks()) plan.how.slots = std::min(plan.how.slots, dots_most_slots(plan.with->lines));
-  if (how.for_vector() && plan.with->across)
-    plan.own_slots = own_slots(std::max(p.m(), p.n()) * of.count, how.slots, multiprocessors_of(where.limits()) / 132.);
   plan.tiles = ceil_div<std::int64_t>(std::max(p.m(), p.n()), plan.lines());
   plan.grid.x = static_cast<unsigned>(plan.tiles * of.count * how.cluster);
   if (how.by_lanes()) plan.grid.y = static_cast<unsigned>(ceil_div<std::int64_t>(few, how.square));
@@ -279,11 +303,12 @@ launch_counts run(const context& where, const dots_plan& plan, stream on) {
                                .k = p.k(),
                                .k_of_block = ceil_div<std::int64_t>(of_thread, plan.how.cluster) * dots_step * plan.how.slots,
                                .slot_bits = std::countr_zero(static_cast<unsigned>(plan.how.slots)),
-                               .tiles = static_cast<std::uint32_t>(plan.tiles),
+                               .tiles = divider(static_cast<std::uint32_t>(plan.tiles)),
                                .end = plan.turned ? transposed(end) : end,
-                               .own_bits = std::countr_zero(static_cast<unsigned>(plan.own_slots))};
+                               .thread_bits = std::countr_zero(static_cast<unsigned>(plan.threads()))};
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;
+  code.threads = plan.threads();
   return where.runs_on().launch(code, plan.grid, &arguments, on);
 }
 

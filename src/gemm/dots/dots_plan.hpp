@@ -13,6 +13,11 @@
 
 namespace antiphase::gemms {
 
+// For a vector: threads of a block, and lines of a thread. Bits do not depend on them.
+struct vector_form {
+  int threads = 0, lines_of_thread = 0;
+  constexpr int lines(int slots) const { return threads / slots * lines_of_thread; }  // of a block
+};
 struct dots_plan {
   problem what;
   batch of;
@@ -20,13 +25,12 @@ struct dots_plan {
   const dots_instance* with = nullptr;
   bool turned = false;  // B is the long operand
   dots_division how;
-  int own_slots = 1;       // of a thread, for a vector: bits do not depend on it
+  vector_form form = {};
   std::int64_t tiles = 0;  // of a member
   extent3 grid = {};
 
-  int lines() const {  // of the long operand, of a block
-    return how.for_vector() ? dots_vector_lines(with->across, how.slots, own_slots) : how.lines(with->code.threads);
-  }
+  int threads() const { return how.for_vector() ? form.threads : with->code.threads; }  // of a block
+  int lines() const { return how.for_vector() ? form.lines(how.slots) : how.lines(threads()); }  // of the long operand, of a block
 };
 
 const std::vector<dots_instance>& dots_instances(target where);
@@ -46,9 +50,9 @@ struct dots_choice {
 dots_choice divide_dots(const context& where, const problem& p, const batch& of, bool finishes);
 // Of a product with few lines, or that lanes may have; nothing if no kernel of this build fits the device. Lanes have two kernels with the
 // same bits. by_across: whether it is the one for operands across k, which asks for dots_least_across lanes; none: the one predicted to be
-// faster.
+// faster. form: of a kernel for a vector; none: the one predicted to be the fastest.
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of, const epilogue& after, const dots_division& how,
-                                   std::optional<bool> by_across = std::nullopt);
+                                   std::optional<bool> by_across = std::nullopt, std::optional<vector_form> form = std::nullopt);
 launch_counts run(const context& where, const dots_plan& plan, stream on);
 
 }  // namespace antiphase::gemms

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with up to eight rows or columns, and small ones: what is asked.
 #pragma once
+#include <antiphase/core/divider.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <cstdint>
 
@@ -25,11 +26,14 @@ constexpr int dots_lanes_threads = 128, dots_lanes_step = 8, dots_lanes_most_k =
 constexpr int dots_least_across = 16;
 constexpr int dots_threads_of_lanes(bool across) { return across ? 8 * dots_lanes_threads : dots_lanes_threads; }
 constexpr double dots_lanes_most_work = 4e6;
-// Of a matrix times a vector (dots_vector.cuh): threads of a block, slots of a line, of which a thread has `own`; lines of a thread, along
-// k and across, and of a block.
-constexpr int dots_vector_threads = 256, dots_vector_least_slots = 32, dots_vector_most_slots = 256, dots_vector_most_own = 2;
-constexpr int dots_vector_rows(bool across) { return across ? 4 : 2; }
-constexpr int dots_vector_lines(bool across, int slots, int own) { return dots_vector_threads / (slots / own) * dots_vector_rows(across); }
+// Of a matrix times a vector (dots_vector.cuh): slots of a line; lines of a thread, along k and across; threads of a block; blocks of as
+// many threads as there may be that a multiprocessor has places for.
+constexpr int dots_vector_least_slots = 32, dots_vector_most_slots = 256;
+constexpr int dots_vector_least_rows(bool across) { return across ? 4 : 1; }
+constexpr int dots_vector_most_rows(bool across) { return across ? 4 : 2; }
+constexpr int dots_vector_least_threads = 128;
+constexpr int dots_vector_threads(bool across) { return across ? 512 : 256; }
+constexpr int dots_vector_places(int rows) { return rows == 1 ? 4 : rows == 2 ? 3 : 1; }
 
 // How a sum over k is divided. Of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th; blocks of a
 // cluster have consecutive shares of k. The order of additions follows from that and the kernel alone, however operands lie: as many lanes
@@ -56,9 +60,16 @@ struct dots_problem {
   std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
   std::int64_t k, k_of_block;                            // k_of_block: a multiple of dots_step * slots
   std::int32_t slot_bits;                                // 2^slot_bits slots
-  std::uint32_t tiles;                                   // of a member
+  divider tiles;                                         // of a member
   ending end;                                            // its rows are lines of the long operand
-  std::int32_t own_bits = 0;                             // for a vector: 2^own_bits slots of a line are a thread's
+  std::int32_t thread_bits = 0;                          // for a vector: a block has 2^thread_bits threads
+};
+
+// Which tile of which member a block has, or a cluster.
+struct dots_place {
+  std::uint32_t member, tile;
+  AP_FN dots_place(const dots_problem& p, std::uint32_t index)
+      : member(p.tiles.quotient(index)), tile(index - member * p.tiles.by()) {}
 };
 
 constexpr dots_division divided_by_lanes(int lanes, int square) { return {lanes, 1, 0, square}; }
@@ -66,9 +77,10 @@ constexpr dots_division divided_for_vector(int slots) { return {slots, 1, 0, 0};
 
 struct dots_instance {
   int lines;         // of the short operand, at most; by lanes: as many as there are
-  int rows, square;  // of a division
-  bool finishes;     // knows epilogues
-  bool across;       // by lanes, or for a vector: for operands across k
+  int rows, square;     // of a division
+  int lines_of_thread;  // for a vector
+  bool finishes;        // knows epilogues
+  bool across;          // by lanes, or for a vector: for operands across k
   kernel code;
 
   constexpr bool by_lanes() const { return square > 0; }

@@ -11,13 +11,13 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <int Short, int Rows, bool Finishes> dots_instance dots_instance_of(const char* name) {
-  return {Short, Rows, 0, Finishes, false, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
+  return {Short, Rows, 0, 0, Finishes, false, kernel_of<dots_product<Short, Rows, Finishes>>(name)};
 }
 template <int Square, bool Finishes, bool Across> dots_instance dots_by_lanes_of(const char* name) {
-  return {std::numeric_limits<int>::max(), 0, Square, Finishes, Across, kernel_of<dots_by_lanes<Square, Finishes, Across>>(name)};
+  return {std::numeric_limits<int>::max(), 0, Square, 0, Finishes, Across, kernel_of<dots_by_lanes<Square, Finishes, Across>>(name)};
 }
-template <bool Across> dots_instance dots_vector_of(const char* name) {
-  return {1, 0, 0, false, Across, kernel_of<dots_vector<Across>>(name)};
+template <bool Across, int Rows> dots_instance dots_vector_of(const char* name) {
+  return {1, 0, 0, Rows, false, Across, kernel_of<dots_vector<Across, Rows>>(name)};
 }
 
 std::vector<dots_instance> dots_kernels() {
@@ -36,8 +36,9 @@ std::vector<dots_instance> dots_kernels() {
           dots_by_lanes_of<1, false, true>("gemm.dots-across-1"),
           dots_by_lanes_of<2, false, true>("gemm.dots-across-2"),
           dots_by_lanes_of<1, true, true>("gemm.dots-finish-across"),
-          dots_vector_of<false>("gemm.dots-vector"),
-          dots_vector_of<true>("gemm.dots-vector-across")};
+          dots_vector_of<false, 1>("gemm.dots-vector-1"),
+          dots_vector_of<false, 2>("gemm.dots-vector-2"),
+          dots_vector_of<true, 4>("gemm.dots-vector-across")};
 }
 
 }  // namespace AP_TARGET

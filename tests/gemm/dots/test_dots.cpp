@@ -15,11 +15,13 @@ namespace {
 
 using gemms::dots_division;
 using gemms::dots_plan;
+using gemms::vector_form;
 
 constexpr dots_division of_blocks[] = {{4, 1}, {8, 2}, {16, 1, 4}, {32, 4}, {4, 8, 1}, {64, 2}, {256, 1, 4}, {256, 4}, {128, 1, 1}};
 constexpr dots_division by_lanes[] = {gemms::divided_by_lanes(4, 1), gemms::divided_by_lanes(16, 1), gemms::divided_by_lanes(128, 1),
                                       gemms::divided_by_lanes(8, 2), gemms::divided_by_lanes(64, 2)};
-constexpr dots_division of_vectors[] = {gemms::divided_for_vector(32), gemms::divided_for_vector(64), gemms::divided_for_vector(256)};
+constexpr dots_division of_vectors[] = {gemms::divided_for_vector(32), gemms::divided_for_vector(64), gemms::divided_for_vector(128),
+                                        gemms::divided_for_vector(256)};
 // Those that a product can have whose shorter side is so long.
 std::vector<dots_division> divisions_for(std::int64_t few) {
   std::vector<dots_division> all(std::begin(by_lanes), std::end(by_lanes));
@@ -50,21 +52,23 @@ std::vector<std::pair<dots_division, bool>> with_kernels(const std::vector<dots_
   return pairs;
 }
 
+std::vector<vector_form> forms_of_vector(bool across, int slots) {
+  std::vector<vector_form> all;
+  for (int threads = std::max(slots, gemms::dots_vector_least_threads); threads <= gemms::dots_vector_threads(across); threads *= 2)
+    for (int lines = gemms::dots_vector_least_rows(across); lines <= gemms::dots_vector_most_rows(across); lines *= 2)
+      all.push_back({threads, lines});
+  return all;
+}
+
 class gemm_dots : public on_device {
  protected:
-  // By the kernel that is planned. Where there are two kernels, the other one gives the same bits, and so do threads that have another
-  // number of a vector's slots.
+  // By the kernel that is planned. Where there are two kernels, the other one gives the same bits, and so do all forms for a vector.
   dense divided(const context& where, const product& p, const dots_division& how) const {
-    const auto by = [&](std::optional<bool> across, int own_slots = 0) {
+    const auto by = [&](std::optional<bool> across, std::optional<vector_form> form = std::nullopt) {
       matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-      auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
-                                   fitting(how, std::min(p.a.rows, p.b.columns)), across);
+      const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
+                                         fitting(how, std::min(p.a.rows, p.b.columns)), across, form);
       EXPECT_TRUE(plan.has_value());
-      if (own_slots > 0) {
-        plan->own_slots = own_slots;
-        plan->tiles = ceil_div<std::int64_t>(std::max(p.a.rows, p.b.columns), plan->lines());
-        plan->grid.x = static_cast<unsigned>(plan->tiles);
-      }
       EXPECT_EQ(plan->with->across, across.value_or(plan->with->across));
       gemms::run(where, *plan, nullptr);
       where.runs_on().synchronize(nullptr);
@@ -72,10 +76,10 @@ class gemm_dots : public on_device {
     };
     const dense planned = by(std::nullopt);
     for (const bool across : kernels_of(how)) EXPECT_TRUE(same_bits(by(across), planned)) << (across ? "across k" : "along k");
-    if (how.for_vector()) {
-      for (int own = 1; own <= gemms::dots_vector_most_own && gemms::dots_vector_least_slots * own <= how.slots; ++own) {
-        EXPECT_TRUE(same_bits(by(true, own), planned)) << own << " slots of a thread";
-      }
+    for (const bool across : {false, true}) {
+      if (!how.for_vector()) break;
+      for (const vector_form& form : forms_of_vector(across, how.slots))
+        EXPECT_TRUE(same_bits(by(across, form), planned)) << form.threads << " threads, each " << form.lines_of_thread << " lines";
     }
     return planned;
   }
@@ -95,6 +99,8 @@ TEST_P(gemm_dots, layouts_alignments_and_divisions) {
                                 {131, 5, 37},
                                 {8, 133, 1060},
                                 {1, 1, 2000},
+                                {1, 11, 9004},
+                                {37, 1, 2101},
                                 {2, 9, 1500},
                                 {7, 7, 1},
                                 {19, 23, 210},
