@@ -40,6 +40,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLASSES = ROOT / "bench/results/experiments/20261126-tune-means.json"
 DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.json"
+FORMS_OF_VECTOR = ROOT / "bench/results/experiments/20261126-vector-forms.json"
 PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
 KEPT_BY_STREAM = ROOT / "bench/results/experiments/20261125-stream-kept.json"  # the same for one form, whose walks are others since
@@ -448,8 +449,11 @@ DOTS_BY_LANES = ((1, False, (.7531, .3048, .0071, .0962, .0618, .1457, .0614, .1
 FASTER, PLAIN, ACROSS = 0, 1, 2  # kernels by lanes; the first is whichever is predicted to be faster
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block", "far sectors")
-# For a vector: the numbers of law_of_vector, along k and across, fitted to 20261126-dots-vector-h200.json alone.
-DOTS_FOR_VECTOR = ((1.107, .05, .1659, .7311, .0341, 4.476, 3.833, .667, .065), (0, 1.585, .1919, 1.325, .0946, 8.164, 3.878, .07, 1.904))
+# For a vector: lines of a thread, blocks of the most threads that a multiprocessor has places for, threads of a block; then the numbers of
+# law_of_vector, fitted to FORMS_OF_VECTOR and to the single times of a tune, which are not kept. A thread has four lines where they lie across k.
+DOTS_FOR_VECTOR = ((1, 4, (128, 256), (.8545, .3227, .06415, 3.979, .6989, .171, 20, 4.248, 1.305, .8011, .1485, 0, 1, 0, 0)),
+                   (2, 3, (128, 256), (1.075, .1509, .05612, 7.639, .7155, .2244, 20, 4.264, 1.337, .5009, .05008, 0, 1, 0, 0)),
+                   (4, 1, (128, 256, 512), (1.645, .04152, .01877, 16.28, 1.599, .6345, 5.704, 4.26, 2.256, 1.003, .005, 1.001, 1.341, .3365, .3921)))
 VECTOR, WAYS_OF_VECTOR = len(DOTS) + len(SQUARES), (32, 64, 128, 256)
 
 
@@ -509,16 +513,25 @@ class Dots(Law):
         return of["start"] + {1: 0, 2: of["two"], 4: of["four"], 8: of["eight"]}[cluster] + longer(compute, move)
 
     @staticmethod
-    def for_vector(across, slots, p):
-        start, block, group, block_of_many, group_of_many, cache, memory, uneven, scattered = DOTS_FOR_VECTOR[across]
-        own = np.where((slots > 32) & (np.ceil(p.long * p.count / (256 * 2 // slots * 4)) >= 66), 2, 1) if across else 1
-        lines = 256 * own // slots * (4 if across else 2)
-        crowd, groups = np.ceil(p.long / lines) * p.count / PLACES, np.ceil(p.k / (4 * (slots // own)))
-        groups = groups * (1 + uneven * odd(p.long if across else p.k)) * (1 + scattered * (4 / lines) ** 2)
-        compute = block + group * groups + crowd * (block_of_many + group_of_many * groups)
-        short_pieces = np.where(p.bytes > BYTES_OF_L2, .3 * (8 / lines) ** 1.6, 0) if across else 0
-        moved = p.bytes * (1 + short_pieces) * (1 + (.6 if across else .15) * odd(p.long if across else p.k))
-        return start + longer(compute, moved / (moved_at(p.bytes, cache, memory) * np.minimum(1, .4 + .6 * crowd)))
+    def by_form_of_vector(law, slots, threads, lines, k, count, bytes_):
+        rows, places, widths, (start, block, group, crowd, further, tail, cache, memory, ramp, uneven, uneven_bytes, scattered, fades,
+                               pieces_of_cache, pieces_of_memory) = law
+        of_block, is_odd = threads // slots * rows, odd(lines if rows == 4 else k)
+        blocks, eights, groups = np.ceil(lines / of_block) * count, 8 / of_block, np.ceil(k / (4 * slots))
+        groups = groups * (1 + uneven * is_odd) * (1 + scattered * eights ** fades)
+        of_one = places * widths[-1] / threads
+        waves = blocks / PLACES / of_one
+        behind = np.where(waves > 1, waves - 1 + tail * (np.ceil(waves) - waves), 0)
+        compute = (block + group * groups) * (1 + crowd * np.minimum(1, np.ceil(blocks / PLACES) / of_one)) * (1 + further * behind)
+        far = np.clip((bytes_ - BYTES_KEPT) / (5e7 - BYTES_KEPT), 0, 1)
+        move = (1 - far) / cache * (1 + pieces_of_cache * eights) + far / memory * (1 + pieces_of_memory * eights)
+        return start + ramp * far + longer(compute, 1e-6 * bytes_ * (1 + uneven_bytes * is_odd) * move)
+
+    def for_vector(self, across, slots, p):
+        """By the fastest form."""
+        bytes_ = 4 * p.count * (p.long * p.k + p.k + (1 + p.adds) * p.long)
+        return np.minimum.reduce([self.by_form_of_vector(law, slots, threads, p.long, p.k, p.count, bytes_)
+                                  for law in DOTS_FOR_VECTOR if across == (law[0] == 4) for threads in law[2] if threads >= slots])
 
     def seconds(self, g, p, how, lie):
         out = np.empty(len(p))
@@ -526,8 +539,7 @@ class Dots(Law):
             at = np.flatnonzero((how[:, 0] == VECTOR) & (how[:, 1] == slots))
             some = p.some(at)
             across = np.where(some.long > 1, lie.long_across[at], 0)
-            missed = np.where((slots == 64) & (some.bytes > BYTES_KEPT) & (some.bytes <= BYTES_OF_L2), 1.1, 1)  # of a matrix that the cache holds in part
-            out[at] = missed * ((1 - across) * self.for_vector(False, slots, some) + across * self.for_vector(True, slots, some))
+            out[at] = (1 - across) * self.for_vector(False, slots, some) + across * self.for_vector(True, slots, some)
         for number, square in enumerate(SQUARES):
             for lanes in WAYS_OF_LANES:
                 at = np.flatnonzero((how[:, 0] == len(DOTS) + number) & (how[:, 1] == lanes))
@@ -546,7 +558,7 @@ class Dots(Law):
             for lanes in WAYS_OF_LANES:
                 yield self.lanes_may(p) & ((lanes == 4) | (lanes <= p.k)), ((len(DOTS) + number) * one, lanes * one, one, 0 * one)
         for slots in WAYS_OF_VECTOR:
-            yield (p.short == 1) & ((slots == 32) | (2 * slots < p.k)) & ((slots < 256) | (p.bytes <= BYTES_OF_L2)), (VECTOR * one, slots * one, one, 0 * one)
+            yield (p.short == 1) & ((slots == 32) | (2 * slots < p.k)), (VECTOR * one, slots * one, one, 0 * one)
         elements = p.long * p.k * p.count
         piece, most = np.where(elements > 2e6, 16, np.where(elements > 5e5, 8, 1)), np.where(p.short > 4, 64, np.where(p.short > 2, 128, 256))
         for i, (few, rows, _) in enumerate(DOTS):

@@ -133,23 +133,24 @@ struct by_lanes_either_way {
   }
 };
 
-// For a vector. Microseconds, fitted to all forms of 130 matrices on an H200 (bench/results/experiments/20261126-vector-forms.json), off by
-// 5 % in the median along k, by 6 % across. A block takes `block` and `group` for each group of a thread's k, alone on a multiprocessor;
-// `crowd` says how many times longer among as many as there are places for, `further` and `tail` how much more with each wave of blocks
-// behind the first, and with the part of the last one that is empty.
+// For a vector. Microseconds, fitted to all forms of 130 matrices on an H200 (bench/results/experiments/20261126-vector-forms.json) and to
+// single times of a tune: off by 5 % in the median along k with one line of a thread, and across, by 6 % with two. A block takes `block`, and
+// `group` for each group of a thread's k, alone on a multiprocessor; `crowd` says how many times longer among as many as there are places
+// for, `further` and `tail` how much more with each wave of blocks behind the first, and with the part of the last one that is empty. `ramp`
+// is what memory takes to get going, and to come to an end.
 struct law_of_vector {
   int lines_of_thread;
   double start, block, group, crowd, further, tail;
-  double bytes_of_cache, bytes_of_memory;  // megabytes per microsecond
-  double uneven, uneven_bytes;             // how many times longer a group takes of uneven operands, and all bytes
+  double bytes_of_cache, bytes_of_memory, ramp;  // megabytes per microsecond
+  double uneven, uneven_bytes;                   // how many times longer a group takes of uneven operands, and all bytes
   // Across k, the same of a block's lines that are no more than eight side by side, and how fast that fades with more.
   double scattered, fades, pieces_of_cache, pieces_of_memory;
   constexpr bool across() const { return lines_of_thread == dots_vector_most_rows(true); }
 };
 constexpr law_of_vector laws_of_vector[] = {
-    {1, 0.9127, 0.2784, 0.06097, 4.363, 0.7519, 0.2381, 20, 4.058, 0.8556, 0.1015, 0, 1, 0, 0},
-    {2, 1.027, 0.1915, 0.06268, 5.911, 0.819, 0.27, 20, 4.014, 0.581, 0.0506, 0, 1, 0, 0},
-    {4, 1.59, 0.04009, 0.01841, 17.49, 1.633, 0.6587, 6.694, 3.919, 0.9891, 0.05874, 0.9167, 1.393, 0.7179, 0.3624},
+    {1, 0.8545, 0.3227, 0.06415, 3.979, 0.6989, 0.171, 20, 4.248, 1.305, 0.8011, 0.1485, 0, 1, 0, 0},
+    {2, 1.075, 0.1509, 0.05612, 7.639, 0.7155, 0.2244, 20, 4.264, 1.337, 0.5009, 0.05008, 0, 1, 0, 0},
+    {4, 1.645, 0.04152, 0.01877, 16.28, 1.599, 0.6345, 5.704, 4.26, 2.256, 1.003, 0.005, 1.001, 1.341, 0.3365, 0.3921},
 };
 struct matrix_of_vectors {
   std::int64_t lines, k, count;
@@ -170,7 +171,7 @@ double microseconds(const law_of_vector& l, int slots, int threads, const matrix
   const double far = std::clamp((v.bytes - all_kept) / (none_kept - all_kept), 0., 1.);
   const double move = (1 - far) / l.bytes_of_cache * (1 + l.pieces_of_cache * eights) +
                       far / l.bytes_of_memory * (1 + l.pieces_of_memory * eights);
-  return l.start + longer(compute, 1e-6 / of_132 * v.bytes * (1 + (uneven ? l.uneven_bytes : 0)) * move);
+  return l.start + l.ramp * far + longer(compute, 1e-6 / of_132 * v.bytes * (1 + (uneven ? l.uneven_bytes : 0)) * move);
 }
 // The form that is predicted to be the fastest, and how long it takes.
 struct vector_choice {
