@@ -10,6 +10,7 @@ std::vector<twin> twins_of_streams() {
   return {stream_twin<stream_policy{{32, 8}, {1, 1}, 8, 3, 1, true}>("gemm.stream-32x8-8", "gemm.stream-32x8-8, recorded"),
           stream_twin<stream_policy{{32, 16}, {1, 1}, 8, 3, 1, true}>("gemm.stream-32x16-8", "gemm.stream-32x16-8, recorded"),
           stream_twin<stream_policy{{32, 32}, {2, 1}, 4, 6, 1, true}>("gemm.stream-32x32-4", "gemm.stream-32x32-4, recorded"),
+          stream_twin<stream_policy{{32, 32}, {1, 1}, 8, 3, 1, true}>("gemm.stream-32x32-8", "gemm.stream-32x32-8, recorded"),
           stream_twin<stream_policy{{64, 64}, {2, 2}, 2, 5, 1, true}>("gemm.stream-64x64-2", "gemm.stream-64x64-2, recorded"),
           stream_twin<stream_policy{{128, 16}, {4, 1}, 1, 4, 2}>("gemm.stream-128x16", "gemm.stream-128x16, recorded"),
           stream_twin<stream_policy{{64, 32}, {4, 2}, 1, 4, 2}>("gemm.stream-64x32", "gemm.stream-64x32, recorded"),

@@ -14,6 +14,8 @@ std::vector<twin> twins_of_streams_by_copiers() {
                                                                                          "gemm.stream-async-32x16-8, recorded"),
           stream_twin<stream_policy{{32, 32}, {2, 1}, 4, 6, 1, true, copiers, false, 8}>("gemm.stream-async-32x32-4",
                                                                                          "gemm.stream-async-32x32-4, recorded"),
+          stream_twin<stream_policy{{32, 32}, {1, 1}, 8, 3, 1, true, copiers, false, 8}>("gemm.stream-async-32x32-8",
+                                                                                         "gemm.stream-async-32x32-8, recorded"),
           stream_twin<stream_policy{{64, 64}, {2, 2}, 2, 5, 1, true, copiers, false, 4}>("gemm.stream-async-64x64-2",
                                                                                          "gemm.stream-async-64x64-2, recorded"),
           stream_twin<stream_policy{{32, 32}, {2, 2}, 1, 4, 4, true, copiers, false, 2}>("gemm.stream-async-32x32-1",

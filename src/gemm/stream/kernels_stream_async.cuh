@@ -12,6 +12,7 @@ std::vector<stream_instance> stream_async_kernels() {
   return {stream_instance_of<stream_policy{{32, 8}, {1, 1}, 8, 3, 1, true, copiers, false, 8}>("gemm.stream-async-32x8-8"),
           stream_instance_of<stream_policy{{32, 16}, {1, 1}, 8, 3, 1, true, copiers, false, 8}>("gemm.stream-async-32x16-8"),
           stream_instance_of<stream_policy{{32, 32}, {2, 1}, 4, 6, 1, true, copiers, false, 8}>("gemm.stream-async-32x32-4"),
+          stream_instance_of<stream_policy{{32, 32}, {1, 1}, 8, 3, 1, true, copiers, false, 8}>("gemm.stream-async-32x32-8"),
           stream_instance_of<stream_policy{{64, 64}, {2, 2}, 2, 5, 1, true, copiers, false, 4}>("gemm.stream-async-64x64-2"),
           stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 4, 4, true, copiers, false, 2}>("gemm.stream-async-32x32-1"),
           stream_instance_of<stream_policy{{128, 16}, {4, 1}, 1, 4, 2, false, copiers, false, 4}>("gemm.stream-async-128x16"),
