@@ -15,15 +15,14 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan --------------------------------------------------------------------------------------------------------------------------
-//   load 8 x 16 bytes, multiply ... | add up the lanes of a warp | add up the warps of a line | store
-// Memory is busy if enough loads are in flight, and if no multiprocessor waits for others to end. So a thread asks for eight packs at a
-// time before it uses the first, and blocks are small and many: what a block does besides is short, for it comes once for a few lines.
+//   load packs of 16 bytes, multiply ... | add up the lanes of a warp | add up the warps of a line | store
+// Memory is busy if enough loads are in flight, and if no multiprocessor waits for others to end. So a thread asks for all packs of a turn
+// before it uses the first, and blocks are small and many: what a block does besides is short, for it comes once for a few lines.
 //
 // A line belongs to `slots` threads, of which each has every slots-th group of four k, in order. The 32 slots of a warp add up in pairs,
-// warps one after another. That order is the same in both kernels, and so are the bits; how many lines a block has does not matter.
+// warps one after another. That order is the same in all kernels, and so are the bits, whatever the lines of a thread and of a block.
 //
-// Along k, a thread has two lines, and its neighbours have neighbouring k. Small blocks are best, so that the last ones leave little to
-// wait for.
+// Along k, a thread has one line or two, and its neighbours have neighbouring k. With one, more threads have room on a multiprocessor.
 // Across k, it has four lines side by side, and its neighbours have more of them. Large blocks are best, so that pieces of memory are long.
 // Sums meet in shared memory, a slot's behind the other.
 //
@@ -66,7 +65,7 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
 
  private:
   struct seat {
-    int slot, line;  // the thread's first ones, of the block
+    int slot, line;  // the thread's, and its first line of the block
     AP_DEV static seat mine(const params& p) {
       const int thread = thread_index();
       if constexpr (Across) {
