@@ -183,8 +183,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     scaling of_c;
     bool by_pointers;
 
-    AP_DEV work(const params& p, const seat& loads, const seat& adds)
-        : work(p, loads, adds, dots_place(p, block_index().x)) {}
+    AP_DEV work(const params& p, const seat& loads, const seat& adds) : work(p, loads, adds, dots_place(p, block_index().x)) {}
     AP_DEV work(const params& p, const seat& loads, const seat& adds, const dots_place& at)
         : member(at.member),
           first(std::int64_t{at.tile} * (threads >> p.slot_bits) * Square),

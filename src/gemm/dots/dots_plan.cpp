@@ -134,10 +134,10 @@ struct by_lanes_either_way {
 };
 
 // For a vector. Microseconds, fitted to all forms of 130 matrices on an H200 (bench/results/experiments/20261126-vector-forms.json) and to
-// single times of a tune: off by 5 % in the median along k with one line of a thread, and across, by 6 % with two. A block takes `block`, and
-// `group` for each group of a thread's k, alone on a multiprocessor; `crowd` says how many times longer among as many as there are places
-// for, `further` and `tail` how much more with each wave of blocks behind the first, and with the part of the last one that is empty. `ramp`
-// is what memory takes to get going, and to come to an end.
+// single times of a tune: off by 5 % in the median along k with one line of a thread, and across, by 6 % with two. A block takes `block`,
+// and `group` for each group of a thread's k, alone on a multiprocessor; `crowd` says how many times longer among as many as there are
+// places for, `further` and `tail` how much more with each wave of blocks behind the first, and with the part of the last one that is
+// empty. `ramp` is what memory takes to get going, and to come to an end.
 struct law_of_vector {
   int lines_of_thread;
   double start, block, group, crowd, further, tail;
@@ -166,11 +166,11 @@ double microseconds(const law_of_vector& l, int slots, int threads, const matrix
   const double multiprocessors = 132 * of_132, of_one = dots_vector_places(l.lines_of_thread) * dots_vector_threads(l.across()) / threads,
                waves = blocks / multiprocessors / of_one;
   const double further = waves > 1 ? waves - 1 + l.tail * (std::ceil(waves) - waves) : 0;
-  const double compute = (l.block + group * groups) * (1 + l.crowd * std::min(1., std::ceil(blocks / multiprocessors) / of_one)) *
-                         (1 + l.further * further);
+  const double compute =
+      (l.block + group * groups) * (1 + l.crowd * std::min(1., std::ceil(blocks / multiprocessors) / of_one)) * (1 + l.further * further);
   const double far = std::clamp((v.bytes - all_kept) / (none_kept - all_kept), 0., 1.);
-  const double move = (1 - far) / l.bytes_of_cache * (1 + l.pieces_of_cache * eights) +
-                      far / l.bytes_of_memory * (1 + l.pieces_of_memory * eights);
+  const double move =
+      (1 - far) / l.bytes_of_cache * (1 + l.pieces_of_cache * eights) + far / l.bytes_of_memory * (1 + l.pieces_of_memory * eights);
   return l.start + l.ramp * far + longer(compute, 1e-6 / of_132 * v.bytes * (1 + (uneven ? l.uneven_bytes : 0)) * move);
 }
 // The form that is predicted to be the fastest, and how long it takes.

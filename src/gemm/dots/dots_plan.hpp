@@ -29,7 +29,7 @@ struct dots_plan {
   std::int64_t tiles = 0;  // of a member
   extent3 grid = {};
 
-  int threads() const { return how.for_vector() ? form.threads : with->code.threads; }  // of a block
+  int threads() const { return how.for_vector() ? form.threads : with->code.threads; }           // of a block
   int lines() const { return how.for_vector() ? form.lines(how.slots) : how.lines(threads()); }  // of the long operand, of a block
 };
 

@@ -68,15 +68,14 @@ struct dots_problem {
 // Which tile of which member a block has, or a cluster.
 struct dots_place {
   std::uint32_t member, tile;
-  AP_FN dots_place(const dots_problem& p, std::uint32_t index)
-      : member(p.tiles.quotient(index)), tile(index - member * p.tiles.by()) {}
+  AP_FN dots_place(const dots_problem& p, std::uint32_t index) : member(p.tiles.quotient(index)), tile(index - member * p.tiles.by()) {}
 };
 
 constexpr dots_division divided_by_lanes(int lanes, int square) { return {lanes, 1, 0, square}; }
 constexpr dots_division divided_for_vector(int slots) { return {slots, 1, 0, 0}; }
 
 struct dots_instance {
-  int lines;         // of the short operand, at most; by lanes: as many as there are
+  int lines;            // of the short operand, at most; by lanes: as many as there are
   int rows, square;     // of a division
   int lines_of_thread;  // for a vector
   bool finishes;        // knows epilogues

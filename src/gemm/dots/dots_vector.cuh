@@ -196,7 +196,8 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
     const std::int64_t left = p.k - t.slot * step;  // values of k, from the thread's first group on
     if constexpr (Across) {
       if (!wide) return compute_by_turns<false, false>(p, of_long, of_short, left);
-      return wide_short ? compute_by_turns<true, true>(p, of_long, of_short, left) : compute_by_turns<true, false>(p, of_long, of_short, left);
+      return wide_short ? compute_by_turns<true, true>(p, of_long, of_short, left)
+                        : compute_by_turns<true, false>(p, of_long, of_short, left);
     } else {
       if (!wide) return compute_at_once<false, false, 0>(p, of_long, of_short, left);
       if (!wide_short) return compute_at_once<true, false, 0>(p, of_long, of_short, left);
