@@ -452,9 +452,9 @@ SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block", "far sectors")
 # For a vector: lines of a thread, blocks of the most threads that a multiprocessor has places for, threads of a block; then the numbers of
 # law_of_vector, fitted to FORMS_OF_VECTOR and to the single times of a tune, which are not kept. A thread has four lines where they lie across k.
-DOTS_FOR_VECTOR = ((1, 4, (128, 256), (.8545, .3227, .06415, 3.979, .6989, .171, 20, 4.248, 1.305, .8011, .1485, 0, 1, 0, 0)),
-                   (2, 3, (128, 256), (1.075, .1509, .05612, 7.639, .7155, .2244, 20, 4.264, 1.337, .5009, .05008, 0, 1, 0, 0)),
-                   (4, 1, (128, 256, 512), (1.645, .04152, .01877, 16.28, 1.599, .6345, 5.704, 4.26, 2.256, 1.003, .005, 1.001, 1.341, .3365, .3921)))
+DOTS_FOR_VECTOR = ((1, 4, (128, 256), (.876, .283, .06038, 4.733, .6702, .0954, 20, 4.218, 1.032, .7474, .1448, 0, 0, 1, 0, 0)),
+                   (2, 3, (128, 256), (1.046, .1808, .06075, 6.553, .7197, .3085, 20, 4.218, 1.138, .5405, .0592, 0, 0, 1, 0, 0)),
+                   (4, 1, (128, 256, 512), (1.625, .04625, .0199, 15.05, 1.616, .5862, 6.422, 4.641, 1.995, 1.004, .005, .1278, 1.012, 1.337, .4806, .437)))
 VECTOR, WAYS_OF_VECTOR = len(DOTS) + len(SQUARES), (32, 64, 128, 256)
 
 
@@ -515,7 +515,7 @@ class Dots(Law):
 
     @staticmethod
     def by_form_of_vector(law, slots, threads, lines, k, count, bytes_):
-        rows, places, widths, (start, block, group, crowd, further, tail, cache, memory, ramp, uneven, uneven_bytes, scattered, fades,
+        rows, places, widths, (start, block, group, crowd, further, tail, cache, memory, ramp, uneven, uneven_bytes, straddling, scattered, fades,
                                pieces_of_cache, pieces_of_memory) = law
         of_block, is_odd = threads // slots * rows, odd(lines if rows == 4 else k)
         blocks, eights, groups = np.ceil(lines / of_block) * count, 8 / of_block, np.ceil(k / (4 * slots))
@@ -526,7 +526,7 @@ class Dots(Law):
         compute = (block + group * groups) * (1 + crowd * np.minimum(1, np.ceil(blocks / PLACES) / of_one)) * (1 + further * behind)
         far = np.clip((bytes_ - BYTES_KEPT) / (5e7 - BYTES_KEPT), 0, 1)
         move = (1 - far) / cache * (1 + pieces_of_cache * eights) + far / memory * (1 + pieces_of_memory * eights)
-        return start + ramp * far + longer(compute, 1e-6 * bytes_ * (1 + uneven_bytes * is_odd) * move)
+        return start + ramp * far + longer(compute, 1e-6 * bytes_ * (1 + uneven_bytes * is_odd + straddling * (lines % 32 != 0)) * move)
 
     def for_vector(self, across, slots, p):
         """By the fastest form."""

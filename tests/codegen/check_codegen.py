@@ -152,7 +152,7 @@ def missing_packets(kernel, code):
 
 MAIN_LOOP = 240  # instructions at most: 12 of the Tensor Cores, 64 additions, 2 waits, 2 releases, addresses
 SPLITTING = 170  # more, where A is split on the way: 16 pairs of 10, reads, waits
-SPILLED_SUMS = 18  # accesses to local memory there: a few of the 64 sums wait in it, since another warpgroup that loads has registers too
+SPILLED_SUMS = 8  # accesses to local memory there: a few of the 64 sums wait in it, since another warpgroup that loads has registers too
 TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever runs, may use
 COUNTING_MEMORY = 32  # more, where warps that count have 40 registers and those that compute 224
 

@@ -143,14 +143,15 @@ struct law_of_vector {
   double start, block, group, crowd, further, tail;
   double bytes_of_cache, bytes_of_memory, ramp;  // megabytes per microsecond
   double uneven, uneven_bytes;                   // how many times longer a group takes of uneven operands, and all bytes
+  double straddling;                             // and all bytes, of rows across k that do not begin at multiples of 128
   // Across k, the same of a block's lines that are no more than eight side by side, and how fast that fades with more.
   double scattered, fades, pieces_of_cache, pieces_of_memory;
   constexpr bool across() const { return lines_of_thread == dots_vector_most_rows(true); }
 };
 constexpr law_of_vector laws_of_vector[] = {
-    {1, 0.8545, 0.3227, 0.06415, 3.979, 0.6989, 0.171, 20, 4.248, 1.305, 0.8011, 0.1485, 0, 1, 0, 0},
-    {2, 1.075, 0.1509, 0.05612, 7.639, 0.7155, 0.2244, 20, 4.264, 1.337, 0.5009, 0.05008, 0, 1, 0, 0},
-    {4, 1.645, 0.04152, 0.01877, 16.28, 1.599, 0.6345, 5.704, 4.26, 2.256, 1.003, 0.005, 1.001, 1.341, 0.3365, 0.3921},
+    {1, 0.876, 0.283, 0.06038, 4.733, 0.6702, 0.0954, 20, 4.218, 1.032, 0.7474, 0.1448, 0, 0, 1, 0, 0},
+    {2, 1.046, 0.1808, 0.06075, 6.553, 0.7197, 0.3085, 20, 4.218, 1.138, 0.5405, 0.0592, 0, 0, 1, 0, 0},
+    {4, 1.625, 0.04625, 0.0199, 15.05, 1.616, 0.5862, 6.422, 4.641, 1.995, 1.004, 0.005, 0.1278, 1.012, 1.337, 0.4806, 0.437},
 };
 struct matrix_of_vectors {
   std::int64_t lines, k, count;
@@ -171,7 +172,8 @@ double microseconds(const law_of_vector& l, int slots, int threads, const matrix
   const double far = std::clamp((v.bytes - all_kept) / (none_kept - all_kept), 0., 1.);
   const double move =
       (1 - far) / l.bytes_of_cache * (1 + l.pieces_of_cache * eights) + far / l.bytes_of_memory * (1 + l.pieces_of_memory * eights);
-  return l.start + l.ramp * far + longer(compute, 1e-6 / of_132 * v.bytes * (1 + (uneven ? l.uneven_bytes : 0)) * move);
+  const double dearer = 1 + (uneven ? l.uneven_bytes : 0) + (v.lines % 32 != 0 ? l.straddling : 0);
+  return l.start + l.ramp * far + longer(compute, 1e-6 / of_132 * v.bytes * dearer * move);
 }
 // The form that is predicted to be the fastest, and how long it takes.
 struct vector_choice {

@@ -285,6 +285,7 @@ template <product_policy P, class Steps = split_inside_steps<P>> struct split_in
       even.split(x, rows.scale);
       bool same_scale;
       do {
+        at.index = uniform(at.index);  // so that places are worked out once for the warp, not by each lane
         const slot_cursor one = at++, two = at++;
         const auto multiply = [&](const split_fragment& fragment, slot_cursor slot, int k, bool fresh) {
           wgmma_fence();
