@@ -104,7 +104,7 @@ std::vector<step_times> by_step(const timeline& t) {
       case span_kind::release:
         if (with_roles && s.event > 0) {
           std::int64_t& happened = step.events[static_cast<std::size_t>(s.event)];
-          happened = std::max(happened, s.end);
+          happened = std::max(happened, s.begin);  // others may go on before the clock is read again behind the arrival
         }
         break;
       case span_kind::acquire: break;
