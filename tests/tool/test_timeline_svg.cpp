@@ -126,12 +126,12 @@ TEST(TimelineSvg, ShowsThePhasesOfARingWithRoles) {
   EXPECT_EQ(xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr("one block of a scan kernel"));
   EXPECT_THAT(svg, HasSubstr("numbers: the tile"));
-  const bar look = bar_with(svg, "step 0, look back: 500 to 901"), store = bar_with(svg, "step 0, store: 901 to 1501");
+  const bar look = bar_with(svg, "step 0, look back: 500 to 900"), store = bar_with(svg, "step 0, store: 900 to 1500");
   const bar load = bar_with(svg, "step 0, load in flight: 0 to 500"), work = bar_with(svg, "a warp computes: 500 to 900");
   EXPECT_EQ(look.y, load.y);
   EXPECT_LT(look.y, work.y);
   EXPECT_NE(look.colour, store.colour);
-  EXPECT_NEAR(store.x, load.x + 901 / 500. * load.width, 0.1);
+  EXPECT_NEAR(store.x, load.x + 900 / 500. * load.width, 0.1);
 }
 
 TEST(TimelineSvg, RefusesWhatCannotBeDrawn) {

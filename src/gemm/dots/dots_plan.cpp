@@ -141,9 +141,10 @@ struct by_lanes_either_way {
 struct law_of_vector {
   int lines_of_thread;
   double start, block, group, crowd, further, tail;
-  double bytes_of_cache, bytes_of_memory, ramp;  // megabytes per microsecond
-  double uneven, uneven_bytes;                   // how many times longer a group takes of uneven operands, and all bytes
-  double straddling;                             // and all bytes, of rows across k that do not begin at multiples of 128
+  double bytes_of_cache, bytes_of_memory;  // megabytes per microsecond
+  double ramp;
+  double uneven, uneven_bytes;  // how many times longer a group takes of uneven operands, and all bytes
+  double straddling;            // and all bytes, of rows across k that do not begin at multiples of 128
   // Across k, the same of a block's lines that are no more than eight side by side, and how fast that fades with more.
   double scattered, fades, pieces_of_cache, pieces_of_memory;
   constexpr bool across() const { return lines_of_thread == dots_vector_most_rows(true); }
@@ -182,12 +183,13 @@ struct vector_choice {
 };
 vector_choice choose_form(bool across, int slots, const matrix_of_vectors& v, double of_132) {
   vector_choice best{{}, std::numeric_limits<double>::infinity()};
-  for (const law_of_vector& l : laws_of_vector)
-    for (int threads = std::max(slots, dots_vector_least_threads); l.across() == across && threads <= dots_vector_threads(across);
-         threads *= 2) {
+  for (const law_of_vector& l : laws_of_vector) {
+    if (l.across() != across) continue;
+    for (int threads = std::max(slots, dots_vector_least_threads); threads <= dots_vector_threads(across); threads *= 2) {
       const double us = microseconds(l, slots, threads, v, of_132);
       if (us < best.us) best = {{threads, l.lines_of_thread}, us};
     }
+  }
   return best;
 }
 matrix_of_vectors vectors_of(const problem& p, std::int64_t count) {

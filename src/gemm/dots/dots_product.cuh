@@ -383,6 +383,7 @@ template <int Short, int Rows, bool Finishes> struct dots_product : dots_outputs
     const int thread = thread_index(), cluster = cluster_extent(), rank = cluster_rank();
     if (thread < most_seats) s.of_long[thread] = 0;
     if (thread < words_of_short) s.of_short[thread] = 0;
+    // Divided, for it passes before the wait: dots_place takes registers of the loop.
     const std::uint32_t index = block_index().x / static_cast<unsigned>(cluster), tiles = p.tiles.by();
     const std::int64_t member = index / tiles, k = rank * p.k_of_block, end = k + p.k_of_block;
     work w{{member, nullptr, nullptr}, std::int64_t{index % tiles} << line_bits(p), k < p.k ? k : p.k, end < p.k ? end : p.k};
