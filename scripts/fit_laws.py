@@ -40,7 +40,6 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLASSES = ROOT / "bench/results/experiments/20261126-tune-means.json"
 DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.json"
-FORMS_OF_VECTOR = ROOT / "bench/results/experiments/20261126-vector-forms.json"
 PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
 KEPT_BY_STREAM = ROOT / "bench/results/experiments/20261125-stream-kept.json"  # the same for one form, whose walks are others since
@@ -49,7 +48,7 @@ PLACES = 132  # multiprocessors
 KEPT, KEPT_WARPS, MOST_ROUNDS = 9, 4, 16  # its number; of a block; of a walk
 MOST_BRIEF_ROWS = 1 << 15  # that the copy engine is left (stream_forms.hpp)
 BYTES_OF_L2 = 4e7
-BYTES_KEPT = 2.4e7  # of one line's long operand, that it still has when they are read again
+BYTES_KEPT, NONE_KEPT = 2.4e7, 5e7  # of one line's long operand, that it still has when they are read again; of which it has nothing any more
 INF = np.inf
 
 
@@ -451,7 +450,8 @@ FASTER, PLAIN, ACROSS = 0, 1, 2  # kernels by lanes; the first is whichever is p
 SQUARES, WAYS_OF_LANES, LEAST_ACROSS = (1, 2), (4, 8, 16, 32, 64, 128), 16
 PARTS_OF_LANES = ("start", "round", "doubling", "warps", "sector", "block", "round of block", "sector of block", "far sectors")
 # For a vector: lines of a thread, blocks of the most threads that a multiprocessor has places for, threads of a block; then the numbers of
-# law_of_vector, fitted to FORMS_OF_VECTOR and to the single times of a tune, which are not kept. A thread has four lines where they lie across k.
+# law_of_vector, fitted to 20261126-vector-forms.json and to single times of a tune, which are not kept. A thread has four lines where they lie
+# across k.
 DOTS_FOR_VECTOR = ((1, 4, (128, 256), (.876, .283, .06038, 4.733, .6702, .0954, 20, 4.218, 1.032, .7474, .1448, 0, 0, 1, 0, 0)),
                    (2, 3, (128, 256), (1.046, .1808, .06075, 6.553, .7197, .3085, 20, 4.218, 1.138, .5405, .0592, 0, 0, 1, 0, 0)),
                    (4, 1, (128, 256, 512), (1.625, .04625, .0199, 15.05, 1.616, .5862, 6.422, 4.641, 1.995, 1.004, .005, .1278, 1.012, 1.337, .4806, .437)))
@@ -524,7 +524,7 @@ class Dots(Law):
         waves = blocks / PLACES / of_one
         behind = np.where(waves > 1, waves - 1 + tail * (np.ceil(waves) - waves), 0)
         compute = (block + group * groups) * (1 + crowd * np.minimum(1, np.ceil(blocks / PLACES) / of_one)) * (1 + further * behind)
-        far = np.clip((bytes_ - BYTES_KEPT) / (5e7 - BYTES_KEPT), 0, 1)
+        far = np.clip((bytes_ - BYTES_KEPT) / (NONE_KEPT - BYTES_KEPT), 0, 1)
         move = (1 - far) / cache * (1 + pieces_of_cache * eights) + far / memory * (1 + pieces_of_memory * eights)
         return start + ramp * far + longer(compute, 1e-6 * bytes_ * (1 + uneven_bytes * is_odd + straddling * (lines % 32 != 0)) * move)
 

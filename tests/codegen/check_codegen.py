@@ -157,16 +157,27 @@ TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever 
 COUNTING_MEMORY = 32  # more, where warps that count have 40 registers and those that compute 224
 
 
+def instructions(code):
+    """(address, instruction)"""
+    return [(int(address, 16), text) for address, text in re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)]
+
+
+def loops_of(lines):
+    """The first and the last instruction of each jump back, by their places in `lines`."""
+    places = {address: i for i, (address, _) in enumerate(lines)}
+    jumps = [(places[int(target, 16)], i) for i, (_, text) in enumerate(lines) for target in re.findall(r"BRA 0x([0-9a-f]+)", text)
+             if int(target, 16) in places]
+    return [(first, last) for first, last in jumps if first < last]
+
+
 def main_loop(code, multiplies):
     """Of a kernel on Tensor Cores: the shortest loop around its so many instructions of theirs; all of the code; what is wrong instead."""
-    lines = re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)
-    places = {address: i for i, (address, _) in enumerate(lines)}
+    lines = instructions(code)
     found = [i for i, (_, text) in enumerate(lines) if "HGMMA" in text]
     if len(found) != multiplies:
         return [], lines, f"{len(found)} Tensor Core instructions, expected the {multiplies} of one chunk"
-    back = [(places[target.zfill(4)], i) for i, (_, text) in enumerate(lines) for target in re.findall(r"BRA 0x([0-9a-f]+)", text)
-            if i > found[-1] and places.get(target.zfill(4), i) < found[0]]
-    first, last = min(back, key=lambda loop: loop[1] - loop[0])
+    around = [loop for loop in loops_of(lines) if loop[0] < found[0] and loop[1] > found[-1]]
+    first, last = min(around, key=lambda loop: loop[1] - loop[0])
     return [text for _, text in lines[first:last + 1]], lines, None
 
 
@@ -203,17 +214,11 @@ LOADS_ACROSS = 60  # instructions at most, from the first load of two groups of 
 
 def vector_faults(kernel, code):
     """What a thread asks for at a time has to be asked for before it uses the first, or memory is idle: a matrix of 64 MB took 20.7 us instead of 17.1
-    where the last four of twelve loads came behind the first multiplications. Looked at are loops whose loads are all of 16 bytes."""
-    lines = [(int(address, 16), text) for address, text in re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)]
-    places = {address: i for i, (address, _) in enumerate(lines)}
+    where the last three of twelve loads came behind the first multiplications. Looked at are loops whose loads are all of 16 bytes."""
     across, rows = re.search(r"dots_vector<(\w+), (\d)", kernel.name).groups()
-    loops = []
-    for i, (address, text) in enumerate(lines):
-        target = re.search(r"BRA 0x([0-9a-f]+)", text)
-        if target and int(target[1], 16) < address:
-            loop = [text for _, text in lines[places[int(target[1], 16)]:i + 1]]
-            if of_opcode(loop, r"LDG\.E\.128") and not any(re.search(r"\bLDG\.E R", text) for text in loop):
-                loops.append(loop)
+    lines = instructions(code)
+    loops = [[text for _, text in lines[first:last + 1]] for first, last in loops_of(lines)]
+    loops = [loop for loop in loops if of_opcode(loop, r"LDG\.E\.128") and not any(re.search(r"\bLDG\.E R", text) for text in loop)]
     wanted, loads = (1, 10) if across == "true" else (4, 4 * int(rows) + 4)  # a loop for each number of slots; 4 groups, and the vector's
     if len(loops) != wanted:
         yield f"{len(loops)} loops that load 16 bytes at a time, expected {wanted}"
@@ -269,7 +274,7 @@ READ_AND_STORED = 3  # outputs at most, one after the other: what is seldom stor
 
 def row_faults(code):
     """A store may go to shared memory as far as the compiler knows, so it does not move the next read before it."""
-    lines = re.findall(r"^\s+/\*[0-9a-f]+\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)
+    lines = [text for _, text in instructions(code)]
     copies = [i for i, text in enumerate(lines) if re.search(r"\bLDGSTS\.E \[", text)]
     for first, last in zip(copies[::8], copies[7::8]):
         if last - first >= EIGHT_COPIES:

@@ -159,7 +159,7 @@ struct matrix_of_vectors {
   double bytes;  // all that is moved
 };
 double microseconds(const law_of_vector& l, int slots, int threads, const matrix_of_vectors& v, double of_132) {
-  constexpr double all_kept = 2.4e7, none_kept = 5e7;  // bytes that the L2 cache still has when they are read again
+  constexpr double none_kept = 5e7;  // as bytes_kept, of which it has nothing any more
   const int of_block = threads / slots * l.lines_of_thread;
   const bool uneven = is_uneven(l.across() ? v.lines : v.k);
   const double blocks = static_cast<double>(ceil_div<std::int64_t>(v.lines, of_block) * v.count), eights = 8. / of_block,
@@ -170,7 +170,7 @@ double microseconds(const law_of_vector& l, int slots, int threads, const matrix
   const double further = waves > 1 ? waves - 1 + l.tail * (std::ceil(waves) - waves) : 0;
   const double compute =
       (l.block + group * groups) * (1 + l.crowd * std::min(1., std::ceil(blocks / multiprocessors) / of_one)) * (1 + l.further * further);
-  const double far = std::clamp((v.bytes - all_kept) / (none_kept - all_kept), 0., 1.);
+  const double far = std::clamp((v.bytes - bytes_kept) / (none_kept - bytes_kept), 0., 1.);
   const double move =
       (1 - far) / l.bytes_of_cache * (1 + l.pieces_of_cache * eights) + far / l.bytes_of_memory * (1 + l.pieces_of_memory * eights);
   const double dearer = 1 + (uneven ? l.uneven_bytes : 0) + (v.lines % 32 != 0 ? l.straddling : 0);
