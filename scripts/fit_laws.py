@@ -8,7 +8,8 @@ cross-validation, and writes the factors of its tuning for them.
 Without --fit it judges the numbers below, which are those of the program; with it, it prints better ones, if there are. Measured were
   * random products by `antiphase tune`, of which bench/results/experiments/20261126-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
-  * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json, 20261125-stream-kept.json),
+  * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json, 20261125-stream-kept.json,
+    20261126-stream-direct.json),
   * all policies and forms, of products whose rows begin anywhere and of batches (20261125-all-policies.json),
   * products by `dots` with all divisions of their sums (20261125-dots-divisions.json), by lanes also before there was a kernel for operands
     across k (20261125-dots-lanes.json),
@@ -43,6 +44,7 @@ DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.js
 PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
 KEPT_BY_STREAM = ROOT / "bench/results/experiments/20261125-stream-kept.json"  # the same for one form, whose walks are others since
+DIRECT_BY_STREAM = ROOT / "bench/results/experiments/20261126-stream-direct.json"  # the same for three forms that came later
 ALL_POLICIES = ROOT / "bench/results/experiments/20261125-all-policies.json"
 PLACES = 132  # multiprocessors
 KEPT, KEPT_WARPS, MOST_ROUNDS = 9, 4, 16  # its number; of a block; of a walk
@@ -147,8 +149,12 @@ FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.35, 1.12, 1.17, 2.13, 0.0546), (
          ((32, 32), 4, 1, False, "ring", (0.692, 0.857, 0.465), (0.77, 0.777, 0.536, 0, 0, 0, 0.172, 0.173)),
          ((32, 32), 2, 4, True, "ring", (0.466, 2.31, 1.01, 1.6, 2.57, 0.136), (0.898, 2.36, 1.15, 1.68, 2.27, 0.196, 0.161, 0.0991)),
          ((32, 16), 2, 4, True, "ring", (0.3, 2.31, 0.681, 1.43, 2.31, 0.193), (0.491, 2.42, 0.696, 1.29, 2.21, 0.188, 0.218, 0.0788)),
-         ((32, 32), 1, 8, True, "ring", (0.1, 4.21, 1.34, 1.28, 1.91, 0.135), (0.01, 4.54, 1.75, 1.23, 2.24, 0.132, 0.2, 0.173)))  # by 20261126-slabs-of-32.json
-RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) for who, times in zip(("engine", "copiers"), form[5:]) if times}
+         ((32, 32), 1, 8, True, "ring", (0.1, 4.21, 1.34, 1.28, 1.91, 0.135), (0.01, 4.54, 1.75, 1.23, 2.24, 0.132, 0.2, 0.173)),  # by 20261126-slabs-of-32.json
+         ((16, 8), 2, 8, False, "direct", (1.25, 1.474, 0.5019, 1.292)),  # these by 20261126-stream-direct.json
+         ((32, 8), 2, 8, False, "direct", (1.469, 1.815, 0.6274, 1.43)),
+         ((16, 16), 2, 8, False, "direct", (1.453, 1.841, 0.6391, 1.253)))
+OF_DIRECT = ("block", "block of two", "round", "two")
+RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) if form[4] == "ring" for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
 
 # Of blocks that walk over tiles, by whom they are fed, for their steps and to start: how much longer each takes the more of all places are
@@ -205,7 +211,14 @@ class Stream(Law):
                 "kept round adding": between(0.09441, .001, 2), "kept crowd": between(0.0466, .001, 2), "kept crowd deep": between(0.02987, .001, 2),
                 "kept crowd adding": between(0.3924, .001, 2), "kept cache": between(5.403, .8, 12), "kept memory": between(3.601, .8, 4.7),
                 "kept half rows": between(1.682, .9, 4), "kept odd rows": between(1.424, .9, 5), "kept far half rows": between(1.208, .9, 4),
-                "kept read of cache": between(6.697, .8, 60), "kept read of memory": between(1.635, .8, 4.7)}
+                "kept read of cache": between(6.697, .8, 60), "kept read of memory": between(1.635, .8, 4.7),
+                "direct start": between(0.3, .3, 3), "direct adding": between(0.1703, .001, 2), "direct filling": between(0.6868, .001, 4),
+                "direct to fill": between(0.1, .1, 50), "direct further": between(1.142, .2, 2), "direct whole waves": between(0.6709, 0, 1),
+                "direct memory": between(1.837, 1, 5)}
+    for i, form in enumerate(FORMS):
+        if form[4] == "direct":
+            for what, value in zip(OF_DIRECT, form[5]):
+                numbers[f"direct {what} {i}"] = between(value, .001, 3)
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -222,6 +235,15 @@ class Stream(Law):
                 wait = (g["lanes second"] * (q.k > 8) + g["lanes third"] * (q.k > 16) + g["lanes half"] * np.maximum(halves - 2, 0)
                         + g["lanes adding"] * (q.read_of_c > 0) + g["lanes filling"] * filled(stored, g["lanes to fill"]))
                 out[at] = g["lanes start"] + wait + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves), move)
+                continue
+            if feed == "direct":
+                block, of_two, of_round, two = (g[f"direct {what} {i}"] for what in OF_DIRECT)
+                beside, rounds, waves = tiles > PLACES, np.ceil(halves / slabs), tiles / (PLACES * resident)
+                in_turn = np.where(waves > 1, g["direct whole waves"] * np.ceil(waves) + (1 - g["direct whole waves"]) * waves, 1)
+                work = (np.where(beside, of_two, block) + of_round * np.where(beside, two, 1) * (rounds - 1)) * (1 + (in_turn - 1) * g["direct further"])
+                move = np.where(q.bytes > BYTES_OF_L2, q.bytes / (1e6 * g["direct memory"]), 0)
+                out[at] = (g["direct start"] + g["direct adding"] * (q.read_of_c > 0) + g["direct filling"] * filled(stored, g["direct to fill"])
+                           + longer(work, move))
                 continue
             if feed == "kept":
                 walks, rounds = walks_of_kept(q)
@@ -709,6 +731,8 @@ class Forms:
             note("all", product, forms_timed(times))
         for of, *product, us in json.loads(KEPT_BY_STREAM.read_text())["products"]:
             note(of, product, {(KEPT, 1, 1, 0): us})
+        for of, *product, times in json.loads(DIRECT_BY_STREAM.read_text())["products"]:
+            note(of, product, forms_timed(times))
         rows = [(number, of, *product, *form, us) for number, (product, (of, times)) in enumerate(products.items()) for form, us in times.items()]
         number, of, *product, form, cluster, parts, forced, us = map(np.array, zip(*rows))
         self.number, self.of, self.us = number, of, us

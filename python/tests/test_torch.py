@@ -82,6 +82,29 @@ class Products(support.Case):
                     else:
                         self.assertFalse(found.any())
 
+    def test_torchs_own_samples(self):
+        """What torch tries its own operators with: shapes, broadcasts, factors, views, empty tensors; results and gradients."""
+        try:
+            from torch.testing._internal.common_methods_invocations import op_db
+        except ImportError as missing:
+            self.skipTest(f"torch's samples need a package: {missing}")
+        tried = dict.fromkeys(("mm", "addmm", "bmm", "baddbmm"), 0)
+        for op in op_db:
+            if op.name not in tried or op.variant_test_name:
+                continue
+            for sample in op.sample_inputs(DEVICE, torch.float32, requires_grad=True):
+                results = []
+                for function in (getattr(at, op.name), getattr(torch, op.name)):
+                    tensors = [t.detach().requires_grad_() for t in (sample.input, *sample.args)]
+                    result = function(*tensors, **sample.kwargs)
+                    weights = torch.linspace(-1, 2, result.numel(), device=DEVICE).reshape(result.shape)
+                    results.append([result.detach(), *torch.autograd.grad((result * weights).sum(), tensors, allow_unused=True, materialize_grads=True)])
+                for found, expected in zip(*results):  # samples reach to 9
+                    with self.subTest(op.name, sample=sample.summary()):
+                        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-3)
+                tried[op.name] += 1
+        self.assertTrue(all(tried.values()), tried)
+
     def test_second_derivatives(self):
         a, b = (R(3, 4).double(), R(4, 2, seed=2).double())
         for ours, theirs in ((at.mm, torch.mm), (lambda p, q: at.addmm(R(2, seed=3), p, q, alpha=2), lambda p, q: torch.addmm(R(2, seed=3), p, q, alpha=2))):

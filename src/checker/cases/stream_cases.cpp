@@ -50,6 +50,12 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
     stream_by(where, with, with_odd_lines({71, 131, most - 3, 1, 0, rows, columns, 1}), true, 1, 1);
     return stream_by(where, with, {67, 36, 4, -1.5f, 0.5f, columns, columns}, false, 1, 1);
   }
+  if (how.by == gemms::stream_loader::direct) {
+    const std::int64_t round = gemms::direct_step * how.slabs;
+    stream_by(where, with, {how.tile.m, how.tile.n, 2 * round, 1, 0}, false, 1, 1);
+    stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, round + 21, -1.5f, 0.5f, columns, rows, 1}, true, 1, 1);
+    return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
+  }
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
   stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
   const storage_order of_b = how.by == gemms::stream_loader::engine ? rows : columns;  // which does not lie at a multiple of 16 bytes
@@ -152,6 +158,7 @@ std::string case_of(const gemms::stream_policy& how) {
     case gemms::stream_loader::copiers: return finishes ? "gemm/stream-finish" : "gemm/stream-async";
     case gemms::stream_loader::lanes: return "gemm/stream-lanes";
     case gemms::stream_loader::kept: return finishes ? "gemm/stream-kept-finish" : "gemm/stream-kept";
+    case gemms::stream_loader::direct: return finishes ? "gemm/stream-direct-finish" : "gemm/stream-direct";
   }
   return {};
 }
@@ -180,7 +187,9 @@ std::vector<checked_case> stream_cases() {
                            {copiers, true, "the same, with an epilogue"},
                            {lanes, false, "the same, whose lanes read operands into registers"},
                            {kept, false, "the same, for few k: an operand stays in registers"},
-                           {kept, true, "the same, with an epilogue"}}) {
+                           {kept, true, "the same, with an epilogue"},
+                           {direct, false, "the same, for small products: each warp reads its share of K into registers"},
+                           {direct, true, "the same, with an epilogue"}}) {
     std::vector<gemms::stream_instance> all;
     for (const gemms::stream_instance& i : gemms::stream_instances(target::checked))
       if (i.how.by == v.by && i.how.finishes == v.finishes) all.push_back(i);

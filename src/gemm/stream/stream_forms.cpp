@@ -17,6 +17,9 @@ constexpr stream_times small_blocks = {1.44, 1.38, 0.481, 1.26, 1.9, 0.219, 0.06
 constexpr stream_form by_ring(extent2 tile, int resident, int slabs, bool shares, const stream_times& engine, const stream_times& copiers) {
   return {.tile = tile, .resident = resident, .slabs = slabs, .shares = shares, .engine = engine, .copiers = copiers};
 }
+constexpr stream_form direct(extent2 tile, const direct_times& us) {
+  return {.tile = tile, .resident = 2, .slabs = 8, .shares = false, .feed = stream_feed::direct, .direct = us};
+}
 constexpr stream_form forms[] = {
     by_ring({32, 8}, 1, 8, true, {0.01, 2.35, 1.12, 1.17, 2.13, 0.0546}, {0.01, 2.79, 0.894, 1.02, 2.19, 0.076, 0.278, 0.0256}),
     by_ring({32, 16}, 1, 8, true, {0.01, 3.07, 1.15, 1.31, 2.04, 0.117}, {0.022, 3.37, 1.13, 1.27, 2.2, 0.128, 0.0827, 0.0305}),
@@ -32,6 +35,9 @@ constexpr stream_form forms[] = {
     by_ring({32, 32}, 2, 4, true, {0.466, 2.31, 1.01, 1.6, 2.57, 0.136}, {0.898, 2.36, 1.15, 1.68, 2.27, 0.196, 0.161, 0.0991}),
     by_ring({32, 16}, 2, 4, true, {0.3, 2.31, 0.681, 1.43, 2.31, 0.193}, {0.491, 2.42, 0.696, 1.29, 2.21, 0.188, 0.218, 0.0788}),
     by_ring({32, 32}, 1, 8, true, {0.1, 4.21, 1.34, 1.28, 1.91, 0.135}, {0.01, 4.54, 1.75, 1.23, 2.24, 0.132, 0.2, 0.173}),
+    direct({16, 8}, {1.25, 1.474, 0.5019, 1.292}),  // by 20261126-stream-direct.json
+    direct({32, 8}, {1.469, 1.815, 0.6274, 1.43}),
+    direct({16, 16}, {1.453, 1.841, 0.6391, 1.253}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -96,6 +102,16 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
   const double waves = up(walks), compute = (waves * static_cast<double>(rounds) - 1) * round + (waves - 1) * of_wave;
   return 1e-6 * (start + wait + longer(compute, move / s.of_132));
 }
+// Blocks that wait for latency, up to two on a multiprocessor side by side, and more of them in waves.
+double seconds_of_direct(const stream_form& f, const shape& s) {
+  constexpr double start = 0.3, adding = 0.1703, filling = 0.6868, to_fill = 1e5, further = 1.142, whole_waves = 0.6709, of_memory = 1.837e6;
+  const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / direct_step) / f.slabs), waves = tiles / places_of(f, s, 1);
+  const double block = tiles > s.multiprocessors ? f.direct.block_of_two + f.direct.round * f.direct.two * (rounds - 1)
+                                                 : f.direct.block + f.direct.round * (rounds - 1);
+  const double in_turn = waves > 1 ? whole_waves * up(waves) + (1 - whole_waves) * waves : 1;
+  const double work = block * (1 + (in_turn - 1) * further) * s.slower, move = s.bytes > bytes_of_l2 ? s.bytes / (of_memory * s.of_132) : 0;
+  return 1e-6 * (start + (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) + longer(work, move));
+}
 // How many times as long as one block alone those take that have a share of all places: the fullest multiprocessor is waited for. two,
 // four: the same where it has all that a form with two, or four, lets it have.
 double times_beside(double share, int resident, double two, double four) {
@@ -142,6 +158,7 @@ double us_of_ring(const stream_form& f, const stream_times& us, const walk_times
 double seconds_of(const stream_form& f, const shape& s, const stream_division& d) {
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
+  if (f.feed == stream_feed::direct) return seconds_of_direct(f, s);
   constexpr double of_c = 2.81e6, part_of_row = 0.7332, walk_part_of_row = 0.2697;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;

@@ -21,9 +21,14 @@ struct stream_division {
 struct stream_times {
   double start = 0, round = 0, step = 0, cluster = 0, part = 0, each_part = 0, long_by_four = 0, short_by_four = 0;
 };
+// Of a kernel whose warps read straight into registers, in microseconds: a block alone on a multiprocessor, one of two there, each further
+// round over k, and how many times as long that takes for one of two.
+struct direct_times {
+  double block = 0, block_of_two = 0, round = 0, two = 0;
+};
 // A form of the table: the tile, blocks of a multiprocessor, whether blocks share tiles, and who brings the operands. `ring`: the copy
 // engine or copying warps, each by a kernel of its own.
-enum class stream_feed : unsigned char { ring, lanes, kept };
+enum class stream_feed : unsigned char { ring, lanes, kept, direct };
 struct stream_form {
   extent2 tile;
   int resident;
@@ -31,6 +36,7 @@ struct stream_form {
   bool shares;
   stream_feed feed = stream_feed::ring;
   stream_times engine = {}, copiers = {};  // of `ring`
+  direct_times direct = {};                // of `direct`
 };
 // Rows of 16 bytes, in all tiles, that the copy engine is left to bring: they take it 0.1 ns each, as measured, however many blocks ask.
 constexpr std::int64_t most_brief_rows = std::int64_t{1} << 15;

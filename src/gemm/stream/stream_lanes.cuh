@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/device/global.cuh>
 #include <antiphase/device/launch.cuh>
+#include <antiphase/device/matrix.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/sparse_lines.cuh"
@@ -121,6 +122,20 @@ struct lane_source {
       read<neighbours::none>(to, first, left, g, q);
   }
 };
+
+// 16 k of two lines of the long operand, and of the lane's lines of the short one.
+template <int Count>
+AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4], double (&sum)[Count][4]) {
+  AP_UNROLL
+  for (int k = 0; k < 4; k += 2) {
+    const double of_a[4] = {a[k], below[k], a[k + 1], below[k + 1]};
+    AP_UNROLL
+    for (int j = 0; j < Count; ++j) {
+      const double of_b[2] = {b[j][k], b[j][k + 1]};
+      mma(sum[j], of_a, of_b);
+    }
+  }
+}
 
 // Whether a lane's first two elements of every line are nonzero, or behind the end of k, but for the lines in the mask. If all lanes say
 // so, each line has eight, or as many as there are k. k_left: from the lane's first k on.

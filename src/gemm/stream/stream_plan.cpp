@@ -53,7 +53,8 @@ bool can(const context& where, const stream_instance& with, const both_operands&
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   switch (with.how.by) {
     case stream_loader::engine: return features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k);
-    case stream_loader::copiers: return true;
+    case stream_loader::copiers:
+    case stream_loader::direct: return true;
     case stream_loader::lanes: break;
     case stream_loader::kept:
       if (k > most_kept_k(with.how)) return false;
@@ -128,7 +129,7 @@ stream_plan plan_stream(const context& where, const problem& p, const batch& of,
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts, slabs = ceil_div<std::int64_t>(p.k(), stream_step);
   plan.k_of_part = std::max<std::int64_t>(1, ceil_div(slabs, shares)) * stream_step;
   const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks;
-  const bool walks = !with.how.shares && with.how.by != stream_loader::lanes;
+  const bool walks = !with.how.shares && with.how.is_fed_by_ring();
   plan.grid.x = static_cast<unsigned>(walks ? std::min(plan.tiles, resident) : plan.tiles * shares);
   return plan;
 }
@@ -140,6 +141,7 @@ bool has(const stream_policy& how, const stream_form& f) {
   switch (f.feed) {
     case stream_feed::lanes: return how.by == stream_loader::lanes && how.tile == f.tile;
     case stream_feed::kept: return how.by == stream_loader::kept;
+    case stream_feed::direct: return how.by == stream_loader::direct && (how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile);
     case stream_feed::ring:
       if (!how.is_fed_by_ring() || !same) return false;
       return how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile && how.blocks == f.resident;

@@ -205,19 +205,6 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       return {warp / warps_of_slab, inside % P.warps.m * rows, inside / P.warps.m * columns, lane / 4, lane % 4, inside * warp_size + lane};
     }
   };
-  // 16 k of two lines of the long operand, and of the lane's lines of the short one.
-  template <int Count>
-  AP_DEV static void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4], double (&sum)[Count][4]) {
-    AP_UNROLL
-    for (int k = 0; k < 4; k += 2) {
-      const double of_a[4] = {a[k], below[k], a[k + 1], below[k + 1]};
-      AP_UNROLL
-      for (int j = 0; j < Count; ++j) {
-        const double of_b[2] = {b[j][k], b[j][k + 1]};
-        mma(sum[j], of_a, of_b);
-      }
-    }
-  }
   using long_fragment = panel_fragment<16, 2>;
   using short_fragment = panel_fragment<columns, sums::two>;
 

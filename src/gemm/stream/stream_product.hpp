@@ -17,7 +17,8 @@ namespace antiphase::gemms {
 //   copiers   warps of their own, by asynchronous copies (cp.async, sm_80) of 16, 8 or 4 bytes
 //   lanes     nobody: each lane reads its elements into registers, 4 bytes at a time. The least latency, whichever way operands lie
 //   kept      the same, all of K at once: a warp keeps its lines of the short operand while it walks along the long one
-enum class stream_loader : unsigned char { engine, copiers, lanes, kept };
+//   direct    lanes, by two floats where they lie side by side; each warp of a block has a share of K
+enum class stream_loader : unsigned char { engine, copiers, lanes, kept, direct };
 
 // A block computes a tile of C: the lines of the long operand times those of the short one. A stage holds `slabs` slabs of 32 k; each of
 // them has warps of its own, which keep sums of their own.
@@ -43,13 +44,14 @@ struct stream_policy {
   constexpr int cell_width() const { return 2 * lines_of_lane(); }
 };
 constexpr int stream_step = 32;  // k of a slab
+constexpr int direct_step = 16;  // of direct
 constexpr int kept_warps = 4;    // of a block; each has tiles of its own
 constexpr int most_kept_k(const stream_policy& p) { return 16 * p.stages; }
 constexpr int kept_blocks(int stages) { return stages == 1 ? 4 : 3; }  // of a multiprocessor
 constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
   return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
-         columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares) && p.slabs >= 1 &&
+         columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares || p.by == stream_loader::direct) && p.slabs >= 1 &&
          (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2) && (p.by == stream_loader::copiers) == (p.copying_warps > 0);
 }
 

@@ -104,9 +104,14 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
   const auto nonzero = [](float x) { return x != 0; };
   const std::int64_t m = 70, n = 33, k = 260;
   product p = product_of_halves_that_cancel(m, n, k);
-  for (const stream_division how : {stream_division{1, 1, 1}, {8, 1, 1}, {4, 2, 1}, {8, 1, 3}, {2, 2, 2}}) {
+  struct division {
+    stream_division how;
+    bool direct = false;  // its slabs are of fewer k
+  };
+  for (const auto& [how, direct] : {division{{1, 1, 1}}, {{8, 1, 1}}, {{8, 1, 1}, true}, {{4, 2, 1}}, {{8, 1, 3}}, {{2, 2, 2}}}) {
     std::vector<dense> results;
     for (const stream_instance& with : kernels()) {
+      if ((with.how.by == gemms::stream_loader::direct) != direct) continue;
       if (with.how.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.how.shares)) continue;
       for (const major by_a : {major::row, major::column})
         for (const auto& [by_b, floats] :
@@ -255,10 +260,10 @@ AP_ON_BOTH_DEVICES(gemm_stream);
 TEST(gemm_stream_forms, each_has_kernels) {
   const context where = context::on("cpu");
   for (const gemms::stream_form& f : gemms::stream_forms()) {
+    const auto any_operands = f.feed == gemms::stream_feed::direct ? gemms::stream_loader::direct : gemms::stream_loader::copiers;
     bool by_threads = false;
     for (const stream_instance& i : gemms::stream_instances(where.kind()))
-      by_threads |=
-          i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == gemms::stream_loader::copiers;
+      by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == any_operands;
     EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
 }

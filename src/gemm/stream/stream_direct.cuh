@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming products that wait for latency: the warps of a block take 16 k each, straight from memory to registers (sm_80).
+#pragma once
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/block_vote.cuh>
+#include <antiphase/device/global.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/lanes.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include "src/gemm/blend.cuh"
+#include "src/gemm/finished.cuh"
+#include "src/gemm/sparse_lines.cuh"
+#include "src/gemm/stream/stream_lanes.cuh"
+#include "src/gemm/stream/stream_store.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+//   load 16 k | by rounds: load the next 16 k, convert, multiply (FP64 Tensor Cores) | add up the warps' sums | store
+// A small product takes as long as what follows one after another: reading, a few products, adding up, storing. So a tile is small and
+// belongs to one block, whose warps have all of it and every eighth 16 k. There is one barrier, no ring and nothing to set up. An element
+// is read by each tile that needs it, which costs little while the caches hold the operands.
+// A lane takes the same k and lines as in any other stream, two in one read where they lie side by side.
+template <stream_policy P> struct stream_direct {
+  static_assert(valid(P) && P.by == stream_loader::direct);
+  using sums = stream_sums<P>;
+  static constexpr int threads = P.slabs * warp_size, blocks_wanted = P.blocks;
+  static constexpr bool overlaps_previous = true;
+  using params = stream_problem;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  static constexpr int rows = P.tile.m, columns = P.tile.n, outputs = rows * columns, lines = rows + columns;
+  static_assert(rows == sums::rows && columns == sums::columns);
+  // Sums stand in order along the operand along which C lies, with a gap behind each line that keeps banks apart.
+  static constexpr int gap = 4, places = outputs + gap * (rows > columns ? rows : columns);
+  struct storage {
+    double sum[P.slabs][places];
+    std::int32_t seen[P.slabs][lines];  // nonzeros of each warp's first 16 k, where any are zero
+    line_register<lines> sparse;
+  };
+
+ private:
+  // read ------------------------------------------------------------------------------------------------------------------------
+  template <int Lines> struct elements {
+    static constexpr int count = Lines / 8, two = Lines == 8 ? 1 : 2;
+    float x[count][4];
+  };
+  // Where a lane reads an operand: the places of its lines, or, where lines lie side by side, of its four k. Behind the end, it reads the
+  // last line again, and of k nothing.
+  template <int Lines> struct reader {
+    static constexpr int count = elements<Lines>::count, two = elements<Lines>::two;
+    const float* place[4];
+    std::int64_t apart, step;  // floats: from one element to its neighbour at a place; from a round to the next one
+    int lines_left;            // from the tile's first one on
+    bool along_k, pairs;
+
+    AP_DEV static int line(int l, int g) { return line_of_lane<two>(0, l, g); }
+    AP_DEV int existing(int at) const { return at < lines_left ? at : lines_left - 1; }
+    // data: of the member. top, k: the tile's first line, the warp's first k.
+    AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, std::int64_t k, int g, int q) {
+      lines_left = as_many(o.lines - top), along_k = o.along_k;
+      pairs = o.width >= 2 && lines_left >= Lines && reinterpret_cast<std::uintptr_t>(data) % 8 == 0;
+      apart = along_k ? o.k_stride : o.line_stride, step = direct_step * P.slabs * o.k_stride;
+      const float* const first = data + top * o.line_stride + (k + k_of_lane(0, q)) * o.k_stride;
+      AP_UNROLL
+      for (int n = 0; n < 4; ++n) {
+        const int at = along_k ? line(n % count, g) : line(0, g);
+        place[n] = first + existing(at) * o.line_stride + (along_k ? 0 : k_of_lane(n, 0)) * o.k_stride;
+      }
+    }
+    AP_DEV std::uint32_t digest() const {
+      std::uint32_t all = 0;
+      AP_UNROLL
+      for (int n = 0; n < 4; ++n) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(place[n]));
+      return all;
+    }
+    // 16 k, of which so many are there.
+    AP_DEV void read(elements<Lines>& to, std::int64_t left, int g, int q) const {
+      if (pairs && left >= direct_step) return along_k ? read_along_k(to) : read_along_lines(to);
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        AP_UNROLL
+        for (int l = 0; l < count; ++l) {
+          const float* const at = along_k ? place[l] + k_of_lane(i, 0) * apart : place[i] + (existing(line(l, g)) - existing(line(0, g))) * apart;
+          to.x[l][i] = k_of_lane(i, q) < left ? *in_global_memory(at) : 0;
+        }
+      }
+    }
+    AP_DEV void next() {
+      AP_UNROLL
+      for (int n = 0; n < 4; ++n) place[n] += step;
+    }
+
+   private:
+    AP_DEV void read_along_k(elements<Lines>& to) const {
+      AP_UNROLL
+      for (int l = 0; l < count; ++l) {
+        AP_UNROLL
+        for (int i = 0; i < 4; i += 2) {
+          const pack<float, 2> both = load_pack<2>(in_global_memory(place[l]) + k_of_lane(i, 0));
+          to.x[l][i] = both.element[0], to.x[l][i + 1] = both.element[1];
+        }
+      }
+    }
+    AP_DEV void read_along_lines(elements<Lines>& to) const {
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        AP_UNROLL
+        for (int l = 0; l < count; l += two) {
+          const pack<float, two> all = load_pack<two>(in_global_memory(place[i]) + line(l, 0));
+          AP_UNROLL
+          for (int e = 0; e < two; ++e) to.x[l + e][i] = all.element[e];
+        }
+      }
+    }
+  };
+
+  // lines of few nonzeros ---------------------------------------------------------------------------------------------------------
+  // Of the four lanes that have elements of a line, one tells what all have seen.
+  template <int Lines> AP_DEV static void tell(const elements<Lines>& of, std::int32_t* seen, int g, int q) {
+    AP_UNROLL
+    for (int l = 0; l < of.count; ++l) {
+      int here = (of.x[l][0] != 0) + (of.x[l][1] != 0) + (of.x[l][2] != 0) + (of.x[l][3] != 0);
+      here += shuffle(here, lane_index() ^ 1);
+      here += shuffle(here, lane_index() ^ 2);
+      if (q == 0) seen[line_of_lane<elements<Lines>::two>(0, l, g)] = here;
+    }
+  }
+  // What is known of a tile: its lines in the operands of a member.
+  struct tile_lines {
+    const params& p;
+    std::int64_t top, left;
+    const float* of_long;
+    const float* of_short;
+    // Line n of the tile.
+    AP_DEV const line_operand& operand(int n) const { return n < rows ? p.of_long : p.of_short; }
+    AP_DEV std::int64_t line(int n) const { return n < rows ? top + n : left + n - rows; }
+    AP_DEV const float* first(int n) const { return (n < rows ? of_long : of_short) + line(n) * operand(n).line_stride; }
+    AP_DEV bool exists(int n) const { return line(n) < operand(n).lines; }
+  };
+  // Where no warp has seen that all lines are dense. Warps take lines by turns.
+  AP_DEV static void find_sparse(storage& s, const tile_lines& t, int warps_with_k) {
+    AP_ROLLED
+    for (int n = warp_index(); n < lines; n += P.slabs) {
+      int seen = t.exists(n) ? 0 : dense_line;
+      AP_ROLLED
+      for (int warp = 0; warp < warps_with_k; ++warp) seen += s.seen[warp][n];
+      const bool sparse = seen < dense_line && is_sparse_line(t.first(n), t.operand(n).k_stride, t.p.k);
+      if (sparse) find_nonzeros(t.first(n), t.operand(n).k_stride, t.p.k, s.sparse.found[n]);
+      if (lane_index() == 0) s.sparse.nonzeros[n] = sparse ? dense_line - 1 : dense_line;
+    }
+    block_barrier();
+  }
+
+  // The thread's n-th output.
+  AP_DEV static cell_place output(bool along_short, int n) {
+    const int at = thread_index() + n * threads;
+    return along_short ? cell_place{at / columns, at % columns} : cell_place{at % rows, at / rows};
+  }
+
+ public:
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4;
+    const std::uint32_t tile = block_index().x, row_of_tiles = p.tiles_along_short.quotient(tile),
+                        member = p.tiles_along_long.quotient(row_of_tiles);
+    const std::int64_t top = std::int64_t{row_of_tiles - member * p.tiles_along_long.by()} * rows,
+                       left = std::int64_t{tile - row_of_tiles * p.tiles_along_short.by()} * columns;
+    const bool along_short = p.short_stride == 1 || p.long_stride != 1;
+    const int of_row = along_short ? columns + gap : 1, of_column = along_short ? 1 : rows + gap;  // from place to place
+    const std::int64_t first_k = direct_step * warp;
+    // Addresses that stand in memory are known behind the wait.
+    reader<rows> of_long;
+    reader<columns> of_short;
+    const auto begin = [&](bool known) {
+      if ((p.of_long.member == nullptr) == known) of_long.begin(p.of_long, p.of_long.of_member(member), top, first_k, g, q);
+      if ((p.of_short.member == nullptr) == known) of_short.begin(p.of_short, p.of_short.of_member(member), left, first_k, g, q);
+    };
+    begin(true);
+    compute_first(of_long.digest() ^ of_short.digest());
+    wait_for_previous_grid(p);
+    start_next_grid();
+    begin(false);
+    const tile_lines t{p, top, left, p.of_long.of_member(member), p.of_short.of_member(member)};
+    elements<rows> a;
+    elements<columns> b;
+    if (first_k < p.k) of_long.read(a, p.k - first_k, g, q), of_short.read(b, p.k - first_k, g, q);
+
+    // C, where it is read, arrives while the products are made.
+    constexpr int outputs_of_thread = (outputs + threads - 1) / threads;
+    float* c[outputs_of_thread];
+    float before[outputs_of_thread] = {};
+    float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
+    AP_UNROLL
+    for (int n = 0; n < outputs_of_thread; ++n) {
+      const cell_place at = output(along_short, n);
+      const bool there = top + at.row < p.of_long.lines && left + at.column < p.of_short.lines && at.row < rows && at.column < columns;
+      c[n] = there ? of_member + (top + at.row) * p.long_stride + (left + at.column) * p.short_stride : nullptr;
+      if (!P.finishes && p.end.beta != 0 && there) before[n] = *c[n];
+    }
+
+    sums sum = {};
+    bool dense = p.k <= 2;
+    AP_ROLLED
+    for (std::int64_t k = first_k; k < p.k; k += direct_step * P.slabs) {
+      if (k == first_k && p.k > 2) {
+        const int k_left = static_cast<int>(p.k - k < direct_step ? p.k - k : direct_step) - 2 * q;
+        dense = ballot(k_left + 2 * q < dense_line || !plenty(a.x, k_left, 0) || !plenty(b.x, k_left, 0)) == 0;
+        if (!dense) tell(a, s.seen[warp], g, q), tell(b, s.seen[warp] + rows, g, q);
+      }
+      const elements<rows> now_a = a;
+      const elements<columns> now_b = b;
+      const std::int64_t next = k + direct_step * P.slabs;
+      if (next < p.k) {
+        of_long.next(), of_short.next();
+        of_long.read(a, p.k - next, g, q), of_short.read(b, p.k - next, g, q);
+      }
+      AP_UNROLL
+      for (int i = 0; i < sums::down; ++i) multiply_half(now_a.x[2 * i], now_a.x[2 * i + 1], now_b.x, sum.value[i]);
+    }
+    AP_UNROLL
+    for (int n = 0; n < sums::cells; ++n) {
+      const typename sums::cell v = sum.at(n);
+      const int row = n / sums::across * 16 + 2 * g, column = n % sums::across * (8 * sums::two) + sums::wide * q;
+      AP_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        AP_UNROLL
+        for (int j = 0; j < sums::wide; ++j) s.sum[warp][(row + i) * of_row + (column + j) * of_column] = v.value[i][j];
+      }
+    }
+    const bool all_dense = block_barrier_or(dense);
+    const int warps_with_k = p.k >= direct_step * P.slabs ? P.slabs : static_cast<int>((p.k + direct_step - 1) / direct_step);
+    if (!all_dense) find_sparse(s, t, warps_with_k);
+
+    AP_UNROLL
+    for (int n = 0; n < outputs_of_thread; ++n) {
+      if (c[n] == nullptr) continue;
+      const cell_place at = output(along_short, n);
+      const int place = at.row * of_row + at.column * of_column;
+      double all = 0;
+      AP_UNROLL
+      for (int slab = 0; slab < P.slabs; ++slab) all += s.sum[slab][place];
+      if (!all_dense && all - all == 0) {  // what an infinity or a NaN has made of an output stays
+        const bool of_row_sparse = is_sparse_count(s.sparse.nonzeros[at.row]);
+        if (of_row_sparse || is_sparse_count(s.sparse.nonzeros[rows + at.column]))
+          all = exact_output(p.of_long, t.of_long, top + at.row, p.of_short, t.of_short, left + at.column,
+                             s.sparse.found[of_row_sparse ? at.row : rows + at.column]);
+      }
+      const float v = static_cast<float>(all);
+      if constexpr (P.finishes)
+        *c[n] = finished(p.end, v, top + at.row, left + at.column, member, c[n]);
+      else
+        *c[n] = blend(p.end, v, &before[n]);
+    }
+  }
+};
+
+template <stream_policy P> stream_instance stream_direct_of(const char* name) { return {P, kernel_of<stream_direct<P>>(name)}; }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
