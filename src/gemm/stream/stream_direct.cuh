@@ -44,90 +44,15 @@ template <stream_policy P> struct stream_direct {
   };
 
  private:
-  // read ------------------------------------------------------------------------------------------------------------------------
-  template <int Lines> struct elements {
-    static constexpr int count = Lines / 8, two = Lines == 8 ? 1 : 2;
-    float x[count][4];
-  };
-  // Where a lane reads an operand: the places of its lines, or, where lines lie side by side, of its four k. Behind the end, it reads the
-  // last line again, and of k nothing.
-  template <int Lines> struct reader {
-    static constexpr int count = elements<Lines>::count, two = elements<Lines>::two;
-    const float* place[4];
-    std::int64_t apart, step;  // floats: from one element to its neighbour at a place; from a round to the next one
-    int lines_left;            // from the tile's first one on
-    bool along_k, pairs;
-
-    AP_DEV static int line(int l, int g) { return line_of_lane<two>(0, l, g); }
-    AP_DEV int existing(int at) const { return at < lines_left ? at : lines_left - 1; }
-    // data: of the member. top, k: the tile's first line, the warp's first k.
-    AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, std::int64_t k, int g, int q) {
-      lines_left = as_many(o.lines - top), along_k = o.along_k;
-      pairs = o.width >= 2 && lines_left >= Lines && reinterpret_cast<std::uintptr_t>(data) % 8 == 0;
-      apart = along_k ? o.k_stride : o.line_stride, step = direct_step * P.slabs * o.k_stride;
-      const float* const first = data + top * o.line_stride + (k + k_of_lane(0, q)) * o.k_stride;
-      AP_UNROLL
-      for (int n = 0; n < 4; ++n) {
-        const int at = along_k ? line(n % count, g) : line(0, g);
-        place[n] = first + existing(at) * o.line_stride + (along_k ? 0 : k_of_lane(n, 0)) * o.k_stride;
-      }
-    }
-    AP_DEV std::uint32_t digest() const {
-      std::uint32_t all = 0;
-      AP_UNROLL
-      for (int n = 0; n < 4; ++n) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(place[n]));
-      return all;
-    }
-    // 16 k, of which so many are there.
-    AP_DEV void read(elements<Lines>& to, std::int64_t left, int g, int q) const {
-      if (pairs && left >= direct_step) return along_k ? read_along_k(to) : read_along_lines(to);
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        AP_UNROLL
-        for (int l = 0; l < count; ++l) {
-          const float* const at = along_k ? place[l] + k_of_lane(i, 0) * apart : place[i] + (existing(line(l, g)) - existing(line(0, g))) * apart;
-          to.x[l][i] = k_of_lane(i, q) < left ? *in_global_memory(at) : 0;
-        }
-      }
-    }
-    AP_DEV void next() {
-      AP_UNROLL
-      for (int n = 0; n < 4; ++n) place[n] += step;
-    }
-
-   private:
-    AP_DEV void read_along_k(elements<Lines>& to) const {
-      AP_UNROLL
-      for (int l = 0; l < count; ++l) {
-        AP_UNROLL
-        for (int i = 0; i < 4; i += 2) {
-          const pack<float, 2> both = load_pack<2>(in_global_memory(place[l]) + k_of_lane(i, 0));
-          to.x[l][i] = both.element[0], to.x[l][i + 1] = both.element[1];
-        }
-      }
-    }
-    AP_DEV void read_along_lines(elements<Lines>& to) const {
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        AP_UNROLL
-        for (int l = 0; l < count; l += two) {
-          const pack<float, two> all = load_pack<two>(in_global_memory(place[i]) + line(l, 0));
-          AP_UNROLL
-          for (int e = 0; e < two; ++e) to.x[l + e][i] = all.element[e];
-        }
-      }
-    }
-  };
-
   // lines of few nonzeros ---------------------------------------------------------------------------------------------------------
   // Of the four lanes that have elements of a line, one tells what all have seen.
-  template <int Lines> AP_DEV static void tell(const elements<Lines>& of, std::int32_t* seen, int g, int q) {
+  template <int Lines> AP_DEV static void tell(const lane_elements<Lines>& of, std::int32_t* seen, int g, int q) {
     AP_UNROLL
     for (int l = 0; l < of.count; ++l) {
       int here = (of.x[l][0] != 0) + (of.x[l][1] != 0) + (of.x[l][2] != 0) + (of.x[l][3] != 0);
       here += shuffle(here, lane_index() ^ 1);
       here += shuffle(here, lane_index() ^ 2);
-      if (q == 0) seen[line_of_lane<elements<Lines>::two>(0, l, g)] = here;
+      if (q == 0) seen[line_of_lane<lane_elements<Lines>::two>(0, l, g)] = here;
     }
   }
   // What is known of a tile: its lines in the operands of a member.
@@ -175,8 +100,8 @@ template <stream_policy P> struct stream_direct {
     const int of_row = along_short ? columns + gap : 1, of_column = along_short ? 1 : rows + gap;  // from place to place
     const std::int64_t first_k = direct_step * warp;
     // Addresses that stand in memory are known behind the wait.
-    reader<rows> of_long;
-    reader<columns> of_short;
+    lane_reader<rows> of_long;
+    lane_reader<columns> of_short;
     const auto begin = [&](bool known) {
       if ((p.of_long.member == nullptr) == known) of_long.begin(p.of_long, p.of_long.of_member(member), top, first_k, g, q);
       if ((p.of_short.member == nullptr) == known) of_short.begin(p.of_short, p.of_short.of_member(member), left, first_k, g, q);
@@ -187,9 +112,9 @@ template <stream_policy P> struct stream_direct {
     start_next_grid();
     begin(false);
     const tile_lines t{p, top, left, p.of_long.of_member(member), p.of_short.of_member(member)};
-    elements<rows> a;
-    elements<columns> b;
-    if (first_k < p.k) of_long.read(a, p.k - first_k, g, q), of_short.read(b, p.k - first_k, g, q);
+    lane_reads<rows> a;
+    lane_reads<columns> b;
+    if (first_k < p.k) of_long.read(a, p.of_long, 0, p.k - first_k, g, q), of_short.read(b, p.of_short, 0, p.k - first_k, g, q);
 
     // C, where it is read, arrives while the products are made.
     constexpr int outputs_of_thread = (outputs + threads - 1) / threads;
@@ -208,17 +133,17 @@ template <stream_policy P> struct stream_direct {
     bool dense = p.k <= 2;
     AP_ROLLED
     for (std::int64_t k = first_k; k < p.k; k += direct_step * P.slabs) {
+      const lane_elements<rows> now_a = of_long.take(a, p.of_long, p.k - k, q);
+      const lane_elements<columns> now_b = of_short.take(b, p.of_short, p.k - k, q);
       if (k == first_k && p.k > 2) {
         const int k_left = static_cast<int>(p.k - k < direct_step ? p.k - k : direct_step) - 2 * q;
-        dense = ballot(k_left + 2 * q < dense_line || !plenty(a.x, k_left, 0) || !plenty(b.x, k_left, 0)) == 0;
-        if (!dense) tell(a, s.seen[warp], g, q), tell(b, s.seen[warp] + rows, g, q);
+        dense = ballot(k_left + 2 * q < dense_line || !plenty(now_a.x, k_left, 0) || !plenty(now_b.x, k_left, 0)) == 0;
+        if (!dense) tell(now_a, s.seen[warp], g, q), tell(now_b, s.seen[warp] + rows, g, q);
       }
-      const elements<rows> now_a = a;
-      const elements<columns> now_b = b;
-      const std::int64_t next = k + direct_step * P.slabs;
-      if (next < p.k) {
-        of_long.next(), of_short.next();
-        of_long.read(a, p.k - next, g, q), of_short.read(b, p.k - next, g, q);
+      constexpr int round = direct_step * P.slabs;
+      if (const std::int64_t left_then = p.k - k - round; left_then > 0) {
+        of_long.move(round * p.of_long.k_stride), of_short.move(round * p.of_short.k_stride);
+        of_long.read(a, p.of_long, 0, left_then, g, q), of_short.read(b, p.of_short, 0, left_then, g, q);
       }
       AP_UNROLL
       for (int i = 0; i < sums::down; ++i) multiply_half(now_a.x[2 * i], now_a.x[2 * i + 1], now_b.x, sum.value[i]);

@@ -39,8 +39,8 @@ template <stream_policy P> struct stream_kept {
 
  private:
   using cell = typename sums::cell;
-  using long_lines = lane_block<rows, P.stages>;
-  using short_lines = lane_block<columns, P.stages>;
+  using long_lines = lane_elements<rows>;
+  using short_lines = lane_elements<columns>;
 
   // exact outputs ---------------------------------------------------------------------------------------------------------------
   // Of a sum of three or four products that is small beside them, by 2^-20, what FP64 has cut off may be seen: it is computed again
@@ -52,13 +52,13 @@ template <stream_policy P> struct stream_kept {
     return x != 0 ? static_cast<int>((bit_cast<std::uint32_t>(x) & 0x7FFFFFFF) >> 3) + (1023 - 127) * step : least;
   }
   // Of the largest element of line l, of which four lanes have elements. No product is as small as a line of zeros.
-  template <class T, int Count> AP_DEV static int size_of_line(const T (&x)[P.stages][Count][4], int l) {
+  template <class Elements> AP_DEV static int size_of_line(const Elements (&of)[P.stages], int l) {
     int largest = least;
     AP_UNROLL
     for (int n = 0; n < P.stages; ++n) {
       AP_UNROLL
       for (int i = 0; i < 4; ++i) {
-        const int here = size_of(x[n][l][i]);
+        const int here = size_of(of[n].x[l][i]);
         largest = here > largest ? here : largest;
       }
     }
@@ -157,46 +157,67 @@ template <stream_policy P> struct stream_kept {
                        (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0);
     c += w.top * p.long_stride + w.left * p.short_stride;
 
-    long_lines next;
-    const lane_source of_long(p.of_long, w.of_long, w.top, k);
-    of_long.read(next, 0, lines_left, g, q);
-    double kept[P.stages][short_lines::count][4];
+    const auto read = [&](const auto& from, auto& to, const line_operand& o) {
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) {
+        to[n] = {};
+        if (k > 16 * n) from.read(to[n], o, 16 * n * o.k_stride, k - 16 * n, g, q);
+      }
+    };
+    lane_reads<rows> next[P.stages];
+    lane_reader<rows> of_long;
+    of_long.begin(p.of_long, w.of_long, w.top, 0, g, q);
+    read(of_long, next, p.of_long);
+    struct {
+      double x[short_lines::count][4];
+    } kept[P.stages];
     bool columns_plenty = k >= dense_line;
     {
-      short_lines b;
-      lane_source(p.of_short, w.of_short, w.left, k).read(b, 0, columns_left, g, q);
+      lane_reads<columns> read_b[P.stages];
+      lane_reader<columns> of_short;
+      of_short.begin(p.of_short, w.of_short, w.left, 0, g, q);
+      read(of_short, read_b, p.of_short);
+      short_lines b[P.stages];
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) b[n] = of_short.take(read_b[n], p.of_short, k - 16 * n, q);
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {
         AP_UNROLL
         for (int l = 0; l < short_lines::count; ++l) {
           AP_UNROLL
-          for (int i = 0; i < 4; ++i) kept[n][l][i] = b.x[n][l][i];
+          for (int i = 0; i < 4; ++i) kept[n].x[l][i] = b[n].x[l][i];
         }
       }
-      columns_plenty = columns_plenty && ballot(!plenty(b.x[0], k - 2 * q, 0)) == 0;
+      columns_plenty = columns_plenty && ballot(!plenty(b[0].x, k - 2 * q, 0)) == 0;
     }
     staged_rows<P>& out = s.c[warp];
     bool columns_known = false;
     AP_ROLLED
     for (int line = 0; line < lines_left; line += rows, c += rows * p.long_stride) {
-      const long_lines a = next;
-      if (line + rows < lines_left) of_long.read(next, line + rows, lines_left, g, q);
+      long_lines a[P.stages];
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) a[n] = of_long.take(next[n], p.of_long, k - 16 * n, q);
+      if (line + 2 * rows <= lines_left)
+        of_long.move(rows * p.of_long.line_stride), of_long.lines_left -= rows;
+      else if (line + rows < lines_left)
+        of_long.begin(p.of_long, w.of_long, w.top + line + rows, 0, g, q);
+      if (line + rows < lines_left) read(of_long, next, p.of_long);
       sums sum = {};
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {
         AP_UNROLL
         for (int i = 0; i < 4; i += 2) {
           if (16 * n + 4 * i >= k) break;
-          const double of_a[4] = {a.x[n][0][i], a.x[n][1][i], a.x[n][0][i + 1], a.x[n][1][i + 1]};
+          const double of_a[4] = {a[n].x[0][i], a[n].x[1][i], a[n].x[0][i + 1], a[n].x[1][i + 1]};
           AP_UNROLL
           for (int j = 0; j < short_lines::count; ++j) {
-            const double of_b[2] = {kept[n][j][i], kept[n][j][i + 1]};
+            const double of_b[2] = {kept[n].x[j][i], kept[n].x[j][i + 1]};
             mma(sum.value[0][j], of_a, of_b);
           }
         }
       }
       unsigned small = 0;
-      if (k > 2 && (!columns_plenty || ballot(!plenty(a.x[0], k - 2 * q, 0)) != 0)) {
+      if (k > 2 && (!columns_plenty || ballot(!plenty(a[0].x, k - 2 * q, 0)) != 0)) {
         if (!columns_known) {
           AP_UNROLL
           for (int l = 0; l < short_lines::count; ++l) {
@@ -206,7 +227,7 @@ template <stream_policy P> struct stream_kept {
           warp_sync();
           columns_known = true;
         }
-        const int row[2] = {size_of_line(a.x, 0), size_of_line(a.x, 1)};
+        const int row[2] = {size_of_line(a, 0), size_of_line(a, 1)};
         small = small_outputs(sum, row, s.size_of_column[warp], q);
       }
       if (packs && ballot(small != 0) == 0) {
