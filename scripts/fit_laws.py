@@ -150,9 +150,10 @@ FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.35, 1.12, 1.17, 2.13, 0.0546), (
          ((32, 32), 2, 4, True, "ring", (0.466, 2.31, 1.01, 1.6, 2.57, 0.136), (0.898, 2.36, 1.15, 1.68, 2.27, 0.196, 0.161, 0.0991)),
          ((32, 16), 2, 4, True, "ring", (0.3, 2.31, 0.681, 1.43, 2.31, 0.193), (0.491, 2.42, 0.696, 1.29, 2.21, 0.188, 0.218, 0.0788)),
          ((32, 32), 1, 8, True, "ring", (0.1, 4.21, 1.34, 1.28, 1.91, 0.135), (0.01, 4.54, 1.75, 1.23, 2.24, 0.132, 0.2, 0.173)),  # by 20261126-slabs-of-32.json
-         ((16, 8), 2, 8, False, "direct", (1.25, 1.474, 0.5019, 1.292)),  # these by 20261126-stream-direct.json
-         ((32, 8), 2, 8, False, "direct", (1.469, 1.815, 0.6274, 1.43)),
-         ((16, 16), 2, 8, False, "direct", (1.453, 1.841, 0.6391, 1.253)))
+         ((16, 8), 2, 8, False, "direct", (1.209, 1.467, 0.3537, 1.491)),  # these by 20261126-stream-direct.json
+         ((32, 8), 2, 8, False, "direct", (1.476, 1.864, 0.5774, 1.652)),
+         ((16, 16), 2, 8, False, "direct", (1.377, 1.865, 0.4533, 1.354)))
+OF_KEPT = ("start", "deep", "filling", "wave", "round", "round deep", "cache", "memory")  # what other kernels take for tiles without edges
 OF_DIRECT = ("block", "block of two", "round", "two")
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) if form[4] == "ring" for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
@@ -212,9 +213,11 @@ class Stream(Law):
                 "kept crowd adding": between(0.3924, .001, 2), "kept cache": between(5.403, .8, 12), "kept memory": between(3.601, .8, 4.7),
                 "kept half rows": between(1.682, .9, 4), "kept odd rows": between(1.424, .9, 5), "kept far half rows": between(1.208, .9, 4),
                 "kept read of cache": between(6.697, .8, 60), "kept read of memory": between(1.635, .8, 4.7),
-                "direct start": between(0.3, .3, 3), "direct adding": between(0.1703, .001, 2), "direct filling": between(0.6868, .001, 4),
-                "direct to fill": between(0.1, .1, 50), "direct further": between(1.142, .2, 2), "direct whole waves": between(0.6709, 0, 1),
-                "direct memory": between(1.837, 1, 5)}
+                "direct start": between(0.3, .3, 3), "direct adding": between(0.1588, .001, 2), "direct filling": between(0.7564, .001, 4),
+                "direct to fill": between(0.1, .1, 50), "direct uneven": between(0.06427, .001, 2), "direct further": between(1.122, .2, 2),
+                "direct whole waves": between(0.6171, .01, 1), "direct memory": between(2.129, 1, 5)}
+    for what, value in zip(OF_KEPT, (1.303, .5463, 1.739, .8558, 1.024, .1372, 9, 4.602)):  # by 20261126-kept-whole.json
+        numbers[f"kept whole {what}"] = between(value, .01, 9)
     for i, form in enumerate(FORMS):
         if form[4] == "direct":
             for what, value in zip(OF_DIRECT, form[5]):
@@ -240,25 +243,28 @@ class Stream(Law):
                 block, of_two, of_round, two = (g[f"direct {what} {i}"] for what in OF_DIRECT)
                 beside, rounds, waves = tiles > PLACES, np.ceil(halves / slabs), tiles / (PLACES * resident)
                 in_turn = np.where(waves > 1, g["direct whole waves"] * np.ceil(waves) + (1 - g["direct whole waves"]) * waves, 1)
-                work = (np.where(beside, of_two, block) + of_round * np.where(beside, two, 1) * (rounds - 1)) * (1 + (in_turn - 1) * g["direct further"])
+                of_rounds = of_round * (1 + g["direct uneven"] * lie.copied[at]) * (rounds - 1)
+                work = np.where(beside, of_two + two * of_rounds, block + of_rounds) * (1 + (in_turn - 1) * g["direct further"])
                 move = np.where(q.bytes > BYTES_OF_L2, q.bytes / (1e6 * g["direct memory"]), 0)
                 out[at] = (g["direct start"] + g["direct adding"] * (q.read_of_c > 0) + g["direct filling"] * filled(stored, g["direct to fill"])
                            + longer(work, move))
                 continue
             if feed == "kept":
                 walks, rounds = walks_of_kept(q)
+                whole = ((q.k == 16) | (q.k == 32)) & (q.m % 16 == 0) & (q.n % 32 == 0)
+                of = {what: np.where(whole, g[f"kept whole {what}"], g[f"kept {what}"]) for what in OF_KEPT}
                 adds, odd_rows, deep = q.read_of_c > 0, q.rows, halves - 1
                 far = q.bytes - q.read_of_c > BYTES_OF_L2
                 rows = [by_rows(q, 1, g["kept half rows"], g["kept odd rows"]), by_rows(q, 1, g["kept far half rows"], 1)]
-                move = (stored * np.where(far, rows[1] / g["kept memory"], rows[0] / g["kept cache"])
+                move = (stored * np.where(far, rows[1] / of["memory"], rows[0] / of["cache"])
                         + q.read_of_c / np.where(far, g["kept read of memory"], g["kept read of cache"])
-                        + (q.bytes - stored - q.read_of_c) / np.where(far, g["kept memory"], g["kept cache"])) / 1e6
-                wait = (g["kept deep"] * deep + g["kept quarter"] * (np.ceil(q.k / 8) % 2 == 0) + g["kept column"] * (q.n == 1)
+                        + (q.bytes - stored - q.read_of_c) / np.where(far, of["memory"], of["cache"])) / 1e6
+                wait = (of["deep"] * deep + g["kept quarter"] * (np.ceil(q.k / 8) % 2 == 0) + g["kept column"] * (q.n == 1)
                         + g["kept exact"] * ((q.k == 3) | (q.k == 4)) + g["kept adding"] * adds + g["kept odd"] * odd_rows
-                        + g["kept filling"] * filled(stored, g["kept to fill"]))
-                of_round = (g["kept round"] + g["kept round deep"] * deep + g["kept round odd"] * odd_rows + g["kept round adding"] * adds
+                        + of["filling"] * filled(stored, g["kept to fill"]))
+                of_round = (of["round"] + of["round deep"] * deep + g["kept round odd"] * odd_rows + g["kept round adding"] * adds
                             + np.minimum(1, walks) * (g["kept crowd"] + g["kept crowd deep"] * deep + g["kept crowd adding"] * adds))
-                out[at] = g["kept start"] + wait + longer((np.ceil(walks) * rounds - 1) * of_round + (np.ceil(walks) - 1) * g["kept wave"], move)
+                out[at] = of["start"] + wait + longer((np.ceil(walks) * rounds - 1) * of_round + (np.ceil(walks) - 1) * of["wave"], move)
                 continue
             who = "" if shares else "walk's "
             steps = np.ceil(np.ceil(np.ceil(q.k / 32) / (cluster * parts)) / slabs)

@@ -46,6 +46,10 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
   const gemms::stream_policy& how = with.how;
   if (how.by == gemms::stream_loader::kept) {
     const std::int64_t most = gemms::most_kept_k(how);
+    if (how.whole) {  // which knows no edges
+      stream_by(where, with, {48, 32, most, 1, 0.5f, rows, columns}, false, 1, 1);
+      return stream_by(where, with, {64, 48, most, -1.5f, 0, columns, rows}, true, 1, 1);
+    }
     stream_by(where, with, {133, 37, most, 1, 0}, false, 1, 1);
     stream_by(where, with, with_odd_lines({71, 131, most - 3, 1, 0, rows, columns, 1}), true, 1, 1);
     return stream_by(where, with, {67, 36, 4, -1.5f, 0.5f, columns, columns}, false, 1, 1);

@@ -16,6 +16,8 @@ std::vector<stream_instance> stream_lanes_kernels() {
           stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, kept_blocks(2), false, kept}>("gemm.stream-kept-32"),
           stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, kept_blocks(1), false, kept, true}>("gemm.stream-kept-finish-16"),
           stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, kept_blocks(2), false, kept, true}>("gemm.stream-kept-finish-32"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 1, kept_blocks(1), false, kept, false, 0, true}>("gemm.stream-kept-whole-16"),
+          stream_kept_of<stream_policy{{16, 32}, {1, 1}, 1, 2, kept_blocks(2), false, kept, false, 0, true}>("gemm.stream-kept-whole-32"),
           stream_direct_of<stream_policy{{16, 8}, {1, 1}, 8, 1, 2, false, direct}>("gemm.stream-direct-16x8"),
           stream_direct_of<stream_policy{{32, 8}, {1, 1}, 8, 1, 2, false, direct}>("gemm.stream-direct-32x8"),
           stream_direct_of<stream_policy{{16, 16}, {1, 1}, 8, 1, 2, false, direct}>("gemm.stream-direct-16x16"),

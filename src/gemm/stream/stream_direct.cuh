@@ -14,6 +14,7 @@
 #include "src/gemm/finished.cuh"
 #include "src/gemm/sparse_lines.cuh"
 #include "src/gemm/stream/stream_lanes.cuh"
+#include "src/gemm/stream/stream_reader.cuh"
 #include "src/gemm/stream/stream_store.cuh"
 
 namespace antiphase::gemms {
@@ -114,7 +115,11 @@ template <stream_policy P> struct stream_direct {
     const tile_lines t{p, top, left, p.of_long.of_member(member), p.of_short.of_member(member)};
     lane_reads<rows> a;
     lane_reads<columns> b;
-    if (first_k < p.k) of_long.read(a, p.of_long, 0, p.k - first_k, g, q), of_short.read(b, p.of_short, 0, p.k - first_k, g, q);
+    const auto read = [&](std::int64_t there) {
+      if (there < direct_step) of_long.end_after(p.of_long, there, q), of_short.end_after(p.of_short, there, q);
+      of_long.read(a, p.of_long, there, g, q), of_short.read(b, p.of_short, there, g, q);
+    };
+    if (first_k < p.k) read(p.k - first_k);
 
     // C, where it is read, arrives while the products are made.
     constexpr int outputs_of_thread = (outputs + threads - 1) / threads;
@@ -143,7 +148,7 @@ template <stream_policy P> struct stream_direct {
       constexpr int round = direct_step * P.slabs;
       if (const std::int64_t left_then = p.k - k - round; left_then > 0) {
         of_long.move(round * p.of_long.k_stride), of_short.move(round * p.of_short.k_stride);
-        of_long.read(a, p.of_long, 0, left_then, g, q), of_short.read(b, p.of_short, 0, left_then, g, q);
+        read(left_then);
       }
       AP_UNROLL
       for (int i = 0; i < sums::down; ++i) multiply_half(now_a.x[2 * i], now_a.x[2 * i + 1], now_b.x, sum.value[i]);

@@ -35,9 +35,9 @@ constexpr stream_form forms[] = {
     by_ring({32, 32}, 2, 4, true, {0.466, 2.31, 1.01, 1.6, 2.57, 0.136}, {0.898, 2.36, 1.15, 1.68, 2.27, 0.196, 0.161, 0.0991}),
     by_ring({32, 16}, 2, 4, true, {0.3, 2.31, 0.681, 1.43, 2.31, 0.193}, {0.491, 2.42, 0.696, 1.29, 2.21, 0.188, 0.218, 0.0788}),
     by_ring({32, 32}, 1, 8, true, {0.1, 4.21, 1.34, 1.28, 1.91, 0.135}, {0.01, 4.54, 1.75, 1.23, 2.24, 0.132, 0.2, 0.173}),
-    direct({16, 8}, {1.25, 1.474, 0.5019, 1.292}),  // by 20261126-stream-direct.json
-    direct({32, 8}, {1.469, 1.815, 0.6274, 1.43}),
-    direct({16, 16}, {1.453, 1.841, 0.6391, 1.253}),
+    direct({16, 8}, {1.209, 1.467, 0.3537, 1.491}),  // by 20261126-stream-direct.json
+    direct({32, 8}, {1.476, 1.864, 0.5774, 1.652}),
+    direct({16, 16}, {1.377, 1.865, 0.4533, 1.354}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -78,13 +78,18 @@ double seconds_of_lanes(const stream_form& f, const shape& s) {
                      s.of_132);
 }
 // Walks over tiles, of which each waits for the one before. Where there are several walks to a place, they come one after the other.
+struct kept_times {
+  double start, second_half, filling, of_wave, of_round, of_half, of_cache, of_memory;
+};
+constexpr kept_times kept_any = {1.708, 0.8891, 1.197, 1.105, 1.11, 0.3698, 5.403e6, 3.601e6},
+                     kept_whole = {1.303, 0.5463, 1.739, 0.8558, 1.024, 0.1372, 9e6, 4.602e6};  // by 20261126-kept-whole.json
 double seconds_of_kept(const stream_form& f, const shape& s) {
-  constexpr double start = 1.708, second_half = 0.8891, quarter = 0.3192, column = 0.4579, exact = 0.1604, adding = 0.4208,
-                   odd_rows = 0.381, filling = 1.197, to_fill = 3.311e6;
-  constexpr double of_wave = 1.105, of_round = 1.11, of_half = 0.3698, of_odd_rows = 0.555, of_adding = 0.09441;  // of a walk alone
+  const bool no_edges = (s.k == 16 || s.k == 32) && down(s.m / f.tile.m) * f.tile.m == s.m && down(s.n / f.tile.n) * f.tile.n == s.n;
+  const auto [start, second_half, filling, of_wave, of_round, of_half, of_cache, of_memory] = no_edges ? kept_whole : kept_any;
+  constexpr double quarter = 0.3192, column = 0.4579, exact = 0.1604, adding = 0.4208, odd_rows = 0.381, to_fill = 3.311e6;
+  constexpr double of_odd_rows = 0.555, of_adding = 0.09441;                        // of a walk alone
   constexpr double crowd = 0.0466, crowd_of_half = 0.02987, crowd_adding = 0.3924;  // more of one among others
-  constexpr double of_cache = 5.403e6, of_memory = 3.601e6, half = 1.682, anywhere = 1.424, far_half = 1.208, read_of_cache = 6.697e6,
-                   read_of_memory = 1.635e6;
+  constexpr double half = 1.682, anywhere = 1.424, far_half = 1.208, read_of_cache = 6.697e6, read_of_memory = 1.635e6;
   const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
   const std::int64_t tiles_down = whole(s.m / f.tile.m), columns = whole(s.n / f.tile.n) * whole(s.batch),
                      places = std::int64_t{s.multiprocessors} * kept_blocks(static_cast<int>(halves_of(s))) * kept_warps,
@@ -104,10 +109,11 @@ double seconds_of_kept(const stream_form& f, const shape& s) {
 }
 // Blocks that wait for latency, up to two on a multiprocessor side by side, and more of them in waves.
 double seconds_of_direct(const stream_form& f, const shape& s) {
-  constexpr double start = 0.3, adding = 0.1703, filling = 0.6868, to_fill = 1e5, further = 1.142, whole_waves = 0.6709, of_memory = 1.837e6;
+  constexpr double start = 0.3, adding = 0.1588, filling = 0.7564, to_fill = 1e5, uneven = 0.06427, further = 1.122, whole_waves = 0.6171,
+                   of_memory = 2.129e6;
   const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / direct_step) / f.slabs), waves = tiles / places_of(f, s, 1);
-  const double block = tiles > s.multiprocessors ? f.direct.block_of_two + f.direct.round * f.direct.two * (rounds - 1)
-                                                 : f.direct.block + f.direct.round * (rounds - 1);
+  const double of_rounds = f.direct.round * (1 + uneven * s.lies.either_uneven) * (rounds - 1);
+  const double block = tiles > s.multiprocessors ? f.direct.block_of_two + f.direct.two * of_rounds : f.direct.block + of_rounds;
   const double in_turn = waves > 1 ? whole_waves * up(waves) + (1 - whole_waves) * waves : 1;
   const double work = block * (1 + (in_turn - 1) * further) * s.slower, move = s.bytes > bytes_of_l2 ? s.bytes / (of_memory * s.of_132) : 0;
   return 1e-6 * (start + (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) + longer(work, move));

@@ -6,11 +6,13 @@
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <type_traits>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/exact_sum.cuh"
 #include "src/gemm/finished.cuh"
 #include "src/gemm/sparse_lines.cuh"
 #include "src/gemm/stream/stream_lanes.cuh"
+#include "src/gemm/stream/stream_reader.cuh"
 #include "src/gemm/stream/stream_store.cuh"
 
 namespace antiphase::gemms {
@@ -39,8 +41,48 @@ template <stream_policy P> struct stream_kept {
 
  private:
   using cell = typename sums::cell;
-  using long_lines = lane_elements<rows>;
-  using short_lines = lane_elements<columns>;
+  using long_lines = lane_block<rows, P.stages>;
+  using short_lines = lane_block<columns, P.stages>;
+
+  // read ------------------------------------------------------------------------------------------------------------------------
+  // Lines of a warp, all k: asked for, and later taken.
+  template <int Lines> struct reading_any {
+    lane_block<Lines, P.stages> next;
+    // Those from line `first` on, of `left` from `top` on.
+    AP_DEV void ask(const line_operand& o, const float* data, std::int64_t top, int first, int left, int k, int g, int q) {
+      lane_source(o, data, top, k).read(next, first, left, g, q);
+    }
+    AP_DEV lane_block<Lines, P.stages> take(const line_operand&, int) const { return next; }
+  };
+  template <int Lines> struct reading_whole {
+    lane_reader<Lines, true> at;
+    lane_reads<Lines> next[P.stages];
+    AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) { at.begin(o, data, top, 0, g, q); }
+    // In order.
+    AP_DEV void ask(const line_operand& o, const float*, std::int64_t, int first, int, int, int g, int q) {
+      if (first > 0) at.move(Lines * o.line_stride);
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) {
+        lane_reader<Lines, true> half = at;
+        half.move(16 * n * o.k_stride);
+        half.read(next[n], o, 16, g, q);
+      }
+    }
+    AP_DEV lane_block<Lines, P.stages> take(const line_operand& o, int q) const {
+      lane_block<Lines, P.stages> all;
+      AP_UNROLL
+      for (int n = 0; n < P.stages; ++n) {
+        const lane_elements<Lines> some = at.take(next[n], o, 16, q);
+        AP_UNROLL
+        for (int l = 0; l < all.count; ++l) {
+          AP_UNROLL
+          for (int i = 0; i < 4; ++i) all.x[n][l][i] = some.x[l][i];
+        }
+      }
+      return all;
+    }
+  };
+  template <int Lines> using reading = std::conditional_t<P.whole, reading_whole<Lines>, reading_any<Lines>>;
 
   // exact outputs ---------------------------------------------------------------------------------------------------------------
   // Of a sum of three or four products that is small beside them, by 2^-20, what FP64 has cut off may be seen: it is computed again
@@ -52,13 +94,13 @@ template <stream_policy P> struct stream_kept {
     return x != 0 ? static_cast<int>((bit_cast<std::uint32_t>(x) & 0x7FFFFFFF) >> 3) + (1023 - 127) * step : least;
   }
   // Of the largest element of line l, of which four lanes have elements. No product is as small as a line of zeros.
-  template <class Elements> AP_DEV static int size_of_line(const Elements (&of)[P.stages], int l) {
+  template <class T, int Count> AP_DEV static int size_of_line(const T (&x)[P.stages][Count][4], int l) {
     int largest = least;
     AP_UNROLL
     for (int n = 0; n < P.stages; ++n) {
       AP_UNROLL
       for (int i = 0; i < 4; ++i) {
-        const int here = size_of(of[n].x[l][i]);
+        const int here = size_of(x[n][l][i]);
         largest = here > largest ? here : largest;
       }
     }
@@ -147,77 +189,72 @@ template <stream_policy P> struct stream_kept {
                        left = std::int64_t{tile - row_of_tiles * p.tiles_along_short.by()} * columns;
     stream_work w{member, top, left, 0, k, nullptr, nullptr, as_many(p.of_long.lines - top), as_many(p.of_short.lines - left)};
     const int lines_left = w.long_left < lines ? w.long_left : lines, columns_left = w.short_left < columns ? w.short_left : columns;
-    compute_first(static_cast<std::uint32_t>(lines_left ^ columns_left));
+    reading<rows> of_long;
+    reading<columns> of_short;
+    const auto find = [&](bool known) {  // operands: an address that stands in memory is known behind the wait
+      if ((p.of_long.member == nullptr) == known) {
+        w.of_long = p.of_long.of_member(w.member);
+        if constexpr (P.whole) of_long.begin(p.of_long, w.of_long, w.top, g, q);
+      }
+      if ((p.of_short.member == nullptr) == known) {
+        w.of_short = p.of_short.of_member(w.member);
+        if constexpr (P.whole) of_short.begin(p.of_short, w.of_short, w.left, g, q);
+      }
+    };
+    std::uint32_t known_first = static_cast<std::uint32_t>(lines_left ^ columns_left);
+    if constexpr (P.whole) {
+      find(true);
+      known_first ^= of_long.at.digest() ^ of_short.at.digest();
+    }
+    compute_first(known_first);
     wait_for_previous_grid(p);
     start_next_grid();
     if (tile >= p.tiles) return;
-    w.of_long = p.of_long.of_member(w.member), w.of_short = p.of_short.of_member(w.member);
+    if constexpr (!P.whole) find(true);
+    find(false);
     float* c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
     const bool packs = !P.finishes && p.packs == stream_packs::along_short && columns_left % sums::wide == 0 &&
                        (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0);
     c += w.top * p.long_stride + w.left * p.short_stride;
 
-    const auto read = [&](const auto& from, auto& to, const line_operand& o) {
-      AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) {
-        to[n] = {};
-        if (k > 16 * n) from.read(to[n], o, 16 * n * o.k_stride, k - 16 * n, g, q);
-      }
-    };
-    lane_reads<rows> next[P.stages];
-    lane_reader<rows> of_long;
-    of_long.begin(p.of_long, w.of_long, w.top, 0, g, q);
-    read(of_long, next, p.of_long);
-    struct {
-      double x[short_lines::count][4];
-    } kept[P.stages];
+    of_long.ask(p.of_long, w.of_long, w.top, 0, lines_left, k, g, q);
+    double kept[P.stages][short_lines::count][4];
     bool columns_plenty = k >= dense_line;
     {
-      lane_reads<columns> read_b[P.stages];
-      lane_reader<columns> of_short;
-      of_short.begin(p.of_short, w.of_short, w.left, 0, g, q);
-      read(of_short, read_b, p.of_short);
-      short_lines b[P.stages];
-      AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) b[n] = of_short.take(read_b[n], p.of_short, k - 16 * n, q);
+      of_short.ask(p.of_short, w.of_short, w.left, 0, columns_left, k, g, q);
+      const short_lines b = of_short.take(p.of_short, q);
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {
         AP_UNROLL
         for (int l = 0; l < short_lines::count; ++l) {
           AP_UNROLL
-          for (int i = 0; i < 4; ++i) kept[n].x[l][i] = b[n].x[l][i];
+          for (int i = 0; i < 4; ++i) kept[n][l][i] = b.x[n][l][i];
         }
       }
-      columns_plenty = columns_plenty && ballot(!plenty(b[0].x, k - 2 * q, 0)) == 0;
+      columns_plenty = columns_plenty && ballot(!plenty(b.x[0], k - 2 * q, 0)) == 0;
     }
     staged_rows<P>& out = s.c[warp];
     bool columns_known = false;
     AP_ROLLED
     for (int line = 0; line < lines_left; line += rows, c += rows * p.long_stride) {
-      long_lines a[P.stages];
-      AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) a[n] = of_long.take(next[n], p.of_long, k - 16 * n, q);
-      if (line + 2 * rows <= lines_left)
-        of_long.move(rows * p.of_long.line_stride), of_long.lines_left -= rows;
-      else if (line + rows < lines_left)
-        of_long.begin(p.of_long, w.of_long, w.top + line + rows, 0, g, q);
-      if (line + rows < lines_left) read(of_long, next, p.of_long);
+      const long_lines a = of_long.take(p.of_long, q);
+      if (line + rows < lines_left) of_long.ask(p.of_long, w.of_long, w.top, line + rows, lines_left, k, g, q);
       sums sum = {};
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {
         AP_UNROLL
         for (int i = 0; i < 4; i += 2) {
           if (16 * n + 4 * i >= k) break;
-          const double of_a[4] = {a[n].x[0][i], a[n].x[1][i], a[n].x[0][i + 1], a[n].x[1][i + 1]};
+          const double of_a[4] = {a.x[n][0][i], a.x[n][1][i], a.x[n][0][i + 1], a.x[n][1][i + 1]};
           AP_UNROLL
           for (int j = 0; j < short_lines::count; ++j) {
-            const double of_b[2] = {kept[n].x[j][i], kept[n].x[j][i + 1]};
+            const double of_b[2] = {kept[n][j][i], kept[n][j][i + 1]};
             mma(sum.value[0][j], of_a, of_b);
           }
         }
       }
       unsigned small = 0;
-      if (k > 2 && (!columns_plenty || ballot(!plenty(a[0].x, k - 2 * q, 0)) != 0)) {
+      if (k > 2 && (!columns_plenty || ballot(!plenty(a.x[0], k - 2 * q, 0)) != 0)) {
         if (!columns_known) {
           AP_UNROLL
           for (int l = 0; l < short_lines::count; ++l) {
@@ -227,7 +264,7 @@ template <stream_policy P> struct stream_kept {
           warp_sync();
           columns_known = true;
         }
-        const int row[2] = {size_of_line(a, 0), size_of_line(a, 1)};
+        const int row[2] = {size_of_line(a.x, 0), size_of_line(a.x, 1)};
         small = small_outputs(sum, row, s.size_of_column[warp], q);
       }
       if (packs && ballot(small != 0) == 0) {

@@ -47,113 +47,79 @@ template <int Lines, int Two, int Halves> struct lane_lines {
   }
 };
 
-// A lane's elements of 16 k of so many lines.
-template <int Lines> struct lane_elements {
-  static constexpr int count = Lines / 8, two = Lines == 8 ? 1 : 2;
-  float x[count][4];
+// A lane's elements of all k, up to 16 times `Stages`, of so many lines; two in one read where they lie side by side.
+template <int Lines, int Stages> struct lane_block {
+  static constexpr int count = Lines / 8;
+  float x[Stages][count][4];
 };
-// The same as they were read: by twos that lie side by side in memory, along k or along lines, whichever way the operand lies. Which element
-// is where is settled when they are taken. If each way had reads of its own, it would have to move them to where the other way has them,
-// and so to wait for them, before the next ones are asked for.
-template <int Lines> struct lane_reads {
-  static constexpr int reads = Lines == 8 ? 4 : Lines / 4, wide = Lines == 8 ? 1 : 2;
-  pack<float, wide> of[reads];
-};
-// Where they are. Behind the end the last line is read again; k there count as zero.
-template <int Lines> struct lane_reader {
-  static_assert(Lines == 8 || Lines == 16 || Lines == 32);
-  using elements = lane_elements<Lines>;
-  using reads = lane_reads<Lines>;
-  static constexpr int count = elements::count, two = elements::two, groups = reads::reads / 4;
-  const float* place[4];
-  int lines_left;  // from the first one on
-  bool pairs;      // two lie side by side, and both exist
+enum class neighbours : unsigned char { none, along_k, along_lines };  // which may be read two at a time: both exist, at 8 bytes
+struct lane_source {
+  const char* base;
+  int line_apart, k_apart;  // bytes
+  int k;
+  neighbours pairs;
 
-  AP_DEV static int line(int l, int g) { return line_of_lane<two>(0, l, g); }
-  AP_DEV int existing(int at) const { return at < lines_left ? at : lines_left - 1; }
-  // The first line and k, as k_of_lane() counts, of the n-th place.
-  AP_DEV static int line_of_place(bool along_k, int n) { return !along_k ? 0 : groups == 2 ? n : n / 2 % count; }
-  AP_DEV static int k_of_place(bool along_k, int n) { return !along_k || Lines == 8 ? n : groups == 2 ? 0 : n % 2 * 2; }
-  // data: of the member. The warp has the lines from `top` and the k from `first_k` on.
-  AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, std::int64_t first_k, int g, int q) {
-    lines_left = as_many(o.lines - top);
-    pairs = o.width >= 2 && (o.along_k || lines_left >= Lines) && reinterpret_cast<std::uintptr_t>(data) % 8 == 0;
-    const float* const first = data + top * o.line_stride + (first_k + k_of_lane(0, q)) * o.k_stride;
-    AP_UNROLL
-    for (int n = 0; n < 4; ++n)
-      place[n] = first + existing(line(o.along_k ? line_of_place(true, n) : 0, g)) * o.line_stride +
-                 k_of_lane(o.along_k ? k_of_place(true, n) : k_of_place(false, n), 0) * o.k_stride;
+  // Lines from `top` on.
+  AP_DEV lane_source(const line_operand& o, const float* data, std::int64_t top, int all_k)
+      : base(reinterpret_cast<const char*>(data + top * o.line_stride)),
+        line_apart(static_cast<int>(4 * o.line_stride)),
+        k_apart(static_cast<int>(4 * o.k_stride)),
+        k(all_k),
+        pairs(neighbours::none) {
+    if (reinterpret_cast<std::uintptr_t>(base) % 8 != 0) return;
+    if (o.k_stride == 1 && o.line_stride % 2 == 0 && k % 2 == 0) pairs = neighbours::along_k;
+    if (o.line_stride == 1 && o.k_stride % 2 == 0 && o.lines % 2 == 0) pairs = neighbours::along_lines;
   }
-  AP_DEV void move(std::int64_t floats) {
-    AP_UNROLL
-    for (int n = 0; n < 4; ++n) place[n] += floats;
+  AP_DEV const float* at(int line, int where) const {
+    return reinterpret_cast<const float*>(in_global_memory(base) + std::int64_t{line} * line_apart + std::int64_t{where} * k_apart);
   }
-  AP_DEV std::uint32_t digest() const {
-    std::uint32_t all = 0;
+  // Lines from `first` on, of which there are `left` from the source's first one on: the last one again behind the end, zeros behind K.
+  template <neighbours Pairs, int Lines, int Stages>
+  AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
     AP_UNROLL
-    for (int n = 0; n < 4; ++n) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(place[n]));
-    return all;
-  }
-  // Of 16 k that lie `ahead` floats further, as many as are there: at least one. Places behind their end change to the first one.
-  AP_DEV void read(reads& to, const line_operand& o, std::int64_t ahead, std::int64_t left, int g, int q) const {
-    const float* from[4];
-    AP_UNROLL
-    for (int n = 0; n < 4; ++n) from[n] = in_global_memory(place[n] + ahead);
-    if (left < 16) {
+    for (int n = 0; n < Stages; ++n) {
       AP_UNROLL
-      for (int n = 0; n < 4; ++n) {
-        const int k = k_of_lane(o.along_k ? k_of_place(true, n) : k_of_place(false, n), q);
-        if (k >= left) from[n] -= k * o.k_stride;
-      }
-    }
-    // From one group of four reads to the other.
-    const std::int64_t next = groups == 1 ? 0 : o.along_k ? k_of_lane(2, 0) * o.k_stride : (existing(line(2, g)) - existing(line(0, g))) * o.line_stride;
-    read_groups(to, o, from, next, left, g, q);
-  }
-  // What has arrived.
-  AP_DEV static elements take(const reads& from, const line_operand& o, std::int64_t left, int q) {
-    elements to;
-    AP_UNROLL
-    for (int l = 0; l < count; ++l) {
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const int along = groups == 2 ? i / 2 * 4 + l : 2 * l + i / 2, across = groups == 2 ? l / 2 * 4 + i : i;
-        if constexpr (Lines == 8)
-          to.x[l][i] = from.of[i].element[0];
-        else
-          to.x[l][i] = o.along_k ? from.of[along].element[i % 2] : from.of[across].element[l % 2];
-        if (left < 16 && k_of_lane(i, q) >= left) to.x[l][i] = 0;
-      }
-    }
-    return to;
-  }
-
- private:
-  AP_DEV void read_groups(reads& to, const line_operand& o, const float* const (&from)[4], std::int64_t next, std::int64_t left, int g,
-                          int q) const {
-    if constexpr (Lines == 8) {
-      AP_UNROLL
-      for (int n = 0; n < 4; ++n) to.of[n] = load_pack<1>(from[n]);
-    } else {
-      AP_UNROLL
-      for (int group = 0; group < groups; ++group) {
-        // Of the second group, k behind the end are those of the first one.
-        const bool behind = group == 1 && o.along_k && left < 16 && k_of_lane(2, q) >= left;
-        const std::int64_t further = group == 0 || behind ? 0 : next;
-        if (pairs && (!o.along_k || left >= 16 || left % 2 == 0)) {
-          AP_UNROLL
-          for (int n = 0; n < 4; ++n) to.of[4 * group + n] = load_pack<2>(from[n] + further);
-        } else {
-          AP_UNROLL
-          for (int n = 0; n < 4; ++n) {
-            const int k = k_of_lane(groups == 2 ? (behind ? 0 : 2 * group) : k_of_place(true, n), q), l = 2 * group;
-            const std::int64_t beside = !o.along_k ? (existing(line(l + 1, g)) - existing(line(l, g))) * o.line_stride
-                                        : k + 1 < left ? o.k_stride : 0;
-            to.of[4 * group + n] = {from[n][further], from[n][further + beside]};
+      for (int i = 0; i < 4; i += 2) {
+        const bool there = 16 * n + 4 * i < k;  // any of them
+        const int here = 16 * n + k_of_lane(i, q), last = k - 1;
+        AP_UNROLL
+        for (int l = 0; l < to.count; l += 2) {
+          const int line = line_of_lane<2>(first, l, g);
+          float v[2][2] = {};  // by line and k
+          if (there) {
+            if constexpr (Pairs == neighbours::along_k) {
+              AP_UNROLL
+              for (int e = 0; e < 2; ++e) {
+                const pack<float, 2> both = load_pack<2>(at(line + e < left ? line + e : left - 1, here < last ? here : last - 1));
+                v[e][0] = both.element[0], v[e][1] = both.element[1];
+              }
+            } else {
+              AP_UNROLL
+              for (int e = 0; e < 2; ++e) {
+                const int from = here + e < last ? here + e : last;
+                if constexpr (Pairs == neighbours::along_lines) {
+                  const pack<float, 2> both = load_pack<2>(at(line < left ? line : left - 2, from));
+                  v[0][e] = both.element[0], v[1][e] = both.element[1];
+                } else {
+                  v[0][e] = *at(line < left ? line : left - 1, from);
+                  v[1][e] = *at(line + 1 < left ? line + 1 : left - 1, from);
+                }
+              }
+            }
           }
+          AP_UNROLL
+          for (int e = 0; e < 2; ++e) to.x[n][l + e][i] = here < k ? v[e][0] : 0, to.x[n][l + e][i + 1] = here + 1 < k ? v[e][1] : 0;
         }
       }
     }
+  }
+  template <int Lines, int Stages> AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
+    if (pairs == neighbours::along_k)
+      read<neighbours::along_k>(to, first, left, g, q);
+    else if (pairs == neighbours::along_lines)
+      read<neighbours::along_lines>(to, first, left, g, q);
+    else
+      read<neighbours::none>(to, first, left, g, q);
   }
 };
 

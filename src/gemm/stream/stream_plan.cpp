@@ -49,6 +49,8 @@ bool lanes_reach(const line_operand& o, std::int64_t k) {
   constexpr std::int64_t far = std::int64_t{1} << 29;  // floats
   return std::abs(o.line_stride) < far && std::abs(o.k_stride) < far && k < far;
 }
+// Whether tiles of so many lines have no edges, and every two floats side by side can be read at once.
+bool is_whole(const line_operand& o, std::int64_t lines) { return o.lines % lines == 0 && o.width >= 2 && o.member == nullptr; }
 bool can(const context& where, const stream_instance& with, const both_operands& o, std::int64_t k) {
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   switch (with.how.by) {
@@ -58,6 +60,8 @@ bool can(const context& where, const stream_instance& with, const both_operands&
     case stream_loader::lanes: break;
     case stream_loader::kept:
       if (k > most_kept_k(with.how)) return false;
+      if (with.how.whole && (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) || !is_whole(o.short_one, with.how.tile.n)))
+        return false;
   }
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
 }
@@ -175,7 +179,7 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   const stream_instance* with = nullptr;
   const auto better = [&](const stream_instance& one, const stream_instance& other, const both_operands& o) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
-    if (one.how.by == stream_loader::kept) return one.how.stages < other.how.stages;
+    if (one.how.by == stream_loader::kept) return one.how.stages != other.how.stages ? one.how.stages < other.how.stages : one.how.whole;
     const stream_loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? stream_loader::copiers : stream_loader::engine;
     return one.how.by == first && other.how.by != first;
   };

@@ -34,6 +34,7 @@ struct stream_policy {
   bool finishes = false;  // knows epilogues. A variant of its own: as a branch, they would cost the others up to a fifth
 
   int copying_warps = 0;  // copiers
+  bool whole = false;     // kept: K is 16 times `stages`, tiles have no edges, and both operands can be read by two floats
 
   constexpr bool operator==(const stream_policy&) const = default;
   constexpr bool is_fed_by_ring() const { return by == stream_loader::engine || by == stream_loader::copiers; }

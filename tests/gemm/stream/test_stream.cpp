@@ -159,27 +159,41 @@ TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
       }
   }
 }
-// Where an operand stays in registers, every sum of up to 32 products, edges in both directions, and as many rounds as there are.
+// Where an operand stays in registers, every sum of up to 32 products, edges in both directions, and as many rounds as there are. Kernels
+// that know no edges are left what they can do.
 TEST_P(gemm_stream, kept_operands_for_every_k) {
   const context where = any();
   unsigned seed = 31;
   for (const stream_instance& with : kernels()) {
     if (with.how.by != gemms::stream_loader::kept) continue;
-    for (std::int64_t k = 1; k <= gemms::most_kept_k(with.how); k += sanitized ? 5 : 1)
+    const bool whole = with.how.whole;
+    const std::int64_t most = gemms::most_kept_k(with.how), m = whole ? 64 : 45, n = whole ? 96 : 71;
+    int run = 0;
+    const auto of_any = std::ranges::find_if(kernels(), [&](const stream_instance& i) {
+      return i.how.by == with.how.by && i.how.stages == with.how.stages && !i.how.whole && !i.how.finishes;
+    });
+    ASSERT_NE(of_any, kernels().end());
+    for (std::int64_t k = whole ? most - 11 : 1; k <= most; k += sanitized && !whole ? 5 : 1)
       for (const major by_c : {major::row, major::column}) {
-        product p = product_of(reals(45, k, seed, 9), reals(k, 71, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
+        product p = product_of(reals(m, whole ? most : k, seed, 9), reals(whole ? most : k, n, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
         ++seed;
+        for (std::int64_t i = 0; whole && i < m; i += 7)
+          for (std::int64_t at = 3; at < most; ++at) p.a(i, at) = 0;
         p.place_a = placed_in_packets(seed % 2 ? major::row : major::column, p.a);
         p.place_b = seed / 2 % 2 ? placed_in_packets(major::row, p.b) : placed(major::column, p.b, seed % 3, static_cast<int>(seed % 4));
         p.place_c = seed % 3 == 0 ? placed(by_c, p.c, 1, 1) : placed_in_packets(by_c, p.c);
         for (const bool turned : {false, true}) {
+          if (whole && !can(where, p, with, turned)) continue;
+          ++run;
           SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned" : "") << ", K = " << k);
           const dense once = multiply(where, p, with, turned, {1, 1, 1}, 1);
           expect_kept(once, p);
           EXPECT_TRUE(same_bits(multiply(where, p, with, turned, {1, 1, 1}, 2), once));
           EXPECT_TRUE(same_bits(multiply(where, p, with, turned, {1, 1, 1}, 8), once));
+          EXPECT_TRUE(same_bits(multiply(where, p, *of_any, turned, {1, 1, 1}, 1), once));
         }
       }
+    EXPECT_GE(run, 8) << with.code.name;
   }
 }
 // Of three and of four products all lines are of few nonzeros. 2^60 + y - 2^60 + z, which FP64 alone would lose.
@@ -195,7 +209,7 @@ TEST_P(gemm_stream, kept_sums_of_three_and_four_products_are_exact) {
                                 }),
                            made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }));
     for (const stream_instance& with : kernels()) {
-      if (with.how.by != gemms::stream_loader::kept || with.how.finishes) continue;
+      if (with.how.by != gemms::stream_loader::kept || with.how.finishes || with.how.whole) continue;
       for (const bool turned : {false, true}) {
         const dense c = multiply(where, p, with, turned, {1, 1, 1});
         for (std::int64_t i = 0; i < m; ++i)

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// How lanes read an operand so that nothing waits between reads: two floats at a time, whichever way it lies (sm_80).
+#pragma once
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/global.cuh>
+#include <antiphase/device/vector.cuh>
+#include <cstdint>
+#include "src/gemm/line_operand.hpp"
+#include "src/gemm/stream/stream_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// A lane's elements of 16 k of so many lines.
+template <int Lines> struct lane_elements {
+  static constexpr int count = Lines / 8, two = Lines == 8 ? 1 : 2;
+  float x[count][4];
+};
+// The same as they were read: by twos that lie side by side in memory, along k or along lines, whichever way the operand lies. Which element
+// is where is settled when they are taken. If each way had reads of its own, it would have to move them to where the other way has them,
+// and so to wait for them, before the next ones are asked for.
+template <int Lines> struct lane_reads {
+  static constexpr int reads = Lines == 8 ? 4 : Lines / 4, wide = Lines == 8 ? 1 : 2;
+  pack<float, wide> of[reads];
+};
+// Where they are. Behind the end the last line is read again; k there count as zero. Whole: nothing lies behind an end, and all can be read by
+// twos.
+template <int Lines, bool Whole = false> struct lane_reader {
+  static_assert(Lines == 8 || Lines == 16 || Lines == 32);
+  using elements = lane_elements<Lines>;
+  using reads = lane_reads<Lines>;
+  static constexpr int count = elements::count, two = elements::two, groups = reads::reads / 4;
+  const float* place[4];
+  int lines_left;  // from the first one on
+  bool pairs;      // two lie side by side, and both exist
+
+  AP_DEV static int line(int l, int g) { return line_of_lane<two>(0, l, g); }
+  AP_DEV int existing(int at) const { return Whole || at < lines_left ? at : lines_left - 1; }
+  // The first line and k, as k_of_lane() counts, of the n-th place.
+  AP_DEV static int line_of_place(bool along_k, int n) { return !along_k ? 0 : groups == 2 ? n : n / 2 % count; }
+  AP_DEV static int k_of_place(bool along_k, int n) { return !along_k || Lines == 8 ? n : groups == 2 ? 0 : n % 2 * 2; }
+  // data: of the member. The warp has the lines from `top` and the k from `first_k` on.
+  AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, std::int64_t first_k, int g, int q) {
+    lines_left = as_many(o.lines - top);
+    pairs = o.width >= 2 && (o.along_k || lines_left >= Lines) && reinterpret_cast<std::uintptr_t>(data) % 8 == 0;
+    const float* const first = data + top * o.line_stride + (first_k + k_of_lane(0, q)) * o.k_stride;
+    AP_UNROLL
+    for (int n = 0; n < 4; ++n)
+      place[n] = first + existing(line(o.along_k ? line_of_place(true, n) : 0, g)) * o.line_stride +
+                 k_of_lane(o.along_k ? k_of_place(true, n) : k_of_place(false, n), 0) * o.k_stride;
+  }
+  AP_DEV void move(std::int64_t floats) {
+    AP_UNROLL
+    for (int n = 0; n < 4; ++n) place[n] += floats;
+  }
+  AP_DEV std::uint32_t digest() const {
+    std::uint32_t all = 0;
+    AP_UNROLL
+    for (int n = 0; n < 4; ++n) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(place[n]));
+    return all;
+  }
+  // Of 16 k only so many, at least one, are there: places behind their end change to the first k.
+  AP_DEV void end_after(const line_operand& o, std::int64_t left, int q) {
+    AP_UNROLL
+    for (int n = 0; n < 4; ++n) {
+      const int k = k_of_lane(o.along_k ? k_of_place(true, n) : k_of_place(false, n), q);
+      if (k >= left) place[n] -= k * o.k_stride;
+    }
+  }
+  // 16 k, of which so many are there.
+  AP_DEV void read(reads& to, const line_operand& o, std::int64_t left, int g, int q) const {
+    if constexpr (Lines == 8) {
+      AP_UNROLL
+      for (int n = 0; n < 4; ++n) to.of[n] = load_pack<1>(in_global_memory(place[n]));
+    } else {
+      AP_UNROLL
+      for (int group = 0; group < groups; ++group) {
+        const bool behind = group == 1 && o.along_k && k_of_lane(2, q) >= left;  // the first group's k once more
+        const std::int64_t further = group == 0 || behind ? 0
+                                     : o.along_k         ? k_of_lane(2, 0) * o.k_stride
+                                                         : (existing(line(2, g)) - existing(line(0, g))) * o.line_stride;
+        if (Whole || (pairs && (!o.along_k || left >= 16 || left % 2 == 0))) {
+          AP_UNROLL
+          for (int n = 0; n < 4; ++n) to.of[4 * group + n] = load_pack<2>(in_global_memory(place[n]) + further);
+        } else {
+          AP_UNROLL
+          for (int n = 0; n < 4; ++n) {
+            const int k = k_of_lane(groups == 2 ? (behind ? 0 : 2 * group) : k_of_place(true, n), q), l = 2 * group;
+            const std::int64_t beside = !o.along_k ? (existing(line(l + 1, g)) - existing(line(l, g))) * o.line_stride
+                                        : k + 1 < left ? o.k_stride : 0;
+            const float* const from = in_global_memory(place[n]) + further;
+            to.of[4 * group + n] = {from[0], from[beside]};
+          }
+        }
+      }
+    }
+  }
+  // What has arrived.
+  AP_DEV static elements take(const reads& from, const line_operand& o, std::int64_t left, int q) {
+    elements to;
+    AP_UNROLL
+    for (int l = 0; l < count; ++l) {
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const int along = groups == 2 ? i / 2 * 4 + l : 2 * l + i / 2, across = groups == 2 ? l / 2 * 4 + i : i;
+        if constexpr (Lines == 8)
+          to.x[l][i] = from.of[i].element[0];
+        else
+          to.x[l][i] = o.along_k ? from.of[along].element[i % 2] : from.of[across].element[l % 2];
+        if (left < 16 && k_of_lane(i, q) >= left) to.x[l][i] = 0;
+      }
+    }
+    return to;
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
