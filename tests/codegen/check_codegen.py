@@ -9,6 +9,7 @@
     check_codegen.py vector --objects FILE... --cuobjdump TOOL
     check_codegen.py memory --objects FILE... --cuobjdump TOOL
     check_codegen.py rows --objects FILE... --cuobjdump TOOL
+    check_codegen.py reads --objects FILE... --cuobjdump TOOL
 
 resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
 report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
@@ -18,6 +19,7 @@ loop of products of TF32 parts is short, works out places for the whole warp, re
 times a vector asks for all elements of a turn before it uses the first. memory: kernels on Tensor Cores whose loops are
 full of registers keep nothing in local memory, or, of split operands, no more than recomputation may. rows: of operands whose rows begin anywhere,
 warps copy eight rows in few instructions; and outputs on their way through shared memory are read together before the first is stored, not one by one.
+reads: lanes that read operands straight into registers wait for none of them before all are asked for.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
@@ -288,6 +290,34 @@ def row_faults(code):
         yield f"{most} outputs are read from shared memory and stored one after the other, expected at most {READ_AND_STORED}"
 
 
+READ_TOGETHER = 3  # reads of two floats, or more, make a branch of them
+
+
+def read_faults(kernel, code):
+    """What a lane reads must not be used in the branch that reads it: if the ways in which an operand may lie move what they have read to the same
+    registers, each read is waited for before the other operand's are asked for, and a round over k takes up to 1.7 times as long. Kernels that
+    know one way only read both operands before they use either."""
+    one_way = "stream_kept" in kernel.name
+    lines = instructions(code)
+    targets = {int(target, 16) for _, text in lines for target in re.findall(r"\bBRA\b.*?0x([0-9a-f]+)", text)}
+    branches, waiting, reads, used = 0, set(), 0, []  # registers that this branch has read; how many reads came before each use
+    for address, text in [*lines, (0, "EXIT")]:
+        opcode, _, operands = re.sub(r"^@!?U?P\w+ ", "", text).partition(" ")
+        if address in targets or opcode.startswith(("BRA", "EXIT", "BAR")):
+            if reads >= READ_TOGETHER:
+                branches += 1
+                if early := sum(before < reads or not one_way for before in used):
+                    yield f"{early} uses of what was read in a branch of {reads} reads of two floats"
+            waiting, reads, used = set(), 0, []
+        if found := re.match(r"R(\d+), desc", operands) if opcode.startswith("LDG.E.64") else None:
+            waiting |= {int(found[1]), int(found[1]) + 1}
+            reads += 1
+        elif any(int(register) in waiting for register in re.findall(r"\bR(\d+)\b", operands.partition(",")[2])):
+            used.append(reads)
+    if branches == 0:
+        yield "no branch was found that reads by two floats"
+
+
 def report(checked, wanted):
     faults = 0
     for kernel, found in checked:
@@ -302,7 +332,7 @@ def report(checked, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", choices=("resources", "packets", "product", "narrow", "vector", "memory", "rows"))
+    parser.add_argument("check", choices=("resources", "packets", "product", "narrow", "vector", "memory", "rows", "reads"))
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
     parser.add_argument("--source")
@@ -332,6 +362,9 @@ def main():
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
     if options.check == "rows":
         return report([(k, list(row_faults(text))) for k, text in code], lambda k: "stream_product" in k.name or "narrow_product" in k.name)
+    if options.check == "reads":
+        own = [(k, text) for k, text in code if re.search(r"stream_direct|stream_kept.* true\}", k.name)]
+        return report([(k, list(read_faults(k, text))) for k, text in own], lambda k: "stream_direct" in k.name)
     if options.check == "vector":
         own = [(k, text) for k, text in code if "dots_vector" in k.name]
         return report([(k, list(vector_faults(k, text))) for k, text in own], lambda k: True)

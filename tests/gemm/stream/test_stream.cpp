@@ -324,7 +324,7 @@ TEST(gemm_stream_forms, copiers_bring_many_rows_of_16_bytes) {
   EXPECT_EQ(by(8192, 4, 1024, "nn"), stream_loader::copiers);
   EXPECT_EQ(by(4, 8192, 1024, "tn"), stream_loader::copiers);
   EXPECT_EQ(by(64, 4, 1024, "nn", 200), stream_loader::copiers);
-  EXPECT_EQ(by(64, 4, 1024, "nn"), stream_loader::engine) << "few rows";
+  EXPECT_EQ(by(512, 4, 8192, "nn"), stream_loader::engine) << "few rows";
   EXPECT_EQ(by(8192, 4, 1024, "nt"), stream_loader::engine) << "along k";
   EXPECT_EQ(by(4, 8192, 1024, "nn"), stream_loader::engine) << "along k";
   EXPECT_EQ(by(8192, 8, 1024, "nn"), stream_loader::engine) << "rows of 32 bytes";
