@@ -55,7 +55,8 @@ void describe(gemm_choice& to, const stream_plan& p) {
   if (p.with->how.by == stream_loader::kept)
     to.why.push_back(fmt::format("each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
   if (p.with->how.by == stream_loader::direct)
-    to.why.push_back(fmt::format("the {} warps of a block take {} k each by turns, straight into registers", p.with->how.slabs, direct_step));
+    to.why.push_back(
+        fmt::format("the {} warps of a block take {} k each by turns, straight into registers", p.with->how.slabs, direct_step));
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const narrow_plan& p) {

@@ -60,7 +60,8 @@ bool can(const context& where, const stream_instance& with, const both_operands&
     case stream_loader::lanes: break;
     case stream_loader::kept:
       if (k > most_kept_k(with.how)) return false;
-      if (with.how.whole && (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) || !is_whole(o.short_one, with.how.tile.n)))
+      if (with.how.whole &&
+          (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) || !is_whole(o.short_one, with.how.tile.n)))
         return false;
   }
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);

@@ -16,15 +16,15 @@ template <int Lines> struct lane_elements {
   static constexpr int count = Lines / 8, two = Lines == 8 ? 1 : 2;
   float x[count][4];
 };
-// The same as they were read: by twos that lie side by side in memory, along k or along lines, whichever way the operand lies. Which element
-// is where is settled when they are taken. If each way had reads of its own, it would have to move them to where the other way has them,
-// and so to wait for them, before the next ones are asked for.
+// The same as they were read: by twos that lie side by side in memory, along k or along lines, whichever way the operand lies. Which
+// element is where is settled when they are taken. If each way had reads of its own, it would have to move them to where the other way has
+// them, and so to wait for them, before the next ones are asked for.
 template <int Lines> struct lane_reads {
   static constexpr int reads = Lines == 8 ? 4 : Lines / 4, wide = Lines == 8 ? 1 : 2;
   pack<float, wide> of[reads];
 };
-// Where they are. Behind the end the last line is read again; k there count as zero. Whole: nothing lies behind an end, and all can be read by
-// twos.
+// Where they are. Behind the end the last line is read again; k there count as zero. Whole: nothing lies behind an end, and all can be read
+// by twos.
 template <int Lines, bool Whole = false> struct lane_reader {
   static_assert(Lines == 8 || Lines == 16 || Lines == 32);
   using elements = lane_elements<Lines>;
@@ -46,8 +46,8 @@ template <int Lines, bool Whole = false> struct lane_reader {
     const float* const first = data + top * o.line_stride + (first_k + k_of_lane(0, q)) * o.k_stride;
     AP_UNROLL
     for (int n = 0; n < 4; ++n)
-      place[n] = first + existing(line(o.along_k ? line_of_place(true, n) : 0, g)) * o.line_stride +
-                 k_of_lane(o.along_k ? k_of_place(true, n) : k_of_place(false, n), 0) * o.k_stride;
+      place[n] = first + existing(line(line_of_place(o.along_k, n), g)) * o.line_stride +
+                 k_of_lane(k_of_place(o.along_k, n), 0) * o.k_stride;
   }
   AP_DEV void move(std::int64_t floats) {
     AP_UNROLL
@@ -63,7 +63,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
   AP_DEV void end_after(const line_operand& o, std::int64_t left, int q) {
     AP_UNROLL
     for (int n = 0; n < 4; ++n) {
-      const int k = k_of_lane(o.along_k ? k_of_place(true, n) : k_of_place(false, n), q);
+      const int k = k_of_lane(k_of_place(o.along_k, n), q);
       if (k >= left) place[n] -= k * o.k_stride;
     }
   }
@@ -77,8 +77,8 @@ template <int Lines, bool Whole = false> struct lane_reader {
       for (int group = 0; group < groups; ++group) {
         const bool behind = group == 1 && o.along_k && k_of_lane(2, q) >= left;  // the first group's k once more
         const std::int64_t further = group == 0 || behind ? 0
-                                     : o.along_k         ? k_of_lane(2, 0) * o.k_stride
-                                                         : (existing(line(2, g)) - existing(line(0, g))) * o.line_stride;
+                                     : o.along_k          ? k_of_lane(2, 0) * o.k_stride
+                                                          : (existing(line(2, g)) - existing(line(0, g))) * o.line_stride;
         if (Whole || (pairs && (!o.along_k || left >= 16 || left % 2 == 0))) {
           AP_UNROLL
           for (int n = 0; n < 4; ++n) to.of[4 * group + n] = load_pack<2>(in_global_memory(place[n]) + further);
@@ -86,8 +86,9 @@ template <int Lines, bool Whole = false> struct lane_reader {
           AP_UNROLL
           for (int n = 0; n < 4; ++n) {
             const int k = k_of_lane(groups == 2 ? (behind ? 0 : 2 * group) : k_of_place(true, n), q), l = 2 * group;
-            const std::int64_t beside = !o.along_k ? (existing(line(l + 1, g)) - existing(line(l, g))) * o.line_stride
-                                        : k + 1 < left ? o.k_stride : 0;
+            const std::int64_t beside = !o.along_k     ? (existing(line(l + 1, g)) - existing(line(l, g))) * o.line_stride
+                                        : k + 1 < left ? o.k_stride
+                                                       : 0;
             const float* const from = in_global_memory(place[n]) + further;
             to.of[4 * group + n] = {from[0], from[beside]};
           }

@@ -175,7 +175,8 @@ TEST_P(gemm_stream, kept_operands_for_every_k) {
     ASSERT_NE(of_any, kernels().end());
     for (std::int64_t k = whole ? most - 11 : 1; k <= most; k += sanitized && !whole ? 5 : 1)
       for (const major by_c : {major::row, major::column}) {
-        product p = product_of(reals(m, whole ? most : k, seed, 9), reals(whole ? most : k, n, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
+        product p =
+            product_of(reals(m, whole ? most : k, seed, 9), reals(whole ? most : k, n, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
         ++seed;
         for (std::int64_t i = 0; whole && i < m; i += 7)
           for (std::int64_t at = 3; at < most; ++at) p.a(i, at) = 0;
