@@ -72,15 +72,17 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
                                                      {8192, 2, 1024},  // whose long operand cuBLAS reads slowly
                                                      {16384, 4, 1024},
                                                      {512, 512, 512},
-                                                     {256, 256, 256},  // 4.5 us; cuBLAS 6.6
+                                                     {256, 256, 256},              // 3.6 us; cuBLAS 6.5
+                                                     {256, 128, 1024},             // 5.3 us; cuBLAS 7.3
+                                                     {32, 32, 32, "nn", 0, 4096},  // 21.6 us; cuBLAS 29.7
                                                      {15000, 15000, 32, "tt", 1},
                                                      {64, 64, 1'000'000}})
     EXPECT_GT(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
   EXPECT_GT(gain(where, {4096, 4096, 4096}), 3.5);
-  for (const asked& q : std::initializer_list<asked>{
-           {1, 4096, 4096, "nt"}, {4096, 1, 4096}, {4, 8192, 1024}, {8, 8192, 1024}, {3, 6640, 3976, "nt"}, {32, 32, 32, "nn", 0, 4096}})
+  for (const asked& q :
+       std::initializer_list<asked>{{1, 4096, 4096, "nt"}, {4096, 1, 4096}, {4, 8192, 1024}, {8, 8192, 1024}, {3, 6640, 3976, "nt"}})
     EXPECT_LE(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
-  EXPECT_LE(gain(where, {256, 128, 1024}), 1);  // of 9 microseconds one is not worth it
+  EXPECT_LE(gain(where, {64, 64, 64}), 1);  // of 3 microseconds one and a half are not worth it
 }
 
 // The law sees a product as cuBLAS does, whichever way it is written down.

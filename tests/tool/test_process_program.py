@@ -421,7 +421,7 @@ class Trace(ToolTest):
             self.refused(2, [words], *base, "--output", "t.svg", "--compare", compare)
         self.refused(2, ["--policy and --compare"], *base, "--output", "t.svg", "--policy", "split", "--compare", "policy=narrow")
         self.refused(2, ["'columns'", "one-wave"], "trace", "scan", "--output", "t.svg", "--compare", "policy=columns", *CPU)
-        self.refused(4, ["gemm.stream-lanes", "straight into registers"], "trace", "--m", "8", "--n", "8", "--k", "8", *CPU, "--output", "t.svg", "--policy", "stream")
+        self.refused(4, ["gemm.stream-direct", "straight into registers"], "trace", "--m", "8", "--n", "8", "--k", "8", *CPU, "--output", "t.svg", "--policy", "stream")
         self.refused(2, ["'short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=short,split")
         self.refused(2, ["--rows", "trace scan"], *base, "--output", "t.svg", "--rows", "2")
         self.refused(2, ["--rows 3", "divisor"], "trace", "scan", "--output", "t.svg", "--rows", "3", *CPU)

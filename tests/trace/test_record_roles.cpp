@@ -147,8 +147,8 @@ TEST(RecordRoles, StreamingProducts) {
     int m, n, k, stages, computing, loading, bytes;
   };
   constexpr form stream_shapes[] = {
-      {300, 8, 2048, 3, 8, 1, 40 * 256 * 4},   {64, 16, 2048, 3, 8, 1, 48 * 256 * 4},  {2000, 64, 128, 4, 4, 1, 128 * 32 * 4},
-      {128, 128, 2048, 5, 8, 1, 128 * 64 * 4}, {301, 7, 2047, 3, 8, 8, 40 * 256 * 4},  {64, 16, 2047, 3, 8, 8, 48 * 256 * 4},
+      {300, 8, 2048, 3, 8, 1, 40 * 256 * 4},   {256, 16, 2048, 3, 8, 1, 48 * 256 * 4}, {2000, 64, 128, 4, 4, 1, 128 * 32 * 4},
+      {128, 128, 2048, 5, 8, 1, 128 * 64 * 4}, {301, 7, 2047, 3, 8, 8, 40 * 256 * 4},  {400, 16, 2047, 3, 8, 8, 48 * 256 * 4},
       {65, 31, 2047, 6, 8, 8, 64 * 128 * 4},   {2001, 63, 129, 4, 4, 2, 128 * 32 * 4}, {129, 127, 2047, 5, 8, 4, 128 * 64 * 4}};
   const context where = on_cpu();
   for (const form& f : stream_shapes) {
@@ -362,7 +362,7 @@ TEST(RecordRoles, RefusalsSayWhy) {
   product thin(where, 4, 64, 128), tiny(where, 64, 64, 3), odd(where, 8, 8, 8);
   EXPECT_THAT(refusal([&] { record_gemm(where, "dots", thin.problem()); }), HasSubstr("straight into registers"));
   EXPECT_THAT(refusal([&] { record_gemm(where, "short", tiny.problem()); }), HasSubstr("gemm.short"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", odd.problem()); }), HasSubstr("gemm.stream-lanes-64x8"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", odd.problem()); }), HasSubstr("gemm.stream-direct-16x8"));
   EXPECT_THAT(refusal([&] { record_scan(where, "columns", {.in = thin.b.data(), .out = thin.c.data(), .length = 16, .inner = 4}); }),
               HasSubstr("scan.columns"));
   EXPECT_THAT(refusal([&] {
@@ -447,7 +447,7 @@ template <class Action> std::string refusal_of(Action action) {
 TEST(RecordRoles, RefusesWhatHasNoTwin) {
   const context where = on_cpu();
   product p(where, 4, 4, 16);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-lanes")) << "which has no ring";
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-direct")) << "which has no ring";
   product larger(where, 300, 300, 64);
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.block = 2}); }), HasSubstr("block 2 does not exist"));
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.runs = 0}); }), HasSubstr("runs = 0"));

@@ -46,8 +46,8 @@ template <int Lines, bool Whole = false> struct lane_reader {
     const float* const first = data + top * o.line_stride + (first_k + k_of_lane(0, q)) * o.k_stride;
     AP_UNROLL
     for (int n = 0; n < 4; ++n)
-      place[n] = first + existing(line(line_of_place(o.along_k, n), g)) * o.line_stride +
-                 k_of_lane(k_of_place(o.along_k, n), 0) * o.k_stride;
+      place[n] =
+          first + existing(line(line_of_place(o.along_k, n), g)) * o.line_stride + k_of_lane(k_of_place(o.along_k, n), 0) * o.k_stride;
   }
   AP_DEV void move(std::int64_t floats) {
     AP_UNROLL
