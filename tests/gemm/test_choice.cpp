@@ -68,7 +68,8 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   std::vector<std::string> all;
   if (fast_fp64 && q.k <= 4) all.emplace_back("short");
   const bool large = q.m > 512 && q.n > 512 && q.k > 512;
-  if (fast_fp64 && !(hopper && large)) all.emplace_back("stream");
+  const bool vector = (q.m == 1 || q.n == 1) && q.k != 3 && q.k != 4;  // which is left to dots
+  if (fast_fp64 && !(hopper && large) && !vector) all.emplace_back("stream");
   const bool little = q.k <= 8192 && double(q.m) * double(q.n) * double(q.k) <= 4e6;
   if (fast_fp64 && q.k != 3 && q.k != 4 && (q.m <= 8 || q.n <= 8 || little)) all.emplace_back("dots");
   if (hopper) {

@@ -322,13 +322,13 @@ TEST(gemm_stream_forms, copiers_bring_many_rows_of_16_bytes) {
     return plan->with->how.by;
   };
   using gemms::stream_loader;
-  EXPECT_EQ(by(8192, 4, 1024, "nn"), stream_loader::copiers);
-  EXPECT_EQ(by(4, 8192, 1024, "tn"), stream_loader::copiers);
+  EXPECT_EQ(by(65536, 4, 1024, "nn"), stream_loader::copiers);
+  EXPECT_EQ(by(4, 65536, 1024, "tn"), stream_loader::copiers);
   EXPECT_EQ(by(64, 4, 1024, "nn", 200), stream_loader::copiers);
-  EXPECT_EQ(by(512, 4, 8192, "nn"), stream_loader::engine) << "few rows";
-  EXPECT_EQ(by(8192, 4, 1024, "nt"), stream_loader::engine) << "along k";
-  EXPECT_EQ(by(4, 8192, 1024, "nn"), stream_loader::engine) << "along k";
-  EXPECT_EQ(by(8192, 8, 1024, "nn"), stream_loader::engine) << "rows of 32 bytes";
+  EXPECT_EQ(by(64, 4, 16384, "nn"), stream_loader::engine) << "few rows";
+  EXPECT_EQ(by(65536, 4, 1024, "nt"), stream_loader::engine) << "along k";
+  EXPECT_EQ(by(4, 65536, 1024, "nn"), stream_loader::engine) << "along k";
+  EXPECT_EQ(by(65536, 8, 1024, "nn"), stream_loader::engine) << "rows of 32 bytes";
 }
 // The workspace that is offered is enough for whatever plan a shape gets, and never shrinks.
 TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
