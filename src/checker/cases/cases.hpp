@@ -79,6 +79,12 @@ struct placed {
   float& operator()(std::int64_t i, std::int64_t j) { return memory[at(i, j)]; }
   float operator()(std::int64_t i, std::int64_t j) const { return memory[at(i, j)]; }
   template <class T> matrix_view<T> view(T* device) const { return {device + origin, rows, columns, row_stride, column_stride}; }
+  // The memory from the first element to the last, so that nothing around them can be read; the view of what lies there.
+  std::vector<float> trimmed() const {
+    const auto place = [&](std::size_t n) { return memory.begin() + static_cast<std::ptrdiff_t>(n); };
+    return {place(at(0, 0)), place(at(rows - 1, columns - 1) + 1)};
+  }
+  template <class T> matrix_view<T> view_of_trimmed(T* device) const { return {device, rows, columns, row_stride, column_stride}; }
   void fill(auto value) {  // of the element's number, row by row
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) (*this)(i, j) = value(static_cast<std::uint64_t>(i * columns + j));

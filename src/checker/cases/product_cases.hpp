@@ -46,8 +46,14 @@ struct on_device {
   device_array<float> a, b, c;
   gemms::problem what;
 
-  on_device(const context& where, const product& p) : a(where, p.a.memory), b(where, p.b.memory), c(where, p.c.memory) {
-    what = {.a = p.a.view(a.data()), .b = p.b.view(b.data()), .c = p.c.view(c.data()), .alpha = p.alpha, .beta = p.beta};
+  // trimmed: the operands' memory begins and ends with them.
+  on_device(const context& where, const product& p, bool trimmed = false)
+      : a(where, trimmed ? p.a.trimmed() : p.a.memory), b(where, trimmed ? p.b.trimmed() : p.b.memory), c(where, p.c.memory) {
+    what = {.a = trimmed ? p.a.view_of_trimmed(a.data()) : p.a.view(a.data()),
+            .b = trimmed ? p.b.view_of_trimmed(b.data()) : p.b.view(b.data()),
+            .c = p.c.view(c.data()),
+            .alpha = p.alpha,
+            .beta = p.beta};
   }
 };
 // Within the contract; what lies between C's rows is as it was.

@@ -30,7 +30,7 @@ struct doubling {
 };
 
 void stream_by(const context& where, const gemms::stream_instance& with, const product& p, bool turned, int cluster, int parts) {
-  on_device d(where, p);
+  on_device d(where, p, !with.how.is_fed_by_ring());  // lanes that read for themselves must know where operands end
   const doubling twice(where, p);
   const gemms::stream_plan plan = gemms::plan_stream(where, d.what, {}, with.how.finishes ? twice.after : gemms::epilogue{}, with, turned,
                                                      {with.how.slabs, cluster, parts});
@@ -57,7 +57,10 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
   if (how.by == gemms::stream_loader::direct) {
     const std::int64_t round = gemms::direct_step * how.slabs;
     stream_by(where, with, {how.tile.m, how.tile.n, 2 * round, 1, 0}, false, 1, 1);
-    stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, round + 21, -1.5f, 0.5f, columns, rows, 1}, true, 1, 1);
+    for (const std::int64_t k : {round + 22, round + 5})
+      for (const storage_order of_a : {rows, columns})
+        for (const storage_order of_b : {rows, columns})
+          stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0}, of_a == of_b, 1, 1);
     return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
   }
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;

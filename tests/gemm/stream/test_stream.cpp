@@ -159,6 +159,25 @@ TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
       }
   }
 }
+// The last of K may be so short that all of it is nonzero in every line, and say nothing about how many the lines have.
+TEST_P(gemm_stream, a_short_end_of_k_does_not_settle_what_is_sparse) {
+  const context where = any();
+  const float far = 0x1p60f;
+  product p =
+      product_of(made(37, 18, [&](auto i, auto k) { return k == 0    ? far
+                                                           : k == 16 ? -far
+                                                           : k == 17 ? static_cast<float>(i + 1)
+                                                                     : 0; }),
+                 made(18, 21, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }));
+  p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
+  for (const stream_instance& with : kernels()) {
+    if (!can(where, p, with, false)) continue;
+    const dense c = multiply(where, p, with, false, {with.how.slabs, 1, 1});
+    for (std::int64_t i = 0; i < 37; ++i)
+      for (std::int64_t j = 0; j < 21; ++j)
+        ASSERT_EQ(c(i, j), std::ldexp(static_cast<float>(i + 1), static_cast<int>(j % 9))) << i << ", " << j << ", " << with.code.name;
+  }
+}
 // Where an operand stays in registers, every sum of up to 32 products, edges in both directions, and as many rounds as there are. Kernels
 // that know no edges are left what they can do.
 TEST_P(gemm_stream, kept_operands_for_every_k) {
