@@ -23,8 +23,8 @@ inline namespace AP_TARGET {
 // A warp takes all k of 32 lines of the short operand to registers for good. In each round it reads 16 lines of the long one, those of the
 // next round ahead, and writes 16 x 32 outputs: in packs straight from registers or, where rows of C do not begin at multiples of 16 bytes,
 // through shared memory, so that neighbouring lanes still store neighbours. Warps have nothing to do with each other.
-// Where K is all that a warp can keep and no tile has an edge, reads ask for no more than two floats at a time and wait for nothing
-// (whole). An output has the same sum in the same order as of any other stream that does not divide K.
+// Where K is all that a warp can keep and no tile has an edge, a kernel that knows nothing else (whole) asks for all of a round by twos
+// before it uses any. An output has the same sum in the same order as of any other stream that does not divide K.
 template <stream_policy P> struct stream_kept {
   static_assert(valid(P) && P.by == stream_loader::kept);
   using sums = stream_sums<P>;
