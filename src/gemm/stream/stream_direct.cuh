@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streaming products that wait for latency: the warps of a block take 16 k each, straight from memory to registers (sm_80).
 #pragma once
+#include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/block_vote.cuh>
 #include <antiphase/device/global.cuh>
 #include <antiphase/device/kernel.cuh>
-#include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
-#include <antiphase/device/matrix.cuh>
-#include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/finished.cuh"
@@ -50,9 +48,7 @@ template <stream_policy P> struct stream_direct {
   template <int Lines> AP_DEV static void tell(const lane_elements<Lines>& of, std::int32_t* seen, int g, int q) {
     AP_UNROLL
     for (int l = 0; l < of.count; ++l) {
-      int here = (of.x[l][0] != 0) + (of.x[l][1] != 0) + (of.x[l][2] != 0) + (of.x[l][3] != 0);
-      here += shuffle(here, lane_index() ^ 1);
-      here += shuffle(here, lane_index() ^ 2);
+      const int here = nonzeros_of(of.x[l]);
       if (q == 0) seen[line_of_lane<lane_elements<Lines>::two>(0, l, g)] = here;
     }
   }
@@ -122,7 +118,7 @@ template <stream_policy P> struct stream_direct {
     if (first_k < p.k) read(p.k - first_k);
 
     // C, where it is read, arrives while the products are made.
-    constexpr int outputs_of_thread = (outputs + threads - 1) / threads;
+    constexpr int outputs_of_thread = ceil_div(outputs, threads);
     float* c[outputs_of_thread];
     float before[outputs_of_thread] = {};
     float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);

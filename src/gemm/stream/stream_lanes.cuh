@@ -137,6 +137,13 @@ AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4], const fl
   }
 }
 
+// How many of a line's 16 elements are nonzero, of which four lanes have four each. All of them learn it.
+AP_DEV int nonzeros_of(const float (&x)[4]) {
+  int here = (x[0] != 0) + (x[1] != 0) + (x[2] != 0) + (x[3] != 0);
+  here += shuffle(here, lane_index() ^ 1);
+  here += shuffle(here, lane_index() ^ 2);
+  return here;
+}
 // Whether a lane's first two elements of every line are nonzero, or behind the end of k, but for the lines in the mask. If all lanes say
 // so, each line has eight, or as many as there are k. k_left: from the lane's first k on.
 template <int Count> AP_DEV bool plenty(const float (&x)[Count][4], int k_left, std::uint32_t but_for) {

@@ -8,7 +8,6 @@
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
-#include <antiphase/device/matrix.cuh>
 #include <antiphase/device/mbarrier.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
@@ -274,9 +273,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       bool dense = true;
       AP_UNROLL
       for (int l = 0; l < Count; ++l) {
-        int here = (x[l][0] != 0) + (x[l][1] != 0) + (x[l][2] != 0) + (x[l][3] != 0);
-        here += shuffle(here, lane_index() ^ 1);
-        here += shuffle(here, lane_index() ^ 2);
+        const int here = nonzeros_of(x[l]);
         seen[l] = seen[l] + here < dense_line ? seen[l] + here : dense_line;
         dense = dense && seen[l] == dense_line;
       }
