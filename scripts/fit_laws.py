@@ -9,7 +9,7 @@ Without --fit it judges the numbers below, which are those of the program; with 
   * random products by `antiphase tune`, of which bench/results/experiments/20261126-tune-means.json keeps the geometric mean of each class
     of shapes and policy, and which products and divisions of K it is of,
   * all forms of stream, of some of these products and of those of bench/results (20261125-stream-forms.json, 20261125-stream-kept.json,
-    20261126-stream-direct.json),
+    20261126-stream-direct.json, and 20261126-stream-alone.json, of an H100),
   * all policies and forms, of products whose rows begin anywhere and of batches (20261125-all-policies.json),
   * products by `dots` with all divisions of their sums (20261125-dots-divisions.json), by lanes also before there was a kernel for operands
     across k (20261125-dots-lanes.json),
@@ -44,7 +44,7 @@ DIVISIONS_OF_DOTS = ROOT / "bench/results/experiments/20261125-dots-divisions.js
 PLAIN_LANES = ROOT / "bench/results/experiments/20261125-dots-lanes.json"  # before there was a kernel for operands across k
 FORMS_OF_STREAM = ROOT / "bench/results/experiments/20261125-stream-forms.json"
 KEPT_BY_STREAM = ROOT / "bench/results/experiments/20261125-stream-kept.json"  # the same for one form, whose walks are others since
-DIRECT_BY_STREAM = ROOT / "bench/results/experiments/20261126-stream-direct.json"  # the same for three forms that came later
+LATER_BY_STREAM = [ROOT / f"bench/results/experiments/20261126-stream-{name}.json" for name in ("direct", "alone")]  # forms that came later
 ALL_POLICIES = ROOT / "bench/results/experiments/20261125-all-policies.json"
 PLACES = 132  # multiprocessors
 KEPT, KEPT_WARPS, MOST_ROUNDS = 9, 4, 16  # its number; of a block; of a walk
@@ -152,9 +152,12 @@ FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.35, 1.12, 1.17, 2.13, 0.0546), (
          ((32, 32), 1, 8, True, "ring", (0.1, 4.21, 1.34, 1.28, 1.91, 0.135), (0.01, 4.54, 1.75, 1.23, 2.24, 0.132, 0.2, 0.173)),  # by 20261126-slabs-of-32.json
          ((16, 8), 2, 8, False, "direct", (1.209, 1.467, 0.3537, 1.491)),  # these by 20261126-stream-direct.json
          ((32, 8), 2, 8, False, "direct", (1.476, 1.864, 0.5774, 1.652)),
-         ((16, 16), 2, 8, False, "direct", (1.377, 1.865, 0.4533, 1.354)))
+         ((16, 16), 2, 8, False, "direct", (1.377, 1.865, 0.4533, 1.354)),
+         ((32, 32), 6, 1, False, "alone", (1.455, 0.3999, 0.09066, 0.0535)),  # these by 20261126-stream-alone.json
+         ((32, 64), 4, 1, False, "alone", (1.632, 0.4501, 0.1342, 0.07681)),
+         ((64, 64), 3, 1, False, "alone", (2.132, 0.6612, 0.2736, 0.1361)))
 OF_KEPT = ("start", "deep", "filling", "wave", "round", "round deep", "cache", "memory")  # what other kernels take for tiles without edges
-OF_DIRECT = ("block", "block of two", "round", "two")
+OF_FEED = {"direct": ("block", "block of two", "round", "two"), "alone": ("block", "round", "tile", "step")}
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) if form[4] == "ring" for who, times in zip(("engine", "copiers"), form[5:]) if times}
 
 
@@ -215,13 +218,17 @@ class Stream(Law):
                 "kept read of cache": between(6.697, .8, 60), "kept read of memory": between(1.635, .8, 4.7),
                 "direct start": between(0.3, .3, 3), "direct adding": between(0.1588, .001, 2), "direct filling": between(0.7564, .001, 4),
                 "direct to fill": between(0.1, .1, 50), "direct uneven": between(0.06427, .001, 2), "direct further": between(1.122, .2, 2),
-                "direct whole waves": between(0.6171, .01, 1), "direct memory": between(2.129, 1, 5)}
+                "direct whole waves": between(0.6171, .01, 1), "direct memory": between(2.129, 1, 5),
+                "alone start": between(0.005343, .001, 3), "alone adding": between(0.6002, .001, 2), "alone filling": between(0.9805, .001, 4),
+                "alone to fill": between(1.387, .1, 50), "alone half rows": between(1.579, .9, 4), "alone odd rows": between(1.136, .9, 4),
+                "alone tile odd": between(1.364, .001, 4), "alone uneven": between(0.07156, .001, 2), "alone round uneven": between(0.1565, .001, 2),
+                "alone further": between(0.4721, .01, 2), "alone whole waves": between(0.8077, .01, 1), "alone cache": between(3.283, .8, 12),
+                "alone memory": between(3.1, .8, 4.7), "alone read of cache": between(2.633, .8, 60), "alone read of memory": between(1.6, .8, 4.7)}
     for what, value in zip(OF_KEPT, (1.303, .5463, 1.739, .8558, 1.024, .1372, 9, 4.602)):  # by 20261126-kept-whole.json
         numbers[f"kept whole {what}"] = between(value, .01, 9)
-    for i, form in enumerate(FORMS):
-        if form[4] == "direct":
-            for what, value in zip(OF_DIRECT, form[5]):
-                numbers[f"direct {what} {i}"] = between(value, .001, 3)
+    for i, (*_, feed, times) in ((i, form) for i, form in enumerate(FORMS) if form[4] in OF_FEED):
+        for what, value in zip(OF_FEED[feed], times):
+            numbers[f"{feed} {what} {i}"] = between(value, .001, 3)
 
     def seconds(self, g, p, how, lie):  # microseconds
         out = np.empty(len(p))
@@ -240,13 +247,27 @@ class Stream(Law):
                 out[at] = g["lanes start"] + wait + longer(tiles * (g["lanes tile"] + g["lanes step"] * halves), move)
                 continue
             if feed == "direct":
-                block, of_two, of_round, two = (g[f"direct {what} {i}"] for what in OF_DIRECT)
+                block, of_two, of_round, two = (g[f"direct {what} {i}"] for what in OF_FEED[feed])
                 beside, rounds, waves = tiles > PLACES, np.ceil(halves / slabs), tiles / (PLACES * resident)
                 in_turn = np.where(waves > 1, g["direct whole waves"] * np.ceil(waves) + (1 - g["direct whole waves"]) * waves, 1)
                 of_rounds = of_round * (1 + g["direct uneven"] * lie.copied[at]) * (rounds - 1)
                 work = np.where(beside, of_two + two * of_rounds, block + of_rounds) * (1 + (in_turn - 1) * g["direct further"])
                 move = np.where(q.bytes > BYTES_OF_L2, q.bytes / (1e6 * g["direct memory"]), 0)
                 out[at] = (g["direct start"] + g["direct adding"] * (q.read_of_c > 0) + g["direct filling"] * filled(stored, g["direct to fill"])
+                           + longer(work, move))
+                continue
+            if feed == "alone":
+                block, of_round, of_tile, step = (g[f"alone {what} {i}"] for what in OF_FEED[feed])
+                count = lambda rows, columns: np.ceil(q.m / rows) * np.ceil(q.n / columns) * q.count
+                warps, waves = count(tile[0] / 2, tile[1] / 2), count(*tile) / (PLACES * resident)
+                block = block + of_round * (halves - 1) * (1 + g["alone round uneven"] * lie.copied[at])
+                among = of_tile * (1 + g["alone tile odd"] * q.rows) + step * np.ceil(q.k / 8) * (1 + g["alone uneven"] * lie.copied[at])
+                in_turn = np.where(waves > 1, g["alone whole waves"] * np.ceil(waves) + (1 - g["alone whole waves"]) * waves, 1)
+                work = block * (1 + (in_turn - 1) * g["alone further"]) + among * np.maximum(warps / 4 / PLACES - 1, 0)
+                far = q.bytes - q.read_of_c > BYTES_OF_L2
+                move = ((stored * by_rows(q, 1, g["alone half rows"], g["alone odd rows"]) + q.bytes - stored - q.read_of_c)
+                        / np.where(far, g["alone memory"], g["alone cache"]) + q.read_of_c / np.where(far, g["alone read of memory"], g["alone read of cache"])) / 1e6
+                out[at] = (g["alone start"] + g["alone adding"] * (q.read_of_c > 0) + g["alone filling"] * filled(stored, g["alone to fill"])
                            + longer(work, move))
                 continue
             if feed == "kept":
@@ -310,7 +331,7 @@ class Stream(Law):
         one = np.ones(len(p))
         streams = (p.k != 3) & (p.k != 4)
         for i, form in enumerate(FORMS):
-            possible = p.k <= 32 if form[4] == "kept" else streams
+            possible = p.k <= 32 if form[4] == "kept" else streams & ((form[4] != "alone") | (p.k <= 128))
             yield possible, (i * one, one, one)
             if not form[3]:
                 continue
@@ -737,8 +758,9 @@ class Forms:
             note("all", product, forms_timed(times))
         for of, *product, us in json.loads(KEPT_BY_STREAM.read_text())["products"]:
             note(of, product, {(KEPT, 1, 1, 0): us})
-        for of, *product, times in json.loads(DIRECT_BY_STREAM.read_text())["products"]:
-            note(of, product, forms_timed(times))
+        for later in LATER_BY_STREAM:
+            for of, *product, times in json.loads(later.read_text())["products"]:
+                note(of, product, forms_timed(times))
         rows = [(number, of, *product, *form, us) for number, (product, (of, times)) in enumerate(products.items()) for form, us in times.items()]
         number, of, *product, form, cluster, parts, forced, us = map(np.array, zip(*rows))
         self.number, self.of, self.us = number, of, us

@@ -57,6 +57,8 @@ void describe(gemm_choice& to, const stream_plan& p) {
   if (p.with->how.by == stream_loader::direct)
     to.why.push_back(
         fmt::format("the {} warps of a block take {} k each by turns, straight into registers", p.with->how.slabs, direct_step));
+  if (p.with->how.by == stream_loader::alone)
+    to.why.emplace_back("each warp has a tile of its own and all of K, straight from memory to registers and back");
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const narrow_plan& p) {

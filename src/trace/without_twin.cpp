@@ -14,6 +14,7 @@ constexpr kernels_without_twin list[] = {
     {"gemm.stream-lanes-", in_registers},
     {"gemm.stream-kept-", in_registers},
     {"gemm.stream-direct-", in_registers},
+    {"gemm.stream-alone-", in_registers},
     {"gemm.stream-finish-", "it is the stream-async kernel of that tile with an epilogue: record the product without"},
     {"gemm.narrow-kept-",
      "it is narrow, but for what it keeps from tile to tile: record a product of more k, which narrow prepares tile by tile"},

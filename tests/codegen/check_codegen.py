@@ -363,7 +363,7 @@ def main():
     if options.check == "rows":
         return report([(k, list(row_faults(text))) for k, text in code], lambda k: "stream_product" in k.name or "narrow_product" in k.name)
     if options.check == "reads":
-        own = [(k, text) for k, text in code if re.search(r"stream_direct|stream_kept.* true\}", k.name)]
+        own = [(k, text) for k, text in code if re.search(r"stream_alone|stream_direct|stream_kept.* true\}", k.name)]
         return report([(k, list(read_faults(k, text))) for k, text in own], lambda k: "stream_direct" in k.name)
     if options.check == "vector":
         own = [(k, text) for k, text in code if "dots_vector" in k.name]

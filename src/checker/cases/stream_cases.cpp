@@ -63,6 +63,15 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
           stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0}, of_a == of_b, 1, 1);
     return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
   }
+  if (how.by == gemms::stream_loader::alone) {
+    const std::int64_t ahead = gemms::direct_step * how.stages;
+    stream_by(where, with, {how.tile.m, how.tile.n, 2 * ahead, 1, 0}, false, 1, 1);
+    for (const std::int64_t k : {ahead + 22, ahead - 3})
+      for (const storage_order of_a : {rows, columns})
+        for (const storage_order of_b : {rows, columns})
+          stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0}, of_a == of_b, 1, 1);
+    return stream_by(where, with, with_odd_lines({37, 31, ahead + 9, 1, 0}), false, 1, 1);
+  }
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
   stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
   const storage_order of_b = how.by == gemms::stream_loader::engine ? rows : columns;  // which does not lie at a multiple of 16 bytes
@@ -166,6 +175,7 @@ std::string case_of(const gemms::stream_policy& how) {
     case gemms::stream_loader::lanes: return "gemm/stream-lanes";
     case gemms::stream_loader::kept: return finishes ? "gemm/stream-kept-finish" : "gemm/stream-kept";
     case gemms::stream_loader::direct: return finishes ? "gemm/stream-direct-finish" : "gemm/stream-direct";
+    case gemms::stream_loader::alone: return finishes ? "gemm/stream-alone-finish" : "gemm/stream-alone";
   }
   return {};
 }
@@ -196,7 +206,9 @@ std::vector<checked_case> stream_cases() {
                            {kept, false, "the same, for few k: an operand stays in registers"},
                            {kept, true, "the same, with an epilogue"},
                            {direct, false, "the same, for small products: each warp reads its share of K into registers"},
-                           {direct, true, "the same, with an epilogue"}}) {
+                           {direct, true, "the same, with an epilogue"},
+                           {alone, false, "the same, for few k: each warp has a tile and all k in registers"},
+                           {alone, true, "the same, with an epilogue"}}) {
     std::vector<gemms::stream_instance> all;
     for (const gemms::stream_instance& i : gemms::stream_instances(target::checked))
       if (i.how.by == v.by && i.how.finishes == v.finishes) all.push_back(i);

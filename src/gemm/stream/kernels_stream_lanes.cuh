@@ -2,6 +2,7 @@
 // The kernels of policy stream whose lanes read operands straight into registers (sm_80).
 #pragma once
 #include <vector>
+#include "src/gemm/stream/stream_alone.cuh"
 #include "src/gemm/stream/stream_direct.cuh"
 #include "src/gemm/stream/stream_kept.cuh"
 #include "src/gemm/stream/stream_product.cuh"
@@ -21,7 +22,11 @@ std::vector<stream_instance> stream_lanes_kernels() {
           stream_direct_of<stream_policy{{16, 8}, {1, 1}, 8, 1, 2, false, direct}>("gemm.stream-direct-16x8"),
           stream_direct_of<stream_policy{{32, 8}, {1, 1}, 8, 1, 2, false, direct}>("gemm.stream-direct-32x8"),
           stream_direct_of<stream_policy{{16, 16}, {1, 1}, 8, 1, 2, false, direct}>("gemm.stream-direct-16x16"),
-          stream_direct_of<stream_policy{{16, 16}, {1, 1}, 8, 1, 2, false, direct, true}>("gemm.stream-direct-finish-16x16")};
+          stream_direct_of<stream_policy{{16, 16}, {1, 1}, 8, 1, 2, false, direct, true}>("gemm.stream-direct-finish-16x16"),
+          stream_alone_of<stream_policy{{32, 32}, {2, 2}, 1, 1, 6, false, alone}>("gemm.stream-alone-32x32"),
+          stream_alone_of<stream_policy{{32, 64}, {2, 2}, 1, 1, 4, false, alone}>("gemm.stream-alone-32x64"),
+          stream_alone_of<stream_policy{{64, 64}, {2, 2}, 1, 1, 3, false, alone}>("gemm.stream-alone-64x64"),
+          stream_alone_of<stream_policy{{32, 64}, {2, 2}, 1, 1, 3, false, alone, true}>("gemm.stream-alone-finish-32x64")};
 }
 
 }  // namespace AP_TARGET

@@ -20,6 +20,9 @@ constexpr stream_form by_ring(extent2 tile, int resident, int slabs, bool shares
 constexpr stream_form direct(extent2 tile, const direct_times& us) {
   return {.tile = tile, .resident = 2, .slabs = 8, .shares = false, .feed = stream_feed::direct, .direct = us};
 }
+constexpr stream_form alone(extent2 tile, int resident, const alone_times& us) {
+  return {.tile = tile, .resident = resident, .slabs = 1, .shares = false, .feed = stream_feed::alone, .alone = us};
+}
 constexpr stream_form forms[] = {
     by_ring({32, 8}, 1, 8, true, {0.01, 2.35, 1.12, 1.17, 2.13, 0.0546}, {0.01, 2.79, 0.894, 1.02, 2.19, 0.076, 0.278, 0.0256}),
     by_ring({32, 16}, 1, 8, true, {0.01, 3.07, 1.15, 1.31, 2.04, 0.117}, {0.022, 3.37, 1.13, 1.27, 2.2, 0.128, 0.0827, 0.0305}),
@@ -38,6 +41,9 @@ constexpr stream_form forms[] = {
     direct({16, 8}, {1.209, 1.467, 0.3537, 1.491}),  // by 20261126-stream-direct.json
     direct({32, 8}, {1.476, 1.864, 0.5774, 1.652}),
     direct({16, 16}, {1.377, 1.865, 0.4533, 1.354}),
+    alone({32, 32}, 6, {1.455, 0.3999, 0.09066, 0.0535}),  // by 20261126-stream-alone.json
+    alone({32, 64}, 4, {1.632, 0.4501, 0.1342, 0.07681}),
+    alone({64, 64}, 3, {2.132, 0.6612, 0.2736, 0.1361}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -118,6 +124,26 @@ double seconds_of_direct(const stream_form& f, const shape& s) {
   const double work = block * (1 + (in_turn - 1) * further) * s.slower, move = s.bytes > bytes_of_l2 ? s.bytes / (of_memory * s.of_132) : 0;
   return 1e-6 * (start + (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) + longer(work, move));
 }
+// Blocks of four warps that wait for latency, and more of them in waves; where a multiprocessor has several, what they issue adds up.
+double seconds_of_alone(const stream_form& f, const shape& s) {
+  constexpr double start = 0.005343, adding = 0.6002, filling = 0.9805, to_fill = 1.387e6, half = 1.579, anywhere = 1.136, uneven = 0.07156,
+                   round_uneven = 0.1565, of_odd_rows = 1.364, further = 0.4721, whole_waves = 0.8077;
+  // Of memory by what stream-kept takes: these products were timed on an H100, whose memory is slower, as far as they fit its cache.
+  constexpr double of_cache = 3.283e6, of_memory = 3.1e6, read_of_cache = 2.633e6, read_of_memory = 1.6e6;
+  const auto count = [&](std::int64_t rows, std::int64_t columns) {
+    return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;
+  };
+  const double warps = count(f.tile.m / 2, f.tile.n / 2), waves = count(f.tile.m, f.tile.n) / places_of(f, s, 1);
+  const double block = f.alone.block + f.alone.round * (halves_of(s) - 1) * (1 + round_uneven * s.lies.either_uneven);
+  const double tile = f.alone.tile * (1 + (s.rows == row_start::anywhere ? of_odd_rows : 0)) +
+                      f.alone.step * up(s.k / 8) * (1 + uneven * s.lies.either_uneven);
+  const double in_turn = waves > 1 ? whole_waves * up(waves) + (1 - whole_waves) * waves : 1;
+  const double work = (block * (1 + (in_turn - 1) * further) + tile * std::max(warps / 4 / s.multiprocessors - 1, 0.)) * s.slower;
+  const bool far = s.stored + s.operands > bytes_of_l2;
+  const double move = (s.stored * by_rows(s.rows, 1, half, anywhere) + s.operands) / (far ? of_memory : of_cache) +
+                      s.read_of_c / (far ? read_of_memory : read_of_cache);
+  return 1e-6 * (start + (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) + longer(work, move / s.of_132));
+}
 // How many times as long as one block alone those take that have a share of all places: the fullest multiprocessor is waited for. two,
 // four: the same where it has all that a form with two, or four, lets it have.
 double times_beside(double share, int resident, double two, double four) {
@@ -165,6 +191,7 @@ double seconds_of(const stream_form& f, const shape& s, const stream_division& d
   if (f.feed == stream_feed::lanes) return seconds_of_lanes(f, s);
   if (f.feed == stream_feed::kept) return seconds_of_kept(f, s);
   if (f.feed == stream_feed::direct) return seconds_of_direct(f, s);
+  if (f.feed == stream_feed::alone) return seconds_of_alone(f, s);
   constexpr double of_c = 2.81e6, part_of_row = 0.7332, walk_part_of_row = 0.2697;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;

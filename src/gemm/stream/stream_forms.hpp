@@ -26,9 +26,14 @@ struct stream_times {
 struct direct_times {
   double block = 0, block_of_two = 0, round = 0, two = 0;
 };
+// Of a kernel whose warps have tiles of their own, in microseconds: a block alone, each further 16 k of it, and what a block among others
+// adds, and each 8 k of it.
+struct alone_times {
+  double block = 0, round = 0, tile = 0, step = 0;
+};
 // A form of the table: the tile, blocks of a multiprocessor, whether blocks share tiles, and who brings the operands. `ring`: the copy
 // engine or copying warps, each by a kernel of its own.
-enum class stream_feed : unsigned char { ring, lanes, kept, direct };
+enum class stream_feed : unsigned char { ring, lanes, kept, direct, alone };
 struct stream_form {
   extent2 tile;
   int resident;
@@ -37,6 +42,7 @@ struct stream_form {
   stream_feed feed = stream_feed::ring;
   stream_times engine = {}, copiers = {};  // of `ring`
   direct_times direct = {};                // of `direct`
+  alone_times alone = {};                  // of `alone`; its tile has rows of C and columns
 };
 // Rows of 16 bytes, in all tiles, that the copy engine is left to bring: they take it 0.1 ns each, as measured, however many blocks ask.
 constexpr std::int64_t most_brief_rows = std::int64_t{1} << 15;

@@ -154,30 +154,6 @@ template <stream_policy P> struct stream_kept {
     }
   }
 
-  // store -----------------------------------------------------------------------------------------------------------------------
-  // In packs, from registers: shared memory would add its latency to that of each round.
-  AP_DEV static void store_packs(const params& p, const sums& sum, float* c, int rows_left, int columns_left, int g, int q) {
-    AP_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      float* const row = c + (2 * g + i) * p.long_stride + sums::wide * q;
-      pack<float, sums::wide> before[sums::cells] = {};
-      const auto there = [&](int n) { return 2 * g + i < rows_left && 16 * n + sums::wide * q < columns_left; };
-      if (p.end.beta != 0) {
-        AP_UNROLL
-        for (int n = 0; n < sums::cells; ++n)
-          if (there(n)) before[n] = load_pack<sums::wide>(row + 16 * n);
-      }
-      AP_UNROLL
-      for (int n = 0; n < sums::cells; ++n) {
-        const cell v = sum.at(n);
-        pack<float, sums::wide> four;
-        AP_UNROLL
-        for (int j = 0; j < sums::wide; ++j) four.element[j] = blend(p.end, static_cast<float>(v.value[i][j]), &before[n].element[j]);
-        if (there(n)) store_pack<sums::wide>(row + 16 * n, four);
-      }
-    }
-  }
-
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
@@ -214,8 +190,7 @@ template <stream_policy P> struct stream_kept {
     if constexpr (!P.whole) find(true);
     find(false);
     float* c = p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
-    const bool packs = !P.finishes && p.packs == stream_packs::along_short && columns_left % sums::wide == 0 &&
-                       (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0);
+    const bool packs = stores_packs<P>(p, c, columns_left);
     c += w.top * p.long_stride + w.left * p.short_stride;
 
     of_long.ask(p.of_long, w.of_long, w.top, 0, lines_left, k, g, q);
@@ -269,7 +244,7 @@ template <stream_policy P> struct stream_kept {
         small = small_outputs(sum, row, s.size_of_column[warp], q);
       }
       if (packs && ballot(small != 0) == 0) {
-        store_packs(p, sum, c, lines_left - line, columns_left, g, q);
+        store_lane_packs<P>(p, sum, 0, c, lines_left - line, columns_left, g, q);
         continue;
       }
       out.put(sum, 0, g, q);

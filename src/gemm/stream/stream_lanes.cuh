@@ -123,11 +123,13 @@ struct lane_source {
   }
 };
 
-// 16 k of two lines of the long operand, and of the lane's lines of the short one.
+// 16 k of two lines of the long operand, and of the lane's lines of the short one. Of the second eight of them there may be none.
 template <int Count>
-AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4], double (&sum)[Count][4]) {
+AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4], double (&sum)[Count][4],
+                          int k_left = 16) {
   AP_UNROLL
   for (int k = 0; k < 4; k += 2) {
+    if (4 * k >= k_left) break;
     const double of_a[4] = {a[k], below[k], a[k + 1], below[k + 1]};
     AP_UNROLL
     for (int j = 0; j < Count; ++j) {

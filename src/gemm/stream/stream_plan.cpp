@@ -51,12 +51,17 @@ bool lanes_reach(const line_operand& o, std::int64_t k) {
 }
 // Whether tiles of so many lines have no edges, and every two floats side by side can be read at once.
 bool is_whole(const line_operand& o, std::int64_t lines) { return o.lines % lines == 0 && o.width >= 2 && o.member == nullptr; }
+// Whether elements lie side by side, along k or across.
+bool side_by_side(const line_operand& o, std::int64_t k) { return o.along_k ? o.k_stride == 1 || k == 1 : o.line_stride == 1 || o.lines == 1; }
 bool can(const context& where, const stream_instance& with, const both_operands& o, std::int64_t k) {
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   switch (with.how.by) {
     case stream_loader::engine: return features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k);
     case stream_loader::copiers:
     case stream_loader::direct: return true;
+    case stream_loader::alone:
+      if (k > most_alone_k || !side_by_side(o.long_one, k) || !side_by_side(o.short_one, k)) return false;
+      break;
     case stream_loader::lanes: break;
     case stream_loader::kept:
       if (k > most_kept_k(with.how)) return false;
@@ -147,6 +152,7 @@ bool has(const stream_policy& how, const stream_form& f) {
     case stream_feed::lanes: return how.by == stream_loader::lanes && how.tile == f.tile;
     case stream_feed::kept: return how.by == stream_loader::kept;
     case stream_feed::direct: return how.by == stream_loader::direct && (how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile);
+    case stream_feed::alone: return how.by == stream_loader::alone && (how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile);
     case stream_feed::ring:
       if (!how.is_fed_by_ring() || !same) return false;
       return how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile && how.blocks == f.resident;
@@ -165,7 +171,9 @@ stream_division_choice divide(const context& where, const problem& p, const batc
       const stream_form& f = forms[i];
       const bool divides = f.slabs > 1 || f.shares;
       const bool keeps = f.feed == stream_feed::kept;
-      if (has(with.how, f) && !(undivided && divides) && (keeps ? p.k() <= most_kept_k(with.how) : streams(p.k()))) available |= 1u << i;
+      if (has(with.how, f) && !(undivided && divides) && (keeps ? p.k() <= most_kept_k(with.how) : streams(p.k())) &&
+          (f.feed != stream_feed::alone || p.k() <= most_alone_k))
+        available |= 1u << i;
     }
   }
   return choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits(), available);
@@ -186,7 +194,7 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   };
   // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
   const auto turned = [&](const stream_form& form) {
-    return form.feed == stream_feed::kept ? p.c.column_stride != 1 && p.c.row_stride == 1 : p.n() > p.m();
+    return form.feed == stream_feed::kept || form.feed == stream_feed::alone ? p.c.column_stride != 1 && p.c.row_stride == 1 : p.n() > p.m();
   };
   const auto find = [&](const stream_form& form) {
     const both_operands operands = operands_of(p, of, turned(form));
@@ -200,6 +208,8 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   if (!find(form)) {
     if (form.feed == stream_feed::ring || !streams(p.k())) return std::nullopt;
     form.feed = stream_feed::ring;
+    const auto has_ring = [](const stream_form& f) { return f.feed == stream_feed::ring && f.slabs == 1 && !f.shares && f.resident == 4; };
+    if (form.slabs == 1) form = *std::ranges::find_if(stream_forms(), has_ring);
     if (!find(form)) return std::nullopt;
   }
   return plan_stream(where, p, of, after, *with, turned(form), best.how);

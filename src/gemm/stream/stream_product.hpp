@@ -18,7 +18,8 @@ namespace antiphase::gemms {
 //   lanes     nobody: each lane reads its elements into registers, 4 bytes at a time. The least latency, whichever way operands lie
 //   kept      the same, all of K at once: a warp keeps its lines of the short operand while it walks along the long one
 //   direct    lanes, by two floats where they lie side by side; each warp of a block has a share of K
-enum class stream_loader : unsigned char { engine, copiers, lanes, kept, direct };
+//   alone     the same; each warp has lines of its own, and all of K
+enum class stream_loader : unsigned char { engine, copiers, lanes, kept, direct, alone };
 
 // A block computes a tile of C: the lines of the long operand times those of the short one. A stage holds `slabs` slabs of 32 k; each of
 // them has warps of its own, which keep sums of their own.
@@ -45,9 +46,10 @@ struct stream_policy {
   constexpr int cell_width() const { return 2 * lines_of_lane(); }
 };
 constexpr int stream_step = 32;  // k of a slab
-constexpr int direct_step = 16;  // of direct
+constexpr int direct_step = 16;  // of direct, alone
 constexpr int kept_warps = 4;    // of a block; each has tiles of its own
 constexpr int most_kept_k(const stream_policy& p) { return 16 * p.stages; }
+constexpr int most_alone_k = 128;  // behind it the others are faster
 constexpr int kept_blocks(int stages) { return stages == 1 ? 4 : 3; }  // of a multiprocessor
 constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;

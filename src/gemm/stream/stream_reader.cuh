@@ -115,5 +115,80 @@ template <int Lines, bool Whole = false> struct lane_reader {
   }
 };
 
+// The same with code for each way that an operand can lie, for kernels that cannot afford a choice for each element: all distances along a
+// row of memory are constants, so elements of a row lie side by side. What is behind an end counts as zero; a line along k is the last one
+// once more.
+template <int Lines, bool AlongK> struct lane_rows {
+  static_assert(Lines % 16 == 0);
+  using elements = lane_elements<Lines>;
+  static constexpr int count = elements::count, rows = AlongK ? count : 4;  // rows: in which the lane has elements
+  const float* row[rows];
+  int lines_left;      // of those side by side, from the lane's first one on
+  bool whole, pairs;  // all lines of the warp exist, or need not; two elements may be read at once
+
+  // The row, and the place in it, of a lane's element i of line l.
+  AP_DEV static constexpr int row_of(int l, int i) { return AlongK ? l : i; }
+  AP_DEV static constexpr int in_row(int l, int i) { return AlongK ? k_of_lane(i, 0) : line_of_lane<2>(0, l, 0); }
+
+  // data: of the member. The warp has the lines from `top` on, all k.
+  AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) {
+    const int left = as_many(o.lines - top), first = line_of_lane<2>(0, 0, g), apart = static_cast<int>(AlongK ? o.line_stride : o.k_stride);
+    lines_left = AlongK ? Lines : left - first;
+    whole = AlongK || left >= Lines;
+    pairs = whole && o.width >= 2 && reinterpret_cast<std::uintptr_t>(data) % sizeof(float[2]) == 0;
+    const float* const begins = data + top * o.line_stride + (AlongK ? k_of_lane(0, q) : first);
+    AP_UNROLL
+    for (int n = 0; n < rows; ++n) {
+      const int line = line_of_lane<2>(0, n, g);
+      row[n] = begins + std::int64_t{!AlongK ? k_of_lane(n, q) : line < left ? line : left - 1} * apart;
+    }
+  }
+  AP_DEV std::uint32_t digest() const {
+    std::uint32_t all = 0;
+    AP_UNROLL
+    for (int n = 0; n < rows; ++n) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(row[n]));
+    return all;
+  }
+  // By bit, the lane's lines that do not exist.
+  AP_DEV std::uint32_t absent() const {
+    std::uint32_t some = 0;
+    AP_UNROLL
+    for (int l = 0; l < count; ++l) some |= static_cast<std::uint32_t>(!AlongK && in_row(l, 0) >= lines_left) << l;
+    return some;
+  }
+  AP_DEV void move(const line_operand& o) {
+    const std::int64_t by = AlongK ? 16 : 16 * o.k_stride;
+    AP_UNROLL
+    for (int n = 0; n < rows; ++n) row[n] += by;
+  }
+  // 16 k, of which `k_left` are there.
+  AP_DEV void read(elements& to, int k_left, int q) const {
+    if (pairs && k_left >= 16) {
+      AP_UNROLL
+      for (int l = 0; l < count; l += AlongK ? 1 : 2) {
+        AP_UNROLL
+        for (int i = 0; i < 4; i += AlongK ? 2 : 1) {
+          const pack<float, 2> both = load_pack<2>(in_global_memory(row[row_of(l, i)]) + in_row(l, i));
+          to.x[l][i] = both.element[0];
+          to.x[AlongK ? l : l + 1][AlongK ? i + 1 : i] = both.element[1];
+        }
+      }
+    } else if (whole && k_left >= 16) {
+      AP_UNROLL
+      for (int l = 0; l < count; ++l) {
+        AP_UNROLL
+        for (int i = 0; i < 4; ++i) to.x[l][i] = in_global_memory(row[row_of(l, i)])[in_row(l, i)];
+      }
+    } else {
+      AP_UNROLL
+      for (int l = 0; l < count; ++l) {
+        AP_UNROLL
+        for (int i = 0; i < 4; ++i)
+          to.x[l][i] = k_of_lane(i, q) < k_left && (AlongK || in_row(l, i) < lines_left) ? in_global_memory(row[row_of(l, i)])[in_row(l, i)] : 0;
+      }
+    }
+  }
+};
+
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

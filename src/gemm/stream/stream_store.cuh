@@ -66,6 +66,38 @@ template <stream_policy P> struct staged_rows : rows_to_store<P.tile.n / P.warps
   }
 };
 
+// Whether a warp can store its rows in packs straight from registers: shared memory would add its latency. of_member: where the member's C
+// begins.
+template <stream_policy P> AP_DEV bool stores_packs(const stream_problem& p, const float* of_member, int columns_left) {
+  return !P.finishes && p.packs == stream_packs::along_short && columns_left % stream_sums<P>::wide == 0 &&
+         (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(of_member) % 16 == 0);
+}
+// The warp's i-th sixteen lines so, of which there are so many rows (lines of the long operand) and columns from `c` on.
+template <stream_policy P>
+AP_DEV void store_lane_packs(const stream_problem& p, const stream_sums<P>& sum, int i, float* c, int rows_left, int columns_left, int g,
+                             int q) {
+  using sums = stream_sums<P>;
+  AP_UNROLL
+  for (int e = 0; e < 2; ++e) {
+    float* const row = c + (2 * g + e) * p.long_stride + sums::wide * q;
+    pack<float, sums::wide> before[sums::across] = {};
+    const auto there = [&](int n) { return 2 * g + e < rows_left && 8 * sums::two * n + sums::wide * q < columns_left; };
+    if (p.end.beta != 0) {
+      AP_UNROLL
+      for (int n = 0; n < sums::across; ++n)
+        if (there(n)) before[n] = load_pack<sums::wide>(row + 8 * sums::two * n);
+    }
+    AP_UNROLL
+    for (int n = 0; n < sums::across; ++n) {
+      const typename sums::cell v = sum.at(i * sums::across + n);
+      pack<float, sums::wide> four;
+      AP_UNROLL
+      for (int j = 0; j < sums::wide; ++j) four.element[j] = blend(p.end, static_cast<float>(v.value[e][j]), &before[n].element[j]);
+      if (there(n)) store_pack<sums::wide>(row + 8 * sums::two * n, four);
+    }
+  }
+}
+
 template <stream_policy P> struct stream_store {
   using params = stream_problem;
   using sums = stream_sums<P>;

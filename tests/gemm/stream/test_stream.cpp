@@ -4,6 +4,7 @@
 
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/published.hpp>
+#include <set>
 #include <string>
 
 #include "src/gemm/cost.hpp"
@@ -102,14 +103,16 @@ TEST_P(gemm_stream, general_and_negative_strides) {
 TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
   const context where = any();
   const auto nonzero = [](float x) { return x != 0; };
-  const std::int64_t m = 70, n = 33, k = 260;
-  product p = product_of_halves_that_cancel(m, n, k);
+  const std::int64_t m = 70, n = 33;
   struct division {
     stream_division how;
     bool direct = false;  // its slabs are of fewer k
+    std::int64_t k = 260;
   };
-  for (const auto& [how, direct] : {division{{1, 1, 1}}, {{8, 1, 1}}, {{8, 1, 1}, true}, {{4, 2, 1}}, {{8, 1, 3}}, {{2, 2, 2}}}) {
+  for (const auto& [how, direct, k] : {division{{1, 1, 1}}, {{1, 1, 1}, false, 100}, {{8, 1, 1}}, {{8, 1, 1}, true}, {{4, 2, 1}}, {{8, 1, 3}}, {{2, 2, 2}}}) {
+    product p = product_of_halves_that_cancel(m, n, k);
     std::vector<dense> results;
+    std::set<gemms::stream_loader> loaders;
     for (const stream_instance& with : kernels()) {
       if ((with.how.by == gemms::stream_loader::direct) != direct) continue;
       if (with.how.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.how.shares)) continue;
@@ -119,6 +122,7 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
           p.place_a = placed_at_multiples(by_a, p.a, floats);
           p.place_b = placed_at_multiples(by_b, p.b, floats);
           if (!can(where, p, with, false)) continue;
+          loaders.insert(with.how.by);
           results.push_back(multiply(where, p, with, false, how));
           results.push_back(multiply(where, p, with, true, how));
           EXPECT_TRUE(same_bits(results.back(), results.front())) << with.code.name;
@@ -126,6 +130,7 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
         }
     }
     ASSERT_GT(results.size(), 2u);
+    EXPECT_EQ(loaders.count(gemms::stream_loader::alone), how == stream_division{} && k <= gemms::most_alone_k ? 1u : 0u);
     EXPECT_TRUE(std::ranges::any_of(results.front().value, nonzero)) << "nothing is left that could differ";
   }
 }
@@ -134,7 +139,7 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
 // K, or in several.
 TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
   const context where = any();
-  for (const std::int64_t k : {13, 300}) {
+  for (const std::int64_t k : {13, 100, 300}) {
     const std::int64_t m = 75, n = 45;
     product p = product_of(lines_of_few_nonzeros(m, k), made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }));
     p.a(7, 0) = infinity;  // such a line has what IEEE gives
@@ -176,6 +181,54 @@ TEST_P(gemm_stream, a_short_end_of_k_does_not_settle_what_is_sparse) {
     for (std::int64_t i = 0; i < 37; ++i)
       for (std::int64_t j = 0; j < 21; ++j)
         ASSERT_EQ(c(i, j), std::ldexp(static_cast<float>(i + 1), static_cast<int>(j % 9))) << i << ", " << j << ", " << with.code.name;
+  }
+}
+// Each warp by itself: operands and C that begin anywhere, with gaps, in all layouts, tiles with and without edges, ends of K, and members.
+TEST_P(gemm_stream, alone_wherever_matrices_begin) {
+  const context where = any();
+  unsigned seed = 71;
+  int run = 0;
+  for (const stream_instance& with : kernels()) {
+    if (with.how.by != gemms::stream_loader::alone || with.how.finishes) continue;
+    for (const auto& [m, n, k] : {std::array{67, 131, 36}, {64, 128, 48}, {33, 66, 128}, {130, 3, 9}, {2, 70, 17}, {65, 64, 1}, {31, 97, 40}})
+      for (const major by_a : {major::row, major::column})
+        for (const major by_b : {major::row, major::column})
+          for (const int floats : {4, 2, 1}) {
+            product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
+            ++seed;
+            p.place_a = placed_at_multiples(by_a, p.a, floats), p.place_b = placed_at_multiples(by_b, p.b, seed % 2 == 0 ? floats : 4);
+            p.place_c = placed_at_multiples(seed % 5 == 0 ? major::column : major::row, p.c, seed % 4 == 0 ? 1 : floats);
+            for (const bool turned : {false, true}) {
+              ASSERT_TRUE(can(where, p, with, turned));
+              ++run;
+              SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k << ", A by "
+                                              << (by_a == major::row ? "rows" : "columns") << ", B by "
+                                              << (by_b == major::row ? "rows" : "columns") << ", " << floats << " floats");
+              expect_kept(multiply(where, p, with, turned, {1, 1, 1}), p);
+            }
+          }
+  }
+  EXPECT_EQ(run, 3 * 7 * 12 * 2);
+}
+// Strides that no lane could step by a constant are left to a ring, whose bits are the same.
+TEST_P(gemm_stream, alone_leaves_general_strides_to_a_ring) {
+  const context where = any();
+  product p = product_of_general_strides(9);
+  for (const stream_instance& with : kernels()) {
+    if (with.how.by != gemms::stream_loader::alone) continue;
+    EXPECT_FALSE(can(where, p, with, false)) << with.code.name;
+  }
+  for (const gemms::stream_form& f : gemms::stream_forms()) {
+    if (f.feed != gemms::stream_feed::alone) continue;
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+    const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
+    const auto plan = gemms::plan_stream(where, what, {}, {}, {&f, {1, 1, 1}, 0});
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_EQ(plan->with->how.by, gemms::stream_loader::copiers);
+    EXPECT_EQ(plan->how, (stream_division{1, 1, 1}));
+    gemms::run(where, *plan, {}, nullptr);
+    where.runs_on().synchronize(nullptr);
+    expect_kept(c.read(), p);
   }
 }
 // Where an operand stays in registers, every sum of up to 32 products, edges in both directions, and as many rounds as there are. Kernels
@@ -294,7 +347,9 @@ AP_ON_BOTH_DEVICES(gemm_stream);
 TEST(gemm_stream_forms, each_has_kernels) {
   const context where = context::on("cpu");
   for (const gemms::stream_form& f : gemms::stream_forms()) {
-    const auto any_operands = f.feed == gemms::stream_feed::direct ? gemms::stream_loader::direct : gemms::stream_loader::copiers;
+    const auto any_operands = f.feed == gemms::stream_feed::direct  ? gemms::stream_loader::direct
+                              : f.feed == gemms::stream_feed::alone ? gemms::stream_loader::alone
+                                                                    : gemms::stream_loader::copiers;
     bool by_threads = false;
     for (const stream_instance& i : gemms::stream_instances(where.kind()))
       by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == any_operands;

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming products of few k whose warps have a tile each, from memory to registers and back, without a barrier (sm_80).
+#pragma once
+#include <antiphase/core/tile.hpp>
+#include <antiphase/device/global.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/warp.cuh>
+#include "src/gemm/sparse_lines.cuh"
+#include "src/gemm/stream/stream_lanes.cuh"
+#include "src/gemm/stream/stream_reader.cuh"
+#include "src/gemm/stream/stream_store.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// plan --------------------------------------------------------------------------------------------------------------------------
+//   by 16 k: load, convert, multiply (FP64 Tensor Cores) | store
+// With few k there is nothing to divide: a warp has its tile and all k, and other warps work while it waits. What a product then takes is
+// what its warps issue, so there are no slots, no barriers and no choices for an element. The four warps of a block lie two by two, so that
+// each line is read twice, once from the multiprocessor's own cache. An output has the same sum in the same order as of any other stream
+// that does not divide K.
+template <stream_policy P> struct stream_alone {
+  static_assert(valid(P) && P.by == stream_loader::alone && P.stages == 1);
+  using sums = stream_sums<P>;
+  static constexpr int warps_of_block = P.warps.m * P.warps.n, threads = warps_of_block * warp_size, blocks_wanted = P.blocks;
+  static constexpr bool overlaps_previous = true;
+  using params = stream_problem;
+
+  // storage ---------------------------------------------------------------------------------------------------------------------
+  static constexpr int rows = sums::rows, columns = sums::columns, lines = rows + columns;
+  struct storage {
+    staged_rows<P> c[warps_of_block];
+    line_register<lines> sparse[warps_of_block];  // where any are
+  };
+
+ private:
+  // Of a warp: first lines, and the member.
+  struct tile_place {
+    std::int64_t top, left;
+    std::uint32_t member;
+  };
+
+  // lines of few nonzeros ---------------------------------------------------------------------------------------------------------
+  // By bit, the lane's lines that are not known to be dense by these k, their first ones.
+  template <int Lines> AP_DEV static std::uint32_t doubtful(const lane_elements<Lines>& of) {
+    std::uint32_t some = 0;
+    AP_UNROLL
+    for (int l = 0; l < of.count; ++l) some |= static_cast<std::uint32_t>(nonzeros_of(of.x[l]) < dense_line) << l;
+    return some;
+  }
+  // Of an operand's lines from `top` on, to their place in what is known of the tile.
+  template <int Lines>
+  AP_DEV static bool find_sparse(const line_operand& o, std::uint32_t member, std::int64_t top, int k, std::uint32_t doubts_of_lane,
+                                 line_register<lines>& known, int at) {
+    bool any = false;
+    const float* const data = o.of_member(member);
+    AP_ROLLED
+    for (int n = 0; n < Lines; ++n) {
+      const bool doubted = (shuffle(doubts_of_lane, 4 * (n % 16 / 2)) >> (n / 16 * 2 + n % 2) & 1u) != 0 && top + n < o.lines;
+      const float* const line = data + (top + n) * o.line_stride;
+      const bool sparse = doubted && is_sparse_line(line, o.k_stride, k);
+      if (sparse) find_nonzeros(line, o.k_stride, k, known.found[at + n]);
+      if (lane_index() == 0) known.nonzeros[at + n] = sparse ? dense_line - 1 : dense_line;
+      any = any || sparse;
+    }
+    return any;
+  }
+  AP_DEV static bool find_sparse(const params& p, const tile_place& at, line_register<lines>& known, std::uint32_t doubts_of_long,
+                                 std::uint32_t doubts_of_short) {
+    const int k = static_cast<int>(p.k);
+    const bool any_long = find_sparse<rows>(p.of_long, at.member, at.top, k, doubts_of_long, known, 0);
+    const bool any_short = find_sparse<columns>(p.of_short, at.member, at.left, k, doubts_of_short, known, rows);
+    warp_sync();
+    return any_long || any_short;
+  }
+
+  // The lane's n-th output of sixteen lines, as its sums have them.
+  static constexpr int outputs_of_row = sums::across * sums::wide;
+  AP_DEV static cell_place output(int n, int g, int q) {
+    return {2 * g + n / outputs_of_row, n / sums::wide % sums::across * (8 * sums::two) + sums::wide * q + n % sums::wide};
+  }
+  // By bit, the lane's outputs of its i-th sixteen lines that are of a sparse line. What an infinity or a NaN has made of an output stays.
+  AP_DEV static std::uint32_t sparse_outputs(const sums& sum, const line_register<lines>& known, int i, int g, int q) {
+    std::uint32_t some = 0;
+    AP_UNROLL
+    for (int n = 0; n < 2 * outputs_of_row; ++n) {
+      const cell_place at = output(n, g, q);
+      const double v = sum.at(i * sums::across + n % outputs_of_row / sums::wide).value[n / outputs_of_row][n % sums::wide];
+      const bool sparse = is_sparse_count(known.nonzeros[16 * i + at.row]) || is_sparse_count(known.nonzeros[rows + at.column]);
+      some |= static_cast<std::uint32_t>(sparse && v - v == 0) << n;
+    }
+    return some;
+  }
+  // Computes them.
+  AP_DEV static void mend(const params& p, const tile_place& at, std::uint32_t some, int i, const line_register<lines>& known, int g, int q,
+                          staged_rows<P>& out) {
+    AP_ROLLED
+    for (int n = 0; n < 2 * outputs_of_row; ++n) {
+      const cell_place here = output(n, g, q);
+      const int row = 16 * i + here.row;
+      if ((some >> n & 1u) == 0 || at.top + row >= p.of_long.lines || at.left + here.column >= p.of_short.lines) continue;
+      const line_nonzeros& found = known.found[is_sparse_count(known.nonzeros[row]) ? row : rows + here.column];
+      out.at[here.row][here.column] =
+          static_cast<float>(exact_output(p.of_long, p.of_long.of_member(at.member), at.top + row, p.of_short,
+                                          p.of_short.of_member(at.member), at.left + here.column, found));
+    }
+  }
+
+  // kernel ----------------------------------------------------------------------------------------------------------------------
+  struct product {
+    sums sum = {};
+    std::uint32_t doubts_of_long = 0, doubts_of_short = 0;
+  };
+  // For each way that operands lie there is code that knows it.
+  template <bool LongAlongK, bool ShortAlongK> AP_DEV static product multiply(const params& p, const tile_place& at, int g, int q) {
+    const int k = static_cast<int>(p.k);
+    // Addresses that stand in memory are known behind the wait.
+    lane_rows<rows, LongAlongK> of_long;
+    lane_rows<columns, ShortAlongK> of_short;
+    const auto begin = [&](bool known) {
+      if ((p.of_long.member == nullptr) == known) of_long.begin(p.of_long, p.of_long.of_member(at.member), at.top, g, q);
+      if ((p.of_short.member == nullptr) == known) of_short.begin(p.of_short, p.of_short.of_member(at.member), at.left, g, q);
+    };
+    begin(true);
+    compute_first(of_long.digest() ^ of_short.digest());
+    wait_for_previous_grid(p);
+    start_next_grid();
+    begin(false);
+
+    product out;
+    AP_ROLLED
+    for (int k_left = k; k_left > 0; k_left -= direct_step) {
+      lane_elements<rows> a;
+      lane_elements<columns> b;
+      of_long.read(a, k_left, q), of_short.read(b, k_left, q);
+      of_long.move(p.of_long), of_short.move(p.of_short);
+      if (k_left == k && k > 2 && ballot(!plenty(a.x, k - 2 * q, of_long.absent()) || !plenty(b.x, k - 2 * q, of_short.absent())) != 0)
+        out.doubts_of_long = doubtful(a) & ~of_long.absent(), out.doubts_of_short = doubtful(b) & ~of_short.absent();
+      AP_UNROLL
+      for (int i = 0; i < sums::down; ++i) multiply_half(a.x[2 * i], a.x[2 * i + 1], b.x, out.sum.value[i], k_left);
+    }
+    return out;
+  }
+
+ public:
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4;
+    const std::uint32_t tile = block_index().x, row_of_tiles = p.tiles_along_short.quotient(tile),
+                        member = p.tiles_along_long.quotient(row_of_tiles);
+    const std::int64_t top = std::int64_t{row_of_tiles - member * p.tiles_along_long.by()} * P.tile.m + warp % P.warps.m * rows,
+                       left = std::int64_t{tile - row_of_tiles * p.tiles_along_short.by()} * P.tile.n + warp / P.warps.m * columns;
+    if (top >= p.of_long.lines || left >= p.of_short.lines) {
+      wait_for_previous_grid();
+      return;
+    }
+    const tile_place at{top, left, member};
+    const auto [sum, doubts_of_long, doubts_of_short] =
+        p.of_long.along_k ? (p.of_short.along_k ? multiply<true, true>(p, at, g, q) : multiply<true, false>(p, at, g, q))
+                          : (p.of_short.along_k ? multiply<false, true>(p, at, g, q) : multiply<false, false>(p, at, g, q));
+
+    const int long_left = as_many(p.of_long.lines - top), short_left = as_many(p.of_short.lines - left);
+    float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
+    float* const c = of_member + top * p.long_stride + left * p.short_stride;
+    bool special = false;
+    if (ballot((doubts_of_long | doubts_of_short) != 0) != 0)
+      special = find_sparse(p, at, s.sparse[warp], doubts_of_long, doubts_of_short);
+    const bool packs = !special && stores_packs<P>(p, of_member, short_left);
+    AP_UNROLL
+    for (int i = 0; i < sums::down; ++i) {
+      float* const sixteen = c + 16 * i * p.long_stride;
+      if (packs) {
+        store_lane_packs<P>(p, sum, i, sixteen, long_left - 16 * i, short_left, g, q);
+        continue;
+      }
+      staged_rows<P>& out = s.c[warp];
+      out.put(sum, i, g, q);
+      if (special) mend(p, at, sparse_outputs(sum, s.sparse[warp], i, g, q), i, s.sparse[warp], g, q, out);
+      warp_sync();
+      out.store(p, sixteen, top + 16 * i, left, long_left - 16 * i, short_left, member);
+      warp_sync();
+    }
+  }
+};
+
+template <stream_policy P> stream_instance stream_alone_of(const char* name) { return {P, kernel_of<stream_alone<P>>(name)}; }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
