@@ -153,9 +153,9 @@ FORMS = (((32, 8), 1, 8, True, "ring", (0.01, 2.35, 1.12, 1.17, 2.13, 0.0546), (
          ((16, 8), 2, 8, False, "direct", (1.209, 1.467, 0.3537, 1.491)),  # these by 20261126-stream-direct.json
          ((32, 8), 2, 8, False, "direct", (1.476, 1.864, 0.5774, 1.652)),
          ((16, 16), 2, 8, False, "direct", (1.377, 1.865, 0.4533, 1.354)),
-         ((32, 32), 6, 1, False, "alone", (1.455, 0.3999, 0.09066, 0.0535)),  # these by 20261126-stream-alone.json
-         ((32, 64), 4, 1, False, "alone", (1.632, 0.4501, 0.1342, 0.07681)),
-         ((64, 64), 3, 1, False, "alone", (2.132, 0.6612, 0.2736, 0.1361)))
+         ((32, 32), 6, 1, False, "alone", (1.453, 0.4021, 0.09332, 0.05747)),  # these by 20261126-stream-alone.json
+         ((32, 64), 4, 1, False, "alone", (1.619, 0.4537, 0.1379, 0.07975)),
+         ((64, 64), 3, 1, False, "alone", (2.125, 0.6661, 0.2701, 0.1502)))
 OF_KEPT = ("start", "deep", "filling", "wave", "round", "round deep", "cache", "memory")  # what other kernels take for tiles without edges
 OF_FEED = {"direct": ("block", "block of two", "round", "two"), "alone": ("block", "round", "tile", "step")}
 RINGS = {f"{who} {i}": times for i, form in enumerate(FORMS) if form[4] == "ring" for who, times in zip(("engine", "copiers"), form[5:]) if times}
@@ -219,11 +219,11 @@ class Stream(Law):
                 "direct start": between(0.3, .3, 3), "direct adding": between(0.1588, .001, 2), "direct filling": between(0.7564, .001, 4),
                 "direct to fill": between(0.1, .1, 50), "direct uneven": between(0.06427, .001, 2), "direct further": between(1.122, .2, 2),
                 "direct whole waves": between(0.6171, .01, 1), "direct memory": between(2.129, 1, 5),
-                "alone start": between(0.005343, .001, 3), "alone adding": between(0.6002, .001, 2), "alone filling": between(0.9805, .001, 4),
-                "alone to fill": between(1.387, .1, 50), "alone half rows": between(1.579, .9, 4), "alone odd rows": between(1.136, .9, 4),
-                "alone tile odd": between(1.364, .001, 4), "alone uneven": between(0.07156, .001, 2), "alone round uneven": between(0.1565, .001, 2),
-                "alone further": between(0.4721, .01, 2), "alone whole waves": between(0.8077, .01, 1), "alone cache": between(3.283, .8, 12),
-                "alone memory": between(3.1, .8, 4.7), "alone read of cache": between(2.633, .8, 60), "alone read of memory": between(1.6, .8, 4.7)}
+                "alone adding": between(0.5949, .001, 2), "alone filling": between(1.087, .001, 4), "alone to fill": between(1.446, .1, 50),
+                "alone half rows": between(1.573, .9, 4), "alone odd rows": between(1.143, .9, 4), "alone tile odd": between(1.429, .001, 4),
+                "alone uneven": between(0.1385, .001, 2), "alone round uneven": between(0.1645, .001, 2), "alone further": between(0.4113, .01, 2),
+                "alone at once": between(0.8088, .01, 2), "alone cache": between(3.194, .8, 12), "alone memory": between(3.1, .8, 4.7),
+                "alone read of cache": between(2.705, .8, 60), "alone read of memory": between(1.6, .8, 4.7)}
     for what, value in zip(OF_KEPT, (1.303, .5463, 1.739, .8558, 1.024, .1372, 9, 4.602)):  # by 20261126-kept-whole.json
         numbers[f"kept whole {what}"] = between(value, .01, 9)
     for i, (*_, feed, times) in ((i, form) for i, form in enumerate(FORMS) if form[4] in OF_FEED):
@@ -259,15 +259,15 @@ class Stream(Law):
             if feed == "alone":
                 block, of_round, of_tile, step = (g[f"alone {what} {i}"] for what in OF_FEED[feed])
                 count = lambda rows, columns: np.ceil(q.m / rows) * np.ceil(q.n / columns) * q.count
-                warps, waves = count(tile[0] / 2, tile[1] / 2), count(*tile) / (PLACES * resident)
+                of_four, waves = count(tile[0] / 2, tile[1] / 2) / 4 / PLACES, count(*tile) / (PLACES * resident)
                 block = block + of_round * (halves - 1) * (1 + g["alone round uneven"] * lie.copied[at])
                 among = of_tile * (1 + g["alone tile odd"] * q.rows) + step * np.ceil(q.k / 8) * (1 + g["alone uneven"] * lie.copied[at])
-                in_turn = np.where(waves > 1, g["alone whole waves"] * np.ceil(waves) + (1 - g["alone whole waves"]) * waves, 1)
-                work = block * (1 + (in_turn - 1) * g["alone further"]) + among * np.maximum(warps / 4 / PLACES - 1, 0)
+                work = (block * (1 + np.maximum(np.ceil(waves) - 1, 0) * g["alone further"])
+                        + among * (g["alone at once"] * np.maximum(np.minimum(of_four, resident) - 1, 0) + np.maximum(of_four - resident, 0)))
                 far = q.bytes - q.read_of_c > BYTES_OF_L2
                 move = ((stored * by_rows(q, 1, g["alone half rows"], g["alone odd rows"]) + q.bytes - stored - q.read_of_c)
                         / np.where(far, g["alone memory"], g["alone cache"]) + q.read_of_c / np.where(far, g["alone read of memory"], g["alone read of cache"])) / 1e6
-                out[at] = (g["alone start"] + g["alone adding"] * (q.read_of_c > 0) + g["alone filling"] * filled(stored, g["alone to fill"])
+                out[at] = (g["alone adding"] * (q.read_of_c > 0) + g["alone filling"] * filled(stored, g["alone to fill"])
                            + longer(work, move))
                 continue
             if feed == "kept":

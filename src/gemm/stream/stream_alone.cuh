@@ -50,9 +50,8 @@ template <stream_policy P> struct stream_alone {
     return some;
   }
   // Of an operand's lines from `top` on, to their place in what is known of the tile.
-  template <int Lines>
-  AP_DEV static bool find_sparse(const line_operand& o, std::uint32_t member, std::int64_t top, int k, std::uint32_t doubts_of_lane,
-                                 line_register<lines>& known, int at) {
+  template <int Lines> AP_DEV static bool find_sparse(const line_operand& o, std::uint32_t member, std::int64_t top, int k,
+                                                      std::uint32_t doubts_of_lane, line_register<lines>& known, int at) {
     bool any = false;
     const float* const data = o.of_member(member);
     AP_ROLLED
@@ -101,9 +100,8 @@ template <stream_policy P> struct stream_alone {
       const int row = 16 * i + here.row;
       if ((some >> n & 1u) == 0 || at.top + row >= p.of_long.lines || at.left + here.column >= p.of_short.lines) continue;
       const line_nonzeros& found = known.found[is_sparse_count(known.nonzeros[row]) ? row : rows + here.column];
-      out.at[here.row][here.column] =
-          static_cast<float>(exact_output(p.of_long, p.of_long.of_member(at.member), at.top + row, p.of_short,
-                                          p.of_short.of_member(at.member), at.left + here.column, found));
+      out.at[here.row][here.column] = static_cast<float>(exact_output(p.of_long, p.of_long.of_member(at.member), at.top + row, p.of_short,
+                                                                      p.of_short.of_member(at.member), at.left + here.column, found));
     }
   }
 
@@ -164,8 +162,7 @@ template <stream_policy P> struct stream_alone {
     float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
     float* const c = of_member + top * p.long_stride + left * p.short_stride;
     bool special = false;
-    if (ballot((doubts_of_long | doubts_of_short) != 0) != 0)
-      special = find_sparse(p, at, s.sparse[warp], doubts_of_long, doubts_of_short);
+    if (ballot((doubts_of_long | doubts_of_short) != 0) != 0) special = find_sparse(p, at, s.sparse[warp], doubts_of_long, doubts_of_short);
     const bool packs = !special && stores_packs<P>(p, of_member, short_left);
     AP_UNROLL
     for (int i = 0; i < sums::down; ++i) {

@@ -41,9 +41,9 @@ constexpr stream_form forms[] = {
     direct({16, 8}, {1.209, 1.467, 0.3537, 1.491}),  // by 20261126-stream-direct.json
     direct({32, 8}, {1.476, 1.864, 0.5774, 1.652}),
     direct({16, 16}, {1.377, 1.865, 0.4533, 1.354}),
-    alone({32, 32}, 6, {1.455, 0.3999, 0.09066, 0.0535}),  // by 20261126-stream-alone.json
-    alone({32, 64}, 4, {1.632, 0.4501, 0.1342, 0.07681}),
-    alone({64, 64}, 3, {2.132, 0.6612, 0.2736, 0.1361}),
+    alone({32, 32}, 6, {1.453, 0.4021, 0.09332, 0.05747}),  // by 20261126-stream-alone.json
+    alone({32, 64}, 4, {1.619, 0.4537, 0.1379, 0.07975}),
+    alone({64, 64}, 3, {2.125, 0.6661, 0.2701, 0.1502}),
 };
 
 // To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
@@ -124,25 +124,27 @@ double seconds_of_direct(const stream_form& f, const shape& s) {
   const double work = block * (1 + (in_turn - 1) * further) * s.slower, move = s.bytes > bytes_of_l2 ? s.bytes / (of_memory * s.of_132) : 0;
   return 1e-6 * (start + (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) + longer(work, move));
 }
-// Blocks of four warps that wait for latency, and more of them in waves; where a multiprocessor has several, what they issue adds up.
+// Blocks of four warps that wait for latency, and more of them in waves; where a multiprocessor has several, what they issue adds up, less
+// so among those that it has at once.
 double seconds_of_alone(const stream_form& f, const shape& s) {
-  constexpr double start = 0.005343, adding = 0.6002, filling = 0.9805, to_fill = 1.387e6, half = 1.579, anywhere = 1.136, uneven = 0.07156,
-                   round_uneven = 0.1565, of_odd_rows = 1.364, further = 0.4721, whole_waves = 0.8077;
+  constexpr double adding = 0.5949, filling = 1.087, to_fill = 1.446e6, half = 1.573, anywhere = 1.143, uneven = 0.1385,
+                   round_uneven = 0.1645, of_odd_rows = 1.429, further = 0.4113, at_once = 0.8088;
   // Of memory by what stream-kept takes: these products were timed on an H100, whose memory is slower, as far as they fit its cache.
-  constexpr double of_cache = 3.283e6, of_memory = 3.1e6, read_of_cache = 2.633e6, read_of_memory = 1.6e6;
+  constexpr double of_cache = 3.194e6, of_memory = 3.1e6, read_of_cache = 2.705e6, read_of_memory = 1.6e6;
   const auto count = [&](std::int64_t rows, std::int64_t columns) {
     return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;
   };
-  const double warps = count(f.tile.m / 2, f.tile.n / 2), waves = count(f.tile.m, f.tile.n) / places_of(f, s, 1);
+  const double of_four = count(f.tile.m / 2, f.tile.n / 2) / 4 / s.multiprocessors, waves = count(f.tile.m, f.tile.n) / places_of(f, s, 1);
   const double block = f.alone.block + f.alone.round * (halves_of(s) - 1) * (1 + round_uneven * s.lies.either_uneven);
   const double tile = f.alone.tile * (1 + (s.rows == row_start::anywhere ? of_odd_rows : 0)) +
                       f.alone.step * up(s.k / 8) * (1 + uneven * s.lies.either_uneven);
-  const double in_turn = waves > 1 ? whole_waves * up(waves) + (1 - whole_waves) * waves : 1;
-  const double work = (block * (1 + (in_turn - 1) * further) + tile * std::max(warps / 4 / s.multiprocessors - 1, 0.)) * s.slower;
+  const double work = (block * (1 + std::max(up(waves) - 1, 0.) * further) +
+                       tile * (at_once * std::max(std::min<double>(of_four, f.resident) - 1, 0.) + std::max(of_four - f.resident, 0.))) *
+                      s.slower;
   const bool far = s.stored + s.operands > bytes_of_l2;
   const double move = (s.stored * by_rows(s.rows, 1, half, anywhere) + s.operands) / (far ? of_memory : of_cache) +
                       s.read_of_c / (far ? read_of_memory : read_of_cache);
-  return 1e-6 * (start + (s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) + longer(work, move / s.of_132));
+  return 1e-6 * ((s.read_of_c > 0 ? adding : 0) + filling * filled(s.stored, to_fill) + longer(work, move / s.of_132));
 }
 // How many times as long as one block alone those take that have a share of all places: the fullest multiprocessor is waited for. two,
 // four: the same where it has all that a form with two, or four, lets it have.

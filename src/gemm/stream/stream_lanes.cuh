@@ -124,9 +124,8 @@ struct lane_source {
 };
 
 // 16 k of two lines of the long operand, and of the lane's lines of the short one. Of the second eight of them there may be none.
-template <int Count>
-AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4], double (&sum)[Count][4],
-                          int k_left = 16) {
+template <int Count> AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4],
+                                               double (&sum)[Count][4], int k_left = 16) {
   AP_UNROLL
   for (int k = 0; k < 4; k += 2) {
     if (4 * k >= k_left) break;

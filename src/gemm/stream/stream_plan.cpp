@@ -52,7 +52,9 @@ bool lanes_reach(const line_operand& o, std::int64_t k) {
 // Whether tiles of so many lines have no edges, and every two floats side by side can be read at once.
 bool is_whole(const line_operand& o, std::int64_t lines) { return o.lines % lines == 0 && o.width >= 2 && o.member == nullptr; }
 // Whether elements lie side by side, along k or across.
-bool side_by_side(const line_operand& o, std::int64_t k) { return o.along_k ? o.k_stride == 1 || k == 1 : o.line_stride == 1 || o.lines == 1; }
+bool side_by_side(const line_operand& o, std::int64_t k) {
+  return o.along_k ? o.k_stride == 1 || k == 1 : o.line_stride == 1 || o.lines == 1;
+}
 bool can(const context& where, const stream_instance& with, const both_operands& o, std::int64_t k) {
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   switch (with.how.by) {
@@ -194,7 +196,8 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   };
   // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
   const auto turned = [&](const stream_form& form) {
-    return form.feed == stream_feed::kept || form.feed == stream_feed::alone ? p.c.column_stride != 1 && p.c.row_stride == 1 : p.n() > p.m();
+    return form.feed == stream_feed::kept || form.feed == stream_feed::alone ? p.c.column_stride != 1 && p.c.row_stride == 1
+                                                                             : p.n() > p.m();
   };
   const auto find = [&](const stream_form& form) {
     const both_operands operands = operands_of(p, of, turned(form));

@@ -49,7 +49,7 @@ constexpr int stream_step = 32;  // k of a slab
 constexpr int direct_step = 16;  // of direct, alone
 constexpr int kept_warps = 4;    // of a block; each has tiles of its own
 constexpr int most_kept_k(const stream_policy& p) { return 16 * p.stages; }
-constexpr int most_alone_k = 128;  // behind it the others are faster
+constexpr int most_alone_k = 128;                                      // behind it the others are faster
 constexpr int kept_blocks(int stages) { return stages == 1 ? 4 : 3; }  // of a multiprocessor
 constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;

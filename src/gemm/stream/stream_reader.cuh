@@ -123,7 +123,7 @@ template <int Lines, bool AlongK> struct lane_rows {
   using elements = lane_elements<Lines>;
   static constexpr int count = elements::count, rows = AlongK ? count : 4;  // rows: in which the lane has elements
   const float* row[rows];
-  int lines_left;      // of those side by side, from the lane's first one on
+  int lines_left;     // of those side by side, from the lane's first one on
   bool whole, pairs;  // all lines of the warp exist, or need not; two elements may be read at once
 
   // The row, and the place in it, of a lane's element i of line l.
@@ -132,7 +132,8 @@ template <int Lines, bool AlongK> struct lane_rows {
 
   // data: of the member. The warp has the lines from `top` on, all k.
   AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) {
-    const int left = as_many(o.lines - top), first = line_of_lane<2>(0, 0, g), apart = static_cast<int>(AlongK ? o.line_stride : o.k_stride);
+    const int left = as_many(o.lines - top), first = line_of_lane<2>(0, 0, g),
+              apart = static_cast<int>(AlongK ? o.line_stride : o.k_stride);
     lines_left = AlongK ? Lines : left - first;
     whole = AlongK || left >= Lines;
     pairs = whole && o.width >= 2 && reinterpret_cast<std::uintptr_t>(data) % sizeof(float[2]) == 0;
@@ -184,7 +185,8 @@ template <int Lines, bool AlongK> struct lane_rows {
       for (int l = 0; l < count; ++l) {
         AP_UNROLL
         for (int i = 0; i < 4; ++i)
-          to.x[l][i] = k_of_lane(i, q) < k_left && (AlongK || in_row(l, i) < lines_left) ? in_global_memory(row[row_of(l, i)])[in_row(l, i)] : 0;
+          to.x[l][i] =
+              k_of_lane(i, q) < k_left && (AlongK || in_row(l, i) < lines_left) ? in_global_memory(row[row_of(l, i)])[in_row(l, i)] : 0;
       }
     }
   }

@@ -73,9 +73,8 @@ template <stream_policy P> AP_DEV bool stores_packs(const stream_problem& p, con
          (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(of_member) % 16 == 0);
 }
 // The warp's i-th sixteen lines so, of which there are so many rows (lines of the long operand) and columns from `c` on.
-template <stream_policy P>
-AP_DEV void store_lane_packs(const stream_problem& p, const stream_sums<P>& sum, int i, float* c, int rows_left, int columns_left, int g,
-                             int q) {
+template <stream_policy P> AP_DEV void store_lane_packs(const stream_problem& p, const stream_sums<P>& sum, int i, float* c, int rows_left,
+                                                        int columns_left, int g, int q) {
   using sums = stream_sums<P>;
   AP_UNROLL
   for (int e = 0; e < 2; ++e) {

@@ -109,7 +109,8 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
     bool direct = false;  // its slabs are of fewer k
     std::int64_t k = 260;
   };
-  for (const auto& [how, direct, k] : {division{{1, 1, 1}}, {{1, 1, 1}, false, 100}, {{8, 1, 1}}, {{8, 1, 1}, true}, {{4, 2, 1}}, {{8, 1, 3}}, {{2, 2, 2}}}) {
+  for (const auto& [how, direct, k] :
+       {division{{1, 1, 1}}, {{1, 1, 1}, false, 100}, {{8, 1, 1}}, {{8, 1, 1}, true}, {{4, 2, 1}}, {{8, 1, 3}}, {{2, 2, 2}}}) {
     product p = product_of_halves_that_cancel(m, n, k);
     std::vector<dense> results;
     std::set<gemms::stream_loader> loaders;
@@ -190,7 +191,8 @@ TEST_P(gemm_stream, alone_wherever_matrices_begin) {
   int run = 0;
   for (const stream_instance& with : kernels()) {
     if (with.how.by != gemms::stream_loader::alone || with.how.finishes) continue;
-    for (const auto& [m, n, k] : {std::array{67, 131, 36}, {64, 128, 48}, {33, 66, 128}, {130, 3, 9}, {2, 70, 17}, {65, 64, 1}, {44, 84, 21}})
+    for (const auto& [m, n, k] :
+         {std::array{67, 131, 36}, {64, 128, 48}, {33, 66, 128}, {130, 3, 9}, {2, 70, 17}, {65, 64, 1}, {44, 84, 21}})
       for (const major by_a : {major::row, major::column})
         for (const major by_b : {major::row, major::column})
           for (const int floats : {4, 2, 1}) {
@@ -201,8 +203,8 @@ TEST_P(gemm_stream, alone_wherever_matrices_begin) {
             for (const bool turned : {false, true}) {
               ASSERT_TRUE(can(where, p, with, turned));
               ++run;
-              SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k << ", A by "
-                                              << (by_a == major::row ? "rows" : "columns") << ", B by "
+              SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
+                                              << ", A by " << (by_a == major::row ? "rows" : "columns") << ", B by "
                                               << (by_b == major::row ? "rows" : "columns") << ", " << floats << " floats");
               expect_kept(multiply(where, p, with, turned, {1, 1, 1}), p);
             }
