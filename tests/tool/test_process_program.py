@@ -352,7 +352,7 @@ class Trace(ToolTest):
         self.assertIn(b"<!DOCTYPE html>", (self.folder / "t.html").read_bytes())
 
     def test_comparing_policies(self):
-        small = ("--m", "100", "--n", "60", "--k", "128", "--record", "8")
+        small = ("--m", "100", "--n", "60", "--k", "192", "--record", "8")
         table = self.run_tool("trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU).stdout.decode()
         rows = [line.split() for line in table.splitlines()]
         self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
@@ -421,7 +421,7 @@ class Trace(ToolTest):
             self.refused(2, [words], *base, "--output", "t.svg", "--compare", compare)
         self.refused(2, ["--policy and --compare"], *base, "--output", "t.svg", "--policy", "split", "--compare", "policy=narrow")
         self.refused(2, ["'columns'", "one-wave"], "trace", "scan", "--output", "t.svg", "--compare", "policy=columns", *CPU)
-        self.refused(4, ["gemm.stream-direct", "straight into registers"], "trace", "--m", "8", "--n", "8", "--k", "8", *CPU, "--output", "t.svg", "--policy", "stream")
+        self.refused(4, ["gemm.stream-alone", "straight into registers"], "trace", "--m", "8", "--n", "8", "--k", "8", *CPU, "--output", "t.svg", "--policy", "stream")
         self.refused(2, ["'short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=short,split")
         self.refused(2, ["--rows", "trace scan"], *base, "--output", "t.svg", "--rows", "2")
         self.refused(2, ["--rows 3", "divisor"], "trace", "scan", "--output", "t.svg", "--rows", "3", *CPU)

@@ -359,10 +359,11 @@ TEST(RecordRoles, RefusalsSayWhy) {
     }
     return "none";
   };
-  product thin(where, 4, 64, 128), tiny(where, 64, 64, 3), odd(where, 8, 8, 8);
+  product thin(where, 4, 64, 128), tiny(where, 64, 64, 3), odd(where, 8, 8, 200), few(where, 8, 8, 8);
   EXPECT_THAT(refusal([&] { record_gemm(where, "dots", thin.problem()); }), HasSubstr("straight into registers"));
   EXPECT_THAT(refusal([&] { record_gemm(where, "short", tiny.problem()); }), HasSubstr("gemm.short"));
   EXPECT_THAT(refusal([&] { record_gemm(where, "stream", odd.problem()); }), HasSubstr("gemm.stream-direct-16x8"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", few.problem()); }), HasSubstr("gemm.stream-alone-32x32"));
   EXPECT_THAT(refusal([&] { record_scan(where, "columns", {.in = thin.b.data(), .out = thin.c.data(), .length = 16, .inner = 4}); }),
               HasSubstr("scan.columns"));
   EXPECT_THAT(refusal([&] {
@@ -447,7 +448,7 @@ template <class Action> std::string refusal_of(Action action) {
 TEST(RecordRoles, RefusesWhatHasNoTwin) {
   const context where = on_cpu();
   product p(where, 4, 4, 16);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-direct")) << "which has no ring";
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-alone")) << "which has no ring";
   product larger(where, 300, 300, 64);
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.block = 2}); }), HasSubstr("block 2 does not exist"));
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.runs = 0}); }), HasSubstr("runs = 0"));
