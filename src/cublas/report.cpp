@@ -15,9 +15,12 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "src/cublas/abi.hpp"
 #include "src/cublas/enable.hpp"
 #include "src/cublas/settings.hpp"
 #include "src/cublas/timer.hpp"
@@ -109,12 +112,33 @@ void forget_all() {
   b.verified = b.not_verified = 0, b.worst = 0;
 }
 
+// What cublasLt's number of an epilogue means, bit by bit.
+std::string text_of_epilogue(std::uint32_t bits) {
+  constexpr std::pair<std::uint32_t, const char*> parts[] = {{epilogue_bias, "bias"},
+                                                             {epilogue_relu, "ReLU"},
+                                                             {epilogue_gelu, "GELU"},
+                                                             {8, "gradient of ReLU"},
+                                                             {64, "gradient of GELU"},
+                                                             {16, "gradient of a bias"},
+                                                             {256, "sums of A"},
+                                                             {512, "sums of B"},
+                                                             {128, "an auxiliary matrix"}};
+  std::string text;
+  for (const auto& [bit, name] : parts) {
+    if ((bits & bit) == 0) continue;
+    text += (text.empty() ? "" : " + ") + std::string(name);
+    bits &= ~bit;
+  }
+  if (bits != 0) text += (text.empty() ? "" : " + ") + written("epilogue %" PRIu32, bits);
+  return text;
+}
+
 std::string text_of(const listed_product& p) {
   std::string text = written("%" PRId64 " x %" PRId64 " x %" PRId64 " %c%c", p.m, p.n, p.k, p.a, p.b);
   if (p.c != 'N') text += " by rows";
   if (p.count != 1) text += written(", %" PRId64 " of them", p.count);
   if (p.adds) text += ", C added";
-  if (p.epilogue > 1) text += written(", epilogue %" PRIu32, p.epilogue);
+  if (p.epilogue > epilogue_none) text += ", " + text_of_epilogue(p.epilogue);
   return text;
 }
 

@@ -95,6 +95,9 @@ def lt(clients):
     clients.run(1, clients.host(), client, **ON_THE_CPU, ANTIPHASE_TF32="take")
     clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
     clients.run(0, clients.host(), client, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})  # (13 * 9 * 11)^(1/3) = 10.9
+    profile = clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_PROFILE="1").stderr
+    for said in ("bias", "ReLU", "bias + ReLU", "GELU", "bias + GELU", "ReLU + an auxiliary matrix", "gradient of GELU + an auxiliary matrix", "sums of A"):
+        expect(f", {said} " in profile, True, f"epilogue '{said}' in {profile}")
 
 
 def loaded(clients):

@@ -64,13 +64,13 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
     return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
   }
   if (how.by == gemms::stream_loader::alone) {
-    const std::int64_t ahead = gemms::direct_step * how.stages;
-    stream_by(where, with, {how.tile.m, how.tile.n, 2 * ahead, 1, 0}, false, 1, 1);
-    for (const std::int64_t k : {ahead + 22, ahead - 3})
+    const std::int64_t step = gemms::direct_step;
+    stream_by(where, with, {how.tile.m, how.tile.n, 2 * step, 1, 0}, false, 1, 1);
+    for (const std::int64_t k : {step + 22, step - 3})
       for (const storage_order of_a : {rows, columns})
         for (const storage_order of_b : {rows, columns})
           stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0}, of_a == of_b, 1, 1);
-    return stream_by(where, with, with_odd_lines({37, 31, ahead + 9, 1, 0}), false, 1, 1);
+    return stream_by(where, with, with_odd_lines({37, 31, step + 9, 1, 0}), false, 1, 1);
   }
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
   stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
