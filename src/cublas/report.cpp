@@ -114,15 +114,9 @@ void forget_all() {
 
 // What cublasLt's number of an epilogue means, bit by bit.
 std::string text_of_epilogue(std::uint32_t bits) {
-  constexpr std::pair<std::uint32_t, const char*> parts[] = {{epilogue_bias, "bias"},
-                                                             {epilogue_relu, "ReLU"},
-                                                             {epilogue_gelu, "GELU"},
-                                                             {8, "gradient of ReLU"},
-                                                             {64, "gradient of GELU"},
-                                                             {16, "gradient of a bias"},
-                                                             {256, "sums of A"},
-                                                             {512, "sums of B"},
-                                                             {128, "an auxiliary matrix"}};
+  constexpr std::pair<std::uint32_t, const char*> parts[] = {
+      {epilogue_bias, "bias"},    {epilogue_relu, "ReLU"}, {epilogue_gelu, "GELU"}, {8, "gradient of ReLU"},     {64, "gradient of GELU"},
+      {16, "gradient of a bias"}, {256, "sums of A"},      {512, "sums of B"},      {128, "an auxiliary matrix"}};
   std::string text;
   for (const auto& [bit, name] : parts) {
     if ((bits & bit) == 0) continue;

@@ -42,34 +42,45 @@ template <stream_policy P> struct stream_alone {
   };
 
   // lines of few nonzeros ---------------------------------------------------------------------------------------------------------
-  // By bit, the lane's lines that are not known to be dense by these k, their first ones.
-  template <int Lines> AP_DEV static std::uint32_t doubtful(const lane_elements<Lines>& of) {
-    std::uint32_t some = 0;
+  // Nonzeros of the lane's lines, a byte for each: K is at most 128.
+  template <int Lines> AP_DEV static std::uint32_t counted(const lane_elements<Lines>& of) {
+    std::uint32_t all = 0;
     AP_UNROLL
-    for (int l = 0; l < of.count; ++l) some |= static_cast<std::uint32_t>(nonzeros_of(of.x[l]) < dense_line) << l;
-    return some;
+    for (int l = 0; l < of.count; ++l) all += static_cast<std::uint32_t>(nonzeros_of(of.x[l])) << 8 * l;
+    return all;
   }
-  // Of an operand's lines from `top` on, to their place in what is known of the tile.
+  // What lines begin with: those that do not exist have enough.
+  template <int Lines> AP_DEV static std::uint32_t enough_for(std::uint32_t absent) {
+    std::uint32_t all = 0;
+    AP_UNROLL
+    for (int l = 0; l < Lines / 8; ++l) all += (absent >> l & 1u) * dense_line << 8 * l;
+    return all;
+  }
+  // Whether any of the lane's lines has fewer than a dense one.
+  template <int Lines> AP_DEV static bool any_few(std::uint32_t counts) {
+    constexpr std::uint32_t tops = 0x80808080u >> (32 - Lines), up_to_tops = (0x80u - dense_line) * 0x01010101u;
+    return (~(counts + up_to_tops) & tops) != 0;
+  }
+  // Of an operand's lines from `top` on, to their place in what is known of the tile: whether any are sparse.
   template <int Lines> AP_DEV static bool find_sparse(const line_operand& o, std::uint32_t member, std::int64_t top, int k,
-                                                      std::uint32_t doubts_of_lane, line_register<lines>& known, int at) {
+                                                      std::uint32_t counts_of_lane, line_register<lines>& known, int at) {
     bool any = false;
     const float* const data = o.of_member(member);
     AP_ROLLED
     for (int n = 0; n < Lines; ++n) {
-      const bool doubted = (shuffle(doubts_of_lane, 4 * (n % 16 / 2)) >> (n / 16 * 2 + n % 2) & 1u) != 0 && top + n < o.lines;
-      const float* const line = data + (top + n) * o.line_stride;
-      const bool sparse = doubted && is_sparse_line(line, o.k_stride, k);
-      if (sparse) find_nonzeros(line, o.k_stride, k, known.found[at + n]);
-      if (lane_index() == 0) known.nonzeros[at + n] = sparse ? dense_line - 1 : dense_line;
+      const int nonzeros = static_cast<int>(shuffle(counts_of_lane, 4 * (n % 16 / 2)) >> 8 * (n / 16 * 2 + n % 2) & 0xFFu);
+      const bool sparse = is_sparse_count(nonzeros) && top + n < o.lines;
+      if (sparse) find_nonzeros(data + (top + n) * o.line_stride, o.k_stride, k, known.found[at + n]);
+      if (lane_index() == 0) known.nonzeros[at + n] = nonzeros;
       any = any || sparse;
     }
     return any;
   }
-  AP_DEV static bool find_sparse(const params& p, const tile_place& at, line_register<lines>& known, std::uint32_t doubts_of_long,
-                                 std::uint32_t doubts_of_short) {
+  AP_DEV static bool find_sparse(const params& p, const tile_place& at, line_register<lines>& known, std::uint32_t counts_of_long,
+                                 std::uint32_t counts_of_short) {
     const int k = static_cast<int>(p.k);
-    const bool any_long = find_sparse<rows>(p.of_long, at.member, at.top, k, doubts_of_long, known, 0);
-    const bool any_short = find_sparse<columns>(p.of_short, at.member, at.left, k, doubts_of_short, known, rows);
+    const bool any_long = find_sparse<rows>(p.of_long, at.member, at.top, k, counts_of_long, known, 0);
+    const bool any_short = find_sparse<columns>(p.of_short, at.member, at.left, k, counts_of_short, known, rows);
     warp_sync();
     return any_long || any_short;
   }
@@ -108,7 +119,8 @@ template <stream_policy P> struct stream_alone {
   // kernel ----------------------------------------------------------------------------------------------------------------------
   struct product {
     sums sum = {};
-    std::uint32_t doubts_of_long = 0, doubts_of_short = 0;
+    std::uint32_t counts_of_long, counts_of_short;
+    bool dense;  // all lines, as counted so far
   };
   // For each way that operands lie there is code that knows it.
   template <bool LongAlongK, bool ShortAlongK> AP_DEV static product multiply(const params& p, const tile_place& at, int g, int q) {
@@ -126,15 +138,19 @@ template <stream_policy P> struct stream_alone {
     start_next_grid();
     begin(false);
 
-    product out;
+    product out{{}, enough_for<rows>(of_long.absent()), enough_for<columns>(of_short.absent()), k <= 2};
     AP_ROLLED
     for (int k_left = k; k_left > 0; k_left -= direct_step) {
       lane_elements<rows> a;
       lane_elements<columns> b;
       of_long.read(a, k_left, q), of_short.read(b, k_left, q);
       of_long.move(p.of_long), of_short.move(p.of_short);
-      if (k_left == k && k > 2 && ballot(!plenty(a.x, k - 2 * q, of_long.absent()) || !plenty(b.x, k - 2 * q, of_short.absent())) != 0)
-        out.doubts_of_long = doubtful(a) & ~of_long.absent(), out.doubts_of_short = doubtful(b) & ~of_short.absent();
+      if (k_left == k && k > 2)
+        out.dense = ballot(!plenty(a.x, k - 2 * q, of_long.absent()) || !plenty(b.x, k - 2 * q, of_short.absent())) == 0;
+      if (!out.dense) {
+        out.counts_of_long += counted(a), out.counts_of_short += counted(b);
+        out.dense = ballot(any_few<rows>(out.counts_of_long) || any_few<columns>(out.counts_of_short)) == 0;
+      }
       AP_UNROLL
       for (int i = 0; i < sums::down; ++i) multiply_half(a.x[2 * i], a.x[2 * i + 1], b.x, out.sum.value[i], k_left);
     }
@@ -154,15 +170,14 @@ template <stream_policy P> struct stream_alone {
       return;
     }
     const tile_place at{top, left, member};
-    const auto [sum, doubts_of_long, doubts_of_short] =
+    const auto [sum, counts_of_long, counts_of_short, dense] =
         p.of_long.along_k ? (p.of_short.along_k ? multiply<true, true>(p, at, g, q) : multiply<true, false>(p, at, g, q))
                           : (p.of_short.along_k ? multiply<false, true>(p, at, g, q) : multiply<false, false>(p, at, g, q));
 
     const int long_left = as_many(p.of_long.lines - top), short_left = as_many(p.of_short.lines - left);
     float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
     float* const c = of_member + top * p.long_stride + left * p.short_stride;
-    bool special = false;
-    if (ballot((doubts_of_long | doubts_of_short) != 0) != 0) special = find_sparse(p, at, s.sparse[warp], doubts_of_long, doubts_of_short);
+    const bool special = !dense && find_sparse(p, at, s.sparse[warp], counts_of_long, counts_of_short);
     const bool packs = !special && stores_packs<P>(p, of_member, short_left);
     AP_UNROLL
     for (int i = 0; i < sums::down; ++i) {
