@@ -165,6 +165,25 @@ TEST_P(gemm_stream, lines_of_few_nonzeros_are_exact) {
       }
   }
 }
+// Lines of few nonzeros beside dense ones, which must not be taken for each other.
+TEST_P(gemm_stream, lines_of_few_nonzeros_among_others) {
+  const context where = any();
+  const std::int64_t m = 70, n = 35, k = 77;
+  const dense few = lines_of_few_nonzeros(m, k);
+  product p = product_of(reals(m, k, 3, 9), made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j % 9)); }));
+  for (std::int64_t i = 1; i < m; i += 3)
+    for (std::int64_t at = 0; at < k; ++at) p.a(i, at) = few(i, at);
+  p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
+  for (const stream_instance& with : kernels()) {
+    if (!can(where, p, with, false)) continue;
+    SCOPED_TRACE(with.code.name);
+    const dense c = multiply(where, p, with, false, {with.how.slabs, 1, 1});
+    expect_kept(c, p);
+    for (std::int64_t i = 1; i < m; i += 3)
+      for (std::int64_t j = 0; j < n; ++j)
+        ASSERT_EQ(c(i, j), static_cast<float>(std::ldexp(sum_of_few_nonzeros(i), static_cast<int>(j % 9)))) << i << ", " << j;
+  }
+}
 // The last of K may be so short that all of it is nonzero in every line, and say nothing about how many the lines have.
 TEST_P(gemm_stream, a_short_end_of_k_does_not_settle_what_is_sparse) {
   const context where = any();
