@@ -64,6 +64,8 @@ enum class of_product {
 enum class of_layout { type = 0, order = 1, rows = 2, columns = 3, ld = 4, count = 5, stride = 6, plane = 7, batch_mode = 8 };
 constexpr int order_columns = 0, order_rows = 1;
 constexpr int fill_full = 2;
-constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32;  // of bits, but for the first
+constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32,  // of bits, but for the first
+    epilogue_relu_gradient = 8, epilogue_bias_gradient = 16, epilogue_gelu_gradient = 64, epilogue_auxiliary = 128,
+                        epilogue_sums_of_a = 256, epilogue_sums_of_b = 512;
 
 }  // namespace antiphase::cublas

@@ -114,16 +114,22 @@ void forget_all() {
 
 // What cublasLt's number of an epilogue means, bit by bit.
 std::string text_of_epilogue(std::uint32_t bits) {
-  constexpr std::pair<std::uint32_t, const char*> parts[] = {
-      {epilogue_bias, "bias"},    {epilogue_relu, "ReLU"}, {epilogue_gelu, "GELU"}, {8, "gradient of ReLU"},     {64, "gradient of GELU"},
-      {16, "gradient of a bias"}, {256, "sums of A"},      {512, "sums of B"},      {128, "an auxiliary matrix"}};
+  constexpr std::pair<std::uint32_t, const char*> parts[] = {{epilogue_bias, "bias"},
+                                                             {epilogue_relu, "ReLU"},
+                                                             {epilogue_gelu, "GELU"},
+                                                             {epilogue_relu_gradient, "gradient of ReLU"},
+                                                             {epilogue_gelu_gradient, "gradient of GELU"},
+                                                             {epilogue_bias_gradient, "gradient of a bias"},
+                                                             {epilogue_sums_of_a, "sums of A"},
+                                                             {epilogue_sums_of_b, "sums of B"},
+                                                             {epilogue_auxiliary, "an auxiliary matrix"}};
   std::string text;
+  const auto add = [&](const std::string& name) { text += (text.empty() ? "" : " + ") + name; };
   for (const auto& [bit, name] : parts) {
-    if ((bits & bit) == 0) continue;
-    text += (text.empty() ? "" : " + ") + std::string(name);
+    if ((bits & bit) != 0) add(name);
     bits &= ~bit;
   }
-  if (bits != 0) text += (text.empty() ? "" : " + ") + written("epilogue %" PRIu32, bits);
+  if (bits != 0) add(written("epilogue %" PRIu32, bits));
   return text;
 }
 

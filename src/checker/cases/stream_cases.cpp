@@ -54,23 +54,15 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
     stream_by(where, with, with_odd_lines({71, 131, most - 3, 1, 0, rows, columns, 1}), true, 1, 1);
     return stream_by(where, with, {67, 36, 4, -1.5f, 0.5f, columns, columns}, false, 1, 1);
   }
-  if (how.by == gemms::stream_loader::direct) {
+  if (how.by == gemms::stream_loader::direct || how.by == gemms::stream_loader::alone) {
     const std::int64_t round = gemms::direct_step * how.slabs;
     stream_by(where, with, {how.tile.m, how.tile.n, 2 * round, 1, 0}, false, 1, 1);
-    for (const std::int64_t k : {round + 22, round + 5})
+    for (const std::int64_t k : {round + 22, round + 5, round - 3})
       for (const storage_order of_a : {rows, columns})
         for (const storage_order of_b : {rows, columns})
           stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0}, of_a == of_b, 1, 1);
-    return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
-  }
-  if (how.by == gemms::stream_loader::alone) {
-    const std::int64_t step = gemms::direct_step;
-    stream_by(where, with, {how.tile.m, how.tile.n, 2 * step, 1, 0}, false, 1, 1);
-    for (const std::int64_t k : {step + 22, step - 3})
-      for (const storage_order of_a : {rows, columns})
-        for (const storage_order of_b : {rows, columns})
-          stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0}, of_a == of_b, 1, 1);
-    return stream_by(where, with, with_odd_lines({21, 31, 3 * step + 13, 1, 0}), false, 1, 1);  // the last line has four nonzeros
+    if (how.by == gemms::stream_loader::direct) return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
+    return stream_by(where, with, with_odd_lines({21, 31, 61, 1, 0}), false, 1, 1);  // the last line has four nonzeros, and ends the memory
   }
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
   stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);

@@ -85,18 +85,13 @@ template <stream_policy P> struct stream_alone {
     return any_long || any_short;
   }
 
-  // The lane's n-th output of sixteen lines, as its sums have them.
-  static constexpr int outputs_of_row = sums::across * sums::wide;
-  AP_DEV static cell_place output(int n, int g, int q) {
-    return {2 * g + n / outputs_of_row, n / sums::wide % sums::across * (8 * sums::two) + sums::wide * q + n % sums::wide};
-  }
   // By bit, the lane's outputs of its i-th sixteen lines that are of a sparse line. What an infinity or a NaN has made of an output stays.
   AP_DEV static std::uint32_t sparse_outputs(const sums& sum, const line_register<lines>& known, int i, int g, int q) {
     std::uint32_t some = 0;
     AP_UNROLL
-    for (int n = 0; n < 2 * outputs_of_row; ++n) {
-      const cell_place at = output(n, g, q);
-      const double v = sum.at(i * sums::across + n % outputs_of_row / sums::wide).value[n / outputs_of_row][n % sums::wide];
+    for (int n = 0; n < 2 * sums::outputs_of_row; ++n) {
+      const cell_place at = sums::output(n, g, q);
+      const double v = sum.at(i * sums::across + n % sums::outputs_of_row / sums::wide).value[n / sums::outputs_of_row][n % sums::wide];
       const bool sparse = is_sparse_count(known.nonzeros[16 * i + at.row]) || is_sparse_count(known.nonzeros[rows + at.column]);
       some |= static_cast<std::uint32_t>(sparse && v - v == 0) << n;
     }
@@ -106,8 +101,8 @@ template <stream_policy P> struct stream_alone {
   AP_DEV static void mend(const params& p, const tile_place& at, std::uint32_t some, int i, const line_register<lines>& known, int g, int q,
                           staged_rows<P>& out) {
     AP_ROLLED
-    for (int n = 0; n < 2 * outputs_of_row; ++n) {
-      const cell_place here = output(n, g, q);
+    for (int n = 0; n < 2 * sums::outputs_of_row; ++n) {
+      const cell_place here = sums::output(n, g, q);
       const int row = 16 * i + here.row;
       if ((some >> n & 1u) == 0 || at.top + row >= p.of_long.lines || at.left + here.column >= p.of_short.lines) continue;
       const line_nonzeros& found = known.found[is_sparse_count(known.nonzeros[row]) ? row : rows + here.column];
@@ -125,18 +120,12 @@ template <stream_policy P> struct stream_alone {
   // For each way that operands lie there is code that knows it.
   template <bool LongAlongK, bool ShortAlongK> AP_DEV static product multiply(const params& p, const tile_place& at, int g, int q) {
     const int k = static_cast<int>(p.k);
-    // Addresses that stand in memory are known behind the wait.
     lane_rows<rows, LongAlongK> of_long;
     lane_rows<columns, ShortAlongK> of_short;
-    const auto begin = [&](bool known) {
-      if ((p.of_long.member == nullptr) == known) of_long.begin(p.of_long, p.of_long.of_member(at.member), at.top, g, q);
-      if ((p.of_short.member == nullptr) == known) of_short.begin(p.of_short, p.of_short.of_member(at.member), at.left, g, q);
-    };
-    begin(true);
-    compute_first(of_long.digest() ^ of_short.digest());
-    wait_for_previous_grid(p);
-    start_next_grid();
-    begin(false);
+    begin_and_wait(
+        p, at.member, [&](const float* data) { of_long.begin(p.of_long, data, at.top, g, q); },
+        [&](const float* data) { of_short.begin(p.of_short, data, at.left, g, q); },
+        [&] { compute_first(of_long.digest() ^ of_short.digest()); });
 
     product out{{}, enough_for<rows>(of_long.absent()), enough_for<columns>(of_short.absent()), k <= 2};
     AP_ROLLED
@@ -161,10 +150,10 @@ template <stream_policy P> struct stream_alone {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4;
-    const std::uint32_t tile = block_index().x, row_of_tiles = p.tiles_along_short.quotient(tile),
-                        member = p.tiles_along_long.quotient(row_of_tiles);
-    const std::int64_t top = std::int64_t{row_of_tiles - member * p.tiles_along_long.by()} * P.tile.m + warp % P.warps.m * rows,
-                       left = std::int64_t{tile - row_of_tiles * p.tiles_along_short.by()} * P.tile.n + warp / P.warps.m * columns;
+    const tile_number tile = p.tile(block_index().x);
+    const std::uint32_t member = tile.member;
+    const std::int64_t top = std::int64_t{tile.along_long} * P.tile.m + warp % P.warps.m * rows,
+                       left = std::int64_t{tile.along_short} * P.tile.n + warp / P.warps.m * columns;
     if (top >= p.of_long.lines || left >= p.of_short.lines) {
       wait_for_previous_grid();
       return;

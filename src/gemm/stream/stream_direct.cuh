@@ -89,25 +89,18 @@ template <stream_policy P> struct stream_direct {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4;
-    const std::uint32_t tile = block_index().x, row_of_tiles = p.tiles_along_short.quotient(tile),
-                        member = p.tiles_along_long.quotient(row_of_tiles);
-    const std::int64_t top = std::int64_t{row_of_tiles - member * p.tiles_along_long.by()} * rows,
-                       left = std::int64_t{tile - row_of_tiles * p.tiles_along_short.by()} * columns;
+    const tile_number tile = p.tile(block_index().x);
+    const std::uint32_t member = tile.member;
+    const std::int64_t top = std::int64_t{tile.along_long} * rows, left = std::int64_t{tile.along_short} * columns;
     const bool along_short = p.short_stride == 1 || p.long_stride != 1;
     const int of_row = along_short ? columns + gap : 1, of_column = along_short ? 1 : rows + gap;  // from place to place
     const std::int64_t first_k = direct_step * warp;
-    // Addresses that stand in memory are known behind the wait.
     lane_reader<rows> of_long;
     lane_reader<columns> of_short;
-    const auto begin = [&](bool known) {
-      if ((p.of_long.member == nullptr) == known) of_long.begin(p.of_long, p.of_long.of_member(member), top, first_k, g, q);
-      if ((p.of_short.member == nullptr) == known) of_short.begin(p.of_short, p.of_short.of_member(member), left, first_k, g, q);
-    };
-    begin(true);
-    compute_first(of_long.digest() ^ of_short.digest());
-    wait_for_previous_grid(p);
-    start_next_grid();
-    begin(false);
+    begin_and_wait(
+        p, member, [&](const float* data) { of_long.begin(p.of_long, data, top, first_k, g, q); },
+        [&](const float* data) { of_short.begin(p.of_short, data, left, first_k, g, q); },
+        [&] { compute_first(of_long.digest() ^ of_short.digest()); });
     const tile_lines t{p, top, left, p.of_long.of_member(member), p.of_short.of_member(member)};
     lane_reads<rows> a;
     lane_reads<columns> b;

@@ -112,10 +112,6 @@ template <stream_policy P> struct stream_kept {
     }
     return largest & ~(step - 1);
   }
-  static constexpr int outputs_of_row = sums::cells * sums::wide;  // of a lane
-  AP_DEV static cell_place output(int n, int g, int q) {
-    return {2 * g + n / outputs_of_row, n / sums::wide % sums::cells * 16 + sums::wide * q + n % sums::wide};
-  }
   // By output of the lane, whether it is small.
   AP_DEV static unsigned small_outputs(const sums& sum, const int (&row)[2], const std::int32_t (&column)[columns], int q) {
     unsigned small = 0;
@@ -128,7 +124,7 @@ template <stream_policy P> struct stream_kept {
         AP_UNROLL
         for (int j = 0; j < sums::wide; ++j) {
           const int here = static_cast<int>(bit_cast<std::uint64_t>(v.value[i][j]) >> 32 & 0x7FFFFFFF);
-          if (here < row[i] - bias - visible + others.element[j]) small |= 1u << (i * outputs_of_row + n * sums::wide + j);
+          if (here < row[i] - bias - visible + others.element[j]) small |= 1u << (i * sums::outputs_of_row + n * sums::wide + j);
         }
       }
     }
@@ -138,7 +134,7 @@ template <stream_policy P> struct stream_kept {
   AP_DEV static void mend(const params& p, const stream_work& w, unsigned small, std::int64_t line, int g, int q, staged_rows<P>& out) {
     AP_ROLLED
     for (int n = 0; small >> n != 0; ++n) {
-      const cell_place at = output(n, g, q);
+      const cell_place at = sums::output(n, g, q);
       if ((small >> n & 1u) == 0 || line + at.row >= p.of_long.lines || w.left + at.column >= p.of_short.lines) continue;
       const float* const a = w.of_long + (line + at.row) * p.of_long.line_stride;
       const float* const b = w.of_short + (w.left + at.column) * p.of_short.line_stride;
@@ -160,10 +156,9 @@ template <stream_policy P> struct stream_kept {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4, k = static_cast<int>(p.k);
     const std::uint32_t tile = block_index().x * warps_of_block + static_cast<unsigned>(warp);
-    const std::uint32_t row_of_tiles = p.tiles_along_short.quotient(tile), member = p.tiles_along_long.quotient(row_of_tiles);
+    const auto [member, along_long, along_short] = p.tile(tile);
     const int lines = p.rounds * rows;
-    const std::int64_t top = std::int64_t{row_of_tiles - member * p.tiles_along_long.by()} * lines,
-                       left = std::int64_t{tile - row_of_tiles * p.tiles_along_short.by()} * columns;
+    const std::int64_t top = std::int64_t{along_long} * lines, left = std::int64_t{along_short} * columns;
     stream_work w{member, top, left, 0, k, nullptr, nullptr, as_many(p.of_long.lines - top), as_many(p.of_short.lines - left)};
     const int lines_left = w.long_left < lines ? w.long_left : lines, columns_left = w.short_left < columns ? w.short_left : columns;
     reading<rows> of_long;

@@ -55,18 +55,21 @@ bool is_whole(const line_operand& o, std::int64_t lines) { return o.lines % line
 bool side_by_side(const line_operand& o, std::int64_t k) {
   return o.along_k ? o.k_stride == 1 || k == 1 : o.line_stride == 1 || o.lines == 1;
 }
+// Whether the kernel has room for so many k.
+bool holds(const stream_policy& how, std::int64_t k) {
+  return (how.by != stream_loader::kept || k <= most_kept_k(how)) && (how.by != stream_loader::alone || k <= most_alone_k);
+}
 bool can(const context& where, const stream_instance& with, const both_operands& o, std::int64_t k) {
-  if (shortage_of(where.limits(), with.code) != shortage::none) return false;
+  if (shortage_of(where.limits(), with.code) != shortage::none || !holds(with.how, k)) return false;
   switch (with.how.by) {
     case stream_loader::engine: return features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k);
     case stream_loader::copiers:
     case stream_loader::direct: return true;
     case stream_loader::alone:
-      if (k > most_alone_k || !side_by_side(o.long_one, k) || !side_by_side(o.short_one, k)) return false;
+      if (!side_by_side(o.long_one, k) || !side_by_side(o.short_one, k)) return false;
       break;
     case stream_loader::lanes: break;
     case stream_loader::kept:
-      if (k > most_kept_k(with.how)) return false;
       if (with.how.whole &&
           (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) || !is_whole(o.short_one, with.how.tile.n)))
         return false;
@@ -147,17 +150,19 @@ stream_plan plan_stream(const context& where, const problem& p, const batch& of,
 }
 
 namespace {
+// Whether a ring feeds the kernel, and its sums are those of the form, whose tile is no wider.
+bool replaces(const stream_policy& how, const stream_form& f) {
+  return how.is_fed_by_ring() && how.slabs == f.slabs && how.shares == f.shares && how.tile.n >= f.tile.n;
+}
 // Whether the kernel has the form; of those that know epilogues, which are fewer, one as wide.
 bool has(const stream_policy& how, const stream_form& f) {
-  const bool same = how.slabs == f.slabs && how.shares == f.shares;
+  const bool fits = how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile;
   switch (f.feed) {
     case stream_feed::lanes: return how.by == stream_loader::lanes && how.tile == f.tile;
     case stream_feed::kept: return how.by == stream_loader::kept;
-    case stream_feed::direct: return how.by == stream_loader::direct && (how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile);
-    case stream_feed::alone: return how.by == stream_loader::alone && (how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile);
-    case stream_feed::ring:
-      if (!how.is_fed_by_ring() || !same) return false;
-      return how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile && how.blocks == f.resident;
+    case stream_feed::direct: return how.by == stream_loader::direct && fits;
+    case stream_feed::alone: return how.by == stream_loader::alone && fits;
+    case stream_feed::ring: return replaces(how, f) && fits && (how.finishes || how.blocks == f.resident);
   }
   return false;
 }
@@ -173,9 +178,7 @@ stream_division_choice divide(const context& where, const problem& p, const batc
       const stream_form& f = forms[i];
       const bool divides = f.slabs > 1 || f.shares;
       const bool keeps = f.feed == stream_feed::kept;
-      if (has(with.how, f) && !(undivided && divides) && (keeps ? p.k() <= most_kept_k(with.how) : streams(p.k())) &&
-          (f.feed != stream_feed::alone || p.k() <= most_alone_k))
-        available |= 1u << i;
+      if (has(with.how, f) && !(undivided && divides) && holds(with.how, p.k()) && (keeps || streams(p.k()))) available |= 1u << i;
     }
   }
   return choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits(), available);
@@ -183,7 +186,7 @@ stream_division_choice divide(const context& where, const problem& p, const batc
 
 // The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the narrowest that is as wide as
 // the form's tile, and of those the one that the copy engine feeds, if it takes the operands. Where lanes cannot reach all elements, or
-// know no epilogues, a ring feeds a kernel whose sums are the same.
+// know no epilogues, a ring feeds a kernel as wide whose sums are the same.
 std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
                                        const stream_division_choice& best) {
   if (best.form == nullptr) return std::nullopt;
@@ -199,21 +202,19 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
     return form.feed == stream_feed::kept || form.feed == stream_feed::alone ? p.c.column_stride != 1 && p.c.row_stride == 1
                                                                              : p.n() > p.m();
   };
-  const auto find = [&](const stream_form& form) {
+  const auto find = [&](const stream_form& form, auto will_do) {
     const both_operands operands = operands_of(p, of, turned(form));
     for (const stream_instance& i : stream_instances(where.kind()))
-      if (i.how.finishes != after.is_plain() && has(i.how, form) && can(where, i, operands, p.k()) &&
+      if (i.how.finishes != after.is_plain() && will_do(i.how, form) && can(where, i, operands, p.k()) &&
           (with == nullptr || better(i, *with, operands)))
         with = &i;
     return with != nullptr;
   };
   stream_form form = *best.form;
-  if (!find(form)) {
+  if (!find(form, has)) {
     if (form.feed == stream_feed::ring || !streams(p.k())) return std::nullopt;
     form.feed = stream_feed::ring;
-    const auto has_ring = [](const stream_form& f) { return f.feed == stream_feed::ring && f.slabs == 1 && !f.shares && f.resident == 4; };
-    if (form.slabs == 1) form = *std::ranges::find_if(stream_forms(), has_ring);
-    if (!find(form)) return std::nullopt;
+    if (!find(form, replaces)) return std::nullopt;
   }
   return plan_stream(where, p, of, after, *with, turned(form), best.how);
 }

@@ -71,6 +71,11 @@ struct stream_instance {
 // How outputs are stored: in packs along lines of the short operand (as wide as a cell), in pairs along lines of either, or one by one.
 enum class stream_packs : unsigned char { none, along_short, pairs_along_short, along_long };
 
+// Which of the tiles of a member one is, along the long operand and along the short one.
+struct tile_number {
+  std::uint32_t member, along_long, along_short;
+};
+
 // The product of the long operand and the short one, whichever of them is A.
 struct stream_problem {
   tensor_map long_map, short_map;  // engine: boxes of 32 k and a tile's lines; or, across k, of 32 lines and 32 k
@@ -88,6 +93,12 @@ struct stream_problem {
   double* partial;         // by tile, block of the cluster and part
   std::uint64_t* arrived;  // the same: `call`, when the part's sums are there
   ending end;              // its rows are lines of the long operand
+
+  // Of the whole batch's n-th.
+  AP_FN tile_number tile(std::uint32_t n) const {
+    const std::uint32_t row = tiles_along_short.quotient(n), member = tiles_along_long.quotient(row);
+    return {member, row - member * tiles_along_long.by(), n - row * tiles_along_short.by()};
+  }
 };
 
 }  // namespace antiphase::gemms

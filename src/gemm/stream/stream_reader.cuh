@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/global.cuh>
+#include <antiphase/device/launch.cuh>
 #include <antiphase/device/vector.cuh>
 #include <cstdint>
 #include "src/gemm/line_operand.hpp"
@@ -191,6 +192,20 @@ template <int Lines, bool AlongK> struct lane_rows {
     }
   }
 };
+
+// Begins both operands of a member, and waits for the kernel before: addresses are worked out first, but for those that stand in memory.
+// begin_long, begin_short: with where the member's operand begins; looks: at what has been worked out, so that it is not put off.
+AP_DEV void begin_and_wait(const stream_problem& p, std::uint32_t member, auto begin_long, auto begin_short, auto looks) {
+  const auto begin = [&](bool known) {
+    if ((p.of_long.member == nullptr) == known) begin_long(p.of_long.of_member(member));
+    if ((p.of_short.member == nullptr) == known) begin_short(p.of_short.of_member(member));
+  };
+  begin(true);
+  looks();
+  wait_for_previous_grid(p);
+  start_next_grid();
+  begin(false);
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

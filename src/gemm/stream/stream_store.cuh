@@ -11,12 +11,23 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
+// Where an output, or a lane's cell, lies in the tile.
+struct cell_place {
+  int row, column;
+};
+
 // A lane's sums of its warp's outputs, in cells of 2 neighbouring lines of the long operand times cell_width() of the short one.
 template <stream_policy P> struct stream_sums {
   static constexpr int rows = P.tile.m / P.warps.m, columns = P.tile.n / P.warps.n;  // of a warp
   static constexpr int two = P.lines_of_lane(), wide = P.cell_width();
   static constexpr int down = rows / 16, across = columns / (8 * two), cells = down * across, outputs_of_cell = 2 * wide;
+  static constexpr int outputs_of_row = across * wide;  // of a lane, in one of its two lines of sixteen
   double value[down][across * two][4];
+
+  // The lane's n-th output of sixteen lines, line by line. g, q: lane / 4, lane % 4.
+  AP_DEV static cell_place output(int n, int g, int q) {
+    return {2 * g + n / outputs_of_row, n / wide % across * (8 * two) + wide * q + n % wide};
+  }
 
   struct cell {
     double value[2][wide];
@@ -39,11 +50,6 @@ struct stream_work {
   const float* of_long;  // where the member's operands begin
   const float* of_short;
   int long_left, short_left;  // lines from the first ones on; of numbers that matter, the smaller
-};
-
-// Where a lane's cell begins in the tile.
-struct cell_place {
-  int row, column;
 };
 
 // A warp's outputs on their way to C.
