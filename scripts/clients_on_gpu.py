@@ -9,6 +9,7 @@
     threads       8 threads with 4 streams each, half of them replaying graphs: bits as those of products computed alone
     batched       cublasSgemmBatched below a small C program, without and with the interposer
     fortran       a Fortran program with memory of the GPU
+    passed        what torch's calls take longer that are passed on to cuBLAS: fails where the median is beyond --most-passed-us (1 if not given)
     call          what a Python matmul call takes the host, its parts, and torch.mm: fails beyond --most-us (6 if not given)
 
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package and the tests are taken from the tree that this
@@ -27,7 +28,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STEPS = ("distributed", "threads", "batched", "fortran", "call")
+STEPS = ("distributed", "threads", "batched", "fortran", "passed", "call")
 THREADS, STREAMS, ROUNDS = 8, 4, 20
 
 
@@ -92,6 +93,13 @@ def call(options):
     ours = max(float(us) for us in re.findall(r"antiphase ([0-9.]+) us", text))
     if not ours <= options.most_us:
         raise Failed(f"{text}: expected {options.most_us:g} us or less")
+    return text
+
+
+def passed(options):
+    text = run([sys.executable, __file__, "--within", "passed", options.libraries], options.left(40), **of_python(options.libraries)).strip()
+    if not max(float(us) for us in re.findall(r"([+-][0-9.]+) us", text)) <= options.most_passed_us:
+        raise Failed(f"{text}: expected {options.most_passed_us:g} us or less")
     return text
 
 
@@ -176,6 +184,37 @@ def threads_within():
     print(f"{THREADS * STREAMS * ROUNDS} products of {THREADS} threads x {STREAMS} streams, half of them replayed: all bits as alone")
 
 
+def passed_within():
+    import antiphase
+    import torch
+
+    def randn(*shape):
+        return torch.randn(*shape, device="cuda")
+    square, half, members, wide = randn(64, 64), randn(64, 64).half(), randn(4, 64, 64), randn(4096, 4096)
+    layer, layer_without = torch.nn.Linear(768, 768).cuda(), torch.nn.Linear(768, 768, bias=False).cuda()
+    row, rows, wide_row = randn(1, 768), randn(8, 768), randn(1, 4096)
+    calls = {"mm 64^3": lambda: square @ square, "mm 64^3 f16": lambda: half @ half, "bmm 4 of 64^3": lambda: members @ members,
+             "linear 1 x 768": lambda: layer(row), "linear 1 x 768 without bias": lambda: layer_without(row),
+             "linear 8 x 768": lambda: layer(rows), "mm 1 x 4096^2": lambda: wide_row @ wide}
+    lines = []
+    with torch.no_grad():
+        for name, function in calls.items():
+            times = {True: [], False: []}
+            for turn in range(80):
+                led = turn % 2 == 0
+                (antiphase.enable if led else antiphase.disable)()
+                for repeat in range(4):
+                    torch.cuda.synchronize()
+                    start = time.perf_counter()
+                    for _ in range(50):
+                        function()
+                    if repeat:  # the first of a turn finds the other way's code in the caches
+                        times[led].append((time.perf_counter() - start) * 2e4)
+            ours, stock = (statistics.median(times[led]) for led in (True, False))
+            lines.append(f"{name} {stock:.2f} {ours - stock:+.2f} us")
+    print(", ".join(lines))
+
+
 def call_within():
     import antiphase
     import torch
@@ -229,8 +268,9 @@ def main():
     parser.add_argument("--steps", default=",".join(STEPS))
     parser.add_argument("--limit", type=float, default=115, help="seconds for all")
     parser.add_argument("--most-us", type=float, default=6)
+    parser.add_argument("--most-passed-us", type=float, default=1)
     parser.add_argument("--collect", action="store_true")
-    parser.add_argument("--within", choices=("threads", "call"), help=argparse.SUPPRESS)
+    parser.add_argument("--within", choices=("threads", "passed", "call"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.within:
         return globals()[f"{options.within}_within"]()

@@ -20,6 +20,7 @@ template <class Function> struct next {
   next& operator=(const next&) = delete;
   // `call` calls the original, with another C if it is given one.
   template <class Call> int operator()(const product& p, handle on, Call call) const {
+    if (is_passed_on_at_once(p)) return call(nullptr);
     return carried_out([&] { return request_of(of, by, on, p); }, call);
   }
   template <class... Arguments> int passed_on(Arguments... all) {

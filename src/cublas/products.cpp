@@ -166,6 +166,15 @@ bool is_considered() {
   return false;
 }
 
+bool is_passed_on_at_once(const product& p) {
+  const settings& s = said();
+  if (s.lists() || s.disabled || originals_under_way > 0) return false;
+  const bool known = p.is_f32 && is_fp32(p.compute);
+  if (known && !(is_sensible(p) && is_small(p.m, p.n, p.k, p.count))) return false;
+  count(known ? outcome::small : outcome::not_fp32);
+  return true;
+}
+
 int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept { return carried_out_now(r, {call, context}); }
 
 }  // namespace antiphase::cublas

@@ -68,6 +68,9 @@ reading request_of(const original& of, handle of_caller, const lt_product& p);
 
 // Whether somebody might take it; counts it if not.
 bool is_considered();
+// Whether the arguments alone tell that cuBLAS computes it; counts it if so. Most calls end here, behind code that has left the caches, so
+// that lines touched count, not instructions.
+bool is_passed_on_at_once(const product& p);
 // A call, by antiphase or by its original, which `call(context, C)` calls: with its own C if that is null. Its status.
 int carried_out(const reading& r, int (*call)(void* context, void* in_place_of_c), void* context) noexcept;
 

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "src/executor/cuda/graph_memory.hpp"
 #include "src/executor/scratch.hpp"
 #include "src/executor/tensor_layout.hpp"
 #include "src/memo.hpp"
@@ -208,6 +209,8 @@ class cuda_executor final : public executor {
 
   ~cuda_executor() override {
     scratch_.release([this](void* memory) { deallocate(memory); });
+    free_released();
+    if (beside_graphs_ != nullptr) cudaStreamDestroy(beside_graphs_);
     if (pool_.load() != nullptr) cudaMemPoolDestroy(pool_);
   }
 
@@ -278,12 +281,12 @@ class cuda_executor final : public executor {
   void* borrow(std::size_t bytes, stream on) const override {
     const current_device use(device_);
     std::call_once(pool_made_, [&] { make_pool(); });
-    void* memory = nullptr;
-    const auto attempt = [&] { return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on); };
-    check(once_more_if_full(attempt), "borrowing {} bytes on {}", bytes, limits_.name);
-    return memory;
+    if (const auto capture = graph_memory::capture_of(on)) return lent_to(*capture, std::max<std::size_t>(bytes, 1));
+    for (void* const memory : graph_memory::released(device_)) cudaFreeAsync(memory, on);
+    return borrow_from_pool(bytes, on);
   }
   void give_back(void* memory, stream on) const noexcept override {
+    if (graph_memory::capture_of(on)) return;  // the graph keeps it
     int before = device_;
     cudaGetDevice(&before);
     if (before != device_) cudaSetDevice(device_);
@@ -294,6 +297,7 @@ class cuda_executor final : public executor {
   // What the pool keeps and no queued work uses goes back to the device.
   void trim() const {
     const current_device use(device_);
+    free_released();
     if (pool_.load() != nullptr) check(cudaMemPoolTrimTo(pool_, 0), "giving back what a memory pool keeps on {}", limits_.name);
   }
 
@@ -392,8 +396,33 @@ class cuda_executor final : public executor {
     const cudaError_t first = attempt();
     if (first != cudaErrorMemoryAllocation || pool_.load() == nullptr) return first;
     cudaGetLastError();
+    free_released();
     if (cudaMemPoolTrimTo(pool_, 0) != cudaSuccess) return first;
     return attempt();
+  }
+  void* borrow_from_pool(std::size_t bytes, stream on) const {
+    void* memory = nullptr;
+    const auto attempt = [&] { return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on); };
+    check(once_more_if_full(attempt), "borrowing {} bytes on {}", bytes, limits_.name);
+    return memory;
+  }
+  // Memory of a captured call: what the graph has already, or more, which is allocated in a stream that is never captured.
+  void* lent_to(const graph_memory::capture& by, std::size_t bytes) const {
+    if (void* const memory = graph_memory::held(by, bytes)) return memory;
+    const beside_capture not_recorded;
+    std::call_once(beside_graphs_made_, [&] {
+      check(cudaStreamCreateWithFlags(&beside_graphs_, cudaStreamNonBlocking), "making a stream on {}", limits_.name);
+    });
+    for (void* const memory : graph_memory::released(device_)) cudaFreeAsync(memory, beside_graphs_);
+    void* const memory = borrow_from_pool(bytes, beside_graphs_);
+    const cudaError_t there = cudaStreamSynchronize(beside_graphs_);
+    if (there != cudaSuccess) cudaFreeAsync(memory, beside_graphs_);
+    check(there, "waiting for {} bytes on {}", bytes, limits_.name);
+    check(graph_memory::hold(by, memory, bytes, device_), "giving {} bytes on {} to a graph", bytes, limits_.name);
+    return memory;
+  }
+  void free_released() const {
+    for (void* const memory : graph_memory::released(device_)) cudaFree(memory);
   }
   // A pool of our own: the device's default one returns its memory at every synchronisation, and the next call would wait for more. This
   // one keeps a tenth of the device's memory, and what is in use.
@@ -451,7 +480,8 @@ class cuda_executor final : public executor {
   mutable stream_locks streams_;
   mutable scratch_memory scratch_;
   mutable std::array<std::atomic<std::uint64_t>, 256> asked_{};
-  mutable std::once_flag pool_made_;
+  mutable std::once_flag pool_made_, beside_graphs_made_;
+  mutable cudaStream_t beside_graphs_ = nullptr;
   mutable std::atomic<cudaMemPool_t> pool_ = nullptr;
 };
 

@@ -100,6 +100,95 @@ TEST_F(gemm_split_streams_Cuda, graphs_with_memory_of_the_stream) {
 TEST_F(gemm_split_streams_Cuda, graphs_with_a_workspace) {
   for (const char* policy : {"split", "stream", "narrow"}) expect_replays(context::on("cuda"), true, policy);
 }
+
+// A call that is captured as a graph of its own.
+cudaGraph_t captured(const context& where, on_the_device& memory, std::string_view policy, stream on, int calls = 1) {
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  for (int call = 0; call < calls; ++call) gemm(where, memory.problem(), {.policy = policy, .on = on});
+  EXPECT_EQ(cudaStreamEndCapture(on, &graph), cudaSuccess);
+  return graph;
+}
+std::size_t free_memory() {
+  std::size_t free = 0, total = 0;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  return free;
+}
+
+// XLA makes each product a child graph, and changes it when its operands have moved. Graphs with nodes of memory may not be children.
+TEST_F(gemm_split_streams_Cuda, graphs_within_others) {
+  const context where = context::on("cuda");
+  const own_stream on;
+  for (const char* policy : {"split", "split-inside", "stream", "narrow", "strict"}) {
+    SCOPED_TRACE(policy);
+    product p = product_with_everything(130, 72, 4096);
+    on_the_device memory(where, p), moved(where, p);
+    cudaGraph_t whole = nullptr, part = captured(where, memory, policy, on.get);
+    cudaGraphNode_t node = nullptr;
+    AP_CUDA_OK(cudaGraphCreate(&whole, 0));
+    AP_CUDA_OK(cudaGraphAddChildGraphNode(&node, whole, nullptr, 0, part));
+    AP_CUDA_OK(cudaGraphDestroy(part));
+    cudaGraphExec_t program = nullptr, another = nullptr;
+    AP_CUDA_OK(cudaGraphInstantiate(&program, whole, 0));
+    AP_CUDA_OK(cudaGraphInstantiate(&another, whole, 0));
+    const auto expect_replay = [&](cudaGraphExec_t which, on_the_device& results) {
+      p.c = results.c.read();
+      AP_CUDA_OK(cudaGraphLaunch(which, on.get));
+      AP_CUDA_OK(cudaStreamSynchronize(on.get));
+      EXPECT_TRUE(same_bits(results.c.read(), computed(where, policy, p)));
+    };
+    for (const cudaGraphExec_t which : {program, another}) expect_replay(which, memory);
+    part = captured(where, moved, policy, on.get);
+    AP_CUDA_OK(cudaGraphExecChildGraphNodeSetParams(program, node, part));
+    AP_CUDA_OK(cudaGraphDestroy(part));
+    AP_CUDA_OK(cudaGraphDestroy(whole));
+    expect_replay(program, moved);
+    expect_replay(another, memory);
+    for (const cudaGraphExec_t which : {program, another}) AP_CUDA_OK(cudaGraphExecDestroy(which));
+  }
+}
+
+TEST_F(gemm_split_streams_Cuda, a_thousand_captures_leave_no_memory_behind) {
+  const context where = context::on("cuda");
+  const own_stream on;
+  const product p = product_with_everything(900, 700, 1003);
+  on_the_device memory(where, p);
+  cudaGraph_t whole = nullptr, part = captured(where, memory, "split", on.get);
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t program = nullptr;
+  AP_CUDA_OK(cudaGraphCreate(&whole, 0));
+  AP_CUDA_OK(cudaGraphAddChildGraphNode(&node, whole, nullptr, 0, part));
+  AP_CUDA_OK(cudaGraphDestroy(part));
+  AP_CUDA_OK(cudaGraphInstantiate(&program, whole, 0));
+  std::size_t before = 0;
+  for (int time = 0; time < 1000; ++time) {
+    part = captured(where, memory, "split", on.get);
+    AP_CUDA_OK(cudaGraphExecChildGraphNodeSetParams(program, node, part));
+    AP_CUDA_OK(cudaGraphDestroy(part));
+    AP_CUDA_OK(cudaGraphLaunch(program, on.get));
+    if (time % 10 == 0) cudaStreamSynchronize(on.get);  // what is in flight has its memory still
+    if (time == 100) before = free_memory();
+  }
+  const std::size_t most_growth = 4 * gemm_workspace(where, memory.problem(), {.policy = "split"});
+  EXPECT_LE(before, free_memory() + most_growth);
+  AP_CUDA_OK(cudaGraphExecDestroy(program));
+  AP_CUDA_OK(cudaGraphDestroy(whole));
+}
+
+// A model's step has hundreds of products in one graph.
+TEST_F(gemm_split_streams_Cuda, captured_calls_of_a_stream_share_memory) {
+  const context where = context::on("cuda");
+  const own_stream on;
+  const product p = product_with_everything(3000, 3000, 3000);
+  on_the_device memory(where, p);
+  gemm(where, memory.problem(), {.policy = "split", .on = on.get});
+  const std::size_t before = free_memory(), bytes = gemm_workspace(where, memory.problem(), {.policy = "split"});
+  const cudaGraph_t graph = captured(where, memory, "split", on.get, 40);
+  EXPECT_LE(before, free_memory() + 4 * bytes);
+  AP_CUDA_OK(cudaGraphDestroy(graph));
+}
+
 // Preparing is captured as well: a replay splits what the operand holds by then, without a new split of B in the call.
 TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
   const context where = context::on("cuda");

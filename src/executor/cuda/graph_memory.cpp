@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/executor/cuda/graph_memory.hpp"
+
+#include <atomic>
+#include <iterator>
+#include <list>
+#include <mutex>
+
+namespace antiphase::graph_memory {
+namespace {
+
+struct block {
+  void* memory;
+  std::size_t bytes;
+  int device;
+  unsigned long long capture;
+  cudaStream_t on;
+  std::list<block>::iterator self;
+};
+
+// No call of CUDA is made under the lock: CUDA calls destructors of user objects under locks of its own.
+struct blocks {
+  std::mutex change;
+  std::list<block> in_graphs, released;
+  std::atomic<bool> some_released = false;
+};
+// Never destroyed: graphs may go while the program ends.
+blocks& all() {
+  static auto& one = *new blocks;
+  return one;
+}
+
+// Moves the block from list to list, so that it allocates nothing.
+void CUDART_CB release(void* which) {
+  auto& b = all();
+  const std::scoped_lock lock(b.change);
+  b.released.splice(b.released.end(), b.in_graphs, static_cast<block*>(which)->self);
+  b.some_released = true;
+}
+
+}  // namespace
+
+std::optional<capture> capture_of(cudaStream_t on) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  capture found{.on = on, .id = 0, .graph = nullptr};
+#if CUDART_VERSION >= 13000
+  const cudaError_t result = cudaStreamGetCaptureInfo(on, &status, &found.id, &found.graph, nullptr, nullptr, nullptr);
+#else
+  const cudaError_t result = cudaStreamGetCaptureInfo_v2(on, &status, &found.id, &found.graph, nullptr, nullptr);
+#endif
+  if (result != cudaSuccess) cudaGetLastError();  // what is queued next fails in the same way, and says so
+  if (result != cudaSuccess || status != cudaStreamCaptureStatusActive) return std::nullopt;
+  return found;
+}
+
+void* held(const capture& by, std::size_t bytes) {
+  auto& b = all();
+  const std::scoped_lock lock(b.change);
+  for (const block& one : b.in_graphs)
+    if (one.capture == by.id && one.on == by.on && one.bytes >= bytes) return one.memory;
+  return nullptr;
+}
+
+cudaError_t hold(const capture& by, void* memory, std::size_t bytes, int device) {
+  auto& b = all();
+  block* mine = nullptr;
+  {
+    const std::scoped_lock lock(b.change);
+    mine = &b.in_graphs.emplace_back(block{memory, bytes, device, by.id, by.on, {}});
+    mine->self = std::prev(b.in_graphs.end());
+  }
+  cudaUserObject_t object = nullptr;
+  cudaError_t result = cudaUserObjectCreate(&object, mine, release, 1, cudaUserObjectNoDestructorSync);
+  if (result != cudaSuccess) {
+    release(mine);
+    return result;
+  }
+  result = cudaGraphRetainUserObject(by.graph, object, 1, cudaGraphUserObjectMove);
+  if (result != cudaSuccess) cudaUserObjectRelease(object, 1);
+  return result;
+}
+
+std::vector<void*> released(int device) {
+  auto& b = all();
+  std::vector<void*> found;
+  if (!b.some_released.load(std::memory_order_relaxed)) return found;
+  const std::scoped_lock lock(b.change);
+  found.reserve(b.released.size());
+  std::erase_if(b.released, [&](const block& one) {
+    if (one.device == device) found.push_back(one.memory);
+    return one.device == device;
+  });
+  b.some_released = !b.released.empty();
+  return found;
+}
+
+}  // namespace antiphase::graph_memory
