@@ -122,7 +122,7 @@ def _plan(a, b, c, precision, device, biased):
 
 
 _plans = {}
-_change = threading.Lock()
+_change = _library.lock()
 
 
 def _planned(kind, a, b, c, precision, biased=False):

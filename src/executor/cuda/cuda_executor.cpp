@@ -277,7 +277,7 @@ class cuda_executor final : public executor {
 
   void* borrow(std::size_t bytes, stream on) const override {
     const current_device use(device_);
-    std::call_once(pool_made_, [&] { make_pool(); });
+    std::call_once(pool_made_.get(), [&] { make_pool(); });
     void* memory = nullptr;
     const auto attempt = [&] { return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on); };
     check(once_more_if_full(attempt), "borrowing {} bytes on {}", bytes, limits_.name);
@@ -451,7 +451,7 @@ class cuda_executor final : public executor {
   mutable stream_locks streams_;
   mutable scratch_memory scratch_;
   mutable std::array<std::atomic<std::uint64_t>, 256> asked_{};
-  mutable std::once_flag pool_made_;
+  mutable per_process<std::once_flag> pool_made_;
   mutable std::atomic<cudaMemPool_t> pool_ = nullptr;
 };
 
