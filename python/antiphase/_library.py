@@ -8,6 +8,7 @@ VERSION = "0.1.0"
 
 CPU = -1
 CURRENT_DEVICE = -2
+REPEATED = (1 << 63) - 1  # a stride
 
 _OK = 0
 
