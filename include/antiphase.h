@@ -72,6 +72,7 @@ ANTIPHASE_API antiphase_status antiphase_trim(int device);
 enum { ANTIPHASE_PRECISION_FP32 = 0, ANTIPHASE_PRECISION_STRICT = 1 };  // docs/accuracy.md
 enum { ANTIPHASE_BY_SHAPE = 0, ANTIPHASE_BATCH_INVARIANT = 1 };         // on what the bits of an output may depend
 enum { ANTIPHASE_TAKE_WEAKER = 0, ANTIPHASE_REFUSE_WEAKER = 1 };        // where a device cannot keep the precision's bound
+#define ANTIPHASE_REPEATED INT64_MAX                                    // a stride: one row, or one column, stands for all
 enum { ANTIPHASE_IDENTITY = 0, ANTIPHASE_RELU = 1, ANTIPHASE_GELU = 2, ANTIPHASE_GELU_TANH = 3 };  // functions of results
 
 // C(i, j) = f(alpha AB(i, j) + beta R(i, j) + row_bias[i] + column_bias[j]) in FP32, A of m x k, B of k x n, C and R of m x n; R is C, or
@@ -80,9 +81,9 @@ enum { ANTIPHASE_IDENTITY = 0, ANTIPHASE_RELU = 1, ANTIPHASE_GELU = 2, ANTIPHASE
 //   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
 //
 // Memory is the device's. Strides count elements: element (i, j) lies at a[i * a_row_stride + j * a_column_stride]. Both 0 stand for
-// densely packed rows. Column-major with a leading dimension: row stride 1, column stride ld. Transposed: the other way round. Negative
-// strides, and 0 in A and B, are fine. Member l of a batch lies l times the batch stride behind the first; 0 is the same A, B or bias for
-// all.
+// densely packed rows; one alone is refused where it counts. Column-major with a leading dimension: row stride 1, column stride ld.
+// Transposed: the other way round. Negative strides are fine, and in what is only read ANTIPHASE_REPEATED. Member l of a batch lies l times
+// the batch stride behind the first; 0 is the same A, B or bias for all.
 //
 // Or the addresses of the members' matrices stand in three arrays of `batch` pointers in memory of the device, a_members and so on; then
 // a, b, c and the three strides are left at 0. What members overlap nobody can tell before the work is done.

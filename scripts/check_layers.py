@@ -15,7 +15,8 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
 
 The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
 other, because the family chooses among what its rooms offer. tool and bench see the library as its users do, without src and scan/detail;
-bench has kernels of its own, so also device. So does src/c_api, which makes functions for C of the public ones; src/cublas sees those alone. A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
+bench has kernels of its own, so also device. So does src/c_api, which makes functions for C of the public ones; src/cublas sees those alone; both also what
+forked children make anew (src/per_process.hpp). A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
 neither CUDA nor files. What depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are read there, and
 written where a device is described.
 
@@ -37,7 +38,8 @@ LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan"
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
                       LIBRARY + "executor/cpu/machine_verbs.hpp",
-                      LIBRARY + "executor/kernel.hpp"}}
+                      LIBRARY + "executor/kernel.hpp"},
+           "src/c_api": {"src/per_process.hpp"}, "src/cublas": {"src/per_process.hpp"}}
 WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
                    {"gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short", "finish", "dots", "group"),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "build_config.hpp"
+#include "src/per_process.hpp"
 
 #if ANTIPHASE_HAS_CUDA
 #define AP_IF_CUDA(...) __VA_ARGS__
@@ -56,10 +57,10 @@ template <class Instance> const std::vector<Instance>& require_checked_list() {
 
 // In the namespace of a family, after AP_REGISTRY() for cpu and, where there is CUDA, cuda: instances_of<Instance>(target), made once.
 // Throws not_supported for the checker's kernels in a program without them.
-#define AP_INSTANCES()                                                                    \
-  template <class Instance> const std::vector<Instance>& instances_of(target where) {     \
-    static const std::vector<Instance> on_cpu = cpu::registered<Instance>();              \
-    static const std::vector<Instance> on_cuda{AP_IF_CUDA(cuda::registered<Instance>())}; \
-    if (where == target::checked) return require_checked_list<Instance>();                \
-    return where == target::cuda ? on_cuda : on_cpu;                                      \
+#define AP_INSTANCES()                                                                                  \
+  template <class Instance> const std::vector<Instance>& instances_of(target where) {                   \
+    static constinit made_once<std::vector<Instance>> on_cpu, on_cuda;                                  \
+    if (where == target::checked) return require_checked_list<Instance>();                              \
+    if (where == target::cpu) return on_cpu.get(cpu::registered<Instance>);                             \
+    return on_cuda.get([] { return std::vector<Instance>{AP_IF_CUDA(cuda::registered<Instance>())}; }); \
   }

@@ -12,6 +12,7 @@ module antiphase
     antiphase_device_error = 3, antiphase_out_of_memory = 4, antiphase_failed = 5
   integer(c_int32_t), parameter :: antiphase_cpu = -1, antiphase_current_device = -2
   integer(c_int32_t), parameter :: antiphase_precision_fp32 = 0, antiphase_precision_strict = 1
+  integer(c_int64_t), parameter :: antiphase_repeated = huge(0_c_int64_t)
   integer(c_int32_t), parameter :: antiphase_by_shape = 0, antiphase_batch_invariant = 1
   integer(c_int32_t), parameter :: antiphase_take_weaker = 0, antiphase_refuse_weaker = 1
   integer(c_int32_t), parameter :: antiphase_identity = 0, antiphase_relu = 1, antiphase_gelu = 2, antiphase_gelu_tanh = 3

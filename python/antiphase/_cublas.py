@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import os
-import threading
 
 from . import _library
 
@@ -11,7 +10,7 @@ _loaded = None
 _taken = False  # whether calls are rerouted
 _asked = False  # by enable()
 _within = 0  # how many statements of enabled() are under way
-_change = threading.RLock()
+_change = _library.lock()
 
 
 def place():

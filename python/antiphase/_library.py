@@ -2,13 +2,22 @@
 """libantiphase.so.0 by ctypes: where it lies, its functions, its argument structs, its sentences as exceptions."""
 import ctypes
 import os
+import threading
 
 VERSION = "0.1.0"
 
 CPU = -1
 CURRENT_DEVICE = -2
+REPEATED = (1 << 63) - 1  # a stride
 
 _OK = 0
+
+
+def lock():
+    """A lock that a forked child finds open, and what it guards whole: os.fork() waits for it."""
+    made = threading.RLock()
+    os.register_at_fork(before=made.acquire, after_in_parent=made.release, after_in_child=made.release)
+    return made
 
 
 class SgemmArgs(ctypes.Structure):

@@ -64,13 +64,9 @@ def _merged(dimensions):
 
 
 def _matrix_strides(rows, columns, row_stride, column_stride, name):
-    """As the library takes them: to it, two strides of 0 mean densely packed rows."""
-    if row_stride or column_stride:
-        return row_stride, column_stride
-    if columns <= 1:
-        return 0, 1
-    if rows <= 1:
-        return columns, 0
+    """As the library takes them: to it, two strides of 0 mean densely packed rows, and one alone nothing."""
+    if row_stride or column_stride or columns <= 1 or rows <= 1:
+        return row_stride or _library.REPEATED, column_stride or _library.REPEATED
     raise ValueError(f"antiphase: {name} is one element, {rows} x {columns} times: expected places of their own for its elements")
 
 
@@ -122,7 +118,7 @@ def _plan(a, b, c, precision, device, biased):
 
 
 _plans = {}
-_change = threading.Lock()
+_change = _library.lock()
 
 
 def _planned(kind, a, b, c, precision, biased=False):

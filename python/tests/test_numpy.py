@@ -3,8 +3,11 @@
 """antiphase on NumPy arrays, by the CPU executor; and on arrays that only speak DLPack or __cuda_array_interface__."""
 import ctypes
 import itertools
+import os
+import signal
 import sys
 import threading
+import time
 import unittest.mock
 
 import support
@@ -53,6 +56,38 @@ class Products(support.Case):
             self.assert_right(numpy.broadcast_to(x[3], a), numpy.broadcast_to(x[5], b))
             self.assert_right(numpy.broadcast_to(x[3], (3, *a)), A(*b))
             self.assert_right(A(*a), numpy.broadcast_to(x[5], (3, *b)))
+
+    def test_children_forked_while_threads_are_at_work(self):
+        a, b = A(40, 50), A(50, 30, seed=2)
+        expected, stop = antiphase.matmul(a, b), threading.Event()
+
+        def compute():
+            for rows in itertools.cycle(range(1, 40)):
+                if stop.is_set():
+                    return
+                antiphase.matmul(a[:rows], b)
+                antiphase.cumsum(a[:rows], axis=0)
+
+        def plan():  # and be seen planning
+            while not stop.is_set():
+                with _products._change:
+                    time.sleep(0.002)
+
+        threads = [threading.Thread(target=target) for target in (compute, plan)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(10):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)
+                    right = numpy.array_equal(antiphase.matmul(a[::-1], b), expected[::-1]) and numpy.allclose(antiphase.cumsum(a[:5, 0])[-1], a[:5, 0].sum())
+                    os._exit(0 if right else 1)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
 
     def test_batches_may_lie_in_any_way(self):
         x, y = A(4, 3, 6, 5), A(4, 3, 5, 2, seed=2)

@@ -6,29 +6,29 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/out_of_memory.hpp>
 #include <antiphase/executor/forwarding_executor.hpp>
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "src/c_api/status.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::c_api {
 namespace {
 
-// Never destroyed: threads may still call while the program ends.
+// Without a lock: a forked child has the allocator in use, too. Those that were are never destroyed, for somebody may be reading one.
 struct allocator_in_use {
-  std::mutex change;
-  allocator now;
+  allocator is;
+  const allocator_in_use* before;
 };
-allocator_in_use& in_use() {
-  static auto& one = *new allocator_in_use;
-  return one;
-}
+constinit std::atomic<const allocator_in_use*> in_use{nullptr};
 allocator current_allocator() {
-  const std::scoped_lock lock(in_use().change);
-  return in_use().now;
+  const allocator_in_use* const now = in_use;
+  return now == nullptr ? allocator{} : now->is;
 }
 
 class lent_executor final : public forwarding_executor {
@@ -44,8 +44,9 @@ class lent_executor final : public forwarding_executor {
     try {
       if (const auto address = reinterpret_cast<std::uintptr_t>(memory); address % 256 != 0)
         throw bad_request(fmt::format("the allocator's memory is at address {:#x}: expected a multiple of 256", address));
-      const std::scoped_lock lock(change_);
-      lent_.emplace(memory, loan{from, bytes});
+      auto& [change, loans] = lent_.get();
+      const std::scoped_lock lock(change);
+      loans.emplace(memory, loan{from, bytes});
     } catch (...) {
       from.deallocate(from.user, memory, bytes, device_, on);
       throw;
@@ -67,17 +68,21 @@ class lent_executor final : public forwarding_executor {
   };
   // Off the list before the allocator has it back: it may hand it out again at once.
   loan taken_off(void* memory) const noexcept {
-    const std::scoped_lock lock(change_);
-    const auto found = lent_.find(memory);
-    if (found == lent_.end()) return {};
+    auto& [change, loans] = lent_.get();
+    const std::scoped_lock lock(change);
+    const auto found = loans.find(memory);
+    if (found == loans.end()) return {};
     const loan back = found->second;
-    lent_.erase(found);
+    loans.erase(found);
     return back;
   }
 
   int device_;
-  mutable std::mutex change_;
-  mutable std::unordered_map<void*, loan> lent_;
+  struct lent {
+    std::mutex change;
+    std::unordered_map<void*, loan> loans;
+  };
+  mutable per_process<lent> lent_;
 };
 
 }  // namespace
@@ -86,8 +91,10 @@ void set_allocator(const allocator& to) {
   if ((to.allocate == nullptr) != (to.deallocate == nullptr))
     throw bad_request(
         fmt::format("the allocator has no function to {}: expected both, or neither", to.allocate == nullptr ? "allocate" : "deallocate"));
-  const std::scoped_lock lock(in_use().change);
-  in_use().now = to;
+  auto next = std::unique_ptr<allocator_in_use>(new allocator_in_use{to, in_use});
+  while (!in_use.compare_exchange_weak(next->before, next.get())) {
+  }
+  static_cast<void>(next.release());
 }
 
 std::shared_ptr<const executor> with_allocator(std::shared_ptr<const executor> of, int device) {

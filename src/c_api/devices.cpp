@@ -13,6 +13,7 @@
 
 #include "src/c_api/allocator.hpp"
 #include "src/c_api/status.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::c_api {
 namespace {
@@ -22,13 +23,17 @@ struct place {
   context lent;                         // the same with the caller's allocator
 };
 
+struct known_places {
+  std::mutex change;
+  std::map<int, place> places;
+};
+constinit lasting<per_process<known_places>> known;
+
 const place& place_of(int device) {
   if (device == ANTIPHASE_CURRENT_DEVICE) device = current_cuda_device();
   if (device < ANTIPHASE_CPU)
     throw bad_request(fmt::format("device is {}: expected the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE", device));
-  // Never destroyed: threads may still call while the program ends.
-  static auto& change = *new std::mutex;
-  static auto& places = *new std::map<int, place>;
+  auto& [change, places] = known.is.get();
   const std::scoped_lock lock(change);
   if (const auto found = places.find(device); found != places.end()) return found->second;
   auto own = device == ANTIPHASE_CPU ? make_cpu_executor() : make_cuda_executor({.device = device});

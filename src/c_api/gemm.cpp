@@ -15,11 +15,19 @@
 namespace antiphase::c_api {
 namespace {
 
-// Both strides 0: densely packed rows.
-template <class T>
-matrix_view<T> view(T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride) {
+// Both strides 0: densely packed rows. One alone is more likely forgotten beside a leading dimension than meant.
+template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+                                       std::int64_t column_stride) {
   if (row_stride == 0 && column_stride == 0) return row_major(data, rows, columns);
-  return {data, rows, columns, row_stride, column_stride};
+  const auto stride = [&](std::int64_t given, std::int64_t extent, const char* of, std::int64_t other) {
+    if (given == 0 && extent > 1 && rows > 0 && columns > 0)
+      throw bad_request(
+          fmt::format("{}'s {} stride is 0, its other one {}: expected 1 where elements lie side by side, "
+                      "ANTIPHASE_REPEATED where one stands for all, or both 0 for densely packed rows",
+                      name, of, other == ANTIPHASE_REPEATED ? "ANTIPHASE_REPEATED" : std::to_string(other)));
+    return given == ANTIPHASE_REPEATED ? 0 : given;
+  };
+  return {data, rows, columns, stride(row_stride, rows, "row", column_stride), stride(column_stride, columns, "column", row_stride)};
 }
 
 // A call as gemm() takes it.
@@ -47,16 +55,16 @@ product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
   how.epilogue.column_bias = x.column_bias;
   how.epilogue.row_bias_stride = x.row_bias_batch_stride;
   how.epilogue.column_bias_stride = x.column_bias_batch_stride;
-  if (x.added != nullptr) how.epilogue.residual = view(x.added, x.m, x.n, x.added_row_stride, x.added_column_stride);
+  if (x.added != nullptr) how.epilogue.residual = view("added", x.added, x.m, x.n, x.added_row_stride, x.added_column_stride);
   how.epilogue.residual_stride = x.added_batch_stride;
   how.on = on;
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   how.reproducible = one_of("reproducible", x.reproducible, {reproducibility::by_shape, reproducibility::batch_invariant});
   how.if_weaker = one_of("if_weaker", x.if_weaker, {weaker_bound::take, weaker_bound::refuse});
   return {where(x.device),
-          {.a = view(x.a, x.m, x.k, x.a_row_stride, x.a_column_stride),
-           .b = view(x.b, x.k, x.n, x.b_row_stride, x.b_column_stride),
-           .c = view(x.c, x.m, x.n, x.c_row_stride, x.c_column_stride),
+          {.a = view("A", x.a, x.m, x.k, x.a_row_stride, x.a_column_stride),
+           .b = view("B", x.b, x.k, x.n, x.b_row_stride, x.b_column_stride),
+           .c = view("C", x.c, x.m, x.n, x.c_row_stride, x.c_column_stride),
            .alpha = x.alpha,
            .beta = x.beta},
           how};

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "src/cublas/libraries.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -36,7 +37,8 @@ std::optional<driver> found_driver() {
 }  // namespace
 
 const driver* driver_of_process() {
-  static const std::optional<driver>& one = *new std::optional<driver>(found_driver());
+  static constinit made_once<std::optional<driver>> known;
+  const std::optional<driver>& one = known.get(found_driver);
   return one ? &*one : nullptr;
 }
 

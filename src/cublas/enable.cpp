@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "src/cublas/enable.hpp"
 #include "src/cublas/libraries.hpp"
 #include "src/cublas/originals.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -113,13 +115,19 @@ bool write(const object& o, slot& to, void* value) {
   return true;
 }
 
+// The C library has a lock for its list of what is loaded, and does not open it in children.
+constinit std::mutex looked_through;
+
 // All that are loaded, but neither cuBLAS nor ourselves, each held so that nobody unloads it meanwhile. Not looked at within
 // dl_iterate_phdr(): it holds a lock that dlopen() asks for.
 class held_objects {
  public:
   held_objects() {
     std::vector<object> all;
-    dl_iterate_phdr(add_object, &all);
+    {
+      const std::scoped_lock lock(looked_through);
+      dl_iterate_phdr(add_object, &all);
+    }
     for (object& o : all) {
       if (is_cublas(o.dynamic) || is_ours(o.dynamic)) continue;
       void* const handle = o.name.empty() ? loaded_program() : loaded(o.name.c_str());
@@ -162,9 +170,22 @@ struct changes {
   std::unordered_map<slot*, void*> before;
 };
 changes& changed() {
-  static auto& all = *new changes;
-  return all;
+  static constinit made_once<changes> all;
+  return all.get([] { return changes(); });
 }
+
+// A child needs to know, too, what stood in the slots, and where the calls through them end: fork() waits for who changes that.
+void before_fork() {
+  changed().change.lock();
+  looked_through.lock();
+  lock_ends();
+}
+void after_fork() {
+  unlock_ends();
+  looked_through.unlock();
+  changed().change.unlock();
+}
+const int waited_for = pthread_atfork(before_fork, after_fork, after_fork);
 
 std::atomic<bool> enabled = false;
 

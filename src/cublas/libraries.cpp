@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <string_view>
 
 namespace antiphase::cublas {
@@ -17,23 +18,19 @@ Dl_info library_of(const void* address) {
 }  // namespace
 
 dlsym_function* address_of_real_dlsym() {
-  static dlsym_function* const found = [] {
-    void* address = nullptr;
-    // Of glibc since 2.34, and before on either machine.
-    for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"})
-      if (address == nullptr) address = dlvsym(RTLD_NEXT, "dlsym", version);
-    return reinterpret_cast<dlsym_function*>(address);
-  }();
-  return found;
+  static constinit std::atomic<dlsym_function*> known = nullptr;
+  if (dlsym_function* const found = known) return found;
+  void* address = nullptr;
+  // Of glibc since 2.34, and before on either machine.
+  for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"})
+    if (address == nullptr) address = dlvsym(RTLD_NEXT, "dlsym", version);
+  return known = reinterpret_cast<dlsym_function*>(address);
 }
 void* real_dlsym(void* library, const char* name) { return address_of_real_dlsym()(library, name); }
 
 const char* file_of(const void* address) { return library_of(address).dli_fname; }
 const void* beginning_of(const void* address) { return library_of(address).dli_fbase; }
-bool is_ours(const void* address) {
-  static const void* const here = beginning_of(reinterpret_cast<const void*>(&library_of));
-  return beginning_of(address) == here;
-}
+bool is_ours(const void* address) { return beginning_of(address) == beginning_of(reinterpret_cast<const void*>(&library_of)); }
 bool is_cublas(const void* address) {
   const char* const path = file_of(address);
   if (path == nullptr) return false;

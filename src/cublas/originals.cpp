@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "src/cublas/libraries.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -41,32 +42,36 @@ struct hash {
     return std::hash<const void*>()(p.called_from) * functions + static_cast<std::size_t>(p.which);
   }
 };
-template <class T> struct table {
+template <class T> using table = std::unordered_map<place, T, hash>;
+struct originals {
   std::mutex change;
-  std::unordered_map<place, T, hash> all;
+  table<original> all;
 };
-// Never destroyed: threads may still call while the program ends.
-table<original>& originals() {
-  static auto& known = *new table<original>;
-  return known;
-}
-table<void*>& ends_of_slots() {
-  static auto& known = *new table<void*>;
-  return known;
-}
+constinit lasting<per_process<originals>> of_process;
 
+// A child needs both as they are. Nobody asks the dynamic linker for anything under their lock, which fork() asks for.
+constinit std::mutex change_of_ends;
+table<void*>& ends_of_slots() {
+  static constinit made_once<table<void*>> known;
+  return known.get([] { return table<void*>(); });
+}
 // What dlsym() has found: for each library that asked, and last of all.
 table<void*>& asked_for() {
-  static auto& known = *new table<void*>;
-  return known;
+  static constinit made_once<table<void*>> known;
+  return known.get([] { return table<void*>(); });
 }
 std::array<std::atomic<void*>, functions> asked_for_last{};
 
-void* found_in(table<void*>& in, function which, const void* called_from) {
-  auto& [change, all] = in;
-  const std::scoped_lock lock(change);
-  const auto known = all.find({which, beginning_of(called_from)});
-  return known == all.end() ? nullptr : known->second;
+void* found_in(const table<void*>& in, function which, const void* called_from) {
+  const place at{which, beginning_of(called_from)};
+  const std::scoped_lock lock(change_of_ends);
+  const auto known = in.find(at);
+  return known == in.end() ? nullptr : known->second;
+}
+void enter(table<void*>& in, function which, const void* called_from, void* end) {
+  const place at{which, beginning_of(called_from)};
+  const std::scoped_lock lock(change_of_ends);
+  in[at] = end;
 }
 
 void* search(function which, const void* called_from) {
@@ -97,7 +102,7 @@ original made_of(void* found) {
 }
 
 const original& find_original(const place& p) {
-  auto& [change, all] = originals();
+  auto& [change, all] = of_process.is.get();
   {
     const std::scoped_lock lock(change);
     if (const auto known = all.find(p); known != all.end()) return known->second;
@@ -125,19 +130,15 @@ const original& original_of(function which, const void* called_from) {
   return *here.is;
 }
 
-void lead_back(function which, const void* in_library, void* to) {
-  auto& [change, all] = ends_of_slots();
-  const std::scoped_lock lock(change);
-  all[{which, beginning_of(in_library)}] = to;
-}
+void lead_back(function which, const void* in_library, void* to) { enter(ends_of_slots(), which, in_library, to); }
+void lock_ends() { change_of_ends.lock(); }
+void unlock_ends() { change_of_ends.unlock(); }
 
 bool remember(function which, void* found, const void* asked_from) {
   if (!is_cublas(found)) return false;
   asked_for_last[static_cast<std::size_t>(which)] = found;
   try {
-    auto& [change, all] = asked_for();
-    const std::scoped_lock lock(change);
-    all[{which, beginning_of(asked_from)}] = found;
+    enter(asked_for(), which, asked_from, found);
   } catch (const std::bad_alloc&) {  // whoever asks for a function by its name expects no exception
   }
   return true;

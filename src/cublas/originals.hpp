@@ -49,6 +49,9 @@ const original& original_of(function which, const void* called_from);
 
 // The calls of a library end there, whatever else is found for it.
 void lead_back(function which, const void* in_library, void* to);
+// Around a fork(), whose child is to find whole what is known of ends.
+void lock_ends();
+void unlock_ends();
 
 // What dlsym() has found under a name is the function of another library of ours: remembered as the original of the library that asks from
 // there, and of others that nothing else is known of, if it is one of cuBLAS. Whether it is.

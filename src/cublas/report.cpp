@@ -2,7 +2,6 @@
 #include "src/cublas/report.hpp"
 
 #include <antiphase_cublas.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include "src/cublas/enable.hpp"
 #include "src/cublas/settings.hpp"
 #include "src/cublas/timer.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -93,24 +93,8 @@ struct books {
   }
 };
 
-void forget_all();
-// Never destroyed: threads may still call while the program ends. A child begins with empty books.
-books& open_books() {
-  static auto& one = []() -> books& {
-    auto& made = *new books;
-    pthread_atfork(nullptr, nullptr, forget_all);
-    return made;
-  }();
-  return one;
-}
-void forget_all() {
-  auto& b = open_books();
-  for (auto& one : b.counts) one = 0;
-  b.picoseconds_saved = 0;
-  new (&b.change) std::mutex;  // somebody may have held it who is not here
-  new (&b.products) decltype(b.products);
-  b.verified = b.not_verified = 0, b.worst = 0;
-}
+constinit lasting<per_process<books>> of_process;
+books& open_books() { return of_process.is.get(); }
 
 // What cublasLt's number of an epilogue means, bit by bit.
 std::string text_of_epilogue(std::uint32_t bits) {

@@ -6,6 +6,7 @@
 
 #include "src/cublas/driver.hpp"
 #include "src/cublas/settings.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -15,15 +16,12 @@ struct pending {
   listed_product what;
   outcome became;
 };
-// Never destroyed: threads may still call while the program ends.
 struct queue {
   std::mutex change;
   std::deque<pending> all;
 };
-queue& waiting() {
-  static auto& one = *new queue;
-  return one;
-}
+constinit lasting<per_process<queue>> of_process;
+queue& waiting() { return of_process.is.get(); }
 
 // Those in front that are done; locked.
 void list_done(const driver& d, std::deque<pending>& all) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "src/executor/shipped_profiles.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase {
 namespace {
@@ -156,12 +157,12 @@ std::string to_text(const machine_profile& profile) {
 }
 
 const std::vector<machine_profile>& shipped_profiles() {
-  static const std::vector<machine_profile> all = [] {
+  static constinit made_once<std::vector<machine_profile>> all;
+  return all.get([] {
     std::vector<machine_profile> list;
     for (const std::string_view text : shipped_profile_texts()) list.push_back(parse_profile(text, "of this library"));
     return list;
-  }();
-  return all;
+  });
 }
 
 const machine_profile& shipped_profile(std::string_view name) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "src/per_process.hpp"
+
 namespace antiphase {
 namespace {
 
@@ -34,7 +36,8 @@ constexpr product_of products[] = {
 }  // namespace
 
 std::span<const device_limits> published_devices() {
-  static const std::vector<device_limits> all = [] {
+  static constinit made_once<std::vector<device_limits>> all;
+  return all.get([] {
     std::vector<device_limits> list;
     for (const product_of& p : products)
       list.push_back({.name = p.name,
@@ -47,8 +50,7 @@ std::span<const device_limits> published_devices() {
                       .shared_per_multiprocessor = p.is.shared_all * kib,
                       .shared_reserved = p.is.reserved * kib});
     return list;
-  }();
-  return all;
+  });
 }
 
 const device_limits& published_device(std::string_view wanted) {

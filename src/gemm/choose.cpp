@@ -19,6 +19,7 @@
 #include "src/gemm/request.hpp"
 #include "src/gemm/split/split_pass.hpp"
 #include "src/memo.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -402,7 +403,8 @@ std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "str
 }  // namespace
 
 std::span<const candidate> candidates() {
-  static const std::vector<candidate> all = [] {
+  static constinit made_once<std::vector<candidate>> all;
+  return all.get([] {
     std::vector<candidate> list(std::begin(beside_the_ladder), std::end(beside_the_ladder));
     for (const step& s : steps)
       list.push_back({.is = {.name = s.name, .adds = s.adds, .needs = needs_of(s), .sums = gemm_sums::multiply_adds, .ladder = &s},
@@ -411,8 +413,7 @@ std::span<const candidate> candidates() {
                       .plan = plan_ladder,
                       .why = "the last step of the ladder that the device has room for"});
     return list;
-  }();
-  return all;
+  });
 }
 
 request request_for(const context& where, const problem& p, const gemm_options& options) {

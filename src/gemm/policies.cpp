@@ -11,6 +11,7 @@
 
 #include "src/gemm/choose.hpp"
 #include "src/names.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -33,12 +34,12 @@ std::string_view meaning(std::string_view name) {
 }  // namespace
 
 std::span<const policy_info> policies() {
-  static const std::vector<policy_info> all = [] {
+  static constinit made_once<std::vector<policy_info>> all;
+  return all.get([] {
     std::vector<policy_info> list;
     for (const candidate& c : candidates()) list.push_back(c.is);
     return list;
-  }();
-  return all;
+  });
 }
 
 void refuse_policy(std::string_view name, std::string_view what, const std::vector<std::string>& known) {

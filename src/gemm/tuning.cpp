@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "src/gemm/shipped_tunings.hpp"
+#include "src/per_process.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -158,7 +159,8 @@ struct of_environment {
   }
 };
 const tuning* tuning_of_environment() {
-  static const of_environment once;
+  static constinit made_once<of_environment> all;
+  const of_environment& once = all.get([] { return of_environment(); });
   if (!once.why_not.empty()) throw bad_request(once.why_not);
   return once.read ? &*once.read : nullptr;
 }
@@ -172,11 +174,12 @@ bool suits(const tuning& t, const device_limits& device) {
 }
 
 const tuning* shipped_tuning(const device_limits& device) {
-  static const std::vector<tuning> all = [] {
+  static constinit made_once<std::vector<tuning>> known;
+  const std::vector<tuning>& all = known.get([] {
     std::vector<tuning> list;
     for (const std::string_view text : shipped_tunings()) list.push_back(parse(text, "of this library", versions::all));
     return list;
-  }();
+  });
   const auto found = std::ranges::find_if(all, [&](const tuning& t) { return is_of(t, device); });
   return found == all.end() ? nullptr : &*found;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/scan/choose.hpp"
+#include "src/per_process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -153,14 +154,15 @@ choice made(const request& r, const candidate& by, bool asked) {
 }  // namespace
 
 std::span<const candidate> candidates() {
-  static const auto all = [] {
-    std::array<candidate, std::size(steps) + std::size(short_line_steps) + std::size(column_steps)> rows{};
+  using all_rows = std::array<candidate, std::size(steps) + std::size(short_line_steps) + std::size(column_steps)>;
+  static constinit made_once<all_rows> all;
+  return all.get([] {
+    all_rows rows{};
     auto after = std::transform(std::begin(steps), std::end(steps), rows.begin(), row_of);
     after = std::transform(std::begin(short_line_steps), std::end(short_line_steps), after, row_of);
     std::transform(std::begin(column_steps), std::end(column_steps), after, row_of);
     return rows;
-  }();
-  return all;
+  });
 }
 const candidate& candidate_of(const step& how) { return *std::ranges::find(candidates(), how.name, &candidate::name); }
 

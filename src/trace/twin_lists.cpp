@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/trace/twin_lists.hpp"
+#include "src/per_process.hpp"
 
 #include <initializer_list>
 
@@ -10,7 +11,8 @@
 namespace antiphase {
 namespace {
 
-template <class T> std::vector<T> all_of(std::initializer_list<std::vector<T> (*)()> lists) {
+template <class T> using lists_of = std::initializer_list<std::vector<T> (*)()>;
+template <class T> std::vector<T> all_of(lists_of<T> lists) {
   std::vector<T> all;
   for (const auto list : lists) {
     const std::vector<T> some = list();
@@ -18,22 +20,25 @@ template <class T> std::vector<T> all_of(std::initializer_list<std::vector<T> (*
   }
   return all;
 }
+// Made once for each T: no two callers have the same.
+template <class T> const std::vector<T>& of_target(target where, lists_of<T> on_cpu, lists_of<T> on_cuda) {
+  static constinit made_once<std::vector<T>> cpu, cuda;
+  return where == target::cuda ? cuda.get([&] { return all_of<T>(on_cuda); }) : cpu.get([&] { return all_of<T>(on_cpu); });
+}
 
 }  // namespace
 
 namespace gemms {
 
 const std::vector<twin>& all_twins(target where) {
-  static const auto on_cpu = all_of<twin>(
-      {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams, cpu::twins_of_streams_by_copiers});
-  static const auto on_cuda = all_of<twin>({AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_engine, cuda::twins_of_split,
-                                                       cuda::twins_of_streams, cuda::twins_of_streams_by_copiers)});
-  return where == target::cuda ? on_cuda : on_cpu;
+  return of_target<twin>(
+      where, {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams, cpu::twins_of_streams_by_copiers},
+      {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_engine, cuda::twins_of_split, cuda::twins_of_streams,
+                  cuda::twins_of_streams_by_copiers)});
 }
 const std::vector<instance>& traced_instances(target where) {
-  static const auto on_cpu = all_of<instance>({cpu::traced_plain_kernels, cpu::traced_async_kernels});
-  static const auto on_cuda = all_of<instance>({AP_IF_CUDA(cuda::traced_plain_kernels, cuda::traced_async_kernels)});
-  return where == target::cuda ? on_cuda : on_cpu;
+  return of_target<instance>(where, {cpu::traced_plain_kernels, cpu::traced_async_kernels},
+                             {AP_IF_CUDA(cuda::traced_plain_kernels, cuda::traced_async_kernels)});
 }
 
 }  // namespace gemms
@@ -41,9 +46,8 @@ const std::vector<instance>& traced_instances(target where) {
 namespace scans {
 
 const std::vector<twin>& all_twins(target where) {
-  static const auto on_cpu = all_of<twin>({cpu::scan_twins, cpu::scan_twins_by_threads, cpu::wave_twins});
-  static const auto on_cuda = all_of<twin>({AP_IF_CUDA(cuda::scan_twins, cuda::scan_twins_by_threads, cuda::wave_twins)});
-  return where == target::cuda ? on_cuda : on_cpu;
+  return of_target<twin>(where, {cpu::scan_twins, cpu::scan_twins_by_threads, cpu::wave_twins},
+                         {AP_IF_CUDA(cuda::scan_twins, cuda::scan_twins_by_threads, cuda::wave_twins)});
 }
 
 }  // namespace scans

@@ -66,13 +66,14 @@ typedef struct operands {
   matrix a, b, c, before;  // before: what C held
 } operands;
 
+static int64_t said(int64_t stride) { return stride == 0 ? ANTIPHASE_REPEATED : stride; }
 static antiphase_sgemm_args args_of(operands* x, int64_t m, int64_t n, int64_t k) {
   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
   args.device = ANTIPHASE_CPU;
   args.m = m, args.n = n, args.k = k;
-  args.a = x->a.first, args.a_row_stride = x->a.row_stride, args.a_column_stride = x->a.column_stride,
+  args.a = x->a.first, args.a_row_stride = said(x->a.row_stride), args.a_column_stride = said(x->a.column_stride),
   args.a_batch_stride = x->a.batch_stride;
-  args.b = x->b.first, args.b_row_stride = x->b.row_stride, args.b_column_stride = x->b.column_stride,
+  args.b = x->b.first, args.b_row_stride = said(x->b.row_stride), args.b_column_stride = said(x->b.column_stride),
   args.b_batch_stride = x->b.batch_stride;
   args.c = x->c.first, args.c_row_stride = x->c.row_stride, args.c_column_stride = x->c.column_stride,
   args.c_batch_stride = x->c.batch_stride;
@@ -149,6 +150,35 @@ static void packed_rows_are_the_default(void) {
   operands x = {matrix_of(6, 1, 0, 1), matrix_of(4, 1, 0, 2), matrix_of(4, 1, 0, 0), {0}};
   antiphase_sgemm_args args = args_of(&x, 5, 4, 6);
   args.a_row_stride = args.a_column_stride = args.b_row_stride = args.b_column_stride = args.c_row_stride = args.c_column_stride = 0;
+  fill_c(&x, &args);
+  EXPECT(antiphase_sgemm(&args, NULL) == ANTIPHASE_OK);
+  EXPECT(wrong_in(&x, &args) == 0);
+  let_go(&x);
+}
+
+// A stride that takes no step may be left at 0.
+static void strides_of_vectors(void) {
+  subject = "vectors";
+  operands x = {matrix_of(1, 3, 0, 1), matrix_of(2, 1, 0, 2), matrix_of(1, 5, 0, 0), {0}};
+  antiphase_sgemm_args args = args_of(&x, 1, 1, 30);
+  args.a_row_stride = args.b_column_stride = args.c_row_stride = 0;
+  fill_c(&x, &args);
+  EXPECT(antiphase_sgemm(&args, NULL) == ANTIPHASE_OK);
+  EXPECT(wrong_in(&x, &args) == 0);
+  args.m = args.n = 2, args.k = 0;  // A and B have no elements
+  args.a_row_stride = args.b_column_stride = 0, args.a_column_stride = args.b_row_stride = 1;
+  args.c_row_stride = 1;
+  fill_c(&x, &args);
+  EXPECT(antiphase_sgemm(&args, NULL) == ANTIPHASE_OK);
+  EXPECT(wrong_in(&x, &args) == 0);
+  let_go(&x);
+}
+
+// One element of A for all.
+static void repeated_along_both(void) {
+  subject = "one element";
+  operands x = {matrix_of(0, 0, 0, 1), matrix_of(7, 1, 0, 2), matrix_of(7, 1, 0, 0), {0}};
+  antiphase_sgemm_args args = args_of(&x, 5, 7, 20);
   fill_c(&x, &args);
   EXPECT(antiphase_sgemm(&args, NULL) == ANTIPHASE_OK);
   EXPECT(wrong_in(&x, &args) == 0);
@@ -344,7 +374,18 @@ static void bad_products(void) {
   BAD(args.b = NULL, ANTIPHASE_BAD_REQUEST, "B is a null pointer");
   BAD(args.c = NULL, ANTIPHASE_BAD_REQUEST, "C is a null pointer");
   BAD(args.a = (const float*)((uintptr_t)args.a + 1), ANTIPHASE_BAD_REQUEST, "A is at address");
-  BAD(args.c_row_stride = 0, ANTIPHASE_BAD_REQUEST, "its elements would overlap");
+  // A leading dimension alone.
+  BAD(args.a_column_stride = 0, ANTIPHASE_BAD_REQUEST,
+      "A's column stride is 0, its other one 17: expected 1 where elements lie side by side, ANTIPHASE_REPEATED where one stands for all");
+  BAD(args.a_row_stride = 0, ANTIPHASE_BAD_REQUEST, "A's row stride is 0, its other one 1");
+  BAD(args.b_column_stride = 0, ANTIPHASE_BAD_REQUEST, "B's column stride is 0");
+  BAD(args.b_row_stride = 0, ANTIPHASE_BAD_REQUEST, "B's row stride is 0");
+  BAD(args.c_column_stride = 0, ANTIPHASE_BAD_REQUEST, "C's column stride is 0");
+  BAD(args.c_row_stride = 0, ANTIPHASE_BAD_REQUEST, "C's row stride is 0");
+  BAD((args.added = x.a.first, args.added_row_stride = 21), ANTIPHASE_BAD_REQUEST, "added's column stride is 0");
+  BAD((args.added = x.a.first, args.added_column_stride = 13), ANTIPHASE_BAD_REQUEST, "added's row stride is 0");
+  BAD((args.a_row_stride = 0, args.a_column_stride = ANTIPHASE_REPEATED), ANTIPHASE_BAD_REQUEST, "its other one ANTIPHASE_REPEATED");
+  BAD(args.c_row_stride = ANTIPHASE_REPEATED, ANTIPHASE_BAD_REQUEST, "its elements would overlap");
   BAD(args.c_row_stride = 5, ANTIPHASE_BAD_REQUEST, "its elements would overlap");
   BAD((args.batch = 2, args.c_batch_stride = 0), ANTIPHASE_BAD_REQUEST, "its elements would overlap");
   BAD(args.c = x.a.first, ANTIPHASE_BAD_REQUEST, "they must not overlap");
@@ -662,6 +703,8 @@ int main(void) {
   advice();
   products_of_any_strides();
   packed_rows_are_the_default();
+  strides_of_vectors();
+  repeated_along_both();
   batches_with_biases_and_functions();
   another_matrix_is_added();
   members_anywhere();

@@ -52,6 +52,10 @@ contains
     ! Whole numbers, so exact.
     call expect(all(c(:m, :) == max(0., 2 * matmul(a(:m, :), b(:k, :)) - before(:m, :) + spread(bias, 2, n))), 'its results')
     call expect(all(c(m + 1:, :) == before(m + 1:, :)), 'what lies between them')
+    args%a_row_stride = 0
+    call expect(antiphase_sgemm(args, c_null_ptr) == antiphase_bad_request, 'a leading dimension alone')
+    args%a_row_stride = antiphase_repeated
+    call expect(antiphase_sgemm(args, c_null_ptr) == antiphase_ok, 'a row again and again')
   end subroutine
 
   subroutine scans()

@@ -5,6 +5,7 @@
     test_library.py WHAT --root ROOT --library FILE --version VERSION ...
 
     program_gcc, program_clang    test_c_api.c and the example, as C11 by --compiler
+    forks             test_forks.c: children of a program whose threads are inside calls
     headers           antiphase.h alone, as C99 and C++, without a warning
     symbols           what the library shows, and which libraries it asks for
     stored_interface  antiphase.h against antiphase.abi, by abidiff: --store writes that file
@@ -60,6 +61,12 @@ def program(options, work):
     print(run(work / "test"), end="")
     run(compiler, "-std=c99", *STRICT, include, options.root / "examples/gemm.c", "-o", work / "example", *linked_with(options.built))
     expect(run(work / "example"), "600\n", "the example's output")
+
+
+def forks(options, work):
+    run("gcc", "-std=c11", "-O1", *STRICT[:3], "-Werror", f"-I{options.root / 'include'}", options.root / "tests/c_api/test_forks.c",
+        "-o", work / "forks", *linked_with(options.built), "-pthread")
+    expect(run(work / "forks"), "60 children compute\n", "what it says")
 
 
 def headers(options, work):
@@ -176,8 +183,8 @@ def main():
     parser.add_argument("--count", type=int)
     parser.add_argument("--store", action="store_true")
     options = parser.parse_args()
-    what = {"program_gcc": program, "program_clang": program, "headers": headers, "symbols": symbols, "stored_interface": stored_interface,
-            "fortran": fortran, "loaded_behind_200": loaded_behind, "loaded_behind_all": loaded_behind}[options.what]
+    what = {"program_gcc": program, "program_clang": program, "forks": forks, "headers": headers, "symbols": symbols,
+            "stored_interface": stored_interface, "fortran": fortran, "loaded_behind_200": loaded_behind, "loaded_behind_all": loaded_behind}[options.what]
     with tempfile.TemporaryDirectory() as folder:
         what(options, pathlib.Path(folder))
 

@@ -5,7 +5,9 @@
 //   fork     the same in a child, which ends by itself
 //   exec     calls nothing: runs `true` in a child
 //   threads  as real, in eight threads with handles of their own, every other one with a fourth of the rows; and says nothing
-//   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names change where calls go
+//   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names change where calls go, and
+//   children
+//            are forked which do all that, too
 //   nowhere  for profiles: addresses lead nowhere, and nobody looks at them
 //   sweep    the same, each time with one more for N, every other time with one row alone
 //   bench    as nowhere, with the nanoseconds that a call takes
@@ -69,6 +71,21 @@ static void* thread(void* number) {
   --running;
   return NULL;
 }
+static int (*enable)(void), (*disable)(void);
+static void* parent(void* none) {
+  while (running > 0) {
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20), faults = 0;
+      enable();
+      real(of_threads.m, of_threads.n, of_threads.k, 1, 0, 0);
+      _exit(disable() != 1 || faults != 0);
+    }
+    if (waitpid(child, &status, 0) != child || status != 0) printf("a child ended with %#x\n", (unsigned)status), faults++;
+  }
+  return none;
+}
 static void threads(int m, int n, int k, int times, int storm) {
   enum { THREADS = 8 };
   pthread_t all[THREADS];
@@ -77,15 +94,17 @@ static void threads(int m, int n, int k, int times, int storm) {
   for (long i = 0; i < THREADS; ++i) pthread_create(&all[i], NULL, thread, (void*)i);
   if (storm) {
     void* const library = dlopen(getenv("INTERPOSER"), RTLD_NOW | RTLD_LOCAL);
-    int (*enable)(void), (*disable)(void);
     *(void**)&enable = dlsym(library, "antiphase_cublas_enable"), *(void**)&disable = dlsym(library, "antiphase_cublas_disable");
     int changes = 0;
+    pthread_t forking;
+    pthread_create(&forking, NULL, parent, NULL);
     for (; running > 0; ++changes) {
       faults += enable() != 1;
       usleep(200);
       faults += disable() != 1;
       usleep(100);
     }
+    pthread_join(forking, NULL);
     enable();
     real(m, n, k, 1, 0, 1);
     if (changes < 5) {

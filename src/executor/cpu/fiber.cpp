@@ -19,10 +19,7 @@
 
 namespace antiphase::cpu_detail {
 namespace {
-std::size_t page() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
+std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 // Every guard page splits a mapping, and Linux gives a process 65,530 mappings: a few dozen workers with a thousand stacks each would
 // take them all, and nothing could be allocated any more. Stacks without a guard cost a diagnosis, not correctness.
 constexpr std::size_t most_guards = 16 * 1024;

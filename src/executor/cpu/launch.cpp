@@ -75,16 +75,18 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
 }
 
 std::unique_ptr<worker> worker_pool::take() {
-  const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return std::make_unique<worker>();
-  auto w = std::move(idle_.back());
-  idle_.pop_back();
+  auto& [mutex, workers] = idle_.get();
+  const std::lock_guard lock(mutex);
+  if (workers.empty()) return std::make_unique<worker>();
+  auto w = std::move(workers.back());
+  workers.pop_back();
   return w;
 }
 
 void worker_pool::give_back(std::unique_ptr<worker> w) {
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(w));
+  auto& [mutex, workers] = idle_.get();
+  const std::lock_guard lock(mutex);
+  workers.push_back(std::move(w));
 }
 
 kernel_usage usage(const device_limits& limits, const kernel& k) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "src/per_process.hpp"
 #include "worker.hpp"
 
 namespace antiphase::cpu_detail {
@@ -21,8 +22,11 @@ class worker_pool {
   std::unique_ptr<worker> take();
   void give_back(std::unique_ptr<worker> w);
 
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<worker>> idle_;
+  struct idle {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<worker>> workers;
+  };
+  per_process<idle> idle_;
 };
 
 kernel_usage usage(const device_limits& limits, const kernel& k);

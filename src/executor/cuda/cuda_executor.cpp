@@ -280,7 +280,7 @@ class cuda_executor final : public executor {
 
   void* borrow(std::size_t bytes, stream on) const override {
     const current_device use(device_);
-    std::call_once(pool_made_, [&] { make_pool(); });
+    std::call_once(pool_made_.get(), [&] { make_pool(); });
     if (const auto capture = graph_memory::capture_of(on)) return lent_to(*capture, std::max<std::size_t>(bytes, 1));
     for (void* const memory : graph_memory::released(device_)) cudaFreeAsync(memory, on);
     return borrow_from_pool(bytes, on);
@@ -410,7 +410,7 @@ class cuda_executor final : public executor {
   void* lent_to(const graph_memory::capture& by, std::size_t bytes) const {
     if (void* const memory = graph_memory::held(by, bytes)) return memory;
     const beside_capture not_recorded;
-    std::call_once(beside_graphs_made_, [&] {
+    std::call_once(beside_graphs_made_.get(), [&] {
       check(cudaStreamCreateWithFlags(&beside_graphs_, cudaStreamNonBlocking), "making a stream on {}", limits_.name);
     });
     for (void* const memory : graph_memory::released(device_)) cudaFreeAsync(memory, beside_graphs_);
@@ -480,7 +480,7 @@ class cuda_executor final : public executor {
   mutable stream_locks streams_;
   mutable scratch_memory scratch_;
   mutable std::array<std::atomic<std::uint64_t>, 256> asked_{};
-  mutable std::once_flag pool_made_, beside_graphs_made_;
+  mutable per_process<std::once_flag> pool_made_, beside_graphs_made_;
   mutable cudaStream_t beside_graphs_ = nullptr;
   mutable std::atomic<cudaMemPool_t> pool_ = nullptr;
 };

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Children that are forked while other threads compute: each computes, too, what its parent does, bit by bit.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <antiphase/context.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/gemm.hpp>
+#include <antiphase/scan.hpp>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace antiphase {
+namespace {
+
+// 0 if `child` returns true in a process of its own; else how that ended: -1 is false, SIGALRM is late.
+int forked(const std::function<bool()>& child) {
+  const pid_t of = fork();
+  if (of == 0) {
+    alarm(20);
+    _exit(child() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(of, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> made(count);
+  for (std::size_t i = 0; i < count; ++i) made[i] = static_cast<float>(i * 37 % 1009) / 512 - 1;
+  return made;
+}
+
+// One product that adds up in scratch memory, and scans whose tiles meet in it.
+struct work {
+  static constexpr std::int64_t m = 5, n = 3, k = 1000, length = 5001;
+  std::vector<float> a = numbers(m * k), b = numbers(k * n), in = numbers(length);
+
+  std::vector<float> results(const context& where, stream on) const {
+    std::vector<float> c(m * n), out(length);
+    gemm(where, {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)}, {.on = on});
+    scan(where, {.type = element::f32, .in = in.data(), .out = out.data(), .length = length}, {.on = on});
+    c.insert(c.end(), out.begin(), out.end());
+    return c;
+  }
+};
+
+TEST(forks, find_executors_that_are_at_work) {
+  const context one(make_cpu_executor({.workers = 1})), other(make_cpu_executor({.workers = 2}));
+  const auto another_stream = reinterpret_cast<stream>(64);
+  const work of;
+  const std::vector<float> expected = of.results(one, nullptr);
+  const auto computes = [&] {
+    return of.results(one, nullptr) == expected && of.results(other, another_stream) == expected &&
+           of.results(context::on("cpu"), nullptr) == expected;
+  };
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> others;
+  for (const context* const where : {&one, &other, &one})
+    others.emplace_back([&, where] {
+      while (!stop) of.results(*where, where == &one ? nullptr : another_stream);
+    });
+  for (int i = 0; i < 24 && !HasFailure(); ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(i * 331 % 2000));
+    EXPECT_EQ(forked([&] { return computes() && (i % 8 != 0 || forked(computes) == 0); }), 0) << "child " << i;
+  }
+  stop = true;
+  for (std::thread& each : others) each.join();
+}
+
+// Each parent is new, and its thread calls the library for the first time.
+TEST(forks, find_what_the_first_call_makes_half_made) {
+  const work of;
+  const auto computes = [&] { return of.results(context::on("cpu"), nullptr).back() != 0; };
+  for (int i = 0; i < 40 && !HasFailure(); ++i)
+    EXPECT_EQ(forked([&] {
+                std::thread(computes).detach();
+                std::this_thread::sleep_for(std::chrono::microseconds(i * 30));
+                return forked(computes) == 0;
+              }),
+              0)
+        << "parent " << i;
+}
+
+}  // namespace
+}  // namespace antiphase
