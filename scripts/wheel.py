@@ -45,7 +45,7 @@ def pack(build, folder):
         stage, packed = pathlib.Path(work) / "stage", pathlib.Path(work) / "packed"
         stage.mkdir()
         shutil.copytree(ROOT / "python/antiphase", stage / "antiphase", ignore=shutil.ignore_patterns("__pycache__", "lib"))
-        for file in ("python/pyproject.toml", "python/README.md", "LICENSE"):
+        for file in ("python/pyproject.toml", "python/README.md", "LICENSE", "NOTICE_THIRD_PARTY"):
             shutil.copy(ROOT / file, stage)
         run("cmake", "--install", build, "--component", "python", "--strip", "--prefix", stage)
         libraries = sorted((stage / "antiphase/lib").glob("*.so*"))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where calls of the library run, and memory there.
 #pragma once
+#if __cplusplus < 202002L
+#error "antiphase needs C++20: compile with -std=c++20"
+#endif
 #include <antiphase/executor/executor.hpp>
 #include <memory>
 #include <span>

@@ -2,6 +2,7 @@
 // Matrix products: C = alpha * A * B + beta * C in FP32.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
 #include <antiphase/gemm/batch.hpp>
 #include <antiphase/gemm/bound.hpp>
 #include <antiphase/gemm/epilogue.hpp>

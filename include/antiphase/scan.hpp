@@ -2,6 +2,7 @@
 // Scans (prefix sums, products, minima, maxima) of whole arrays, along one axis.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/core/error.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <cstddef>

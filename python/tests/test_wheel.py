@@ -52,6 +52,9 @@ def main():
         expected = code | {"antiphase/py.typed", "antiphase/lib/libantiphase.so.0", "antiphase/lib/libantiphase_cublas.so"}
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
 
+        for file in ("LICENSE", "NOTICE_THIRD_PARTY"):
+            expect(any(name.startswith(f"antiphase-{version}.dist-info/") and name.endswith(f"/{file}") for name in names), f"the wheel has no {file}")
+
         run(sys.executable, "-m", "venv", "--without-pip", folder / "empty")
         python = folder / "empty/bin/python"
         run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check", wheel)

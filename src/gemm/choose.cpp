@@ -9,6 +9,7 @@
 #include <antiphase/gemm/law.hpp>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -49,8 +50,19 @@ division_memo<int>::key division_key(const request& r) {
 }
 
 // Sums in FP64 --------------------------------------------------------------------------------------------------------------------------
+// FP64 may be slow, if Tensor Cores that keep the promise are there to be compared with; else the ladder is for those who want it fast.
+bool may_be_doubles(const request& r) {
+  return r.has.fast_fp64 || (!r.invariant && tensor_core_sums_of(r.device()) != tensor_core_sums::unknown);
+}
+// Seconds that the few FP64 units of other devices take: multiply-adds, conversions of operands and of results.
+double slow_fp64(const request& r, double operations_of_product) {
+  if (r.has.fast_fp64) return 0;
+  const double outputs = extent(r.of.count) * extent(r.what.m()) * extent(r.what.n());
+  const double rate = rates_of(r.device()).fp64 * multiprocessors_of(r) * r.machine().clock.value;
+  return outputs * (operations_of_product * extent(r.k()) + 1) / rate;
+}
 // Of one and two values of K a stream has the same bits, so the choice may be free.
-bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k; }
+bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k && may_be_doubles(r); }
 judged_plan plan_short_product(const candidate&, const request& r) {
   if (r.what.k() > short_k) return objection{reason::long_k};
   const kernel* const with = short_kernel(r.where.kind(), r.after);
@@ -68,8 +80,8 @@ double cost_of_short(const candidate&, const request& r) {
   const double read = r.what.beta == 0 ? 0 : stored, there = stored + operands;
   const double move =
       stored / moved_at(there, of_cache, of_memory) + read / moved_at(there, read_of_cache, read_of_memory) + operands / of_cache;
-  return 1e-6 * (start + (r.k() > 2 ? again : 0) + (read > 0 ? adding : 0) + filling * filled(stored, to_fill) +
-                 move / (multiprocessors_of(r) / 132.));
+  return slow_fp64(r, 2) + 1e-6 * (start + (r.k() > 2 ? again : 0) + (read > 0 ? adding : 0) + filling * filled(stored, to_fill) +
+                                   move / (multiprocessors_of(r) / 132.));
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
@@ -105,7 +117,7 @@ const dots_choice& inner_division_of(const request& r) {
   return *r.inner;
 }
 bool few_lines_or_small(const request& r) { return has_few_lines(r.what) || lanes_may(r.what, r.of); }
-bool adds_up_well(const candidate&, const request& r) { return streams(r.what.k()) && few_lines_or_small(r); }
+bool adds_up_well(const candidate&, const request& r) { return streams(r.what.k()) && few_lines_or_small(r) && may_be_doubles(r); }
 judged_plan plan_inner_products(const candidate&, const request& r) {
   if (!streams(r.what.k())) return objection{reason::few_products};
   if (!few_lines_or_small(r)) return objection{reason::many_lines};
@@ -113,7 +125,7 @@ judged_plan plan_inner_products(const candidate&, const request& r) {
   if (const auto found = plan_dots(r.where, r.what, r.of, r.after, inner_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
 }
-double cost_of_dots(const candidate&, const request& r) { return inner_division_of(r).seconds; }
+double cost_of_dots(const candidate&, const request& r) { return slow_fp64(r, 3) + inner_division_of(r).seconds; }
 
 // TF32 parts ----------------------------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
@@ -204,15 +216,18 @@ judged_plan plan_ladder(const candidate& c, const request& r) {
   if (shortage_of(r.device(), made.what.code) != shortage::none) return objection{reason::does_not_fit, made.what.code};
   return made;
 }
+product_size size_of(const request& r) {
+  const bool shares = r.of.by_pointers() || r.of.a_stride == 0 || r.of.b_stride == 0;
+  return {r.what.m(), r.what.n(), r.k(), r.of.count, r.what.beta != 0, shares && r.of.count != 1};
+}
 double cost_of_ladder(const candidate& c, const request& r) {
-  const plan made = plan_step(r.where.kind(), *c.is.ladder, r.what);
-  return predict(profile_of(r.device()), made.what.how, {.m = r.what.m(), .n = r.what.n(), .k = r.k(), .adds_c = r.what.beta != 0}).seconds;
+  return predict(r.machine(), plan_step(r.where.kind(), *c.is.ladder, r.what).what.how, size_of(r)).seconds;
 }
 
 constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
 
 constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
-    {.is = {.name = "short", .adds = "sums in FP64, for a K of up to 4", .needs = {.fast_fp64 = true}, .sums = gemm_sums::doubles},
+    {.is = {.name = "short", .adds = "sums in FP64, for a K of up to 4", .needs = {}, .sums = gemm_sums::doubles},
      .suits = few_values_of_k,
      .cost = cost_of_short,
      .plan = plan_short_product,
@@ -233,7 +248,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .finishes = finishes_all},
     {.is = {.name = "dots",
             .adds = "sums in FP64 as inner products, for up to 8 rows or columns of C and small products",
-            .needs = {.fast_fp64 = true},
+            .needs = {},
             .sums = gemm_sums::doubles},
      .suits = adds_up_well,
      .cost = cost_of_dots,
@@ -326,11 +341,16 @@ double factor_of(const candidate& c, const request& r) {
   const std::int64_t count = c.batches ? r.of.count : 1;
   return r.tuned == nullptr ? 1 : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), count));
 }
+// Its law knows no other machine than that which it was fitted on, by multiprocessor: another one may have less of something.
+double cost_of_launch(const candidate& c, const request& r, double factor) {
+  const double by_law = factor * c.cost(c, r);
+  return c.is.ladder != nullptr ? by_law : std::max(by_law, roof_of(r.machine(), c.is.name, size_of(r)).seconds);
+}
 // Seconds, with what an epilogue takes behind it. factor: of the prediction, by the tuning.
 double cost_of(const candidate& c, const request& r, double factor) {
-  if (r.is_alone()) return factor * c.cost(c, r);
+  if (r.is_alone()) return cost_of_launch(c, r, factor);
   const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(r)}, r.device());
-  return (c.batches ? 1 : members) * (factor * c.cost(c, as_asked(c, r, 0))) + (r.after.is_plain() || c.finishes(r) ? 0 : again);
+  return (c.batches ? 1 : members) * cost_of_launch(c, as_asked(c, r, 0), factor) + (r.after.is_plain() || c.finishes(r) ? 0 : again);
 }
 double cost_of(const candidate& c, const request& r) { return cost_of(c, r, factor_of(c, r)); }
 
@@ -433,6 +453,14 @@ request request_for(const context& where, const problem& p, const gemm_options& 
   return r;
 }
 
+const machine_profile& request::machine() const {
+  // The last device of a thread. Looking it up takes as long as choosing.
+  static thread_local std::optional<machine_profile> last;
+  if (machine_known != nullptr) return *machine_known;
+  if (!last || last->limits.name != device().name || numbers_of(last->limits) != numbers_of(device())) last = profile_of(device());
+  return *(machine_known = &*last);
+}
+
 void request::find_rows_to_split() {
   const bool aligned = !of.by_pointers() && of.a_stride % 4 == 0 && of.b_stride % 4 == 0;
   rows_to_split = aligned ? with_rows_to_split(what) : std::nullopt;
@@ -479,6 +507,7 @@ choice choose(const context& where, const problem& p, const gemm_options& option
     if (c.of.invariant && c.of.multiplies()) refuse_invariance(c);
     take_from_the_ladder(c);
   }
+  c.of.machine_known = nullptr;  // the thread may ask about another one next
   c.bound = c.chosen->is.promise(where.limits(), c.of.k());
   c.asked = bound_of(options.accuracy, where.limits(), c.of.k());
   if (options.if_weaker == weaker_bound::refuse && !keeps(c.bound, c.asked))

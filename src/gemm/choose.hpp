@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a matrix product may run, as one table, and the one judgement of a request.
 #pragma once
+#include <antiphase/executor/machine.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <cstddef>
@@ -33,8 +34,10 @@ struct request {
   mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
   mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
   mutable std::optional<dots_choice> inner = {};                // and dots
+  mutable const machine_profile* machine_known = nullptr;       // what machine() has found
 
   const device_limits& device() const { return where.limits(); }
+  const machine_profile& machine() const;
   // If not, there is only C to write, if anything.
   bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0 && of.count > 0; }
   bool is_alone() const { return of.count == 1 && !of.by_pointers() && after.is_plain(); }  // one product, and nothing behind it

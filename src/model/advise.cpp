@@ -206,6 +206,11 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   a.recommends.push_back(fmt::format("policy {}: {}", a.pick.name, chosen.why.empty() ? "" : chosen.why.front()));
   say_stages(a);
   say_changes(a, where, p);
+  constexpr double much = 1.1;
+  if (!steps.empty() && much * steps.front().takes.seconds < a.pick.takes.seconds)
+    a.changes.push_back(fmt::format("{} would take {} with a weaker bound, {} instead of {}", steps.front().name,
+                                    seconds_text(steps.front().takes.seconds),
+                                    to_text(gemms::find_policy(steps.front().name)->promise(on.limits, p.k)), to_text(chosen.bound)));
   return a;
 }
 

@@ -70,9 +70,14 @@ prediction predict_wave(const machine_profile& on, std::int64_t count, std::size
 }  // namespace
 
 prediction predict(const machine_profile& on, const step& how, std::int64_t count, std::size_t size) {
-  if (is_one_wave(how)) return predict_wave(on, count, size);
-  if (is_single_pass(how)) return predict_ring(on, how.ring, count, size);
-  return predict_passes(on, how, count, size);
+  prediction all = is_one_wave(how)      ? predict_wave(on, count, size)
+                   : is_single_pass(how) ? predict_ring(on, how.ring, count, size)
+                                         : predict_passes(on, how, count, size);
+  // No less than what is moved takes, as in gemms::roof_of().
+  const double bytes = 2 * static_cast<double>(count) * static_cast<double>(size);
+  const double least = std::max(bytes / on.cache_bytes.value, (bytes - on.cache_size.value) / on.memory_bytes.value);
+  if (least > all.seconds) all.add(limit::memory, least - all.seconds);
+  return all;
 }
 
 }  // namespace antiphase::scans

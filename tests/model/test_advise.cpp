@@ -36,9 +36,21 @@ TEST(advise, picks_what_auto_takes) {
   EXPECT_EQ(advise_gemm(an_h200(), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "split");
   EXPECT_EQ(advise_gemm(an_h200(), {.m = 1, .n = 1024, .k = 1024}).pick.name, "dots");
   EXPECT_EQ(advise_gemm(shipped_profile("RTX 4090"), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "split-mma");
+  for (const char* const geforce : {"RTX 3090", "RTX 4090"})
+    for (const gemms::product_size& p :
+         {gemms::product_size{.m = 1, .n = 1, .k = 8192}, {.m = 2, .n = 4096, .k = 4096}, {.m = 64, .n = 64, .k = 64}})
+      EXPECT_EQ(advise_gemm(shipped_profile(geforce), p).pick.name, "dots");
   EXPECT_EQ(advise_scan(an_h200(), 1 << 16).pick.name, "one-wave");
   EXPECT_EQ(advise_scan(an_h200(), 1 << 28).pick.name, "single-pass");
   EXPECT_EQ(advise_scan(shipped_profile("A100"), 1 << 28).pick.name, "single-pass-async");
+}
+
+TEST(advise, tells_of_what_is_much_faster_with_a_weaker_bound) {
+  const auto last = [](const char* machine) {
+    return advise_gemm(shipped_profile(machine), {.m = 4096, .n = 4096, .k = 4096}).changes.back();
+  };
+  EXPECT_THAT(last("RTX 4090"), testing::HasSubstr("with a weaker bound, 4096 u |A||B|"));
+  EXPECT_THAT(last("H200"), testing::Not(testing::HasSubstr("weaker")));
 }
 
 TEST(advise, says_nothing_of_what_the_device_cannot_run) {

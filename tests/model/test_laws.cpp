@@ -136,6 +136,16 @@ TEST(gemm_law, parts_of_an_explained_time_add_up) {
   EXPECT_EQ(gemms::explained(h200(), "dots", {.m = 1, .n = 1, .k = 1}, 1e-6).largest(), limit::launch);
 }
 
+TEST(scan_law, nothing_is_faster_than_memory) {
+  for (const machine_profile& on : shipped_profiles())
+    for (const scans::step& s : scans::steps)
+      for (const std::int64_t count : {1 << 10, 1 << 20, 1 << 24, 1 << 28})
+        for (const std::size_t size : {1, 4, 8}) {
+          const double bytes = 2 * static_cast<double>(count) * static_cast<double>(size);
+          EXPECT_GE(scans::predict(on, s, count, size).seconds * (1 + 1e-9), (bytes - on.cache_size.value) / on.memory_bytes.value)
+              << s.name << " of " << count << " on " << on.limits.name;
+        }
+}
 TEST(scan_law, stages_hide_latency_until_memory_is_all) {
   const auto us = [](const char* step, std::int64_t n) { return 1e6 * scans::predict(h200(), scans::find_step(step), n, 4).seconds; };
   EXPECT_GT(us("single-pass-1", 1 << 26), 1.2 * us("single-pass-2", 1 << 26));

@@ -12,6 +12,7 @@ namespace antiphase::gemms {
 struct product_size {
   std::int64_t m = 0, n = 0, k = 0, count = 1;
   bool adds_c = false;  // beta is not 0
+  bool shares = false;  // members of a batch may have operands in common
 };
 
 // A kernel of the ladder as its policy describes it, on a machine.
@@ -24,6 +25,17 @@ struct pipeline_shape {
 // FP32 operands of `bytes` in all, from which it follows whether the L2 cache holds them. Not of naive, which has no pipeline.
 pipeline_shape shape_of(const machine_profile& on, const policy& how, double bytes);
 pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, double bytes);
+
+// What no kernel takes less than, and why: for the bytes that have to be moved, as far as the L2 cache cannot have them, and for all
+// through it; for the multiplying units; and of steps of the ladder, whose sums are chains of multiply-adds, for the clocks of one after
+// the other. No prediction is below it. Of a policy beside the ladder; of a step of it; of one with FP16 operands.
+struct roof {
+  double seconds = 0;
+  limit of = limit::memory;
+};
+roof roof_of(const machine_profile& on, std::string_view policy, const product_size& p);
+roof roof_of(const machine_profile& on, const policy& how, const product_size& p);
+roof roof_of(const machine_profile& on, const tensor_core_step& how, const product_size& p);
 
 // Seconds of a whole launch, and what they are made of. Batches of the ladder are computed one after the other. Of a policy that does not
 // fit: infinite.

@@ -157,16 +157,52 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
   return s;
 }
 
+// `element`: bytes of one of an operand; `multiplying`: seconds.
+static roof longest(const machine_profile& on, const product_size& p, std::size_t element, double multiplying) {
+  const double operands = operand_bytes(p, element) * (p.shares ? 1 : real(p.count));
+  const double bytes = operands + sizeof(float) * real(p.count) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
+  const double moving = std::max(bytes / on.cache_bytes.value, (bytes - on.cache_size.value) / on.memory_bytes.value);
+  return moving > multiplying ? roof{moving, limit::memory} : roof{multiplying, limit::arithmetic};
+}
+static double products_of(const product_size& p) { return real(p.count) * real(p.m) * real(p.n) * real(p.k); }
+// Tensor Cores at the clock that they have before power takes some of it.
+static double at_full_clock(const machine_profile& on, const machine_figure& rate) {
+  return rate.value * on.clock.value / on.clock_under_power.value;
+}
+
+roof roof_of(const machine_profile& on, std::string_view policy, const product_size& p) {
+  const bool split = policy.starts_with("split"), narrow = policy == "narrow";
+  if (split || narrow)
+    return longest(on, p, sizeof(float), 3 * products_of(p) / at_full_clock(on, split ? on.tensor_fp16 : on.tensor_tf32));
+  // Operands become FP64 by instructions of their own, and sums FP32 again.
+  const double made = real(p.count) * real(p.m) * real(p.n) + operand_bytes(p, 1) * (p.shares ? 1 : real(p.count));
+  return longest(on, p, sizeof(float), (products_of(p) + made) / on.tensor_fp64.value);
+}
+roof roof_of(const machine_profile& on, const policy& how, const product_size& p) {
+  constexpr double clocks_of_one = 4;  // from one multiply-add to the next that needs its result
+  const double in_a_row = (p.m * p.n == 0 ? 0 : real(p.k)) / how.slices * clocks_of_one / on.clock.value;
+  const double all = products_of(p) / (on.multiply_adds.value * std::max(1, on.limits.multiprocessors) * on.clock.value);
+  return longest(on, p, sizeof(float), std::max(all, in_a_row));
+}
+roof roof_of(const machine_profile& on, const tensor_core_step&, const product_size& p) {
+  return longest(on, p, 2, products_of(p) / at_full_clock(on, on.tensor_fp16));
+}
+static prediction not_below(const roof& least, prediction by_law) {
+  if (least.seconds > by_law.seconds) by_law.add(least.of, least.seconds - by_law.seconds);
+  return by_law;
+}
+
 prediction predict(const machine_profile& on, const policy& how, const product_size& p) {
-  if (how.tile_k == 1) return predict_naive(on, p);
-  return predict_tiles(on, shape_of(on, how, operand_bytes(p, sizeof(float))), p, how.tile, how.tile_k, how.read_width);
+  return not_below(roof_of(on, how, p), how.tile_k == 1 ? predict_naive(on, p)
+                                                        : predict_tiles(on, shape_of(on, how, operand_bytes(p, sizeof(float))), p, how.tile,
+                                                                        how.tile_k, how.read_width));
 }
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p) {
-  return predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile, how.tile_k, 2);
+  return not_below(roof_of(on, how, p), predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile, how.tile_k, 2));
 }
 
 prediction explained(const machine_profile& on, std::string_view policy, const product_size& p, double seconds) {
-  const double products = real(p.count) * real(p.m) * real(p.n) * real(p.k);
+  const double products = products_of(p);
   const double c = real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   const double moving = sizeof(float) * real(p.count) * (real(p.m) * real(p.k) + real(p.k) * real(p.n) + c) / on.memory_bytes.value;
   const bool split = policy.starts_with("split"), narrow = policy == "narrow";
