@@ -311,13 +311,14 @@ class Quick:
     def _made_again(self):
         """again(a, b): the product if tensors like these have been remembered, else none."""
         kind, known, run = self.kind, self.known, self.run
-        is_compiling, modes, forward, is_grad_enabled = kind.is_compiling, kind.modes, kind.forward_level, kind.is_grad_enabled
+        is_compiling, is_tracing, modes, forward = kind.is_compiling, kind.is_tracing, kind.modes, kind.forward_level
+        is_grad_enabled = kind.is_grad_enabled
         last = (lambda a, b: False), None, False
 
         def again(a, b):
             nonlocal last
             # What guards do not see.
-            if is_compiling() or modes() or forward._current_level >= 0:
+            if is_compiling() or is_tracing() or modes() or forward._current_level >= 0:
                 return None
             guard, plan, frozen = last
             if not guard(a, b):

@@ -419,6 +419,30 @@ class Foreign(support.Case):
         with self.assertRaisesRegex(BufferError, "no capsule that is unused"):
             _dlpack.read(self.capsule(False, name=b"used_dltensor"))
 
+    def test_extents_that_change_where_they_are(self):
+        """As tensors do, which are extents while torch traces."""
+        class Extent(int):
+            def __new__(cls, value):
+                made = super().__new__(cls, value)
+                made.value = [value]
+                return made
+
+            def __int__(self):
+                return self.value[0]
+
+            def __mul__(self, other):
+                return Extent(int(self) * int(other))
+
+            def __imul__(self, other):
+                self.value[0] *= int(other)
+                return self
+            __rmul__ = __mul__
+        shape = tuple(map(Extent, (2, 8, 10)))
+        strides = _dlpack.dense_strides(shape)
+        self.assertEqual([int(step) for step in strides], [80, 10, 1])
+        self.assertEqual({type(step) for step in strides}, {int})
+        self.assertEqual(list(map(int, shape)), [2, 8, 10])
+
     def test_memory_of_other_devices(self):
         class Elsewhere(Wrapped):
             def __dlpack_device__(self):
@@ -524,7 +548,7 @@ class TorchOnGpus(support.Case):
                       unittest.mock.patch.multiple(antiphase._library, sgemm=run, sgemm_of_pointers=run, workspace_bytes=asked)):
             patch.start()
             self.addCleanup(patch.stop)
-        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, grad=True, compiling=False, modes=0, results=0, workspaces=[], guarded=0)
+        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, grad=True, compiling=False, tracing=False, modes=0, results=0, workspaces=[], guarded=0)
         self.now = torch_stand_in.now
 
     def product(self, m=ROWS, n=COLUMNS, device=0, seed=1):
@@ -642,9 +666,10 @@ class TorchOnGpusAgain(TorchOnGpus):
         wanted.requires_grad = True
         for x, y in ((wide, b), (other, b), (wanted, b), (a, self.pair(n=COLUMNS + 1)[1])):
             self.assertIsNone(again(x, y))
-        for change in ({"compiling": True}, {"modes": 1}):
+        for change in ({"compiling": True}, {"tracing": True}, {"modes": 1}):
             with unittest.mock.patch.multiple(self.now, **change):
                 self.assertIsNone(again(a, b))
+                self.assertFalse(kind.plain(a, b))
         with unittest.mock.patch.object(kind.forward_level, "_current_level", 0):
             self.assertIsNone(again(a, b))
         self.assertIsNotNone(again(a, b))
