@@ -475,6 +475,32 @@ def elements(kind, view, name):
     return tuple(stride // size for stride in view.strides)
 
 
+def way_out(kind, of):
+    """What becomes of elements whose type is not taken, as the end of a sentence."""
+    if of.startswith("complex") or of == "clongdouble":
+        return "take the real and the imaginary parts apart"
+    if of.startswith(("datetime", "timedelta")):
+        return ".view('int64') has them as counts of their unit"
+    if of.startswith("void"):
+        return "take one of their fields"
+    if of.startswith(("object", "bytes", "str", "StringDType")):
+        return f"if all of them are numbers, convert with {kind.conversion}"
+    if of.endswith("of the other byte order"):
+        return ".astype(x.dtype.newbyteorder('=')) has them in this one's"
+    return f"convert with {kind.conversion}"
+
+
+def require_places_of_their_own(shape, strides):
+    """Of out's elements."""
+    if 0 in shape:
+        return
+    reach = 0
+    for step, extent in sorted((abs(step), extent) for step, extent in zip(strides, shape) if extent > 1):
+        if step <= reach:
+            raise ValueError(f"antiphase: out has strides {strides} at shape {tuple(shape)}: expected places of their own for its elements")
+        reach += step * (extent - 1)
+
+
 def require_aligned(pointer, size, name):
     if pointer % size:
         raise ValueError(f"antiphase: {name} is at address {pointer:#x}: expected a multiple of {size}; copy it first")

@@ -145,7 +145,8 @@ def _made(kind, a, b, c, precision, biased):
         _refuse_precision(precision)
     types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
     if types != ("float32", "float32"):
-        raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; convert with {kind.conversion}")
+        other = types[types[0] == "float32"]
+        raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; {_arrays.way_out(kind, other)}")
     if a.device != b.device:
         raise ValueError(f"antiphase: matmul of arrays on devices {a.device} and {b.device}: expected one device")
     device = kind.number_of(a.device)
@@ -180,11 +181,7 @@ def _extent_in_memory(v, strides):
 def _require_apart(kind, c, operands):
     """For a product of several calls: one must not write what another reads or writes. Of a single call the library sees to it."""
     strides = _arrays.elements(kind, c, "out")
-    reach = 0
-    for step, extent in sorted((abs(step), extent) for step, extent in zip(strides, c.shape) if extent > 1):
-        if step <= reach:
-            raise ValueError(f"antiphase: out has strides {strides} at shape {tuple(c.shape)}: expected places of their own for its elements")
-        reach += step * (extent - 1)
+    _arrays.require_places_of_their_own(c.shape, strides)
     first, end = _extent_in_memory(c, strides)
     for v in operands:
         other, its_end = _extent_in_memory(v, _arrays.elements(kind, v, "an operand"))

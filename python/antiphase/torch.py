@@ -62,7 +62,7 @@ def _judge(name, dimensions, *tensors):
     for t in tensors:
         if t.dtype != torch.float32:
             raise TypeError(f"antiphase: {name} of {' and '.join(_kind.dtype_name(u.dtype) for u in tensors)}: expected float32; "
-                            "convert with .float()")
+                            + _arrays.way_out(_kind, _kind.dtype_name(t.dtype)))
         if t.device != a.device:
             raise ValueError(f"antiphase: {name} of tensors on {' and '.join(str(u.device) for u in tensors)}: expected one device")
     if a.dim() != dimensions or b.dim() != dimensions:

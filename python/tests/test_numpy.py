@@ -226,6 +226,59 @@ class Scans(support.Case):
         self.assert_same(antiphase.scan(numpy.array([3, -1, 2], "int8"), dtype="float32"), numpy.array([3, 2, 4], "float32"))
         self.assert_same(antiphase.scan(numpy.array([200, 100], "uint8")), numpy.array([200, 44], "uint8"))
 
+    def test_bools_are_counted(self):
+        mask = A(3, 400) > 0
+        for y in (mask, mask[1], mask.T, mask[:, ::2], numpy.full(3, 2, "uint8").view(bool), mask[:0]):
+            for axis in range(y.ndim):
+                self.assert_same(antiphase.cumsum(y, axis), numpy.cumsum(y, axis))
+                self.assert_same(antiphase.cumulative_sum(y, axis=axis, include_initial=True), numpy.cumulative_sum(y, axis=axis, include_initial=True))
+                self.assert_same(antiphase.scan(y, axis=axis), numpy.cumsum(y, axis))
+        self.assert_same(antiphase.cumsum(mask), numpy.cumsum(mask))
+        self.assert_same(antiphase.cumsum(mask, 1, dtype="float32"), numpy.cumsum(mask, 1, dtype="float32"))
+        self.assert_same(antiphase.scan(mask[0], op="prod"), numpy.cumprod(mask[0]))
+        self.assert_same(antiphase.scan(mask[0], heads=mask[0], exclusive=True, initial=3)[:1], numpy.array([3]))
+
+    def test_integers_are_added_up_in_the_type_of_out(self):
+        """As in numpy, where nobody says dtype."""
+        integers = [name for name in antiphase._scans._TYPES if "int" in name]
+        for of, to in itertools.product(("bool", *integers), integers):
+            for shape in ((300,), (2, 30)):
+                x = (numpy.arange(numpy.prod(shape)) * 7 % 100).reshape(shape).astype(of)
+                with self.subTest(of, to=to, shape=shape):
+                    for call in (lambda out: antiphase.cumsum(x, -1, out=out), lambda out: antiphase.scan(x, out=out)):
+                        out = numpy.zeros(shape, to)
+                        self.assertIs(call(out), out)
+                        self.assert_same(out, numpy.cumsum(x, -1, out=numpy.zeros(shape, to)))
+
+    def test_names_of_numpy(self):
+        x = (numpy.arange(12) * 5 % 7 - 2).astype("int64")
+        for names, function in ((("sum", "add", "cumsum"), numpy.add), (("product", "prod", "multiply", "cumprod"), numpy.multiply),
+                                (("min", "minimum"), numpy.minimum), (("max", "maximum"), numpy.maximum)):
+            for name in names:
+                self.assert_same(antiphase.scan(x, op=name), function.accumulate(x))
+
+    def test_out_whose_elements_overlap(self):
+        strided = numpy.lib.stride_tricks.as_strided
+        x = A(4, 4)
+        for out in (strided(numpy.zeros(4, "float32"), (4, 4), (0, 4)), strided(numpy.zeros(7, "float32"), (4, 4), (4, 4))):
+            for call in (lambda: antiphase.cumsum(x, 0, out=out), lambda: antiphase.scan(x, op="max", out=out), lambda: antiphase.matmul(x, x, out=out)):
+                self.refused(ValueError, ["its elements"], call, out)
+        self.refused(ValueError, ["places of their own"], lambda: antiphase.cumsum(x[0], out=strided(numpy.zeros(1, "float32"), (4,), (0,))))
+        one = strided(numpy.zeros(1, "float32"), (1, 1), (0, 0))  # which does not
+        self.assertEqual(float(antiphase.cumsum(x[:1, :1], 0, out=one)[0, 0]), float(x[0, 0]))
+
+    def test_what_becomes_of_other_types(self):
+        """The way out fits the type: none loses a part of what there is."""
+        x = numpy.arange(4)
+        ways = [(x.astype("complex64"), "real and the imaginary parts"), (x.astype(complex), "real and the imaginary parts"),
+                (x.astype("datetime64[D]"), ".view('int64')"), (x.astype("timedelta64[s]"), ".view('int64')"), (x.astype("S3"), "if all of them are numbers"),
+                (x.astype(object), "if all of them are numbers"), (x.astype(str), "if all of them are numbers"), (x.astype(">f8"), "newbyteorder('=')"),
+                (numpy.zeros(4, [("a", "f4")]), "one of their fields"), (x.astype("longdouble"), ".astype('float32')")]
+        for y, way in ways:
+            for call in (lambda: antiphase.scan(y), lambda: antiphase.cumsum(y), lambda: antiphase.cumulative_sum(y), lambda: antiphase.matmul(y, A(4, 2)),
+                         lambda: antiphase.matmul(A(4), y)):
+                self.refused(TypeError, ["expected float32", way], call)
+
     def test_initial_zero(self):
         x = numpy.arange(24, dtype="int32").reshape(2, 3, 4)
         for axis in range(3):
@@ -294,7 +347,12 @@ class Scans(support.Case):
                 (ValueError, ["op is 'mean'", "'product'"], lambda: s(x, op="mean", out=out)),
                 (ValueError, ["(3, 4)", "expected an axis"], lambda: antiphase.cumulative_sum(x)),
                 (TypeError, ["complex64", "float32"], lambda: s(x.astype("complex64"))),
-                (TypeError, ["bool"], lambda: antiphase.cumulative_sum(x > 0, axis=0)),
+                (TypeError, ["scan of bool"], lambda: s(x > 0, op="max")), (TypeError, ["out is bool", "int64"], lambda: antiphase.cumsum(x > 0, 1, out=x > 0)),
+                (TypeError, ["axis is True"], lambda: s(x, axis=True, out=out)), (TypeError, ["axis is True"], lambda: antiphase.cumsum(x, True)),
+                (TypeError, ["axis is", "expected an integer"], lambda: antiphase.cumulative_sum(x, axis=numpy.bool_(False))),
+                (ValueError, ["op is 'mean'"], lambda: s(x, op="mean")), (TypeError, ["out is float32", "int64"], lambda: s(numpy.ones((3, 4), int), out=out)),
+                (TypeError, ["out is int32", "float32"], lambda: s(x, out=numpy.zeros((3, 4), "int32"))),
+                (TypeError, ["out is uint8", "int64"], lambda: s(x > 0, dtype="int64", out=numpy.zeros((3, 4), "uint8"))),
                 (TypeError, ["dtype is int7"], lambda: s(x, dtype="int7", out=out)),
                 (TypeError, ["dtype is complex64"], lambda: s(x, dtype="complex64", out=out)),
                 (ValueError, ["out has shape (4,)", "(3, 4)"], lambda: s(x, out=numpy.zeros(4, "float32"))),
@@ -345,6 +403,9 @@ class Namespace:
     def reshape(self, x, shape):
         return Wrapped(x.array.reshape(shape), namespace=self)
 
+    def astype(self, x, dtype):
+        return Wrapped(x.array.astype(dtype), namespace=self)
+
     def permute_dims(self, x, axes):
         return Wrapped(x.array.transpose(axes), namespace=self)
 
@@ -366,7 +427,8 @@ class Foreign(support.Case):
         for y in (x, x.transpose(2, 0, 1)):
             numpy.testing.assert_array_equal(antiphase.scan(Wrapped(y.astype("int64"), namespace=Namespace()), axis=1).array, y.cumsum(1))
             numpy.testing.assert_array_equal(antiphase.cumulative_sum(Wrapped(y[0, 0].copy(), namespace=Namespace())).array, y[0, 0].cumsum())
-            self.refused(TypeError, ["bool"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
+            self.refused(TypeError, ["__array_namespace__"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
+            numpy.testing.assert_array_equal(antiphase.cumsum(Wrapped(y > 3, namespace=Namespace()), 1).array, (y > 3).cumsum(1))
         self.refused(ValueError, ["Wrapped", "copy it"], lambda: antiphase.scan(Wrapped(x[:, ::2], namespace=Namespace()), axis=0))
         flat = antiphase.cumsum(Wrapped(A(3, 4), namespace=Namespace()))
         numpy.testing.assert_allclose(flat.array, A(3, 4).cumsum(), rtol=1e-5, atol=1e-5)

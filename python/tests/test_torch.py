@@ -170,6 +170,12 @@ class Products(support.Case):
             found, expected = antiphase.cumulative_sum(x, axis=0), torch.cumsum(x, 0)
             self.assertEqual(found.dtype, expected.dtype)
             self.assertTrue(torch.equal(found, expected), name)
+        mask = R(3, 40) > 0
+        self.assertTrue(torch.equal(antiphase.cumsum(mask, 1), mask.cumsum(1)) and torch.equal(antiphase.scan(mask, axis=0), mask.cumsum(0)))
+        out = torch.zeros(3, 40, dtype=torch.int32, device=DEVICE)
+        self.assertTrue(torch.equal(antiphase.cumsum(mask, 1, out=out), mask.cumsum(1, dtype=torch.int32)))
+        self.refused(TypeError, ["complex64", "real and the imaginary parts"], lambda: antiphase.cumsum(torch.complex(R(3), R(3)), 0))
+        self.refused(TypeError, ["complex64", "real and the imaginary parts"], lambda: at.mm(torch.complex(R(3, 3), R(3, 3)), R(3, 3)))
         x = R(3, 40).bfloat16()
         torch.testing.assert_close(antiphase.cumsum(x, 1, dtype=torch.float32), x.float().cumsum(1))
         whole = antiphase.cumulative_sum(R(5), include_initial=True)
@@ -304,6 +310,7 @@ class Tracing(support.Case):
             "cumsum": (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1)), "of all": (antiphase.cumsum, lambda x: x.flatten().cumsum(0)),
             "cumulative_sum": (lambda x: antiphase.cumulative_sum(x, axis=0, include_initial=True), lambda x: torch.cat([torch.zeros_like(x[:1]), x.cumsum(0)])),
             "in batches": (lambda x: antiphase.cumsum(x.reshape(2, -1, 6), 1), lambda x: x.reshape(2, -1, 6).cumsum(1)),
+            "a mask": (lambda x: antiphase.cumsum(x > 0, 1), lambda x: (x > 0).cumsum(1)),
             "scan": (lambda x: antiphase.scan(x, axis=0, reverse=True), lambda x: x.flip(0).cumsum(0).flip(0)),
         }
         for name, (ours, theirs) in programs.items():
