@@ -4,7 +4,7 @@ import ctypes
 import itertools
 import threading
 
-from . import _arrays, _dlpack, _library
+from . import _arrays, _dlpack, _library, _waiting
 
 _PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
 _FLOAT_BYTES = 4
@@ -16,7 +16,7 @@ _FIRST, _SECOND = "the first operand", "the second operand"
 class _Plan:
     """What a product of arrays that lie so takes."""
 
-    __slots__ = ("shape", "device", "calls", "workspaces", "copied")
+    __slots__ = ("shape", "device", "calls", "workspaces", "copied", "work")
 
     def __init__(self, shape, device, calls, copied=()):
         self.shape = shape  # the result's
@@ -24,6 +24,7 @@ class _Plan:
         self.calls = calls  # of (arguments without addresses, offsets of a, b and c in bytes)
         self.workspaces = {}  # bytes, by the low bits of the addresses
         self.copied = copied  # which operands have to be copied first
+        self.work = _waiting.product_work(calls[0][0]) if calls else 0  # of one call on the CPU executor
 
 
 def _refuse_shapes(a, b, why):
@@ -199,6 +200,8 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
     if plan.copied:
         a, b = (kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied))
         return product(kind, a, b, out, precision, alpha=alpha, beta=beta, bias=bias)
+    if plan.work:
+        _waiting.warn_of_product(plan.calls[0][0], plan.work * len(plan.calls), f"matmul of shapes {tuple(va[1])} and {tuple(vb[1])}")
     at_a, at_b = va[0], vb[0]
     if out is None:
         out = kind.empty(a, plan.shape)
@@ -377,8 +380,11 @@ def _remember_quick(kind, a, b, key):
 
 def _queue(kind, args, plan, stream, like):
     """One call, in memory of the array library's where it has an allocator that works in the order of streams."""
+    if plan.device == _library.CPU:
+        _waiting.run_product(args, plan.work)
+        return
     memory = None
-    if kind.ordered and plan.device != _library.CPU:
+    if kind.ordered:
         key = (*((at or 0) & 255 for at in (args.a, args.b, args.c)), args.beta != 0)  # None: an empty array's
         size = plan.workspaces.get(key)
         if size is None:

@@ -6,7 +6,7 @@ import operator
 import struct
 import sys
 
-from . import _arrays, _library
+from . import _arrays, _library, _waiting
 
 _TYPES = {"float32": 1, "float64": 2, "int8": 3, "int16": 4, "int32": 5, "int64": 6, "uint8": 7, "uint16": 8, "uint32": 9, "uint64": 10,
           "float16": 11, "bfloat16": 12}
@@ -220,7 +220,8 @@ class _Scan:
             args.initial = ctypes.addressof(initial)
         if keys is not None:
             args.keys, args.key_type, args.segments = keys[0], keys[1], self.segments_name == "heads"
-        _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
+        if not _waiting.run_scan(args, f"{self.name} of shape {tuple(view.shape)}"):
+            _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
         _arrays.finish(kind, device)
 
 

@@ -3,9 +3,13 @@
 """antiphase on NumPy arrays, by the CPU executor; and on arrays that only speak DLPack or __cuda_array_interface__."""
 import ctypes
 import itertools
+import re
+import signal
 import sys
 import threading
+import time
 import unittest.mock
+import warnings
 
 import support
 
@@ -372,6 +376,81 @@ class Scans(support.Case):
                 (ValueError, ["overlap"], lambda: s(x.reshape(-1)[1:], out=x.reshape(-1)[:-1]))):
             with self.subTest(words):
                 self.refused(error, words, call, x, out)
+
+
+class Waiting(support.Case):
+    """For the CPU executor, which takes minutes for what is large."""
+
+    def setUp(self):
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # which raises KeyboardInterrupt
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        quiet = warnings.catch_warnings()
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__, None, None, None)
+        warnings.simplefilter("ignore", RuntimeWarning)
+
+    def interrupted(self, call, after=0.15):
+        start = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, after)
+        with self.assertRaises(KeyboardInterrupt):
+            call()
+        self.assertLess(time.monotonic() - start - after, 1)  # where other programs run beside; else some hundredths
+
+    def test_long_calls_can_be_interrupted(self):
+        square, batch = numpy.broadcast_to(A(1, 4096), (4096, 4096)), numpy.broadcast_to(A(1, 1, 8), (1 << 20, 8, 8))
+        line, cube = numpy.ones(1 << 25, "int8"), numpy.ones((2, 3000, 3000), "float32")
+        for call in (lambda: antiphase.matmul(square, square), lambda: antiphase.matmul(batch, batch), lambda: antiphase.cumsum(cube, 1),
+                     lambda: antiphase.scan(line, by_key=line)):
+            self.interrupted(call)
+            # What follows is right, in memory that the interrupted call has left somehow.
+            a, b, x = A(70, 80), A(80, 90, seed=2), A(1 << 17)
+            self.assert_product(numpy, antiphase, antiphase.matmul(a, b), a, b)
+            numpy.testing.assert_allclose(antiphase.cumsum(x), x.cumsum(dtype="float64"), atol=1e-2)
+
+    def test_handlers_that_raise_nothing(self):
+        seen = []
+        signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.02)
+        a = A(200, 300)
+        found = antiphase.matmul(a, a.T)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self.assertTrue(seen)
+        self.assert_product(numpy, antiphase, found, a, a.T)
+
+    def test_in_other_threads_and_with_what_goes_wrong(self):
+        a, found = A(200, 300), []
+        thread = threading.Thread(target=lambda: found.append(antiphase.matmul(a, a.T)))
+        thread.start()
+        thread.join()
+        self.assertEqual(found[0].tobytes(), antiphase.matmul(a, a.T).tobytes())
+        whole = A(400, 400)
+        self.refused(ValueError, ["overlap"], lambda: antiphase.matmul(whole, whole, out=whole), whole)  # by the library, in another thread
+
+    def test_who_waits_for_long_is_told(self):
+        a, x, out = A(200, 300), A(3, 70000), numpy.full((200, 200), 7, "float32")
+        calls = {"matmul of shapes (200, 300) and (300, 200)": lambda: antiphase.matmul(a, a.T, out=out), "cumsum of shape (3, 70000)": lambda: antiphase.cumsum(x, 1),
+                 "matmul of shapes (3, 2, 1, 300) and (2, 300, 200)": lambda: antiphase.matmul(numpy.broadcast_to(a[0], (3, 2, 1, 300)), numpy.stack([a.T, -a.T]))}
+        limits = dict(_SLOW_PRODUCT=1, _SLOW_SCAN=1)
+        for name, call in calls.items():
+            with warnings.catch_warnings(record=True) as told, unittest.mock.patch.multiple(antiphase._waiting, **limits, _WORTH_A_WORD=0):
+                warnings.simplefilter("always")
+                call()
+            (warning,) = told
+            self.assertEqual((warning.category, warning.filename), (RuntimeWarning, __file__))
+            self.assertRegex(str(warning.message), rf"^antiphase: {re.escape(name)} will take about \d+ (seconds|minutes) on the CPU executor")
+        with warnings.catch_warnings(), unittest.mock.patch.multiple(antiphase._waiting, **limits, _WORTH_A_WORD=0):
+            warnings.simplefilter("error")
+            out[...] = 7
+            with self.assertRaises(RuntimeWarning):
+                antiphase.matmul(a, a.T, out=out)
+            self.assertTrue((out == 7).all())
+        with warnings.catch_warnings():  # what is over soon; and what is not, by how long it will take
+            warnings.simplefilter("error")
+            antiphase.matmul(a, a.T)
+            with self.assertRaisesRegex(RuntimeWarning, "about [1-9]\\d+ minutes"):
+                square = numpy.broadcast_to(A(1, 1 << 14), (1 << 14, 1 << 14))
+                antiphase.matmul(square, square)
 
 
 class Wrapped:

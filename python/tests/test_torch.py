@@ -3,6 +3,7 @@
 """antiphase on torch tensors and antiphase.torch. By the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as cuda."""
 import copy
 import os
+import signal
 import sys
 import tempfile
 import unittest
@@ -363,6 +364,19 @@ class Tracing(support.Case):
         near(torch.func.jacrev(lambda x: antiphase.matmul(x, b))(a), torch.func.jacrev(lambda x: x @ b)(a))
         for forward in (torch.func.jacfwd(lambda x: antiphase.matmul(x, b)), torch.func.hessian(lambda x: antiphase.matmul(x, x.t()).sum())):
             self.refused(NotImplementedError, ["tangent"], lambda: forward(a))
+
+
+@unittest.skipUnless(DEVICE.type == "cpu", "products of the CPU executor take minutes")
+class Interruption(support.Case):
+    def test_within_torchs_operators(self):
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler))
+        x = torch.ones(4096, 1).expand(4096, 4096).requires_grad_()
+        for call in (lambda: at.mm(x, x), lambda: antiphase.matmul(x.detach(), x.detach())):
+            signal.setitimer(signal.ITIMER_REAL, 0.15)
+            with self.assertRaises(KeyboardInterrupt), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                call()
+            near(at.mm(R(70, 80), R(80, 90)), R(70, 80) @ R(80, 90))
 
 
 class Again(support.Case):
