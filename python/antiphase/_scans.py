@@ -78,7 +78,7 @@ def _axis_of(axis, shape, name):
     if not shape:
         raise ValueError(f"antiphase: {name} of an array of shape (): expected at least one axis")
     try:
-        if isinstance(axis, bool):
+        if isinstance(axis, bool) or str(getattr(axis, "dtype", "")).endswith("bool"):
             raise TypeError
         axis = operator.index(axis)
     except TypeError:

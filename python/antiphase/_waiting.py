@@ -23,7 +23,7 @@ def run(call, args):
     if _thread.get_ident() != threading.main_thread().ident:
         _library.check(call(ctypes.addressof(args), None))
         return
-    flag, ended, begun, failures = ctypes.c_int(), _thread.allocate_lock(), [], []
+    flag, ended, begun, over, failures = ctypes.c_int(), _thread.allocate_lock(), [], [], []
 
     def work():
         begun.append(True)
@@ -33,6 +33,7 @@ def run(call, args):
         except BaseException as failure:
             failures.append(failure)
         finally:
+            over.append(True)
             ended.release()
     ended.acquire()
     try:
@@ -41,10 +42,11 @@ def run(call, args):
             pass
     except BaseException:
         flag.value = 1
-        # The memory is in use until it has ended; one that begins after all finds the flag and writes nothing.
-        while True:
+        # The memory is in use until it has ended; one that begins after all finds the flag and writes nothing. A signal may have come when the
+        # lock had just been taken.
+        while not over:
             try:
-                if ended.acquire(timeout=1) or not begun:
+                if not ended.acquire(timeout=1) and not begun:
                     break
             except BaseException:  # the next signal
                 pass

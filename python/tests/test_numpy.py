@@ -408,6 +408,29 @@ class Waiting(support.Case):
             self.assert_product(numpy, antiphase, antiphase.matmul(a, b), a, b)
             numpy.testing.assert_allclose(antiphase.cumsum(x), x.cumsum(dtype="float64"), atol=1e-2)
 
+    def test_a_signal_as_the_call_ends(self):
+        """When the lock that tells of the end has just been taken."""
+        class Lock:
+            def __init__(self, lock=threading.Lock()):
+                self.lock, self.release, self.raises = lock, lock.release, True
+
+            def acquire(self, timeout=-1):
+                taken = self.lock.acquire(timeout=timeout)
+                if taken and timeout != -1 and self.raises:
+                    self.raises = False
+                    raise KeyboardInterrupt
+                return taken
+        ended = threading.Event()
+
+        def call():
+            with self.assertRaises(KeyboardInterrupt), unittest.mock.patch.object(antiphase._waiting._thread, "allocate_lock", Lock):
+                antiphase._waiting.run(lambda *_: 0, antiphase._library.SgemmArgs())
+            ended.set()
+        thread = threading.Thread(target=call, daemon=True)
+        with unittest.mock.patch.object(antiphase._waiting.threading, "main_thread", lambda: thread):
+            thread.start()
+            self.assertTrue(ended.wait(20))
+
     def test_handlers_that_raise_nothing(self):
         seen = []
         signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
