@@ -42,8 +42,8 @@ def run(call, args):
             pass
     except BaseException:
         flag.value = 1
-        # The memory is in use until it has ended; one that begins after all finds the flag and writes nothing. A signal may have come when the
-        # lock had just been taken.
+        # The memory is in use until it has ended; one that begins after all finds the flag and writes nothing. The signal may have come when
+        # the lock had just been taken.
         while not over:
             try:
                 if not ended.acquire(timeout=1) and not begun:
