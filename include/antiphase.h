@@ -29,7 +29,8 @@ typedef enum antiphase_status {
   ANTIPHASE_NOT_SUPPORTED = 2,  // it makes sense, but this device, or this version, cannot do it
   ANTIPHASE_DEVICE_ERROR = 3,   // the device failed while working
   ANTIPHASE_OUT_OF_MEMORY = 4,  // neither the device nor the allocator has so much left
-  ANTIPHASE_FAILED = 5          // anything else: a fault of the library
+  ANTIPHASE_FAILED = 5,         // anything else: a fault of the library
+  ANTIPHASE_INTERRUPTED = 6     // by antiphase_set_interrupt_flag()
 } antiphase_status;
 
 // 10000 major + 100 minor + patch, of the library that runs.
@@ -53,6 +54,11 @@ enum {
 ANTIPHASE_API int antiphase_device_count(void);
 // Waits for the work on the stream.
 ANTIPHASE_API antiphase_status antiphase_synchronize(int device, antiphase_stream on);
+
+// From now on the calling thread's calls on ANTIPHASE_CPU return ANTIPHASE_INTERRUPTED within a few milliseconds after *flag is no longer
+// 0. Another thread sees to that, or a signal handler, which may write an int as well as a volatile sig_atomic_t. What they write is
+// unspecified then; a scan's own workspace has to be prepared again. NULL: they run to their end, as at first.
+ANTIPHASE_API void antiphase_set_interrupt_flag(const int* flag);
 
 // So many bytes of the device's memory, from an address that is a multiple of 256, for work that is queued on the stream until they are
 // given back on it, as cudaMallocAsync gives them; NULL if there are not so many. Called from any thread, with `user` as it was given.

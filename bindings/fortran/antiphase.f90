@@ -9,7 +9,7 @@ module antiphase
   public
 
   integer(c_int), parameter :: antiphase_ok = 0, antiphase_bad_request = 1, antiphase_not_supported = 2, &
-    antiphase_device_error = 3, antiphase_out_of_memory = 4, antiphase_failed = 5
+    antiphase_device_error = 3, antiphase_out_of_memory = 4, antiphase_failed = 5, antiphase_interrupted = 6
   integer(c_int32_t), parameter :: antiphase_cpu = -1, antiphase_current_device = -2
   integer(c_int32_t), parameter :: antiphase_precision_fp32 = 0, antiphase_precision_strict = 1
   integer(c_int64_t), parameter :: antiphase_repeated = huge(0_c_int64_t)
@@ -91,6 +91,10 @@ module antiphase
       type(c_funptr), value :: allocate, deallocate
       type(c_ptr), value :: user
     end function
+    subroutine antiphase_set_interrupt_flag(flag) bind(c)
+      import
+      type(c_ptr), value :: flag
+    end subroutine
     integer(c_int) function antiphase_trim(device) bind(c)
       import
       integer(c_int), value :: device

@@ -25,6 +25,10 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
 def matmul(a, b, /, *, out=None, precision=None):
     """The matrix product of float32 arrays, as the array API's and numpy's matmul.
 

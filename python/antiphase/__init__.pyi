@@ -6,7 +6,7 @@ from .checking import check as check
 from .checking import unwritten as unwritten
 
 _Array = TypeVar("_Array")
-_Operation = Literal["sum", "product", "min", "max"]
+_Operation = Literal["sum", "product", "min", "max", "add", "prod", "multiply", "minimum", "maximum", "cumsum", "cumprod"]
 
 __version__: str
 

@@ -2,7 +2,7 @@
 """antiphase from Python, as a program.
 
     python -m antiphase info
-        versions, the library, the devices
+        versions, the library, the devices; --version, -V: the version alone
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
         a program whose FP32 products of cuBLAS antiphase computes where that is faster; its exit code is the program's
@@ -100,6 +100,8 @@ def main():
         info()
     elif words and words[0] == "run":
         run(words[1:])
+    elif words in (["--version"], ["-V"], ["version"]):
+        print(f"antiphase {_library.VERSION}")
     elif words in (["-h"], ["--help"], ["help"]):
         print(__doc__.strip())
     else:

@@ -181,6 +181,7 @@ class Torch(Kind):
         self.quick_empty = getattr(guards, "_empty_strided_cuda", None) or (
             lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda"))
         self.is_compiling = torch.compiler.is_compiling
+        self.is_tracing = getattr(torch._C, "_is_tracing", None) or torch.jit.is_tracing  # extents are tensors then
         self.is_grad_enabled = torch.is_grad_enabled
         self.modes = torch._C._len_torch_dispatch_stack
         self.transforms = torch._C._functorch.peek_interpreter_stack
@@ -188,7 +189,7 @@ class Torch(Kind):
 
     def plain(self, *tensors):
         """Whether nothing but their elements matters, and they have some: no gradients, transformations, modes, subclasses, pending signs."""
-        if self.is_compiling() or self.modes() or self.transforms() is not None or self.forward_level._current_level >= 0:
+        if self.is_compiling() or self.is_tracing() or self.modes() or self.transforms() is not None or self.forward_level._current_level >= 0:
             return False
         for x in tensors:
             if type(x) not in self.types or x.is_neg() or x.is_meta or (x.requires_grad and self.is_grad_enabled()):
@@ -205,7 +206,8 @@ class Torch(Kind):
 
     def view(self, x):
         try:
-            return View(x.data_ptr(), x.shape, x.stride(), x.dtype, x.device)
+            shape = tuple(map(int, x.shape)) if self.is_tracing() else x.shape
+            return View(x.data_ptr(), shape, x.stride(), x.dtype, x.device)
         except RuntimeError:
             if x.layout is self.torch.strided:
                 raise
@@ -402,7 +404,7 @@ def _interface_of(x):
     about = x.__cuda_array_interface__
     pointer, read_only = about["data"]
     strides = about.get("strides")
-    return (pointer, read_only, tuple(about["shape"]), strides and tuple(map(int, strides)), _type_of(about["typestr"]), about.get("stream"))
+    return (pointer, read_only, tuple(map(int, about["shape"])), strides and tuple(map(int, strides)), _type_of(about["typestr"]), about.get("stream"))
 
 
 def _type_of(typestr):
@@ -471,6 +473,32 @@ def elements(kind, view, name):
     if any(stride % size for stride in view.strides):
         raise ValueError(f"antiphase: {name} has strides of {view.strides} bytes: expected multiples of {size}; copy it first")
     return tuple(stride // size for stride in view.strides)
+
+
+def way_out(kind, of):
+    """What becomes of elements whose type is not taken, as the end of a sentence."""
+    if of.startswith("complex") or of == "clongdouble":
+        return "take the real and the imaginary parts apart"
+    if of.startswith(("datetime", "timedelta")):
+        return ".view('int64') has them as counts of their unit"
+    if of.startswith("void"):
+        return "take one of their fields"
+    if of.startswith(("object", "bytes", "str", "StringDType")):
+        return f"if all of them are numbers, convert with {kind.conversion}"
+    if of.endswith("of the other byte order"):
+        return ".astype(x.dtype.newbyteorder('=')) has them in this one's"
+    return f"convert with {kind.conversion}"
+
+
+def require_places_of_their_own(shape, strides):
+    """Of out's elements."""
+    if 0 in shape:
+        return
+    reach = 0
+    for step, extent in sorted((abs(step), extent) for step, extent in zip(strides, shape) if extent > 1):
+        if step <= reach:
+            raise ValueError(f"antiphase: out has strides {strides} at shape {tuple(shape)}: expected places of their own for its elements")
+        reach += step * (extent - 1)
 
 
 def require_aligned(pointer, size, name):

@@ -34,11 +34,11 @@ _pointer_of.argtypes, _pointer_of.restype = [ctypes.py_object, ctypes.c_char_p],
 
 
 def dense_strides(shape):
-    """Of rows without gaps, in elements."""
+    """Of rows without gaps, in elements. Extents that a library counts by objects of its own, which may change where they are, end here."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
-        step *= max(extent, 1)
+        step = step * max(int(extent), 1)
     return tuple(reversed(strides))
 
 

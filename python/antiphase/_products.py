@@ -4,7 +4,7 @@ import ctypes
 import itertools
 import threading
 
-from . import _arrays, _dlpack, _library
+from . import _arrays, _dlpack, _library, _waiting
 
 _PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
 _FLOAT_BYTES = 4
@@ -16,7 +16,7 @@ _FIRST, _SECOND = "the first operand", "the second operand"
 class _Plan:
     """What a product of arrays that lie so takes."""
 
-    __slots__ = ("shape", "device", "calls", "workspaces", "copied")
+    __slots__ = ("shape", "device", "calls", "workspaces", "copied", "work")
 
     def __init__(self, shape, device, calls, copied=()):
         self.shape = shape  # the result's
@@ -24,6 +24,7 @@ class _Plan:
         self.calls = calls  # of (arguments without addresses, offsets of a, b and c in bytes)
         self.workspaces = {}  # bytes, by the low bits of the addresses
         self.copied = copied  # which operands have to be copied first
+        self.work = _waiting.product_work(calls[0][0]) if calls else 0  # of one call on the CPU executor
 
 
 def _refuse_shapes(a, b, why):
@@ -141,7 +142,8 @@ def _made(kind, a, b, c, precision, biased):
         _refuse_precision(precision)
     types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
     if types != ("float32", "float32"):
-        raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; convert with {kind.conversion}")
+        other = types[types[0] == "float32"]
+        raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; {_arrays.way_out(kind, other)}")
     if a.device != b.device:
         raise ValueError(f"antiphase: matmul of arrays on devices {a.device} and {b.device}: expected one device")
     device = kind.number_of(a.device)
@@ -176,11 +178,7 @@ def _extent_in_memory(v, strides):
 def _require_apart(kind, c, operands):
     """For a product of several calls: one must not write what another reads or writes. Of a single call the library sees to it."""
     strides = _arrays.elements(kind, c, "out")
-    reach = 0
-    for step, extent in sorted((abs(step), extent) for step, extent in zip(strides, c.shape) if extent > 1):
-        if step <= reach:
-            raise ValueError(f"antiphase: out has strides {strides} at shape {tuple(c.shape)}: expected places of their own for its elements")
-        reach += step * (extent - 1)
+    _arrays.require_places_of_their_own(c.shape, strides)
     first, end = _extent_in_memory(c, strides)
     for v in operands:
         other, its_end = _extent_in_memory(v, _arrays.elements(kind, v, "an operand"))
@@ -198,6 +196,8 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
     if plan.copied:
         a, b = (kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied))
         return product(kind, a, b, out, precision, alpha=alpha, beta=beta, bias=bias)
+    if plan.work:
+        _waiting.warn_of_product(plan.calls[0][0], plan.work * len(plan.calls), f"matmul of shapes {tuple(va[1])} and {tuple(vb[1])}")
     at_a, at_b = va[0], vb[0]
     if out is None:
         out = kind.empty(a, plan.shape)
@@ -307,13 +307,14 @@ class Quick:
     def _made_again(self):
         """again(a, b): the product if tensors like these have been remembered, else none."""
         kind, known, run = self.kind, self.known, self.run
-        is_compiling, modes, forward, is_grad_enabled = kind.is_compiling, kind.modes, kind.forward_level, kind.is_grad_enabled
+        is_compiling, is_tracing, modes, forward = kind.is_compiling, kind.is_tracing, kind.modes, kind.forward_level
+        is_grad_enabled = kind.is_grad_enabled
         last = (lambda a, b: False), None, False
 
         def again(a, b):
             nonlocal last
             # What guards do not see.
-            if is_compiling() or modes() or forward._current_level >= 0:
+            if is_compiling() or is_tracing() or modes() or forward._current_level >= 0:
                 return None
             guard, plan, frozen = last
             if not guard(a, b):
@@ -375,8 +376,11 @@ def _remember_quick(kind, a, b, key):
 
 def _queue(kind, args, plan, stream, like):
     """One call, in memory of the array library's where it has an allocator that works in the order of streams."""
+    if plan.device == _library.CPU:
+        _waiting.run_product(args, plan.work)
+        return
     memory = None
-    if kind.ordered and plan.device != _library.CPU:
+    if kind.ordered:
         key = (*((at or 0) & 255 for at in (args.a, args.b, args.c)), args.beta != 0)  # None: an empty array's
         size = plan.workspaces.get(key)
         if size is None:

@@ -6,11 +6,12 @@ import operator
 import struct
 import sys
 
-from . import _arrays, _library
+from . import _arrays, _library, _waiting
 
 _TYPES = {"float32": 1, "float64": 2, "int8": 3, "int16": 4, "int32": 5, "int64": 6, "uint8": 7, "uint16": 8, "uint32": 9, "uint64": 10,
           "float16": 11, "bfloat16": 12}
-_OPERATIONS = {"sum": 0, "product": 1, "min": 2, "max": 3}
+# By the package's names, and by numpy's.
+_OPERATIONS = {"sum": 0, "product": 1, "min": 2, "max": 3, "add": 0, "prod": 1, "multiply": 1, "minimum": 2, "maximum": 3, "cumsum": 0, "cumprod": 1}
 _PACKED = {"float32": "f", "float64": "d", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
            "uint64": "Q", "float16": "e"}
 
@@ -77,6 +78,8 @@ def _axis_of(axis, shape, name):
     if not shape:
         raise ValueError(f"antiphase: {name} of an array of shape (): expected at least one axis")
     try:
+        if isinstance(axis, bool) or str(getattr(axis, "dtype", "")).endswith("bool"):
+            raise TypeError
         axis = operator.index(axis)
     except TypeError:
         raise TypeError(f"antiphase: axis is {axis!r}: expected an integer") from None
@@ -88,25 +91,44 @@ def _axis_of(axis, shape, name):
 class _Scan:
     """One scan, as it is asked for."""
 
-    def __init__(self, name, op="sum", reverse=False, exclusive=False, by_key=None, heads=None, initial=None):
+    def __init__(self, name, op="sum", reverse=False, exclusive=False, by_key=None, heads=None, initial=None, widens=False):
         if not isinstance(op, str) or op not in _OPERATIONS:
             raise ValueError(f"antiphase: op is {op!r}: expected 'sum', 'product', 'min' or 'max'")
         if by_key is not None and heads is not None:
             raise ValueError("antiphase: by_key and heads are both given: expected one of them")
         if initial is not None and not exclusive:
             raise ValueError(f"antiphase: initial is {initial!r}: only an exclusive scan has one")
-        self.name, self.op, self.reverse, self.exclusive, self.initial = name, op, reverse, exclusive, initial
+        self.name, self.reverse, self.exclusive, self.initial = name, reverse, exclusive, initial
+        self.op = next(own for own, number in _OPERATIONS.items() if number == _OPERATIONS[op])
+        self.widens = widens  # small integers, by default
         self.segments = by_key if by_key is not None else heads
         self.segments_name = "by_key" if by_key is not None else "heads"
 
     def run(self, x, axis, dtype, out):
         kind = _arrays.common_kind([(n, y) for n, y in (("x", x), (self.segments_name, self.segments), ("out", out)) if y is not None])
         arrays = [y for y in (x, self.segments, out) if y is not None]
+        dtype = self._result_type(kind, x, dtype, out)
         if kind.is_torch and not kind.plain(*arrays):
             from . import torch
 
-            return torch._scan(self, x, axis, _name(dtype), out)
+            return torch._scan(self, x, axis, dtype, out)
         return self.of_plain(kind, x, axis, dtype, out)
+
+    def _result_type(self, kind, x, dtype, out):
+        """The name of the type that is asked for, or none for x's. As in numpy, integers are added up in out's type, and bools are counted;
+        as in the array API, smaller integers are added up in the default one."""
+        if dtype is not None:
+            return _name(dtype)
+        of = kind.about(x)[1]
+        if "int" not in of and of != "bool":
+            return None
+        to = kind.about(out)[1] if out is not None else "none"
+        if to in _TYPES and "int" in to:
+            return to
+        if not (self.widens or of == "bool" and self.op in ("sum", "product")) or of not in (*_TYPES, "bool"):
+            return None
+        widest = kind.widest(signed=not of.startswith("u"))
+        return widest if _arrays.ITEM_BYTES[widest] > _arrays.ITEM_BYTES[of] else of
 
     def of_plain(self, kind, x, axis, dtype, out):
         if out is not None:
@@ -114,9 +136,9 @@ class _Scan:
         view = kind.view(x)
         axis = _axis_of(axis, view.shape, self.name)
         of = kind.dtype_name(view.dtype)
-        if of not in _TYPES:
-            raise TypeError(f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; convert with {kind.conversion}")
         to = _name(dtype) or of
+        if of not in _TYPES and not (of == "bool" and to != of):
+            raise TypeError(f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; {_arrays.way_out(kind, of)}")
         if to not in _TYPES:
             raise TypeError(f"antiphase: dtype is {to}: expected {', '.join(_TYPES)}")
         if out is not None:
@@ -157,6 +179,7 @@ class _Scan:
             raise TypeError(f"antiphase: out is {kind.dtype_name(place.dtype)}: expected {to}")
         if place.device != view.device:
             raise ValueError(f"antiphase: out is on device {place.device}, x on {view.device}: expected one device")
+        _arrays.require_places_of_their_own(place.shape, _arrays.elements(kind, place, "out"))
 
     def _keys(self, kind, view):
         """(pointer, type, what keeps the memory) of what tells segments apart."""
@@ -197,18 +220,20 @@ class _Scan:
             args.initial = ctypes.addressof(initial)
         if keys is not None:
             args.keys, args.key_type, args.segments = keys[0], keys[1], self.segments_name == "heads"
-        _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
+        if not _waiting.run_scan(args, f"{self.name} of shape {tuple(view.shape)}"):
+            _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
         _arrays.finish(kind, device)
 
 
 def scan(x, /, *, op="sum", axis=-1, reverse=False, exclusive=False, by_key=None, heads=None, initial=None, dtype=None, out=None):
     """Running sums, products, minima or maxima along an axis: element i of the result is taken of x's elements up to the i-th.
 
-    op: 'sum', 'product', 'min' or 'max'. reverse: from the end. exclusive: of the elements before the i-th; the first is `initial`, or else
+    op: 'sum', 'product', 'min' or 'max', or by numpy's names, 'add', 'prod', 'maximum' and others. reverse: from the end. exclusive: of the elements before the i-th; the first is `initial`, or else
     0 of sums, 1 of products, the type's largest number of minima, its lowest of maxima.
     by_key: as many keys as x, which has one axis, has elements: a segment ends where the next key is another one, and each is scanned on
     its own. heads: instead of keys, bools or bytes: a segment begins where one is not 0.
-    dtype: of result and sums (that of x): x is converted to it first where the library does not add up in it as it reads.
+    dtype: of result and sums (that of x; of integers that of out, if given; of bools, which sums count, the default integer): x is converted
+    to it first where the library does not add up in it as it reads.
     out: an array for the result, which may be x itself. On a GPU the work is queued on the library's current stream.
 
     Elements are of float32, float64, float16, bfloat16, and integers of 8 to 64 bits. An array that is not densely packed is copied first.
@@ -219,23 +244,10 @@ def scan(x, /, *, op="sum", axis=-1, reverse=False, exclusive=False, by_key=None
     return _Scan("scan", op, reverse, exclusive, by_key, heads, initial).run(x, axis, dtype, out)
 
 
-def _default_type(kind, x, dtype, name):
-    """By the array API: sums of integers that are smaller than the default integer are taken in that."""
-    if dtype is not None:
-        return _name(dtype)
-    of = kind.about(x)[1]
-    if of not in _TYPES:
-        raise TypeError(f"antiphase: {name} of {of}: expected {', '.join(_TYPES)}; convert with {kind.conversion}")
-    if "int" not in of:
-        return of
-    widest = kind.widest(signed=not of.startswith("u"))
-    return widest if _arrays.ITEM_BYTES[widest] > _arrays.ITEM_BYTES[of] else of
-
-
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """The array API's cumulative_sum: running sums along an axis, which an array of one axis need not name.
 
-    dtype: by default x's, or for smaller integers the library's default integer. include_initial: a 0 before the first, so that there is
+    dtype: by default x's, or for smaller integers and bools the library's default integer. include_initial: a 0 before the first, so that there is
     one element more along the axis. Types, devices and errors are those of scan().
     """
     kind = _arrays.kind_of(x, "x")
@@ -245,16 +257,16 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
             raise ValueError(f"antiphase: cumulative_sum of shape {shape}: expected an axis, only an array of one axis needs none")
         axis = 0
     axis = _axis_of(axis, shape, "cumulative_sum")
-    sums = _Scan("cumulative_sum").run(x, axis, _default_type(kind, x, dtype, "cumulative_sum"), None)
+    sums = _Scan("cumulative_sum", widens=True).run(x, axis, dtype, None)
     return kind.behind_zeros(sums, axis) if include_initial else sums
 
 
 def cumsum(x, /, axis=None, dtype=None, out=None):
     """numpy's cumsum: running sums along an axis; without an axis, those of all elements in the order of rows.
 
-    Types, devices and errors are those of scan(); dtype is by default that of cumulative_sum().
+    Types, devices and errors are those of scan(); dtype is by default that of cumulative_sum(), or of integers that of out, if given.
     """
     kind = _arrays.kind_of(x, "x")
     if axis is None:
         x, axis = kind.flat(x), 0
-    return _Scan("cumsum").run(x, axis, _default_type(kind, x, dtype, "cumsum"), out)
+    return _Scan("cumsum", widens=True).run(x, axis, dtype, out)

@@ -160,7 +160,8 @@ def check(source, kernel, grid, block, args, *, expected=None, tolerance=0.0, sh
     """
     tool = tool or os.environ.get("ANTIPHASE_TOOL") or shutil.which("antiphase")
     if tool is None:
-        raise FileNotFoundError("there is no program antiphase on the path: set ANTIPHASE_TOOL to where it is")
+        raise FileNotFoundError("there is no program antiphase on the path: expected the one that ./run build makes of the project's sources, "
+                                "build/antiphase; set ANTIPHASE_TOOL to where it is")
     grid, block = _extent(grid, "grid"), _extent(block, "block")
     with tempfile.TemporaryDirectory(prefix="antiphase-check-") as name:
         folder = pathlib.Path(name)

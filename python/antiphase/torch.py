@@ -11,6 +11,7 @@ import sys
 
 import torch
 import torch.autograd.forward_ad as _forward
+import torch.fx
 from torch import library as _ops_of_torch
 
 from . import _arrays, _products, _scans
@@ -22,6 +23,8 @@ _kind = _arrays.kind_of(torch.empty(0), "a tensor")
 
 # ---- The operators, as torch knows them -------------------------------------------------------------------------------------------------
 
+_functorch = torch._C._functorch
+_functions = {}  # by operator
 _operators = _ops_of_torch.Library("antiphase", "DEF")
 # Operands may lie in any way: nobody needs to copy them for us.
 _TAGS = tuple(tag for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout")) if tag is not None)
@@ -36,7 +39,16 @@ def _define(schema, compute, fake, setup, backward, mapped):
     _ops_of_torch.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
     if hasattr(_ops_of_torch, "register_vmap"):  # torch 2.5
         _ops_of_torch.register_vmap(f"antiphase::{name}", lambda how, axes, *args: (mapped(how.batch_size, axes, *args), 0), lib=_operators)
-    return getattr(torch.ops.antiphase, name).default
+    operator = getattr(torch.ops.antiphase, name).default
+    # For torch.func.grad, which does not go by what operators have registered.
+    _functions[operator] = type(name, (torch.autograd.Function,), {
+        "forward": staticmethod(operator), "setup_context": staticmethod(setup), "backward": staticmethod(backward), "jvp": _refuse_tangents,
+        "generate_vmap_rule": True})
+    return operator
+
+
+def _refuse_tangents(*_):
+    raise NotImplementedError("antiphase: a tensor has a tangent, of forward-mode differentiation: only backward is known here")
 
 
 def _refuse(name, tensors, why):
@@ -50,7 +62,7 @@ def _judge(name, dimensions, *tensors):
     for t in tensors:
         if t.dtype != torch.float32:
             raise TypeError(f"antiphase: {name} of {' and '.join(_kind.dtype_name(u.dtype) for u in tensors)}: expected float32; "
-                            "convert with .float()")
+                            + _arrays.way_out(_kind, _kind.dtype_name(t.dtype)))
         if t.device != a.device:
             raise ValueError(f"antiphase: {name} of tensors on {' and '.join(str(u.device) for u in tensors)}: expected one device")
     if a.dim() != dimensions or b.dim() != dimensions:
@@ -177,7 +189,7 @@ def _mapped_added(count, axes, added, a, b, beta=1.0, alpha=1.0):
 
 
 def _define_pair(product, added, dimensions):
-    multiply = lambda a, b: getattr(torch.ops.antiphase, product).default(a, b)
+    multiply = lambda a, b: _dispatched(getattr(torch.ops.antiphase, product).default, a, b)(a, b)
     return (_define(f"{product}(Tensor a, Tensor b) -> Tensor", _compute_product(product, dimensions), _fake_product(product, dimensions),
                     _save_factors, _product_backward(multiply), _mapped_product),
             _define(f"{added}(Tensor added, Tensor a, Tensor b, float beta=1.0, float alpha=1.0) -> Tensor", _compute_added(added, dimensions),
@@ -199,7 +211,7 @@ def _save_sum(ctx, inputs, output):
 
 
 def _sum_backward(ctx, grad):
-    return _running_sum(grad.contiguous(), ctx.axis, not ctx.reverse, ctx.exclusive), None, None, None
+    return _dispatched(_running_sum, grad)(grad.contiguous(), ctx.axis, not ctx.reverse, ctx.exclusive), None, None, None
 
 
 def _mapped_sum(count, axes, x, axis, reverse, exclusive):
@@ -233,10 +245,12 @@ def _is_direct(*tensors):
 def _dispatched(operator, *tensors):
     """An operator, after what torch's dispatcher does not see to."""
     if not torch.compiler.is_compiling():
+        if torch.is_grad_enabled() and any(way.key() == _functorch.TransformType.Grad for way in _functorch.get_interpreter_stack() or ()):
+            return _functions[operator].apply
         _learn_shardings()
         # What has no gradient to go backward would lose its tangent without a word.
         if _forward._current_level >= 0 and any(_forward.unpack_dual(t).tangent is not None for t in tensors):
-            raise NotImplementedError("antiphase: a tensor has a tangent, of forward-mode differentiation: only backward is known here")
+            _refuse_tangents()
     return operator
 
 
@@ -286,10 +300,16 @@ def linear(input, weight, bias=None):
     return result if input.dim() == 2 else result.reshape(*input.shape[:-1], weight.shape[0])
 
 
+torch.fx.wrap("linear")
+torch.fx.wrap("matmul")
+
+
 class Linear(torch.nn.Linear):
     """torch.nn.Linear whose products are computed by antiphase."""
 
     def forward(self, input):
+        if not isinstance(input, torch.Tensor) and isinstance(input, torch.fx.Proxy):  # to torch.fx a leaf, as its own modules are
+            return input.tracer.create_proxy("call_module", input.tracer.path_of_module(self), (input,), {})
         return linear(input, self.weight, self.bias)
 
 

@@ -55,6 +55,10 @@ class Jax(support.Case):
         found = antiphase.cumulative_sum(integers, axis=1, include_initial=True)
         self.assertEqual(found.dtype, "int32")  # as jnp.cumulative_sum, where jax_enable_x64 is off
         numpy.testing.assert_array_equal(found, jnp.cumulative_sum(integers, axis=1, include_initial=True))
+        mask = jnp.asarray(x[0] > 0)
+        found = antiphase.cumsum(mask, 1)
+        self.assertEqual(found.dtype, jnp.cumsum(mask, 1).dtype)
+        numpy.testing.assert_array_equal(found, jnp.cumsum(mask, 1))
         half = jnp.arange(300, dtype=jnp.bfloat16)
         self.assertEqual(antiphase.scan(half).dtype, jnp.bfloat16)
         numpy.testing.assert_array_equal(antiphase.scan(half, dtype=jnp.float32), numpy.cumsum(numpy.asarray(half, "float32"), dtype="float32"))

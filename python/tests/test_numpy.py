@@ -4,11 +4,13 @@
 import ctypes
 import itertools
 import os
+import re
 import signal
 import sys
 import threading
 import time
 import unittest.mock
+import warnings
 
 import support
 
@@ -261,6 +263,59 @@ class Scans(support.Case):
         self.assert_same(antiphase.scan(numpy.array([3, -1, 2], "int8"), dtype="float32"), numpy.array([3, 2, 4], "float32"))
         self.assert_same(antiphase.scan(numpy.array([200, 100], "uint8")), numpy.array([200, 44], "uint8"))
 
+    def test_bools_are_counted(self):
+        mask = A(3, 400) > 0
+        for y in (mask, mask[1], mask.T, mask[:, ::2], numpy.full(3, 2, "uint8").view(bool), mask[:0]):
+            for axis in range(y.ndim):
+                self.assert_same(antiphase.cumsum(y, axis), numpy.cumsum(y, axis))
+                self.assert_same(antiphase.cumulative_sum(y, axis=axis, include_initial=True), numpy.cumulative_sum(y, axis=axis, include_initial=True))
+                self.assert_same(antiphase.scan(y, axis=axis), numpy.cumsum(y, axis))
+        self.assert_same(antiphase.cumsum(mask), numpy.cumsum(mask))
+        self.assert_same(antiphase.cumsum(mask, 1, dtype="float32"), numpy.cumsum(mask, 1, dtype="float32"))
+        self.assert_same(antiphase.scan(mask[0], op="prod"), numpy.cumprod(mask[0]))
+        self.assert_same(antiphase.scan(mask[0], heads=mask[0], exclusive=True, initial=3)[:1], numpy.array([3]))
+
+    def test_integers_are_added_up_in_the_type_of_out(self):
+        """As in numpy, where nobody says dtype."""
+        integers = [name for name in antiphase._scans._TYPES if "int" in name]
+        for of, to in itertools.product(("bool", *integers), integers):
+            for shape in ((300,), (2, 30)):
+                x = (numpy.arange(numpy.prod(shape)) * 7 % 100).reshape(shape).astype(of)
+                with self.subTest(of, to=to, shape=shape):
+                    for call in (lambda out: antiphase.cumsum(x, -1, out=out), lambda out: antiphase.scan(x, out=out)):
+                        out = numpy.zeros(shape, to)
+                        self.assertIs(call(out), out)
+                        self.assert_same(out, numpy.cumsum(x, -1, out=numpy.zeros(shape, to)))
+
+    def test_names_of_numpy(self):
+        x = (numpy.arange(12) * 5 % 7 - 2).astype("int64")
+        for names, function in ((("sum", "add", "cumsum"), numpy.add), (("product", "prod", "multiply", "cumprod"), numpy.multiply),
+                                (("min", "minimum"), numpy.minimum), (("max", "maximum"), numpy.maximum)):
+            for name in names:
+                self.assert_same(antiphase.scan(x, op=name), function.accumulate(x))
+
+    def test_out_whose_elements_overlap(self):
+        strided = numpy.lib.stride_tricks.as_strided
+        x = A(4, 4)
+        for out in (strided(numpy.zeros(4, "float32"), (4, 4), (0, 4)), strided(numpy.zeros(7, "float32"), (4, 4), (4, 4))):
+            for call in (lambda: antiphase.cumsum(x, 0, out=out), lambda: antiphase.scan(x, op="max", out=out), lambda: antiphase.matmul(x, x, out=out)):
+                self.refused(ValueError, ["its elements"], call, out)
+        self.refused(ValueError, ["places of their own"], lambda: antiphase.cumsum(x[0], out=strided(numpy.zeros(1, "float32"), (4,), (0,))))
+        one = strided(numpy.zeros(1, "float32"), (1, 1), (0, 0))  # which does not
+        self.assertEqual(float(antiphase.cumsum(x[:1, :1], 0, out=one)[0, 0]), float(x[0, 0]))
+
+    def test_what_becomes_of_other_types(self):
+        """The way out fits the type: none loses a part of what there is."""
+        x = numpy.arange(4)
+        ways = [(x.astype("complex64"), "real and the imaginary parts"), (x.astype(complex), "real and the imaginary parts"),
+                (x.astype("datetime64[D]"), ".view('int64')"), (x.astype("timedelta64[s]"), ".view('int64')"), (x.astype("S3"), "if all of them are numbers"),
+                (x.astype(object), "if all of them are numbers"), (x.astype(str), "if all of them are numbers"), (x.astype(">f8"), "newbyteorder('=')"),
+                (numpy.zeros(4, [("a", "f4")]), "one of their fields"), (x.astype("longdouble"), ".astype('float32')")]
+        for y, way in ways:
+            for call in (lambda: antiphase.scan(y), lambda: antiphase.cumsum(y), lambda: antiphase.cumulative_sum(y), lambda: antiphase.matmul(y, A(4, 2)),
+                         lambda: antiphase.matmul(A(4), y)):
+                self.refused(TypeError, ["expected float32", way], call)
+
     def test_initial_zero(self):
         x = numpy.arange(24, dtype="int32").reshape(2, 3, 4)
         for axis in range(3):
@@ -329,7 +384,12 @@ class Scans(support.Case):
                 (ValueError, ["op is 'mean'", "'product'"], lambda: s(x, op="mean", out=out)),
                 (ValueError, ["(3, 4)", "expected an axis"], lambda: antiphase.cumulative_sum(x)),
                 (TypeError, ["complex64", "float32"], lambda: s(x.astype("complex64"))),
-                (TypeError, ["bool"], lambda: antiphase.cumulative_sum(x > 0, axis=0)),
+                (TypeError, ["scan of bool"], lambda: s(x > 0, op="max")), (TypeError, ["out is bool", "int64"], lambda: antiphase.cumsum(x > 0, 1, out=x > 0)),
+                (TypeError, ["axis is True"], lambda: s(x, axis=True, out=out)), (TypeError, ["axis is True"], lambda: antiphase.cumsum(x, True)),
+                (TypeError, ["axis is", "expected an integer"], lambda: antiphase.cumulative_sum(x, axis=numpy.bool_(False))),
+                (ValueError, ["op is 'mean'"], lambda: s(x, op="mean")), (TypeError, ["out is float32", "int64"], lambda: s(numpy.ones((3, 4), int), out=out)),
+                (TypeError, ["out is int32", "float32"], lambda: s(x, out=numpy.zeros((3, 4), "int32"))),
+                (TypeError, ["out is uint8", "int64"], lambda: s(x > 0, dtype="int64", out=numpy.zeros((3, 4), "uint8"))),
                 (TypeError, ["dtype is int7"], lambda: s(x, dtype="int7", out=out)),
                 (TypeError, ["dtype is complex64"], lambda: s(x, dtype="complex64", out=out)),
                 (ValueError, ["out has shape (4,)", "(3, 4)"], lambda: s(x, out=numpy.zeros(4, "float32"))),
@@ -349,6 +409,104 @@ class Scans(support.Case):
                 (ValueError, ["overlap"], lambda: s(x.reshape(-1)[1:], out=x.reshape(-1)[:-1]))):
             with self.subTest(words):
                 self.refused(error, words, call, x, out)
+
+
+class Waiting(support.Case):
+    """For the CPU executor, which takes minutes for what is large."""
+
+    def setUp(self):
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # which raises KeyboardInterrupt
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        quiet = warnings.catch_warnings()
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__, None, None, None)
+        warnings.simplefilter("ignore", RuntimeWarning)
+
+    def interrupted(self, call, after=0.15):
+        start = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, after)
+        with self.assertRaises(KeyboardInterrupt):
+            call()
+        self.assertLess(time.monotonic() - start - after, 1)  # where other programs run beside; else some hundredths
+
+    def test_long_calls_can_be_interrupted(self):
+        square, batch = numpy.broadcast_to(A(1, 4096), (4096, 4096)), numpy.broadcast_to(A(1, 1, 8), (1 << 20, 8, 8))
+        line, cube = numpy.ones(1 << 25, "int8"), numpy.ones((2, 3000, 3000), "float32")
+        for call in (lambda: antiphase.matmul(square, square), lambda: antiphase.matmul(batch, batch), lambda: antiphase.cumsum(cube, 1),
+                     lambda: antiphase.scan(line, by_key=line)):
+            self.interrupted(call)
+            # What follows is right, in memory that the interrupted call has left somehow.
+            a, b, x = A(70, 80), A(80, 90, seed=2), A(1 << 17)
+            self.assert_product(numpy, antiphase, antiphase.matmul(a, b), a, b)
+            numpy.testing.assert_allclose(antiphase.cumsum(x), x.cumsum(dtype="float64"), atol=1e-2)
+
+    def test_a_signal_as_the_call_ends(self):
+        """When the lock that tells of the end has just been taken."""
+        class Lock:
+            def __init__(self, lock=threading.Lock()):
+                self.lock, self.release, self.raises = lock, lock.release, True
+
+            def acquire(self, timeout=-1):
+                taken = self.lock.acquire(timeout=timeout)
+                if taken and timeout != -1 and self.raises:
+                    self.raises = False
+                    raise KeyboardInterrupt
+                return taken
+        ended = threading.Event()
+
+        def call():
+            with self.assertRaises(KeyboardInterrupt), unittest.mock.patch.object(antiphase._waiting._thread, "allocate_lock", Lock):
+                antiphase._waiting.run(lambda *_: 0, antiphase._library.SgemmArgs())
+            ended.set()
+        thread = threading.Thread(target=call, daemon=True)
+        with unittest.mock.patch.object(antiphase._waiting.threading, "main_thread", lambda: thread):
+            thread.start()
+            self.assertTrue(ended.wait(20))
+
+    def test_handlers_that_raise_nothing(self):
+        seen = []
+        signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.02)
+        a = A(200, 300)
+        found = antiphase.matmul(a, a.T)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self.assertTrue(seen)
+        self.assert_product(numpy, antiphase, found, a, a.T)
+
+    def test_in_other_threads_and_with_what_goes_wrong(self):
+        a, found = A(200, 300), []
+        thread = threading.Thread(target=lambda: found.append(antiphase.matmul(a, a.T)))
+        thread.start()
+        thread.join()
+        self.assertEqual(found[0].tobytes(), antiphase.matmul(a, a.T).tobytes())
+        whole = A(400, 400)
+        self.refused(ValueError, ["overlap"], lambda: antiphase.matmul(whole, whole, out=whole), whole)  # by the library, in another thread
+
+    def test_who_waits_for_long_is_told(self):
+        a, x, out = A(200, 300), A(3, 70000), numpy.full((200, 200), 7, "float32")
+        calls = {"matmul of shapes (200, 300) and (300, 200)": lambda: antiphase.matmul(a, a.T, out=out), "cumsum of shape (3, 70000)": lambda: antiphase.cumsum(x, 1),
+                 "matmul of shapes (3, 2, 1, 300) and (2, 300, 200)": lambda: antiphase.matmul(numpy.broadcast_to(a[0], (3, 2, 1, 300)), numpy.stack([a.T, -a.T]))}
+        limits = dict(_SLOW_PRODUCT=1, _SLOW_SCAN=1)
+        for name, call in calls.items():
+            with warnings.catch_warnings(record=True) as told, unittest.mock.patch.multiple(antiphase._waiting, **limits, _WORTH_A_WORD=0):
+                warnings.simplefilter("always")
+                call()
+            (warning,) = told
+            self.assertEqual((warning.category, warning.filename), (RuntimeWarning, __file__))
+            self.assertRegex(str(warning.message), rf"^antiphase: {re.escape(name)} will take about \d+ (seconds|minutes) on the CPU executor")
+        with warnings.catch_warnings(), unittest.mock.patch.multiple(antiphase._waiting, **limits, _WORTH_A_WORD=0):
+            warnings.simplefilter("error")
+            out[...] = 7
+            with self.assertRaises(RuntimeWarning):
+                antiphase.matmul(a, a.T, out=out)
+            self.assertTrue((out == 7).all())
+        with warnings.catch_warnings():  # what is over soon; and what is not, by how long it will take
+            warnings.simplefilter("error")
+            antiphase.matmul(a, a.T)
+            with self.assertRaisesRegex(RuntimeWarning, "about [1-9]\\d+ minutes"):
+                square = numpy.broadcast_to(A(1, 1 << 14), (1 << 14, 1 << 14))
+                antiphase.matmul(square, square)
 
 
 class Wrapped:
@@ -380,6 +538,9 @@ class Namespace:
     def reshape(self, x, shape):
         return Wrapped(x.array.reshape(shape), namespace=self)
 
+    def astype(self, x, dtype):
+        return Wrapped(x.array.astype(dtype), namespace=self)
+
     def permute_dims(self, x, axes):
         return Wrapped(x.array.transpose(axes), namespace=self)
 
@@ -401,7 +562,8 @@ class Foreign(support.Case):
         for y in (x, x.transpose(2, 0, 1)):
             numpy.testing.assert_array_equal(antiphase.scan(Wrapped(y.astype("int64"), namespace=Namespace()), axis=1).array, y.cumsum(1))
             numpy.testing.assert_array_equal(antiphase.cumulative_sum(Wrapped(y[0, 0].copy(), namespace=Namespace())).array, y[0, 0].cumsum())
-            self.refused(TypeError, ["bool"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
+            self.refused(TypeError, ["__array_namespace__"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
+            numpy.testing.assert_array_equal(antiphase.cumsum(Wrapped(y > 3, namespace=Namespace()), 1).array, (y > 3).cumsum(1))
         self.refused(ValueError, ["Wrapped", "copy it"], lambda: antiphase.scan(Wrapped(x[:, ::2], namespace=Namespace()), axis=0))
         flat = antiphase.cumsum(Wrapped(A(3, 4), namespace=Namespace()))
         numpy.testing.assert_allclose(flat.array, A(3, 4).cumsum(), rtol=1e-5, atol=1e-5)
@@ -453,6 +615,30 @@ class Foreign(support.Case):
             _dlpack.read(self.capsule(True, major=2))
         with self.assertRaisesRegex(BufferError, "no capsule that is unused"):
             _dlpack.read(self.capsule(False, name=b"used_dltensor"))
+
+    def test_extents_that_change_where_they_are(self):
+        """As tensors do, which are extents while torch traces."""
+        class Extent(int):
+            def __new__(cls, value):
+                made = super().__new__(cls, value)
+                made.value = [value]
+                return made
+
+            def __int__(self):
+                return self.value[0]
+
+            def __mul__(self, other):
+                return Extent(int(self) * int(other))
+
+            def __imul__(self, other):
+                self.value[0] *= int(other)
+                return self
+            __rmul__ = __mul__
+        shape = tuple(map(Extent, (2, 8, 10)))
+        strides = _dlpack.dense_strides(shape)
+        self.assertEqual([int(step) for step in strides], [80, 10, 1])
+        self.assertEqual({type(step) for step in strides}, {int})
+        self.assertEqual(list(map(int, shape)), [2, 8, 10])
 
     def test_memory_of_other_devices(self):
         class Elsewhere(Wrapped):
@@ -559,7 +745,7 @@ class TorchOnGpus(support.Case):
                       unittest.mock.patch.multiple(antiphase._library, sgemm=run, sgemm_of_pointers=run, workspace_bytes=asked)):
             patch.start()
             self.addCleanup(patch.stop)
-        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, grad=True, compiling=False, modes=0, results=0, workspaces=[], guarded=0)
+        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, grad=True, compiling=False, tracing=False, modes=0, results=0, workspaces=[], guarded=0)
         self.now = torch_stand_in.now
 
     def product(self, m=ROWS, n=COLUMNS, device=0, seed=1):
@@ -677,9 +863,10 @@ class TorchOnGpusAgain(TorchOnGpus):
         wanted.requires_grad = True
         for x, y in ((wide, b), (other, b), (wanted, b), (a, self.pair(n=COLUMNS + 1)[1])):
             self.assertIsNone(again(x, y))
-        for change in ({"compiling": True}, {"modes": 1}):
+        for change in ({"compiling": True}, {"tracing": True}, {"modes": 1}):
             with unittest.mock.patch.multiple(self.now, **change):
                 self.assertIsNone(again(a, b))
+                self.assertFalse(kind.plain(a, b))
         with unittest.mock.patch.object(kind.forward_level, "_current_level", 0):
             self.assertIsNone(again(a, b))
         self.assertIsNotNone(again(a, b))

@@ -81,7 +81,8 @@ class Library(Scratch):
         import ast
         package = HERE.parent / "antiphase"
         told, there = {}, {}
-        for to, files in ((told, ["__init__.pyi", "torch.pyi"]), (there, ["__init__.py", "_scans.py", "_advice.py", "_cublas.py", "_library.py", "torch.py"])):
+        for to, files in ((told, ["__init__.pyi", "checking.pyi", "torch.pyi"]),
+                          (there, ["__init__.py", "_scans.py", "_advice.py", "_cublas.py", "_library.py", "checking.py", "torch.py"])):
             for file in files:
                 for node in ast.parse((package / file).read_text()).body:
                     if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
@@ -90,10 +91,19 @@ class Library(Scratch):
                         defaults = [[ast.unparse(value) for value in kind if value is not None] for kind in (x.defaults, x.kw_defaults)]
                         to[(file.partition(".")[0] == "torch", node.name)] = names, defaults
         import antiphase
-        of_checking = {"check", "unwritten"}  # the stub takes them from there
-        for module, names in ((False, set(antiphase.__all__) - of_checking), (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"})):
+        for module, names in ((False, set(antiphase.__all__)), (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"})):
             self.assertEqual({name for of, name in told if of == module}, names)
         self.assertEqual(told, {name: there[name] for name in told})
+
+    def test_all_names_are_listed(self):
+        said = python("-c", "import antiphase\nprint(sorted(set(antiphase.__all__) - set(dir(antiphase))), len(dir(antiphase)) == len(set(dir(antiphase))),"
+                      " 'matmul' in dir(antiphase) and '__version__' in dir(antiphase), 'numpy' in __import__('sys').modules)")
+        self.assertEqual(said.strip(), "[] True True False")
+
+    def test_the_program_that_checks(self):
+        said = python("-c", "import antiphase\ntry: antiphase.check('a.cu', 'f', 1, 1, [])\nexcept FileNotFoundError as error: print(error)",
+                      PATH="/nowhere", ANTIPHASE_TOOL="")
+        self.assertRegex(said, r"no program antiphase on the path.*\./run build.*ANTIPHASE_TOOL")
 
     def test_advice(self):
         import antiphase
@@ -265,6 +275,11 @@ class Program(Scratch):
         if sys.version_info >= (3, 10):
             stand_in = self.built("libstand.so", STAND_IN)
             self.assertEqual(python("-O", "-X", "utf8", "-m", "antiphase", "run", script, ANTIPHASE_CUBLAS_LIBRARY=stand_in).strip(), "1 1")
+
+    def test_version(self):
+        import antiphase
+        for word in ("--version", "-V", "version"):
+            self.assertEqual(python("-m", "antiphase", word), f"antiphase {antiphase.__version__}\n")
 
     def test_info(self):
         said = python("-m", "antiphase", "info")

@@ -3,10 +3,12 @@
 """antiphase on torch tensors and antiphase.torch. By the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as cuda."""
 import copy
 import os
+import signal
 import sys
 import tempfile
 import unittest
 import unittest.mock
+import warnings
 
 import support
 
@@ -169,6 +171,12 @@ class Products(support.Case):
             found, expected = antiphase.cumulative_sum(x, axis=0), torch.cumsum(x, 0)
             self.assertEqual(found.dtype, expected.dtype)
             self.assertTrue(torch.equal(found, expected), name)
+        mask = R(3, 40) > 0
+        self.assertTrue(torch.equal(antiphase.cumsum(mask, 1), mask.cumsum(1)) and torch.equal(antiphase.scan(mask, axis=0), mask.cumsum(0)))
+        out = torch.zeros(3, 40, dtype=torch.int32, device=DEVICE)
+        self.assertTrue(torch.equal(antiphase.cumsum(mask, 1, out=out), mask.cumsum(1, dtype=torch.int32)))
+        self.refused(TypeError, ["complex64", "real and the imaginary parts"], lambda: antiphase.cumsum(torch.complex(R(3), R(3)), 0))
+        self.refused(TypeError, ["complex64", "real and the imaginary parts"], lambda: at.mm(torch.complex(R(3, 3), R(3, 3)), R(3, 3)))
         x = R(3, 40).bfloat16()
         torch.testing.assert_close(antiphase.cumsum(x, 1, dtype=torch.float32), x.float().cumsum(1))
         whole = antiphase.cumulative_sum(R(5), include_initial=True)
@@ -273,6 +281,102 @@ class Integration(support.Case):
         theirs = torch.nn.Linear(5, 3)
         net.load_state_dict(theirs.state_dict())
         near(net.to(DEVICE)(R(2, 5)), theirs.to(DEVICE)(R(2, 5)))
+
+
+class Tracing(support.Case):
+    """What walks through a program without running it as it is: the trace, of torch.jit, the old ONNX export and TensorBoard, and of torch.fx."""
+
+    def traced(self, function, example):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch calls it old
+            return torch.jit.trace(function, (example,), check_trace=False)
+
+    def test_traced_programs_are_right_for_other_inputs(self):
+        b, deep, net = R(6, 4, seed=2), R(2, 6, 4, seed=2), at.Linear(6, 4, device=DEVICE)
+        # With an extent that may differ in another call, and without.
+        programs = {
+            "matmul": (lambda x: antiphase.matmul(x, b), lambda x: x @ b), "mm": (lambda x: at.mm(x, b), lambda x: x @ b),
+            "transposed": (lambda x: antiphase.matmul(b.t(), x.t()), lambda x: b.t() @ x.t()),
+            "row": (lambda x: antiphase.matmul(x[0], b), lambda x: x[0] @ b), "column": (lambda x: at.matmul(x, b[:, 0]), lambda x: x @ b[:, 0]),
+            "vectors": (lambda x: antiphase.matmul(x[0], x[1]), lambda x: x[0] @ x[1]), "square": (lambda x: antiphase.matmul(x, x.mT), lambda x: x @ x.mT),
+            "addmm": (lambda x: at.addmm(b[0], x, b, beta=2, alpha=3), lambda x: torch.addmm(b[0], x, b, beta=2, alpha=3)),
+            "addmm, a bias": (lambda x: at.addmm(b[0], x, b), lambda x: torch.addmm(b[0], x, b)),
+            "linear": (net, lambda x: torch.nn.functional.linear(x, net.weight, net.bias)),
+            "linear of one": (lambda x: at.linear(x[0], b.t(), b[0]), lambda x: x[0] @ b + b[0]),
+            "batches": (lambda x: antiphase.matmul(x.reshape(2, -1, 6), deep), lambda x: x.reshape(2, -1, 6) @ deep),
+            "broadcast": (lambda x: antiphase.matmul(x.reshape(2, 1, -1, 6), deep), lambda x: x.reshape(2, 1, -1, 6) @ deep),
+            "bmm": (lambda x: at.bmm(x.reshape(2, -1, 6), deep), lambda x: x.reshape(2, -1, 6) @ deep),
+            "baddbmm": (lambda x: at.baddbmm(b[0], x.reshape(2, -1, 6), deep), lambda x: x.reshape(2, -1, 6) @ deep + b[0]),
+            "rows of batches": (lambda x: antiphase.matmul(x.reshape(2, -1, 6), b), lambda x: x.reshape(2, -1, 6) @ b),
+            "cumsum": (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1)), "of all": (antiphase.cumsum, lambda x: x.flatten().cumsum(0)),
+            "cumulative_sum": (lambda x: antiphase.cumulative_sum(x, axis=0, include_initial=True), lambda x: torch.cat([torch.zeros_like(x[:1]), x.cumsum(0)])),
+            "in batches": (lambda x: antiphase.cumsum(x.reshape(2, -1, 6), 1), lambda x: x.reshape(2, -1, 6).cumsum(1)),
+            "a mask": (lambda x: antiphase.cumsum(x > 0, 1), lambda x: (x > 0).cumsum(1)),
+            "scan": (lambda x: antiphase.scan(x, axis=0, reverse=True), lambda x: x.flip(0).cumsum(0).flip(0)),
+        }
+        for name, (ours, theirs) in programs.items():
+            for mode in (torch.no_grad, torch.enable_grad):
+                with self.subTest(name, mode=mode.__name__), mode():
+                    traced = self.traced(ours, R(4, 6))
+                    for x in (R(4, 6), R(4, 6, seed=3), R(8, 6, seed=4)):
+                        near(traced(x), theirs(x))
+
+    def test_traces_have_gradients(self):
+        b = R(6, 4)
+        traced, x = self.traced(lambda x: antiphase.cumsum(antiphase.matmul(x, b), 0), R(3, 6)), R(5, 6, seed=2, requires_grad=True)
+        (found,), (expected,) = (torch.autograd.grad(f.square().sum(), x) for f in (traced(x), (x @ b).cumsum(0)))
+        near(found, expected)
+
+    def test_what_cannot_be_traced_is_refused(self):
+        for call in (lambda x: antiphase.scan(x, op="max"), lambda x: antiphase.scan(x[0], by_key=x[1] > 0),
+                     lambda x: antiphase.scan(x, exclusive=True, initial=1.0), lambda x: antiphase.matmul(x, x.t(), precision="strict")):
+            with self.assertRaisesRegex((TypeError, ValueError), "antiphase: .* is traced"):
+                self.traced(call, R(3, 4))
+
+    def test_what_is_told_while_tracing(self):
+        told = []
+        self.traced(lambda x: told.append(antiphase.explain(x, x)) or x, R(5, 5))
+        self.assertEqual(told, [antiphase.explain(R(5, 5), R(5, 5))])
+
+    def test_fx(self):
+        net = torch.nn.Sequential(at.Linear(6, 4), torch.nn.ReLU(), torch.nn.Sequential(at.Linear(4, 2, bias=False))).to(DEVICE)
+        graph = torch.fx.symbolic_trace(net)
+        self.assertEqual([(node.op, node.target) for node in graph.graph.nodes if node.op.startswith("call")],
+                         [("call_module", "0"), ("call_module", "1"), ("call_module", "2.0")])
+        near(graph(R(3, 6)), net(R(3, 6)))
+        b = R(6, 4)
+        for ours, theirs in ((lambda x: at.matmul(x, b), lambda x: x @ b), (lambda x: at.linear(x, b.t()), lambda x: x @ b),
+                             (lambda x: at.mm(x, b), lambda x: x @ b)):
+            near(torch.fx.symbolic_trace(ours)(R(3, 6)), theirs(R(3, 6)))
+
+    def test_torch_func(self):
+        grad, vmap = torch.func.grad, torch.func.vmap
+        a, b, bias = R(3, 5), R(5, 4, seed=2), R(4, seed=3)
+        for ours, theirs in ((lambda x: antiphase.matmul(x, b), lambda x: x @ b), (lambda x: at.linear(x, b.t(), bias), lambda x: x @ b + bias),
+                             (lambda x: at.addmm(bias, x, b, beta=2, alpha=3), lambda x: torch.addmm(bias, x, b, beta=2, alpha=3)),
+                             (lambda x: antiphase.matmul(torch.stack([x, x]), torch.stack([b, b])), lambda x: torch.stack([x, x]) @ b),
+                             (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1))):
+            of = lambda f: lambda x: (f(x) ** 3).sum()
+            near(grad(of(ours))(a), grad(of(theirs))(a))
+            near(grad(lambda x: grad(of(ours))(x).sum())(a) / 100, grad(lambda x: grad(of(theirs))(x).sum())(a) / 100)
+            many = R(2, 3, 5, seed=4)
+            near(vmap(grad(of(ours)))(many), vmap(grad(of(theirs)))(many))
+        near(torch.func.jacrev(lambda x: antiphase.matmul(x, b))(a), torch.func.jacrev(lambda x: x @ b)(a))
+        for forward in (torch.func.jacfwd(lambda x: antiphase.matmul(x, b)), torch.func.hessian(lambda x: antiphase.matmul(x, x.t()).sum())):
+            self.refused(NotImplementedError, ["tangent"], lambda: forward(a))
+
+
+@unittest.skipUnless(DEVICE.type == "cpu", "products of the CPU executor take minutes")
+class Interruption(support.Case):
+    def test_within_torchs_operators(self):
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler))
+        x = torch.ones(4096, 1).expand(4096, 4096).requires_grad_()
+        for call in (lambda: at.mm(x, x), lambda: antiphase.matmul(x.detach(), x.detach())):
+            signal.setitimer(signal.ITIMER_REAL, 0.15)
+            with self.assertRaises(KeyboardInterrupt), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                call()
+            near(at.mm(R(70, 80), R(80, 90)), R(70, 80) @ R(80, 90))
 
 
 class Again(support.Case):

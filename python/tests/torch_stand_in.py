@@ -13,7 +13,7 @@ class dtype:
 
 Device = collections.namedtuple("Device", "type index")
 float32 = dtype()
-now = types.SimpleNamespace(device=0, stream=0, capturing=False, grad=True, compiling=False, modes=0, results=0, workspaces=[], guarded=0)
+now = types.SimpleNamespace(device=0, stream=0, capturing=False, grad=True, compiling=False, tracing=False, modes=0, results=0, workspaces=[], guarded=0)
 
 
 class Tensor:
@@ -86,6 +86,7 @@ def module(guards=False):
         Tensor=Tensor, nn=types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {})), float32=float32, is_grad_enabled=lambda: now.grad,
         compiler=types.SimpleNamespace(is_compiling=lambda: now.compiling), autograd=types.SimpleNamespace(forward_ad=types.SimpleNamespace(_current_level=-1)),
         _C=types.SimpleNamespace(
+            _is_tracing=lambda: now.tracing,
             _len_torch_dispatch_stack=lambda: now.modes, _functorch=types.SimpleNamespace(peek_interpreter_stack=answer(None)),
             _cuda_getCurrentRawStream=lambda device: now.stream, _cuda_getDevice=lambda: now.device, _cuda_isCurrentStreamCapturing=lambda: now.capturing,
             _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=empty_strided, **({"TensorGuards": TensorGuards} if guards else {})))))

@@ -60,6 +60,8 @@ antiphase_status antiphase_synchronize(int device, antiphase_stream on) {
   return guarded([&] { antiphase::c_api::where(device).runs_on().synchronize(on); });
 }
 
+void antiphase_set_interrupt_flag(const int* flag) { antiphase::set_interrupt_flag(flag); }
+
 antiphase_status antiphase_trim(int device) {
   return guarded([&] { antiphase::trim_pool(*antiphase::c_api::place_of(device).own); });
 }

@@ -3,6 +3,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/out_of_memory.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/version.hpp>
 #include <charconv>
 #include <exception>
@@ -40,6 +41,8 @@ antiphase_status status_of_exception() noexcept {
     return say(ANTIPHASE_OUT_OF_MEMORY, e.what());
   } catch (const device_error& e) {
     return say(ANTIPHASE_DEVICE_ERROR, e.what());
+  } catch (const interrupted& e) {
+    return say(ANTIPHASE_INTERRUPTED, e.what());
   } catch (const std::bad_alloc&) {
     return say(ANTIPHASE_OUT_OF_MEMORY, "the host has no memory left");
   } catch (const std::exception& e) {
@@ -70,6 +73,7 @@ const char* antiphase_status_name(antiphase_status status) {
     case ANTIPHASE_DEVICE_ERROR: return "device error";
     case ANTIPHASE_OUT_OF_MEMORY: return "out of memory";
     case ANTIPHASE_FAILED: return "failed";
+    case ANTIPHASE_INTERRUPTED: return "interrupted";
   }
   return "unknown status";
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int faults = 0;
 static const char* subject = "";
@@ -676,13 +677,56 @@ static void products_of_threads(void) {
   EXPECT(lent == 0);
 }
 
+static int flag;
+static void* raise_the_flag(void* counted) {
+  const struct timespec patience = {0, 20000000};
+  (void)counted;
+  nanosleep(&patience, NULL);
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+// Calls that a flag ends, in the middle and before they begin; what follows them is right.
+static void interrupted(void) {
+  enum { LONG = 1 << 20 };
+  float* numbers = malloc(LONG * sizeof(float));
+  float* sums = malloc(LONG * sizeof(float));
+  pthread_t other;
+  antiphase_sgemm_args product = ANTIPHASE_SGEMM_ARGS_INIT;
+  antiphase_scan_args scan = ANTIPHASE_SCAN_ARGS_INIT;
+  subject = "interrupted";
+  for (int i = 0; i < LONG; ++i) numbers[i] = 1;
+  product.device = scan.device = ANTIPHASE_CPU;
+  product.m = product.n = product.k = 1024;
+  product.a = product.b = numbers, product.c = sums;
+  scan.in = numbers, scan.out = sums, scan.length = LONG, scan.type = ANTIPHASE_F32;
+  antiphase_set_interrupt_flag(&flag);
+  pthread_create(&other, NULL, raise_the_flag, NULL);
+  REFUSED(antiphase_sgemm(&product, NULL), ANTIPHASE_INTERRUPTED, "was interrupted");
+  pthread_join(other, NULL);
+  REFUSED(antiphase_scan(&scan, NULL), ANTIPHASE_INTERRUPTED, "was interrupted");
+  flag = 0;
+  pthread_create(&other, NULL, raise_the_flag, NULL);
+  while (antiphase_scan(&scan, NULL) == ANTIPHASE_OK) {
+  }
+  EXPECT(strstr(antiphase_last_message(), "was interrupted") != NULL);
+  pthread_join(other, NULL);
+  antiphase_set_interrupt_flag(NULL);
+  product.m = product.n = product.k = 64;
+  EXPECT(antiphase_scan(&scan, NULL) == ANTIPHASE_OK && sums[LONG - 1] == LONG && sums[777] == 778);
+  EXPECT(antiphase_sgemm(&product, NULL) == ANTIPHASE_OK && sums[0] == 64 && sums[4095] == 64);
+  free(numbers);
+  free(sums);
+}
+
 static void names(void) {
   subject = "names";
   EXPECT(antiphase_last_message()[0] == '\0');
   EXPECT(antiphase_version() == ANTIPHASE_EXPECTED_VERSION);
   EXPECT(strcmp(antiphase_status_name(ANTIPHASE_OK), "ok") == 0);
   EXPECT(strcmp(antiphase_status_name(ANTIPHASE_OUT_OF_MEMORY), "out of memory") == 0);
-  EXPECT(strcmp(antiphase_status_name((antiphase_status)6), "unknown status") == 0);
+  EXPECT(strcmp(antiphase_status_name(ANTIPHASE_INTERRUPTED), "interrupted") == 0);
+  EXPECT(strcmp(antiphase_status_name((antiphase_status)7), "unknown status") == 0);
   EXPECT(antiphase_device_count() >= 0);
 }
 
@@ -700,6 +744,7 @@ static void advice(void) {
 
 int main(void) {
   names();
+  interrupted();
   advice();
   products_of_any_strides();
   packed_rows_are_the_default();

@@ -12,6 +12,8 @@
 namespace antiphase::cpu_detail {
 namespace {
 
+thread_local const int* interrupt_flag = nullptr;
+
 constexpr std::uint64_t most_together = std::uint64_t{1} << 18;  // threads: as many as the largest GPUs hold
 
 // Blocks of a launch that are under way at once on each of `workers`, in whole clusters.
@@ -43,7 +45,8 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
   if (const auto why = misfit(k, grid)) throw bad_request(*why);
   if (grid.count() == 0) return {};
   const auto cluster = static_cast<unsigned>(k.cluster);
-  launch_state launch{.what = k, .grid = grid, .params = params, .options = options, .watch = watch, .chosen = chosen};
+  launch_state launch{
+      .what = k, .grid = grid, .params = params, .options = options, .watch = watch, .chosen = chosen, .interrupt_flag = interrupt_flag};
   const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count() / cluster));
   launch.options.workers = static_cast<int>(count);
   const int resident = resident_blocks(options, k, grid, count);
@@ -100,3 +103,5 @@ kernel_usage usage(const device_limits& limits, const kernel& k) {
 }
 
 }  // namespace antiphase::cpu_detail
+
+void antiphase::set_interrupt_flag(const int* flag) noexcept { antiphase::cpu_detail::interrupt_flag = flag; }

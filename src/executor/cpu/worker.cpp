@@ -494,7 +494,7 @@ void worker::suspend(thread_state& self, condition why, place where) {
 // Goes on with whoever is to run next; with the scheduler itself if nobody can.
 void worker::switch_from(fiber& from) {
   // Another worker may have failed already when this one starts: then there is nobody to go to.
-  thread_state* next = launch_->failed.load(std::memory_order_relaxed) ? nullptr : pick();
+  thread_state* next = launch_->failed.load(std::memory_order_relaxed) || launch_->is_interrupted() ? nullptr : pick();
   if (next == nullptr) {
     machine::current = nullptr;
     if (watch() != nullptr) watch()->runs(nullptr);
@@ -550,6 +550,8 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   for (const auto& block : blocks_) stalled |= block->running > 0;
   if (!stalled && !failure_) return;
   const bool first = !launch.failed.exchange(true);
+  if (!failure_ && launch.is_interrupted())
+    failure_ = std::make_exception_ptr(interrupted(fmt::format("kernel {} was interrupted", launch.what.name)));
   const std::exception_ptr report = failure_ ? failure_ : stall();
   for (auto& block : blocks_) block->running = 0;
   discard();

@@ -250,6 +250,8 @@ struct launch_state {
   std::atomic<bool> failed{false};
   observer* watch = nullptr;
   std::span<const std::uint64_t> chosen = {};  // the blocks that run, if not all do; of kernels without clusters
+  const int* interrupt_flag = nullptr;         // of the thread that launches
+  bool is_interrupted() const { return interrupt_flag != nullptr && __atomic_load_n(interrupt_flag, __ATOMIC_RELAXED) != 0; }
   std::uint64_t blocks() const { return chosen.empty() ? grid.count() : chosen.size(); }
 };
 

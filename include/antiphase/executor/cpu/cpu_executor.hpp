@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executor that runs kernels on the CPU: every GPU thread a fiber, every schedule replayable.
 #pragma once
+#include <antiphase/core/error.hpp>
 #include <antiphase/executor/executor.hpp>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,13 @@ struct cpu_options {
   std::shared_ptr<schedule_script> script = nullptr;  // to follow (schedule::script) and to write down what was taken; needs workers = 1
   tensor_sums sums = tensor_sums::as_hardware;
 };
+
+// From now on the calling thread's launches on CPU executors throw this soon after *flag is no longer 0, to which another thread or a
+// signal handler may see; what they write is unspecified then. Null: they run to their end, as at first.
+struct interrupted : error {
+  using error::error;
+};
+void set_interrupt_flag(const int* flag) noexcept;
 
 // A launch returns when the whole grid has run. Throws device_error, with the kernel, the block and who waits where, if threads or blocks
 // wait for what does not come (at a barrier, in poll() or in a loop of their own around atomic loads of device/atomic.cuh), a copy is
