@@ -38,6 +38,7 @@ struct device {
 };
 
 constexpr const char* examples =
+    "Without a GPU it says why, and what runs on the CPU; --measure alone needs one.\n\n"
     "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with the GPU part), else "
     "the CPU executor.\n"
     "\n"
