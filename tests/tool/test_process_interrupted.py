@@ -91,15 +91,16 @@ class Interrupted(ToolTest):
         """With the time that it will take, and before it begins."""
         self.zeros("A.npy", (4096, 4096)), self.zeros("X.npy", (1 << 28,))
         for words in (("gemm", "A.npy", "A.npy", "-o", "C.npy"), ("scan", "X.npy", "-o", "Y.npy"), ("bench", "gemm", "--size", "20,4096"),
-                      ("bench", "scan", "--size", f"{1 << 30},100"), ("bench", "scan", "--size", f"{1 << 30}", "--own", "16"),
-                      ("ladder", "gemm", "--size", "1024"), ("ladder", "scan", "--size", f"{1 << 28}")):
+                      ("bench", "scan", "--size", f"{1 << 28},100"), ("bench", "scan", "--size", f"{1 << 26}", "--own", "16"),
+                      ("ladder", "gemm", "--size", "2048", "--policy", "tiled"),
+                      ("ladder", "scan", "--size", f"{1 << 28}", "--policy", "double-buffer")):
             with self.subTest(words):
                 process = subprocess.Popen([TOOL, *words, *CPU], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 said = process.stderr.readline() + process.stderr.readline()
                 while b"will take about" not in said.splitlines()[-1] and (line := process.stderr.readline()):
                     said += line
                 process.send_signal(signal.SIGINT)
-                process.communicate(timeout=5)
+                self.assertNotRegex(process.communicate(timeout=5)[1].decode(), r"of 1 \w+s\n")
                 self.assertEqual(process.returncode, 130)
                 self.assertRegex(said.splitlines()[-1].decode(), r"^antiphase: \S+ will take about \d+ (seconds|minutes|hours) on the CPU executor")
         self.assertEqual(self.names(), ["A.npy", "X.npy"])
