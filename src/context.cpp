@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 #include <charconv>
@@ -24,7 +25,7 @@ context context::on(std::string_view where) {
     if (failed == std::errc{} && end == digits.data() + digits.size() && device >= 0)
       return context(make_cuda_executor({.device = device}));
   }
-  throw bad_request(fmt::format("cannot run on '{}': expected cpu, cuda or cuda:N", where));
+  throw bad_request(fmt::format("cannot run on '{}': expected cpu, cuda or cuda:N", shortened(where)));
 }
 
 context context::best(std::string* why_not_cuda) {

@@ -5,7 +5,8 @@
         versions, the library, the devices; --version, -V: the version alone
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
-        a program whose FP32 products of cuBLAS antiphase computes where that is faster; its exit code is the program's
+        a program whose FP32 products of cuBLAS antiphase computes where that is faster. Words behind its name are its own. The exit
+        code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if something else here makes no sense
           --report                   say at the end how many products were computed
           --least N                  take products of at least this size, the cube root of m n k, and no prediction
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
@@ -40,8 +41,35 @@ def info():
     print(f"for programs on cuBLAS: {library}{', which is missing' if _is_missing(library) else ''}")
 
 
+def fail(code, why):
+    print(why, file=sys.stderr)
+    sys.exit(code)
+
+
 def usage(why):
-    sys.exit(f"{why}\n\n{__doc__.partition(chr(10))[2].strip(chr(10))}")
+    fail(2, f"{why}\n\n{__doc__.partition(chr(10))[2].strip(chr(10))}")
+
+
+def require_program(words):
+    """That Python will find what they name."""
+    if not words or words == ["-m"]:
+        usage("antiphase run: no program is named: expected script.py, or -m and a module")
+    if words[0] == "-m":
+        module = words[1].partition(".")[0]
+        try:
+            found = importlib.util.find_spec(module) is not None
+        except (ImportError, ValueError):  # what is no name, or has no specification: Python says what it makes of it
+            found = True
+        if not found:
+            fail(127, f"antiphase run: there is no module {module}")
+    elif words[0].startswith("-"):
+        usage(f"antiphase run: there is no option {words[0]}")
+    elif not os.path.exists(words[0]):
+        fail(127, f"antiphase run: there is no {words[0]}: expected a Python script, or -m and a module")
+    elif os.path.isdir(words[0]) and not os.path.exists(os.path.join(words[0], "__main__.py")):
+        fail(126, f"antiphase run: {words[0]} is a folder without __main__.py: expected a Python script")
+    elif not os.access(words[0], os.R_OK):
+        fail(126, f"antiphase run: {words[0]} may not be read")
 
 
 # What options say in the environment.
@@ -51,11 +79,11 @@ _VALUES = {"--least": "ANTIPHASE_LEAST", "--precision": "ANTIPHASE_PRECISION", "
 
 def run(words):
     settings = {}
-    while words and words[0].startswith("--"):
+    while words and (words[0].startswith("--") or words[0] == "-h"):
         option, given, value = words.pop(0).partition("=")
         if option == "--":
             break
-        if option == "--help":
+        if option in ("-h", "--help"):
             print(__doc__.strip())
             return
         if option in _FLAGS:
@@ -77,10 +105,7 @@ def run(words):
         usage(f"antiphase run: --precision {precision}: expected fp32 or strict")
     if "ANTIPHASE_PROFILE_JSON" in settings and "ANTIPHASE_PROFILE" not in settings:
         usage("antiphase run: --json is for --profile")
-    if not words or words == ["-m"]:
-        usage("antiphase run: no program is named: expected script.py, or -m and a module")
-    if words[0] != "-m" and not os.path.exists(words[0]):
-        sys.exit(f"antiphase run: there is no {words[0]}: expected a Python script, or -m and a module")
+    require_program(words)
     library = _cublas.place()
     if _is_missing(library):
         sys.exit(f"antiphase run: {library} is {'a folder: expected the library' if os.path.isdir(library) else 'missing'}")

@@ -15,7 +15,7 @@ def _plain(value):
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"antiphase: advise is asked with {value!r}: expected numbers and texts") from None
+        raise TypeError(f"antiphase: advise is asked with {_library.shown(value)}: expected numbers and texts") from None
 
 
 def _profile(path):
@@ -47,7 +47,7 @@ def advise(about, **question):
         question = {"kernel": ",".join(f"{member}={value}" for member, value in question.items())}
     if device is not None:
         if not isinstance(device, (str, os.PathLike)):
-            raise TypeError(f"antiphase: device is {device!r}: expected the name of a profile, or the path of a file")
+            raise TypeError(f"antiphase: device is {_library.shown(device)}: expected the name of a profile, or the path of a file")
         device = os.fsdecode(device)
         if device.endswith(".json"):
             question["profile"] = _profile(device)

@@ -102,6 +102,12 @@ LIBRARY.antiphase_last_message.restype = ctypes.c_char_p
 _EXCEPTIONS = {1: ValueError, 2: NotImplementedError, 3: RuntimeError, 4: MemoryError, 5: RuntimeError}
 
 
+def shown(value):
+    """A value of the user's, for a message: of a long one the beginning."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
 def check(status):
     """Raises what a status other than 0 stands for, with the library's sentence."""
     if status != _OK:

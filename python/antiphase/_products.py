@@ -32,7 +32,7 @@ def _refuse_shapes(a, b, why):
 
 
 def _refuse_precision(precision):
-    raise ValueError(f"antiphase: precision is {precision!r}: expected 'fp32' or 'strict'")
+    raise ValueError(f"antiphase: precision is {_library.shown(precision)}: expected 'fp32' or 'strict'")
 
 
 def _broadcast(a, b):

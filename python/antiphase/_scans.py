@@ -38,7 +38,7 @@ def _packed(value, dtype):
             return struct.pack("=H", (rounded >> 16) & 0xFFFF)
         return struct.pack("=" + _PACKED[dtype], value)  # with native sizes a number that is too large would become infinite
     except (struct.error, OverflowError, TypeError):
-        raise ValueError(f"antiphase: initial is {value!r}: expected a number that {dtype} holds") from None
+        raise ValueError(f"antiphase: initial is {_library.shown(value)}: expected a number that {dtype} holds") from None
 
 
 def _order_in_memory(view, strides):
@@ -82,7 +82,7 @@ def _axis_of(axis, shape, name):
             raise TypeError
         axis = operator.index(axis)
     except TypeError:
-        raise TypeError(f"antiphase: axis is {axis!r}: expected an integer") from None
+        raise TypeError(f"antiphase: axis is {_library.shown(axis)}: expected an integer") from None
     if not -len(shape) <= axis < len(shape):
         raise ValueError(f"antiphase: axis is {axis}, the array has shape {tuple(shape)}: expected {-len(shape)} to {len(shape) - 1}")
     return axis % len(shape)
@@ -93,11 +93,11 @@ class _Scan:
 
     def __init__(self, name, op="sum", reverse=False, exclusive=False, by_key=None, heads=None, initial=None, widens=False):
         if not isinstance(op, str) or op not in _OPERATIONS:
-            raise ValueError(f"antiphase: op is {op!r}: expected 'sum', 'product', 'min' or 'max'")
+            raise ValueError(f"antiphase: op is {_library.shown(op)}: expected 'sum', 'product', 'min' or 'max'")
         if by_key is not None and heads is not None:
             raise ValueError("antiphase: by_key and heads are both given: expected one of them")
         if initial is not None and not exclusive:
-            raise ValueError(f"antiphase: initial is {initial!r}: only an exclusive scan has one")
+            raise ValueError(f"antiphase: initial is {_library.shown(initial)}: only an exclusive scan has one")
         self.name, self.reverse, self.exclusive, self.initial = name, reverse, exclusive, initial
         self.op = next(own for own, number in _OPERATIONS.items() if number == _OPERATIONS[op])
         self.widens = widens  # small integers, by default

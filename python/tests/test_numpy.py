@@ -398,6 +398,7 @@ class Scans(support.Case):
                 (ValueError, ["initial is 300", "uint8"], lambda: s(numpy.zeros(3, "uint8"), exclusive=True, initial=300)),
                 (ValueError, ["initial is 'a'", "float32"], lambda: s(x, exclusive=True, initial="a", out=out)),
                 (ValueError, ["initial is 1e+300", "float32"], lambda: s(x, exclusive=True, initial=1e300, out=out)),
+                (ValueError, ["op is 'xxx", "xxx...: expected"], lambda: s(x, op="x" * 100000)),
                 (ValueError, ["op is ['sum']"], lambda: s(x, op=["sum"], out=out)), (TypeError, ["dtype is [1]"], lambda: s(x, dtype=[1])),
                 (TypeError, ["axis is array([0, 1])"], lambda: s(x, axis=numpy.array([0, 1]), out=out)),
                 (TypeError, ["by_key is float16"], lambda: s(x[0], by_key=x[0].astype("float16"))),

@@ -255,21 +255,26 @@ class Program(Scratch):
         script = self.script()
         for words, said in (((), "no program is named"), (("-m",), "no program is named"), (("--fast", script), "no option --fast"),
                             (("--least", "many", script), "--least many"), (("--precision", "double", script), "--precision double"),
-                            (("nowhere.py",), "there is no nowhere.py"), (("--least",), "--least has no value"),
+                            (("-x", script), "no option -x"), (("--least",), "--least has no value"),
                             (("--json", "a.json", script), "--json is for --profile"), (("--report=0", script), "--report=0: expected no value"),
                             (("--least=", script), "--least has no value"), (("--least=\u00b2", script), "--least \u00b2")):
             with self.subTest(words):
-                first = python("-m", "antiphase", "run", *words, code=1).splitlines()[0]
+                first = python("-m", "antiphase", "run", *words, code=2).splitlines()[0]
                 self.assertIn(said, first)
+        for program, code, said in ((["nowhere.py"], 127, "there is no nowhere.py"), (["-m", "no_module_of_mine.x"], 127, "no module no_module_of_mine"),
+                                    ([self.folder], 126, "folder without __main__.py"), ([script / "x"], 127, "there is no ")):
+            with self.subTest(program):
+                self.assertIn(said, python("-m", "antiphase", "run", "--report", *program, "--help", code=code))
         self.assertIn("/nowhere is missing", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY="/nowhere"))
         self.assertIn(f"{self.folder} is a folder", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=str(self.folder)))
         (self.folder / "of mine").mkdir()
         apart = self.built("of mine/libstand.so", STAND_IN)
         self.assertIn("cannot be preloaded", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=apart))
-        self.assertIn("expected info or run", python("-m", "antiphase", code=1))
+        self.assertIn("expected info or run", python("-m", "antiphase", code=2))
 
     def test_help_and_the_interpreters_options(self):
-        self.assertIn("python -m antiphase run", python("-m", "antiphase", "run", "--help"))
+        for option in ("-h", "--help"):
+            self.assertIn("python -m antiphase run", python("-m", "antiphase", "run", option, "nowhere.py"))
         script = self.folder / "flags.py"
         script.write_text("import sys\nprint(sys.flags.optimize, sys.flags.utf8_mode)\n")
         if sys.version_info >= (3, 10):

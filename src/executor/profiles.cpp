@@ -171,8 +171,8 @@ const machine_profile& shipped_profile(std::string_view name) {
     if (plain(p.limits.name) == plain(name)) return p;
     known.push_back(p.limits.name);
   }
-  throw bad_request(
-      fmt::format("there is no machine profile '{}': {}, or a file that 'antiphase info --measure' wrote", name, suggestion(name, known)));
+  throw bad_request(fmt::format("there is no machine profile '{}': {}, or a file that 'antiphase info --measure' wrote", shortened(name),
+                                suggestion(name, known)));
 }
 
 machine_profile profile_of(const device_limits& device) {

@@ -101,7 +101,7 @@ tuning::of_policy read_policy(const reader& from, const std::string& policy, con
   for (const policy_info& p : policies())
     if (p.ladder == nullptr) known.emplace_back(p.name);
   if (std::ranges::find(known, policy) == known.end())
-    from.complain(fmt::format("'factors' has a policy '{}': expected {}", policy, listed(known)));
+    from.complain(fmt::format("'factors' has a policy '{}': expected {}", shortened(policy), listed(known)));
   tuning::of_policy to{policy, {}};
   double* next = to.factors.data();
   read_factors(from, policy, value, 0, next);

@@ -23,7 +23,7 @@ struct quantity {
   std::string unit;
 };
 [[noreturn]] void wrong(std::string_view member, std::string_view text, std::string_view expected) {
-  throw bad_request(fmt::format("kernel: {} is '{}': expected {}", member, text, expected));
+  throw bad_request(fmt::format("kernel: {} is '{}': expected {}", member, shortened(text), expected));
 }
 quantity read(std::string_view member, std::string_view text, std::string_view expected) {
   quantity q;
@@ -83,7 +83,7 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     if (text != "async" && text != "registers") wrong(member, text, "async or registers");
     k.asynchronous = text == "async";
   } else
-    throw bad_request(fmt::format("kernel: there is no member '{}': {}", member, suggestion(member, kernel_members)));
+    throw bad_request(fmt::format("kernel: there is no member '{}': {}", shortened(member), suggestion(member, kernel_members)));
 }
 
 json parts_of(const prediction& p) {
@@ -114,7 +114,7 @@ std::int64_t integer(const json& question, const char* key, std::optional<std::i
     throw bad_request(fmt::format("advise: '{}' is missing: expected an integer", key));
   }
   if (!question[key].is_number_integer())
-    throw bad_request(fmt::format("advise: '{}' is {}: expected an integer", key, question[key].dump()));
+    throw bad_request(fmt::format("advise: '{}' is {}: expected an integer", key, shortened(question[key].dump())));
   return question[key].get<std::int64_t>();
 }
 std::string text(const json& question, const char* key, std::string_view expected) {
@@ -136,7 +136,8 @@ own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
     const std::string_view one = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     const std::size_t equals = one.find('=');
-    if (equals == std::string_view::npos) throw bad_request(fmt::format("kernel: '{}': expected member=value, such as smem=16KiB", one));
+    if (equals == std::string_view::npos)
+      throw bad_request(fmt::format("kernel: '{}': expected member=value, such as smem=16KiB", shortened(one)));
     const std::string_view member = one.substr(0, equals);
     set(k, on, member, one.substr(equals + 1));
     has_smem |= member == "smem";
@@ -174,10 +175,11 @@ void refuse_others(const json& question, const std::string& about) {
   if (about == "gemm") known.insert(known.end(), {"m", "n", "k", "count"});
   if (about == "scan") known.insert(known.end(), {"count", "size"});
   if (about == "kernel") known.emplace_back("kernel");
-  if (known.size() == 3) throw bad_request(fmt::format("advise: 'about' is '{}': expected gemm, scan or kernel", about));
+  if (known.size() == 3) throw bad_request(fmt::format("advise: 'about' is '{}': expected gemm, scan or kernel", shortened(about)));
   for (const auto& [name, value] : question.items())
     if (std::ranges::find(known, name) == known.end())
-      throw bad_request(fmt::format("advise: a question about {} has no '{}': expected {}", about, name, fmt::join(known, ", ")));
+      throw bad_request(
+          fmt::format("advise: a question about {} has no '{}': expected {}", about, shortened(name), fmt::join(known, ", ")));
 }
 
 }  // namespace

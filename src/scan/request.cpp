@@ -86,8 +86,11 @@ void require_memory(const char* name, const char* verb, std::uintptr_t address, 
 void require_same_or_apart(std::uintptr_t in, std::int64_t in_bytes, std::uintptr_t out, std::int64_t out_bytes) {
   const bool same_size = in_bytes == out_bytes;
   if ((in == out && same_size) || !overlap(in, in_bytes, out, out_bytes)) return;
-  throw bad_request(fmt::format("out begins {} bytes {} in and overlaps it: expected {}{} bytes apart", in < out ? out - in : in - out,
-                                in < out ? "after" : "before", same_size ? "the same address, or " : "", in < out ? in_bytes : out_bytes));
+  const std::string begins = in == out  ? "where in does, with another size,"
+                             : in < out ? fmt::format("{} bytes after in", out - in)
+                                        : fmt::format("{} bytes before in", in - out);
+  throw bad_request(fmt::format("out begins {} and overlaps it: expected {}{} bytes apart", begins,
+                                same_size ? "the same address, or " : "", in < out ? in_bytes : out_bytes));
 }
 
 // Of a problem's elements, were they of that type.

@@ -43,5 +43,13 @@ TEST(names, sentences) {
   EXPECT_EQ(suggestion("thrid", {"first", "second", "third"}), "did you mean third? Expected first, second or third");
 }
 
+TEST(names, long_words_are_shortened_for_messages) {
+  EXPECT_EQ(shortened(""), "");
+  EXPECT_EQ(shortened(std::string(60, 'x')), std::string(60, 'x'));
+  EXPECT_EQ(shortened(std::string(100000, 'x')), std::string(60, 'x') + "...");
+  EXPECT_EQ(shortened(std::string(59, 'x') + "\xc3\xa4"), std::string(59, 'x') + "...") << "not within a character";
+  EXPECT_EQ(shortened(std::string(1000, '\x80')), "...");
+}
+
 }  // namespace
 }  // namespace antiphase

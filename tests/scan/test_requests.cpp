@@ -50,6 +50,8 @@ TEST(scan_requests, addresses_that_do_not_fit) {
   EXPECT_THAT(bad({.in = array, .out = array + 3, .length = 4}),
               AllOf(HasSubstr("out begins 12 bytes after in"), HasSubstr("16 bytes apart")));
   EXPECT_THAT(bad({.in = array + 3, .out = array, .length = 4}), HasSubstr("out begins 12 bytes before in"));
+  EXPECT_THAT(bad({.in = array, .out = array, .length = 4, .accumulate = element::f64}),
+              HasSubstr("out begins where in does, with another size, and overlaps it: expected 32 bytes apart"));
   EXPECT_EQ(bad({.in = array, .out = array + 4, .length = 4}), "");
 }
 

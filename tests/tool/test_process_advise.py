@@ -47,6 +47,7 @@ class Measure(ToolTest):
         self.refused(4, [said, "expected a usable GPU"], "info", "--measure", "--output", "p.json", "--on", "cpu")
         self.assertFalse((self.folder / "p.json").exists())
         self.refused(2, ["--output is for --measure"], "info", "--output", "p.json")
+        self.refused(2, ["--on is for --measure"], "info", "--on", "cpu")
         self.refused(2, ["--for and --measure"], "info", "--measure", "--for", "8.0")
 
 

@@ -6,7 +6,7 @@ import struct
 import threading
 import unittest
 
-from process import ToolTest, main, naive_product, npy_bytes, parse_npy, pattern
+from process import PLACE, ToolTest, main, naive_product, npy_bytes, parse_npy, pattern
 
 CPU = ("--on", "cpu")
 
@@ -249,7 +249,7 @@ class Output(ToolTest):
         os.close(reading)
         with os.fdopen(writing, "wb") as pipe:
             done = self.run_tool(*arguments, code=1, stdout=pipe)
-        self.assertEqual([line for line in done.message.splitlines() if not line.startswith("antiphase: running on")], [])
+        self.assertEqual([line for line in done.message.splitlines() if not line.startswith(PLACE)], [])
 
     def test_standard_output_closed_early(self):
         for arguments in (("info",), ("--help",), ("gemm", "A.npy", "A.npy", "--output", "-", *CPU), ("scan", "A.npy", "--output", "-", *CPU),

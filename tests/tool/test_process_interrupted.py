@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals during a run that measures: what is there so far is kept, and says that it is not all."""
 import json
+import math
 import os
 import pathlib
 import pty
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from process import TOOL, ToolTest, main
+from process import TOOL, ToolTest, main, npy_bytes
 
 CPU = ("--on", "cpu")
 SIGNALS = ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129))
@@ -40,6 +41,12 @@ class Interrupted(ToolTest):
             process.kill()
             os.close(controller)
         return output.decode(), told.decode()
+
+    def zeros(self, name, shape):
+        """Without a byte on the disk."""
+        header = npy_bytes([], shape)
+        (self.folder / name).write_bytes(header)
+        os.truncate(self.folder / name, len(header) + 4 * math.prod(shape))
 
     def partial(self, words, *arguments, done, of, noun, number=signal.SIGINT, code=130):
         output, told = self.interrupt(words, number, code, *arguments, "--json")
@@ -79,6 +86,39 @@ class Interrupted(ToolTest):
         kernels = self.partial("checking scan/warp-shuffle", "check", "scan/two-barriers", "scan/double-buffer", "scan/warp-shuffle", "--schedules", "4",
                                done=2, of=3, noun="kernels")
         self.assertEqual([(k["kernel"], k["findings"], k["schedules"]) for k in kernels], [("scan/two-barriers", [], 4), ("scan/double-buffer", [], 4)])
+
+    def test_what_takes_long_is_announced(self):
+        """With the time that it will take, and before it begins."""
+        self.zeros("A.npy", (4096, 4096)), self.zeros("X.npy", (1 << 28,))
+        for words in (("gemm", "A.npy", "A.npy", "-o", "C.npy"), ("scan", "X.npy", "-o", "Y.npy"), ("bench", "gemm", "--size", "20,4096"),
+                      ("bench", "scan", "--size", f"{1 << 28},100"), ("bench", "scan", "--size", f"{1 << 26}", "--own", "16"),
+                      ("ladder", "gemm", "--size", "2048", "--policy", "tiled"),
+                      ("ladder", "scan", "--size", f"{1 << 28}", "--policy", "double-buffer")):
+            with self.subTest(words):
+                process = subprocess.Popen([TOOL, *words, *CPU], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                said = process.stderr.readline() + process.stderr.readline()
+                while b"will take about" not in said.splitlines()[-1] and (line := process.stderr.readline()):
+                    said += line
+                process.send_signal(signal.SIGINT)
+                self.assertNotRegex(process.communicate(timeout=5)[1].decode(), r"of 1 \w+s\n")
+                self.assertEqual(process.returncode, 130)
+                self.assertRegex(said.splitlines()[-1].decode(), r"^antiphase: \S+ will take about \d+ (seconds|minutes|hours) on the CPU executor")
+        self.assertEqual(self.names(), ["A.npy", "X.npy"])
+
+    def test_progress(self):
+        self.zeros("A.npy", (2048, 2048))
+        output, told = self.interrupt(" %, about ", signal.SIGINT, 130, "gemm", "A.npy", "A.npy", "-o", "C.npy", *CPU)
+        self.assertRegex(told, r"\rantiphase: +\d+ %, about \d+ (second|minute|hour)s? left")
+        self.assertRegex(told, r"\r +\r$")
+        self.assertEqual((output, self.names()), ("", ["A.npy"]))
+
+    def test_no_binary_on_a_terminal(self):
+        controller, terminal = pty.openpty()
+        self.write("A.npy", [1.0], (1, 1))
+        for words in (("gemm", "A.npy", "A.npy"), ("scan", "A.npy")):
+            for output in ("-", "/dev/stdout"):
+                self.refused(2, [f"--output {output}", "terminal"], *words, "--output", output, *CPU, stdout=terminal)
+        os.close(controller), os.close(terminal)
 
     def test_text(self):
         output, told = self.interrupt(f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", *CPU)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program as such, info, ladder and trace as processes."""
+import fcntl
 import json
 import os
 import pty
 import resource
+import struct
 import subprocess
+import termios
 import unittest
 import xml.etree.ElementTree
 
-from process import TOOL, ToolTest, main, pattern
+from process import PLACE, TOOL, ToolTest, main, pattern
 
 CPU = ("--on", "cpu")
 
@@ -18,9 +21,9 @@ COMMANDS = ((), ("info",), ("gemm",), ("scan",), ("ladder",), ("ladder", "gemm")
 
 
 class Program(ToolTest):
-    def fits_a_terminal(self, text):
+    def fits_a_terminal(self, text, columns=80):
         for line in text.splitlines():
-            self.assertLessEqual(len(line), 80, line)
+            self.assertLessEqual(len(line), columns, line)
             self.assertEqual(line, line.rstrip())
 
     def test_lines_fit_a_terminal(self):
@@ -30,6 +33,41 @@ class Program(ToolTest):
         for arguments in (("gemm", "--size", "256"), ("gemm", "--size", "40", "--shared-limit", "48"), ("scan", "--size", "65536"),
                           ("scan", "--size", "3000", "--shared-limit", "20")):
             self.fits_a_terminal(self.run_tool("ladder", *arguments, *CPU).stdout.decode())
+        self.write("A.npy", [1.0], (1, 1))
+        kernel = ("--kernel", "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256")
+        for arguments in (("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096"), ("advise", *kernel), ("advise", "scan", "--size", "1000000"),
+                          ("trace", "--stages", "1,2,3", "--m", "64", "--n", "64", "--k", "64", "-o", "t.svg", *CPU), ("gemm", "A.npy", "A.npy", "-o", "C.npy")):
+            done = self.run_tool(*arguments)
+            self.fits_a_terminal(done.stdout.decode())
+            self.fits_a_terminal("".join(line for line in done.message.splitlines(True) if line.startswith(PLACE)))
+        if os.environ["ANTIPHASE_BROKEN_TOOL"]:
+            self.fits_a_terminal(self.run_tool("check", "--dialect").stdout.decode())
+
+    def test_lines_are_as_long_as_the_terminal(self):
+        for columns in (50, 132):
+            for words in (("gemm", "--help"), ("info",), ("ladder", "gemm", "--size", "20", *CPU), ("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096")):
+                controller, terminal = pty.openpty()
+                fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+                clean = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+                told = b""
+                with subprocess.Popen([TOOL, *words], cwd=self.folder, stdout=terminal, stderr=subprocess.DEVNULL, env=clean):
+                    os.close(terminal)
+                    try:
+                        while more := os.read(controller, 10000):
+                            told += more
+                    except OSError:  # nobody holds the terminal any more
+                        pass
+                os.close(controller)
+                told = told.decode().replace("\r\n", "\n")
+                self.fits_a_terminal(told, columns)
+                self.assertEqual(told, self.run_tool(*words, env=clean | {"COLUMNS": str(columns)}).stdout.decode())
+                self.assertNotEqual(told, self.run_tool(*words, env=clean).stdout.decode())
+
+    def test_long_words_do_not_come_back_whole(self):
+        for words in (("ladder", "gemm", "--policy"), ("ladder", "scan", "--policy"), ("bench", "gemm", "--policy"), ("bench", "scan", "--policy"),
+                      ("bench", "gemm", "--precision"), ("advise", "gemm", "--m", "4", "--n", "4", "--k", "4", "--device"), ("advise", "--kernel"),
+                      ("trace", "-o", "t.svg", "--policy"), ("bench", "gemm", "--on")):
+            self.assertLess(len(self.refused(2, ["xxx"], *words, "x" * 100000)), 1000)
 
     def test_help_is_a_command_too(self):
         for words in COMMANDS:
@@ -41,7 +79,7 @@ class Program(ToolTest):
 
     def test_every_exit_code_is_told(self):
         text = self.run_tool("--help").stdout.decode()
-        for code in (0, 1, 2, 3, 4, 5, 129, 130, 143):
+        for code in (0, 1, 2, 3, 4, 5, 126, 127, 129, 130, 143):
             self.assertRegex(text, rf"(?m)^  {code} ")
 
     def test_names_that_do_not_exist(self):
@@ -83,11 +121,13 @@ class Program(ToolTest):
             done = self.run_tool(*words, "--help")
             text = done.stdout.decode()
             self.assertIn("Examples:", text)
+            self.assertIn("Without a GPU ", text if words not in ((), ("help",)) else "Without a GPU ")
             self.assertGreaterEqual(text.count("antiphase " + " ".join(words).strip()), 2, text)
             self.assertEqual(done.message, "")
 
     def test_version(self):
         self.assertRegex(self.run_tool("--version").stdout.decode(), r"^antiphase \d+\.\d+\.\d+( \([0-9a-f]+(-dirty)?\))?\n$")
+        self.assertEqual(self.run_tool("-V").stdout, self.run_tool("--version").stdout)
 
     def test_commands_that_do_not_exist(self):
         self.refused(2, ["a command is missing", "info, gemm, scan, ladder, bench, trace, check"])
@@ -322,7 +362,7 @@ class Trace(ToolTest):
         done = self.run_tool("trace", "--stages", "1,2,3", "--k", "256", "--output", "t.svg", *CPU)
         root = xml.etree.ElementTree.fromstring((self.folder / "t.svg").read_text())
         self.assertTrue(root.tag.endswith("svg"))
-        self.assertEqual([line.split()[0] for line in done.stdout.decode().splitlines()], ["policy", "async-1", "async-2", "async-3"])
+        self.assertEqual([line.split()[0] for line in done.stdout.decode().partition("\n\n")[0].splitlines()], ["policy", "async-1", "async-2", "async-3"])
 
     def test_the_same_file_every_time(self):
         files = []
@@ -354,7 +394,7 @@ class Trace(ToolTest):
     def test_comparing_policies(self):
         small = ("--m", "100", "--n", "60", "--k", "192", "--record", "8")
         table = self.run_tool("trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU).stdout.decode()
-        rows = [line.split() for line in table.splitlines()]
+        rows = [line.split() for line in table.partition("\n\n")[0].splitlines()]
         self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
         for words in ("loads hidden", "warps wait", "in flight", "limited by", "one more stage"):
             self.assertIn(words, table)

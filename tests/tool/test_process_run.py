@@ -28,8 +28,28 @@ class Run(ToolTest):
         for code in (0, 3, 77):
             self.run_tool("run", "--", "sh", "-c", f"exit {code}", code=code)
 
+    def test_options_behind_the_program_are_its_own(self):
+        (self.folder / "show.sh").write_text('printf "<%s>" "$ANTIPHASE_LEAST" "$ANTIPHASE_PROFILE" "$@"')
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_")}
+        for own in (("--epochs", "3"), ("--profile",), ("--report", "--json", "f", "--least", "9"), ("--help",), ("-h", "-V", "--version"), ("--", "--least"),
+                    ("[1,2]", "{}", ""), ("gemm", "help"), ("--least=5", "-q")):
+            for options, least in (((), ""), (("--least", "7"), "7"), (("--report", "--least=7", "--precision", "strict"), "7"), (("--least", "7", "--"), "7")):
+                with self.subTest(own=own, options=options):
+                    out = self.run_tool("run", *options, "sh", "show.sh", *own, env=clean).stdout.decode()
+                    self.assertEqual(out, "".join(f"<{word}>" for word in (least, "", *own)))
+        self.refused(2, ["no option '--epochs'"], "run", "--epochs", "3", "true", "--help")
+        self.assertIn("PROGRAM", self.run_tool("run", "--report", "--help", "sh").stdout.decode())
+        self.run_tool("run", "gemm", code=127)
+
+    def test_a_program_that_does_not_start(self):
+        (self.folder / "text").write_text("echo\n")
+        (self.folder / "folder").mkdir()
+        for program, code, said in (("no_such_program", 127, "No such file"), ("./nowhere/x", 127, "No such file"), ("", 127, "No such file"),
+                                    ("./text", 126, "Permission denied"), ("./folder", 126, "a folder"), ("./text/x", 126, "Not a directory")):
+            self.refused(code, [f"cannot run '{program}'", said], "run", program, "--help")
+            self.refused(code, [f"cannot run '{program}'", said], "run", "--report", "--", program)
+
     def test_mistakes(self):
-        self.refused(1, ["cannot run 'no_such_program'", "No such file"], "run", "--", "no_such_program")
         self.refused(2, ["program"], "run")
         self.refused(2, ["--precision", "'double'", "fp32 or strict"], "run", "--precision", "double", "--", "true")
         self.refused(2, ["--json is for --profile"], "run", "--json", "a.json", "--", "true")

@@ -2,7 +2,12 @@
 // Text for a terminal, in lines that fit.
 #include "tool/base/wrap.hpp"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 
 namespace antiphase::tool {
 namespace {
@@ -53,6 +58,15 @@ std::string wrapped_line(std::string_view line, std::size_t columns) {
 }
 
 }  // namespace
+
+std::size_t terminal_columns(int descriptor) {
+  constexpr std::size_t least = 40, usual = 80;
+  std::size_t columns = 0;
+  if (const char* const said = std::getenv("COLUMNS")) std::from_chars(said, said + std::strlen(said), columns);
+  winsize window{};
+  if (columns == 0 && ioctl(descriptor, TIOCGWINSZ, &window) == 0) columns = window.ws_col;
+  return columns == 0 ? usual : std::max(columns, least);
+}
 
 std::size_t width_of(std::string_view line) {
   return static_cast<std::size_t>(std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "tool/base/wrap.hpp"
 #include "tool/program/command.hpp"
@@ -21,9 +22,10 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr std::size_t shown = 8, terminal_columns = 100;
+constexpr std::size_t shown = 8;
 
 constexpr const char* explanation =
+    "Without a GPU all is the same: it predicts, for an H200 if --device does not say otherwise.\n\n"
     "Predictions are those of docs/model.md, which says how good they are. gain: in speed over one stage; the textbooks' formula, "
     "(Tl + Tc) / max(Tl, Tc), is what it promises to two. in flight: bytes that a multiprocessor has asked for; memory is busy with "
     "bandwidth x latency under load of them (Little's law).\n"
@@ -47,7 +49,8 @@ struct request {
 
 // A shipped profile's name, or a file; by itself the first GPU's, or the H200's where there is none.
 machine_profile profile_for(const std::string& device, std::string& why) {
-  if (device.ends_with(".json") || std::filesystem::exists(device)) return read_profile(device);
+  std::error_code not_even_a_name;
+  if (device.ends_with(".json") || std::filesystem::exists(device, not_even_a_name)) return read_profile(device);
   if (!device.empty()) return shipped_profile(device);
   const context best = context::best(&why);
   if (best.kind() == target::cuda) return profile_of(best.limits());
@@ -72,7 +75,7 @@ std::string text_of(const advice& a) {
     std::vector<std::vector<std::string>> rows{{"policy", "predicted us", "limit"}};
     for (const advised_policy& p : a.others)
       if (rows.size() <= shown) rows.push_back({p.name, us(p.takes.seconds), std::string(name(p.takes.largest()))});
-    text += "\n" + table_text(rows);
+    text += "\n" + table_text(rows, terminal_columns());
   }
   if (!a.stages.empty()) {
     std::vector<std::vector<std::string>> rows{
@@ -86,9 +89,10 @@ std::string text_of(const advice& a) {
                                             fmt::format("{:.0f} %", 100 * s.occupancy), fmt::format("{:.1f}", s.bytes_in_flight / 1024),
                                             std::string(name(s.largest))}
                  : std::vector<std::string>{fmt::format("{}", s.stages), fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
-    text += fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n", a.pipelined, 100 * (a.textbook_gain - 1));
-    text += table_text(rows, terminal_columns);
-    text += fmt::format("memory is kept busy by {:.1f} KiB in flight on each multiprocessor\n", a.bytes_needed_in_flight / 1024);
+    text += wrapped(
+        fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n", a.pipelined, 100 * (a.textbook_gain - 1)));
+    text += table_text(rows, terminal_columns());
+    text += wrapped(fmt::format("memory is kept busy by {:.1f} KiB in flight on each multiprocessor\n", a.bytes_needed_in_flight / 1024));
   }
   return text;
 }

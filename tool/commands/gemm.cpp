@@ -26,6 +26,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
+    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is announced.\n\n"
     "A, B and C0 are .npy files of 2-D arrays of f4 (float32; with --cast of any other numbers), in C or Fortran order; '-' is standard "
     "input. C is written as f4 in C order, '-' to standard output. With alpha = 0 A and B are not read into it, with beta = 0 C0 "
     "is not.\n"
@@ -111,6 +112,7 @@ void require_sensible(const request& r) {
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase gemm --help)");
   if (r.beta && r.c.empty()) throw bad_request("--beta needs --c: there is no C0 to scale");
   refuse_mixed_results(r.common, r.output);
+  refuse_binary_on_terminal(r.output);
   const std::vector<std::string> inputs = r.c.empty() ? std::vector{r.a, r.b} : std::vector{r.a, r.b, r.c};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!r.explain) refuse_same_file(r.output, inputs[i]);
@@ -181,7 +183,8 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
   const gemm_problem p{
       .a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
   gemm_options options = options_of(r);
-  warn_if_slow(r.common, *at.where, p, options, reference::offered);
+  const progress_line line = warn_if_slow(r.common, explain(*at.where, p, options).kernel, estimate(*at.where, p, options),
+                                          "; --on reference (OpenBLAS) takes a fraction of that");
   gemm_choice ran;
   options.ran = &ran;
   const launch_counts counts = gemm(*at.where, p, options);
@@ -209,7 +212,7 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
   text += fmt::format("  tuning: {}\n", chosen.tuning);
   for (const std::string& why : chosen.why) text += fmt::format("  why: {}\n", why);
   for (const std::string& refused : chosen.refused) text += fmt::format("  refused: {}\n", refused);
-  print(text);
+  print_lines(text);
 }
 
 void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const casts& casted, const outcome& result) {

@@ -38,6 +38,7 @@ struct device {
 };
 
 constexpr const char* examples =
+    "Without a GPU it says why, and what runs on the CPU; --measure alone needs one.\n\n"
     "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with the GPU part), else "
     "the CPU executor.\n"
     "\n"
@@ -189,6 +190,7 @@ void add_info(arguments program) {
   command.runs([r] {
     if (r->measure && !r->of.empty()) throw bad_usage("info: --for and --measure: expected one of them");
     if (!r->measure && !r->output.empty()) throw bad_usage("info: --output is for --measure");
+    if (!r->measure && !r->place.on.empty()) throw bad_usage("info: --on is for --measure: expected none of them, or both");
     if (r->measure) return measure(*r);
     r->of.empty() ? run(r->common) : tell_device(r->of, r->common);
   });

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "tool/files/file_handle.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 
@@ -21,15 +23,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* explanation =
+    "Without a GPU it is of use for --profile alone, which then predicts times.\n\n"
     "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are computed by antiphase, and "
-    "what else the environment may say. Its exit code is the program's.\n"
+    "what else the environment may say. Options of run stand before the program; from its name on all words are the program's, and -- "
+    "may stand before it. The exit code is the program's; 127 if it is not there, 126 if it cannot be executed.\n"
     "\n"
     "Examples:\n"
-    "  antiphase run -- python3 train.py\n"
+    "  antiphase run python3 train.py --epochs 3\n"
     "      at its end, how many products antiphase has computed\n"
-    "  antiphase run --profile -- python3 train.py\n"
+    "  antiphase run --profile python3 train.py\n"
     "      computes none: at its end a list of products, the longest first, and whether antiphase would help\n"
-    "  antiphase run --least 1024 -- python3 train.py\n"
+    "  antiphase run --least 1024 python3 train.py\n"
     "      only those with (m n k)^(1/3) of 1024 or more, whatever is predicted";
 
 struct request {
@@ -73,7 +77,11 @@ void run(request& r) {
   for (std::string& word : r.words) words.push_back(word.data());
   words.push_back(nullptr);
   execvp(words[0], words.data());
-  throw error(fmt::format("cannot run '{}': {}", r.words[0], std::strerror(errno)));
+  const int failed = errno;
+  std::error_code ignored;
+  const bool is_folder = failed == EACCES && fs::is_directory(r.words[0], ignored);
+  throw program_failed(failed == ENOENT ? 127 : 126,
+                       fmt::format("cannot run {}: {}", tool::quoted(r.words[0]), is_folder ? "it is a folder" : error_text(failed)));
 }
 
 }  // namespace
@@ -81,7 +89,7 @@ void run(request& r) {
 void add_run(arguments program) {
   arguments command = program.add_subcommand("run", "Run a program that calls cuBLAS on antiphase, where that is faster");
   const auto r = std::make_shared<request>();
-  command.add_option("program", r->words, "The program and its arguments, behind --").required().type_name("PROGRAM");
+  command.takes_program(r->words, "The program, and behind it its arguments");
   command.add_option("--least", r->least, "Take products of at least this size, the cube root of m n k, and no prediction")
       .check(integer_from(0))
       .type_name("N");

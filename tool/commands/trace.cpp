@@ -20,6 +20,7 @@
 #include <span>
 
 #include "tool/base/errors.hpp"
+#include "tool/base/wrap.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
@@ -39,6 +40,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
+    "Without a GPU it records the CPU executor, in ticks of its clock.\n\n"
     "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and writes what one block did and "
     "when: loads in "
     "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU (docs/measuring.md): "
@@ -250,7 +252,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
   }
   if (at.where->kind() != target::cuda)
     say(r.common, "the times are ticks of the simulation's clock, a model of a GPU: nothing was measured");
-  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table));
+  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table, terminal_columns()));
 }
 
 bool is_tensor_core(std::string_view policy) {

@@ -29,6 +29,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
+    "Without a GPU it ends with exit code 4 before it begins: it measures one.\n\n"
     "gemm takes the policy with the least predicted time. tune measures products of random shapes, the same ones in every run, by each "
     "policy that might be the fastest, and writes how predictions have to be corrected: a factor for each policy and class of shapes. "
     "gemm reads the file that the environment variable ANTIPHASE_TUNING names; the library brings such a file for an NVIDIA H200. A file "

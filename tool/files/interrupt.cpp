@@ -67,6 +67,7 @@ std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
 void on_interrupt(int signal) {
   while (is_ending.test_and_set()) pause();
   remove_registered_files();
+  if (line_is_open.load()) write_patiently(STDERR_FILENO, blank_line);
   say_last_words();
   _exit(128 + signal);
 }

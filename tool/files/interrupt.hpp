@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a signal ends the program: temporary files are removed, results so far are written, then the program exits.
 #pragma once
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,10 @@ namespace antiphase::tool {
 // comes when a mapped input file is cut short while it is used, does the same with a message and exit code 3. SIGPIPE and SIGXFSZ are
 // ignored, so that writing reports them as errors.
 void install_signal_handlers();
+
+// Whether the last line on standard error has no end, since another one is to be written over it; a signal blanks it.
+inline std::atomic<bool> line_is_open{false};
+inline constexpr std::string_view blank_line = "\r                                                   \r";
 
 // While it lives, a signal removes the file `path`. To be made before the file exists: the handler may run at any time.
 class removed_on_signal {

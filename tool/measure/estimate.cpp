@@ -25,12 +25,6 @@ double work(const gemm_choice& chosen, std::int64_t m, std::int64_t n, std::int6
   return rounded(m, chosen.tile.m) * rounded(n, chosen.tile.n) * rounded(k, chosen.tile_k);
 }
 
-void say_if_slow(const common_options& options, std::string_view kernel, double seconds, std::string_view faster) {
-  if (seconds < worth_a_word) return;
-  const std::string time = seconds < 120 ? fmt::format("{:.0f} seconds", seconds) : fmt::format("{:.0f} minutes", seconds / 60);
-  say(options, fmt::format("{} will take about {} on the CPU executor{}", kernel, time, faster));
-}
-
 // A piece of a scan: of few lines the first elements, of many short lines the first lines.
 scans::problem piece_of(const scans::problem& p, const scan_choice& chosen) {
   const std::int64_t elements = std::max<std::int64_t>(2, probe_threads / chosen.threads) * chosen.tile;
@@ -45,43 +39,27 @@ scans::problem piece_of(const scans::problem& p, const scan_choice& chosen) {
 
 }  // namespace
 
-namespace {
-
-// The seconds that a choice takes on the CPU executor; 0 if it cannot be long.
-double seconds_of(const gemm_choice& chosen, const context& where, const gemm_problem& p, const gemm_options& how) {
-  const double whole = work(chosen, p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
-  if (whole < surely_quick) return 0;
+expected_time estimate(const context& where, const gemm_problem& p, const gemm_options& how) {
+  if (where.kind() != target::cpu) return {};
+  const double whole = work(explain(where, p, how), p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
+  if (whole < surely_quick) return {};
   const std::int64_t m = std::min(p.m(), probe_extent), n = std::min(p.n(), probe_extent), k = std::min(p.k(), probe_extent);
   const std::vector<float> operand(static_cast<std::size_t>(probe_extent * probe_extent), 0.5f);
   const device_array<float> a(where, operand), b(where, operand);
   device_array<float> c(where, operand);
   const gemm_problem probe{.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
   gemm_choice probed;
-  const double milliseconds = where.runs_on().milliseconds(
-      [&](stream on) { gemm(where, probe, {.accuracy = how.accuracy, .policy = how.policy, .on = on, .ran = &probed}); }, nullptr);
-  return milliseconds / 1000 * whole / work(probed, m, n, k);
+  const expected_time time = time_of([&] { gemm(where, probe, {.accuracy = how.accuracy, .policy = how.policy, .ran = &probed}); });
+  return time * (whole / work(probed, m, n, k));
 }
 
-}  // namespace
-
-double estimated_seconds(const context& where, const gemm_problem& p, const gemm_options& how) {
-  return where.kind() != target::cpu ? 0 : seconds_of(explain(where, p, how), where, p, how);
-}
-
-void warn_if_slow(const common_options& options, const context& where, const gemm_problem& p, const gemm_options& how, reference also) {
-  if (where.kind() != target::cpu) return;
-  const gemm_choice chosen = explain(where, p, how);
-  say_if_slow(options, chosen.kernel, seconds_of(chosen, where, p, how),
-              also == reference::offered ? "; --on reference (OpenBLAS) takes a fraction of that" : "");
-}
-
-double estimated_seconds(const context& where, const scans::problem& p, const scans::scan_keys* keys, const scan_options& how) {
-  if (where.kind() != target::cpu) return 0;
+expected_time estimate(const context& where, const scans::problem& p, const scans::scan_keys* keys, const scan_options& how) {
+  if (where.kind() != target::cpu) return {};
   const auto explained = [&](const scans::problem& of, const scan_options& by) {
     return keys != nullptr ? explain(where, of, *keys, by) : explain(where, of, by);
   };
   const scan_choice chosen = explained(p, how);
-  if (static_cast<double>(chosen.tiles) * chosen.threads < surely_quick_threads) return 0;
+  if (static_cast<double>(chosen.tiles) * chosen.threads < surely_quick_threads) return {};
   scans::problem probe = piece_of(p, chosen);
   const auto count = static_cast<std::size_t>(probe.outer * probe.length * probe.inner);
   const auto zeros = [&](element type) { return device_array<std::byte>(where, std::vector<std::byte>(count * size_of(type))); };
@@ -90,19 +68,16 @@ double estimated_seconds(const context& where, const scans::problem& p, const sc
   probe.out = out.data();
   const scan_options by{.policy = chosen.kernel};
   const double share = static_cast<double>(explained(probe, by).tiles) / static_cast<double>(chosen.tiles);
-  double milliseconds = 0;
+  expected_time time;
   for (int turn = 0; turn < 2; ++turn)  // the first makes the fibers
-    milliseconds = where.runs_on().milliseconds(
-        [&](stream) { keys != nullptr ? scan_by_key(where, probe, *keys, by) : scan(where, probe, by); }, nullptr);
-  return milliseconds / 1000 / share;
+    time = time_of([&] { keys != nullptr ? scan_by_key(where, probe, *keys, by) : scan(where, probe, by); });
+  return time * (1 / share);
 }
 
-void warn_if_slow(const common_options& options, const context& where, const scans::problem& p, const scans::scan_keys* keys,
-                  const scan_options& how) {
-  const double seconds = estimated_seconds(where, p, keys, how);
-  if (seconds < worth_a_word) return;
-  const std::string kernel = keys != nullptr ? explain(where, p, *keys, how).kernel : explain(where, p, how).kernel;
-  say_if_slow(options, kernel, seconds, "; --on reference (plain loops) takes a fraction of that");
+progress_line warn_if_slow(const common_options& options, std::string_view what, const expected_time& time, std::string_view faster) {
+  if (time.seconds >= worth_a_word)
+    say(options, fmt::format("{} will take about {} on the CPU executor{}", what, time_text(time.seconds), faster));
+  return {options, time};
 }
 
 }  // namespace antiphase::tool

@@ -27,7 +27,11 @@ namespace antiphase::tool {
 struct program_state {
   std::function<void()> chosen;                                                // by the user
   std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;  // of options, and how they are called
-  std::map<std::string, std::vector<std::string>*> rest;                       // of commands that take what stands behind --
+  struct rest_of_command {
+    std::vector<std::string>* words;
+    bool begins_with_program;  // else behind --
+  };
+  std::map<std::string, rest_of_command> rest;  // of commands that take it as it is
 };
 
 namespace {
@@ -89,6 +93,18 @@ std::string wrong_count(const CLI::App& command, const CLI::ParseError& failure)
   const int most = option->get_expected_max();
   return fmt::format("{} needs {}: expected {} {}", name, most == 1 ? "a value" : fmt::format("{} values", most), name,
                      option->get_type_name());
+}
+
+// The first of the words that is neither an option of the command nor an option's value. One that is no option of the command at all counts
+// as the last, so that nothing behind it is read.
+char** end_of_options(const CLI::App& command, char** word, char** end) {
+  for (; word < end && looks_like_option(*word) && *word != std::string_view("--"); ++word) {
+    const std::string_view all = *word, name = all.substr(0, all.find('='));
+    const CLI::Option* const option = command.get_option_no_throw(std::string(name));
+    if (option == nullptr) return word + 1;
+    if (name == all && option->get_expected_min() > 0) ++word;
+  }
+  return std::min(word, end);
 }
 
 // What is wrong with the arguments, in one sentence that names what exists instead.
@@ -241,7 +257,17 @@ option arguments::add_option(const char* name, const std::function<void(const st
 
 void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }
 
-void arguments::takes_rest(std::vector<std::string>& words) { state_->rest[app_->get_name()] = &words; }
+void arguments::takes_rest(std::vector<std::string>& words) { state_->rest[app_->get_name()] = {&words, false}; }
+
+void arguments::takes_program(std::vector<std::string>& words, const char* about) {
+  state_->rest[app_->get_name()] = {&words, true};
+  // CLI11 is given the first word alone: it reads [a,b] as several.
+  app_->add_option_function<std::string>(
+          "program", [](const std::string&) {}, about)
+      ->required()
+      ->type_name("PROGRAM ...");
+}
+
 void arguments::footer(const char* text) { app_->footer(text); }
 
 void arguments::runs(std::function<void()> action) {
@@ -256,7 +282,7 @@ program::program(const char* about, const char* footer, std::string (*version)()
   app_->formatter(std::make_shared<narrow_help>());
   app_->footer(footer);
   app_->require_subcommand(1);
-  app_->set_version_flag("--version", version);
+  app_->set_version_flag("-V,--version", version);
 }
 
 program::~program() = default;
@@ -269,14 +295,19 @@ void program::run(int argc, char** argv) {
   help->add_option("COMMAND", words, "The command, or none for all of them");
   help->footer("Examples:\n  antiphase help\n  antiphase help bench gemm");
   help->callback([&] { state_->chosen = [&] { print(help_of(*app_, words)); }; });
-  const char* command = argc > 1 ? argv[1] : "";
-  if (const auto rest = state_->rest.find(command); rest != state_->rest.end()) {
-    char** const end = std::find(argv, argv + argc, std::string_view("--"));
-    if (end != argv + argc) rest->second->assign(end + 1, argv + argc);
-    argc = static_cast<int>(end - argv);
+  std::vector<char*> read(argv, argv + argc);
+  if (const auto found = state_->rest.find(argc > 1 ? argv[1] : ""); found != state_->rest.end()) {
+    auto& [rest, is_program] = found->second;
+    char** const last = argv + argc;
+    char** const end =
+        is_program ? end_of_options(*app_->get_subcommand(argv[1]), argv + 2, last) : std::find(argv, last, std::string_view("--"));
+    rest->assign(end == last || *end != std::string_view("--") ? end : end + 1, last);
+    read.assign(argv, end);
+    static char mark[] = "--";
+    if (is_program && !rest->empty()) read.insert(read.end(), {mark, rest->front().data()});
   }
   try {
-    app_->parse(argc, argv);
+    app_->parse(static_cast<int>(read.size()), read.data());
   } catch (const CLI::CallForVersion& asked) {
     return print(asked.what());
   } catch (const CLI::Success&) {

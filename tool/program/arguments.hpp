@@ -57,6 +57,8 @@ class arguments {
   void add_flag(const char* names, bool& value, const char* about);
 
   void takes_rest(std::vector<std::string>& words);  // what stands behind --, as it is
+  // A program and its arguments, as they are, from the first word on that is no option of the command; "--" may stand before it.
+  void takes_program(std::vector<std::string>& words, const char* about);
   void footer(const char* text);
   void runs(std::function<void()> action);  // if the user chose this command, once all arguments have been read
 

@@ -12,6 +12,8 @@ struct common_options {
 void add_common_options(arguments command, common_options& options);
 // Throws bad_request if --json and --output would both write to standard output.
 void refuse_mixed_results(const common_options& options, const std::string& output);
+// Throws bad_request if a .npy file would be written to a terminal.
+void refuse_binary_on_terminal(const std::string& output);
 
 void add_info(arguments program);
 void add_gemm(arguments program);

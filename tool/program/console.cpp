@@ -11,7 +11,9 @@
 #include <string>
 
 #include "tool/base/errors.hpp"
+#include "tool/base/wrap.hpp"
 #include "tool/files/file_handle.hpp"
+#include "tool/files/interrupt.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/program/command.hpp"
 
@@ -23,13 +25,28 @@ void print(std::string_view text) {
   out.commit();
 }
 
+void print_lines(std::string_view text) { print(isatty(STDOUT_FILENO) != 0 ? wrapped(text) : std::string(text)); }
+
 void print_json(const json& value) { print(json_text(value)); }
 
 std::string json_text(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
 
 void complain(std::string_view message) {
-  const std::string line = fmt::format("antiphase: {}\n", message);
+  end_progress();
+  std::string line = fmt::format("antiphase: {}", message);
+  if (isatty(STDERR_FILENO) != 0) line = wrapped(line, terminal_columns(STDERR_FILENO));
+  line += '\n';
   write_fully(STDERR_FILENO, std::as_bytes(std::span{line}));  // if that fails, there is nobody to tell
+}
+
+void show_progress(std::string_view line) {
+  const std::string text = fmt::format("{}antiphase: {}", blank_line, line);
+  line_is_open = true;
+  write_fully(STDERR_FILENO, std::as_bytes(std::span{text}));
+}
+
+void end_progress() {
+  if (line_is_open.exchange(false)) write_fully(STDERR_FILENO, std::as_bytes(std::span{blank_line}));
 }
 
 void say(const common_options& options, std::string_view message) {
@@ -61,6 +78,9 @@ int exit_code_of(const std::function<void()>& work) {
   } catch (const verification_failed& e) {
     complain(e.what());
     return 5;
+  } catch (const program_failed& e) {
+    complain(e.what());
+    return e.code;
   } catch (const std::bad_alloc&) {
     complain("there is not enough memory for this");
     return 1;

@@ -3,6 +3,7 @@
 #include "tool/program/place.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
@@ -11,12 +12,13 @@
 #include <charconv>
 #include <limits>
 
+#include "tool/base/wrap.hpp"
 #include "tool/files/file_handle.hpp"
 
 namespace antiphase::tool {
 namespace {
 
-constexpr std::string_view simulates = "it simulates a GPU thread by thread: right, but slow";
+constexpr std::string_view no_gpu = "no GPU is usable: ", as_asked = "as --on asks";
 constexpr long long most_shared_kib = 1 << 20;  // more than any device has, and no overflow in bytes
 
 context cpu_context(const place_options& options) {
@@ -77,7 +79,7 @@ void add_place_options(arguments command, place_options& options, reference also
 }
 
 place choose_place(const place_options& options, reference also) {
-  const std::string asked = "as --on asks";
+  const std::string asked(as_asked);
   if (options.on == "reference" && is_offered(also) && options.shared_limit > 0)
     throw bad_request("--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
   if (options.on.empty()) {
@@ -89,7 +91,7 @@ place choose_place(const place_options& options, reference also) {
         why = e.what();
       }
     }
-    return on_cpu(options, "no GPU is usable: " + why);
+    return on_cpu(options, std::string(no_gpu) + why);
   }
   if (options.on == "cpu") return on_cpu(options, asked);
   if (options.on == "reference" && is_offered(also))
@@ -107,9 +109,13 @@ place choose_place(const place_options& options, reference also) {
 }
 
 void say_place(const common_options& options, const place& chosen) {
+  constexpr std::size_t prefix = 11;  // "antiphase: "
+  if (chosen.why.starts_with(no_gpu)) say(options, wrapped(chosen.why, terminal_columns(STDERR_FILENO) - prefix));
   const bool simulated = chosen.where && chosen.where->kind() == target::cpu;
-  say(options,
-      fmt::format("running on {} ({}; {}){}", chosen.name, chosen.on, chosen.why, simulated ? fmt::format("; {}", simulates) : ""));
+  say(options, fmt::format("running on {} ({}){}", chosen.name, chosen.on,
+                           simulated                ? ", which simulates a GPU: right, but slow"
+                           : chosen.why == as_asked ? ""
+                                                    : ", " + chosen.why));
 }
 
 json to_json(const place& chosen) { return {{"on", chosen.on}, {"name", chosen.name}, {"why", chosen.why}}; }

@@ -15,7 +15,7 @@ unfinished_results::unfinished_results(const common_options& options, json docum
       document_(std::move(document)),
       list_{std::move(list)},
       planned_{planned},
-      noun_{std::move(noun)},
+      noun_{planned == 1 ? noun.substr(0, noun.size() - 1) : std::move(noun)},
       exceptions_{std::uncaught_exceptions()} {
   document_["partial"] = true;
   show(

@@ -49,6 +49,14 @@ inline const std::string* closest_name(std::string_view given, const std::vector
   return closest;
 }
 
+// A word of the user's, for a message: of a long one the beginning, which ends between characters of UTF-8.
+inline std::string shortened(std::string_view word) {
+  std::size_t end = 60;
+  if (word.size() <= end) return std::string(word);
+  while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;
+  return std::string(word.substr(0, end)).append("...");
+}
+
 // "a, b or c"
 inline std::string listed(const std::vector<std::string>& names) {
   std::string text;

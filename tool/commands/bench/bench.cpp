@@ -6,6 +6,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
+    "Without a GPU products and scans are verified on the CPU executor, not timed; what takes long is announced.\n\n"
     "Every result is verified, and a wrong one gives exit code 5. On the CPU executor, which simulates a GPU, nothing is timed.\n"
     "\n"
     "Examples:\n"

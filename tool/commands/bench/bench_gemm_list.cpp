@@ -83,7 +83,6 @@ void measure_one(const product_list_request& r, const context& where, product_me
   gemm_options how = usual;
   std::optional<prepared_operand> ready;
   if (r.list.prepared) how.prepared_b = &ready.emplace(prepare(where, gemm_operand::b, memory.problem(p).b));
-  warn_if_slow(r.how.common, where, memory.problem(p), memory.options(p, usual), reference::not_offered);
   o.chosen = explain(where, memory.problem(p), memory.options(p, how));
   o.error = memory.judge(p, check, memory.call(p, how, true), o.chosen.bound);
   o.sample = check.outputs();
@@ -131,6 +130,9 @@ void bench_products(const product_list_request& r) {
   const auto records_of = [&] { return records_of_products(all, r.list.set, roof, timed); };
   const auto text_of_all = [&] { return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set, text_of_products(all, roof, timed)); };
   unfinished_results so_far(common, result_envelope("bench gemm", at), "records", r.list.products.size(), "products");
+  expected_time whole;
+  for (const listed_product& p : r.list.products) whole += estimate(where, memory.problem(p), memory.options(p, asked(r)));
+  const progress_line line = warn_if_slow(common, "this", whole);
   for (const listed_product& p : r.list.products) {
     if (!all.empty()) so_far.show(all.size(), records_of, text_of_all);
     say_progress(common, text_of(p));

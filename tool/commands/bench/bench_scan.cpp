@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
 #include <antiphase/scan.hpp>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "tool/commands/bench/bench_scan.hpp"
 #include "tool/files/npy_header.hpp"
+#include "tool/measure/estimate.hpp"
 #include "tool/measure/graph.hpp"
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
@@ -24,6 +26,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
+    "Without a GPU scans are verified on the CPU executor, not timed; what takes long is announced.\n\n"
     "Inclusive sums of all sizes and types: of whole arrays, of rows, by key, in wider types. --own: scans of structs of 4 to 32 "
     "bytes that stand for maps x -> x + offset or offset - x, with an operator that does one after the other, which does not "
     "commute. Who is timed for one array is timed in one go, in random order.\n"
@@ -277,6 +280,32 @@ std::vector<contents> contents_of(const scan_request& r) {
   return all;
 }
 
+// From an array that takes a moment, a hundredth or less of those whose time matters; references on the host, which take their share, are
+// in it.
+expected_time estimate_all(const scan_request& r, const context& where, const std::vector<contents>& arrays,
+                           const std::vector<std::int64_t>& sizes) {
+  expected_time whole;
+  if (where.kind() != target::cpu) return whole;
+  constexpr std::int64_t little = 1 << 16;
+  const std::int64_t piece = ceil_div(little, r.rows) * r.rows;
+  for (const contents& array : arrays) {
+    std::optional<expected_time> of_piece;
+    for (const std::int64_t size : sizes) {
+      if (size / piece < 16) continue;
+      try {
+        for (int turn = 0; turn < 2 && (!of_piece || turn == 1); ++turn)  // the first makes the fibers
+          of_piece = time_of([&] {
+            const auto subject = array.make(where, piece);
+            subject->judge([&](stream on) { subject->run(on); });
+          });
+        whole += *of_piece * (static_cast<double>(size) / static_cast<double>(piece));
+      } catch (const not_supported&) {  // which it will say in its turn
+      }
+    }
+  }
+  return whole;
+}
+
 void run(const scan_request& r) {
   require_sensible(r);
   const std::vector<contents> arrays = contents_of(r);
@@ -302,6 +331,7 @@ void run(const scan_request& r) {
                        table(all));
   };
   unfinished_results so_far(r.common, result_envelope("bench scan", at), "records", arrays.size() * sizes.size(), "arrays");
+  const progress_line line = warn_if_slow(r.common, "this", estimate_all(r, *at.where, arrays, sizes));
   for (const contents& array : arrays)
     for (const std::int64_t size : sizes) {
       if (!all.empty()) so_far.show(all.size(), records_of, text_of);

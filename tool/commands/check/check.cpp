@@ -9,6 +9,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
+    "Without a GPU all is the same: it never uses one.\n\n"
     "Runs plain CUDA programs, or the library's kernels, thread by thread, without a GPU, under many schedules, and reports every race, "
     "missing wait, access outside "
     "memory, deadlock and misused barrier, with the lines of the kernel on both sides.\n"

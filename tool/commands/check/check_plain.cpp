@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "tool/base/errors.hpp"
+#include "tool/base/wrap.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
@@ -144,7 +145,7 @@ void run_check_plain(const check_request& r) {
 }
 
 void show_dialect(const check_request& r) {
-  if (!r.common.json) return print(dialect_text());
+  if (!r.common.json) return print(wrapped(dialect_text()));
   json groups = json::array();
   for (const dialect_group& g : plain_dialect()) {
     json entries = json::array();

@@ -10,6 +10,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
+    "Without a GPU steps run on the CPU executor, counted, not timed; what takes long is announced.\n\n"
     "Each step adds one idea to the one before. On a GPU they are timed, on the CPU executor they are counted: it simulates a "
     "GPU, so its speed would mean nothing. Every result is verified, and a wrong one gives exit code 5.\n"
     "\n"

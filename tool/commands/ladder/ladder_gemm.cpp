@@ -21,6 +21,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
+    "Without a GPU steps run on the CPU executor, counted, not timed; what takes long is announced.\n\n"
     "Columns on a GPU\n"
     "  time, TFLOP/s  median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed "
     "with the same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
@@ -176,8 +177,6 @@ void run_floats(const context& where, const extents& e, const std::vector<const 
   bench data{where, e};
   for (const gemms::step* s : steps) {
     say_progress(options, fmt::format("running {}", s->name));
-    if (!refusal(where.limits(), gemms::prepare(where.kind(), *s, data.problem()).what.code))
-      warn_if_slow(options, where, data.problem(), {.policy = s->name}, reference::not_offered);
     results.rows.push_back(run_step(where, data, *s));
     progress();
   }
@@ -187,6 +186,21 @@ void run_floats(const context& where, const extents& e, const std::vector<const 
     say_progress(options, "taking times");
     time_all(where, data, how, results.rows, results.cublas, progress);
   }
+}
+
+// By a product that takes a second or less: steps, what they are compared with and what is recorded of them all grow as it does.
+expected_time estimate_all(const context& where, const extents& e, const chosen_steps& steps) {
+  const auto little = [](std::int64_t extent) { return std::min<std::int64_t>(extent, 128); };
+  const extents piece{little(e.m), little(e.n), little(e.k)};
+  const auto work = [](const extents& of) { return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k); };
+  if (where.kind() != target::cpu || work(e) < 8 * std::max(work(piece), 1.)) return {};
+  const common_options quiet{.quiet = true};
+  gemm_results unused;
+  const expected_time of_piece = time_of([&] {
+    if (!steps.floats.empty()) run_floats(where, piece, steps.floats, {}, quiet, unused, [] {});
+    if (!steps.halves.empty()) run_halves(where, piece, steps.halves, {}, quiet, unused, [] {});
+  });
+  return of_piece * (work(e) / work(piece));
 }
 
 bool is_any_timed(const std::vector<gemm_row>& rows) {
@@ -206,6 +220,7 @@ void run(const request& r) {
   const context& where = *at.where;
   const extents e = extents_of(r, where.kind());
   say_place(r.options.common, at);
+  const progress_line line = warn_if_slow(r.options.common, "this", estimate_all(where, e, steps));
   say_progress(r.options.common, "computing the expected result");
   gemm_results floats, halves;
   const auto records_of = [&] {

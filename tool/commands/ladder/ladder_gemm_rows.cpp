@@ -39,7 +39,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
     table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
                      fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "", "", "",
                      fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
-  return table_text(table, terminal_columns);
+  return table_text(table, terminal_columns());
 }
 
 std::string cpu_table(const std::vector<gemm_row>& rows) {
@@ -55,7 +55,7 @@ std::string cpu_table(const std::vector<gemm_row>& rows) {
                      fmt::format("{}", row.counts.copies), fmt::format("{}", row.bytes_moved), hidden,
                      fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
-  return table_text(table, terminal_columns);
+  return table_text(table, terminal_columns());
 }
 
 json records(const gemm_half& half, const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e, protocol_kind how,

@@ -13,6 +13,7 @@
 #include "tool/commands/ladder/ladder.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/npy_header.hpp"
+#include "tool/measure/estimate.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/scan_data.hpp"
 #include "tool/program/names.hpp"
@@ -24,6 +25,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
+    "Without a GPU steps run on the CPU executor, counted, not timed; what takes long is announced.\n\n"
     "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on "
     "its own in one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). The single "
     "passes scan the whole array in one kernel that reads it once: single-pass-async with a ring of 4 tiles per block that "
@@ -161,7 +163,7 @@ std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& riv
     table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "", "",
                      fmt::format("{:.1e}", rivals.cub_result.error), verdict_text(rivals.cub_result)});
   table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", "", ""});
-  return table_text(table, terminal_columns);
+  return table_text(table, terminal_columns());
 }
 
 std::string cpu_table(const std::vector<scan_row>& rows) {
@@ -175,7 +177,7 @@ std::string cpu_table(const std::vector<scan_row>& rows) {
                      fmt::format("{}", row.counts.warp_operations), fmt::format("{}", row.usage.shared_bytes),
                      fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
   }
-  return table_text(table, terminal_columns);
+  return table_text(table, terminal_columns());
 }
 
 json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, protocol_kind how,
@@ -228,7 +230,6 @@ template <class T> void run_with(const request& r, const place& at, const std::v
   const std::int64_t count = r.size.value_or(kind == target::cuda ? std::int64_t{1} << 26 : std::int64_t{1} << 16);
   constexpr std::int64_t most = std::int64_t{1} << 40;
   if (count > most) throw bad_request(fmt::format("--size {}: expected at most 2^40 elements", count));
-  bench<T> data{*at.where, count};
   const bool timed = kind == target::cuda && count > 0;
   std::vector<scan_row> rows;
   timed_rivals rivals{};
@@ -243,6 +244,20 @@ template <class T> void run_with(const request& r, const place& at, const std::v
     compute_gains(rows);
     so_far.show(rows.size(), records_of, text_of);
   };
+  constexpr std::int64_t little = 1 << 14;
+  expected_time whole;
+  if (kind == target::cpu && count / little >= 16) {
+    request quiet = r;
+    quiet.options.common.quiet = true;
+    std::vector<scan_row> unused;
+    whole = time_of([&] {
+              bench<T> piece{*at.where, little};
+              run_steps(quiet, piece, steps, unused, [] {});
+            }) *
+            (static_cast<double>(count) / little);
+  }
+  const progress_line line = warn_if_slow(r.options.common, "this", whole);
+  bench<T> data{*at.where, count};
   run_steps(r, data, steps, rows, progress);
   if (timed) {
     say_progress(r.options.common, "taking times");

@@ -20,6 +20,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
+    "Without a GPU all is the same: it reads result files.\n\n"
     "A prediction is right by its ratio to the measured time. median, p90: of |ratio - 1|. rank: Spearman's correlation of the "
     "predicted order of policies with the measured one, mean over shapes at which three or more were measured. picks: how often the "
     "policy that is predicted to be the fastest takes at most 5 % longer than the one that is. fitted: times that numbers of a law "
@@ -58,7 +59,7 @@ std::string text_of(const std::vector<family_error>& families) {
                     fmt::format("{}", f.times - f.fitted_times), f.times == f.fitted_times ? "" : percent(f.median),
                     f.times == f.fitted_times ? "" : percent(f.p90), f.ranked == 0 ? "" : fmt::format("{:.2f} of {}", f.rank, f.ranked),
                     f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
-  return table_text(rows, 120);
+  return table_text(rows, terminal_columns());
 }
 json to_json(const family_error& f) {
   json one{{"kernels", f.name}, {"times", f.times}, {"fitted", f.fitted_times}};

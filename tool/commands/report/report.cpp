@@ -26,6 +26,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
+    "Without a GPU the page is about an H200, and says so.\n\n"
     "The page holds all it needs, for light and dark. Without files it runs ladders and products on the GPU, until --seconds are over; "
     "without a GPU it shows an H200's figures, and says so.\n"
     "\n"

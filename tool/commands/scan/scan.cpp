@@ -27,6 +27,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
+    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is announced.\n\n"
     "X is a .npy file of f2, f4, f8, i1 to i8, u1 to u8 or bool of any rank, in C or Fortran order; '-' is standard input. Y is "
     "written in C order. The rules are numpy's (cumsum, cumprod, minimum.accumulate, maximum.accumulate):\n"
     "  - without --axis the array is flattened in C order and the result is 1-D; a 0-D array gives one element\n"
@@ -191,7 +192,7 @@ void tell_choice(const request& r, const place& at, const scan_job& job, const n
   std::string text = fmt::format("{} on {}\n  {}\n", what_is_scanned(r, job), at.name, choice_text(chosen));
   for (const std::string& why : chosen.why) text += fmt::format("  why: {}\n", why);
   for (const std::string& refused : chosen.refused) text += fmt::format("  refused: {}\n", refused);
-  print(text);
+  print_lines(text);
 }
 
 void require_sensible(const request& r) {
@@ -205,6 +206,7 @@ void require_sensible(const request& r) {
   if (r.explain && !r.output.empty()) throw bad_request("--explain scans nothing, --output has nothing to receive: give one of the two");
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase scan --help)");
   refuse_mixed_results(r.common, r.output);
+  refuse_binary_on_terminal(r.output);
   refuse_same_file(r.output, r.x);
   if (r.keys.empty()) return;
   if (r.axis) throw bad_request("--by-key goes with one line of elements: leave --axis away");

@@ -12,6 +12,8 @@
 namespace antiphase::tool {
 namespace {
 
+constexpr std::string_view plain_loops = "; --on reference (plain loops) takes a fraction of that";
+
 // What the library is to scan: elements of type `in`, whose results have type `out` and become the job's afterwards. Elements stay as they
 // are where the library adds them up in the wanted type by itself. It has no kernels for 8- and 16-bit integers by key, nor for f2 along an
 // inner axis; they go through 32 bits, and exclusive scans begin at what the narrow type begins with.
@@ -78,12 +80,12 @@ scan_outcome scan_on_device(const common_options& common, const context& where, 
     const device_array<std::byte> told(where, keys->bytes());
     const scan_keys by{.data = told.data(), .type = keys->type};
     result.policy = explain(where, p, by, options).kernel;
-    warn_if_slow(common, where, p, &by, options);
+    const progress_line line = warn_if_slow(common, result.policy, estimate(where, p, &by, options), plain_loops);
     result.counts = scan_by_key(where, p, by, options);
     where.runs_on().synchronize(nullptr);
   } else {
     result.policy = explain(where, p, options).kernel;
-    warn_if_slow(common, where, p, nullptr, options);
+    const progress_line line = warn_if_slow(common, result.policy, estimate(where, p, nullptr, options), plain_loops);
     result.counts = scan(where, p, options);
     where.runs_on().synchronize(nullptr);
   }
