@@ -338,6 +338,13 @@ class Trace(ToolTest):
         self.assertEqual(json.loads(done.stdout)["timelines"][0]["unit"], "ticks")
         self.assertIn("nothing was measured", files[0].decode())
 
+    def test_tiles_are_drawn_alike_in_every_run(self):
+        """Which block draws a tile must not depend on the machine's threads: five processes at a time."""
+        command = [self.tool, "trace", "scan", "--policy", "single-pass", "--seed", "1", "--size", "100000", "--output", "-", "--format", "svg", *CPU]
+        runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(5)]
+        self.assertEqual(len({run.communicate()[0] for run in runs}), 1)
+        self.assertEqual({run.returncode for run in runs}, {0})
+
     def test_perfetto(self):
         done = self.run_tool("trace", "--policy", "double-buffered,warp-tile", "--k", "128", "--output", "t.json", "--json", *CPU)
         self.assertGreater(len(json.loads((self.folder / "t.json").read_text())["traceEvents"]), 20)
