@@ -198,6 +198,7 @@ json to_json(const timeline& t, const overlap& o) {
       {"waiting_for", causes},
       {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
       {"limited_by", o.limited_by},
+      {"loads_block", o.loads_block},
       {"step_time", o.step_time},
       {"step_time_with_one_more_stage", o.next_time}};
 }
@@ -237,6 +238,9 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{:.0f} %", o.hidden * 100),
                      fmt::format("{:.0f} %", o.waiting * 100), fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
                      fmt::format("{} {}", o.duration, t.unit)});
+    if (o.loads_block && t.stages > 1)
+      say(r.common, fmt::format("{}: loads block their warps, so nothing hides them: store after the computation, or copy asynchronously",
+                                t.policy));
     if (t.dropped > 0)
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }
