@@ -340,7 +340,7 @@ class Trace(ToolTest):
 
     def test_tiles_are_drawn_alike_in_every_run(self):
         """Which block draws a tile must not depend on the machine's threads: five processes at a time."""
-        command = [self.tool, "trace", "scan", "--policy", "single-pass", "--seed", "1", "--size", "100000", "--output", "-", "--format", "svg", *CPU]
+        command = [TOOL, "trace", "scan", "--policy", "single-pass", "--seed", "1", "--size", "100000", "--output", "-", "--format", "svg", *CPU]
         runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(5)]
         self.assertEqual(len({run.communicate()[0] for run in runs}), 1)
         self.assertEqual({run.returncode for run in runs}, {0})
@@ -357,13 +357,15 @@ class Trace(ToolTest):
         self.assertEqual([(t["kernel"], t["policy"]) for t in json.loads(done.stdout)["timelines"]], [("gemm", "async-1"), ("gemm", "async-2")])
         self.assertEqual([t["limited_by"] for t in json.loads(done.stdout)["timelines"]], ["turns", "loads"])
         self.assertIn(b"<!DOCTYPE html>", (self.folder / "t.html").read_bytes())
+        for t in json.loads(done.stdout)["timelines"]:  # two steps of 32 x 32 x 32
+            self.assertAlmostEqual(t["multiply_adds_per_tick"], 2 * 32 ** 3 / t["duration"])
 
     def test_comparing_policies(self):
         small = ("--m", "100", "--n", "60", "--k", "192", "--record", "8")
         table = self.run_tool("trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU).stdout.decode()
         rows = [line.split() for line in table.splitlines()]
         self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
-        for words in ("loads hidden", "warps wait", "in flight", "limited by", "one more stage"):
+        for words in ("loads hidden", "warps wait", "in flight", "limited by", "one more stage", "multiply-adds"):
             self.assertIn(words, table)
         told = json.loads(self.run_tool("trace", "scan", "--compare", "policy=single-pass,one-wave,single-pass-async", "--size", "40000", "--output", "t.html",
                                         "--json", *CPU).stdout)["timelines"]
